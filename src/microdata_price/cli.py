@@ -1,0 +1,56 @@
+"""The command ``microdata-price``; each subcommand lives in a module of ``commands``."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+
+import click
+
+from .exceptions import CertificateError, InputError
+
+COMMANDS = ("grid", "bounds", "book", "run", "price", "release", "budget", "tabulate")
+
+
+class _Lazy(click.Group):
+    """Import a subcommand only when it is asked for, so that ``--help`` answers at once."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f".commands.{cmd_name}", __package__)
+        command: click.Command = module.command
+        return command
+
+
+@click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="microdata-price")
+def group() -> None:
+    """Compute what differentially private microdata must pay in accuracy."""
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Run the command line; bad input is one sentence on standard error and exit status 2.
+
+    Examples
+    --------
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    Traceback (most recent call last):
+        ...
+    SystemExit: 0
+    """
+    try:
+        group.main(args=argv, prog_name="microdata-price", standalone_mode=True)
+    except InputError as error:
+        click.echo(f"microdata-price: {error}", err=True)
+        sys.exit(2)
+    except CertificateError as error:
+        click.echo(f"microdata-price: {error}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        click.echo(f"microdata-price: {error.strerror or error}{where}", err=True)
+        sys.exit(1)

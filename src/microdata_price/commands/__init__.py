@@ -1,0 +1,1 @@
+"""The subcommands of ``microdata-price``, one module each."""

@@ -1,0 +1,47 @@
+"""Errors that are meant to be read by people."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class InputError(ValueError):
+    """What was given cannot be used; the message says what was given, what is needed, what to do.
+
+    Commands turn it into one sentence on standard error and exit status 2.
+
+    Examples
+    --------
+    >>> raise InputError("epsilon is -1; it must be a positive number")
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: epsilon is -1; it must be a positive number
+    """
+
+
+class CertificateError(RuntimeError):
+    """A fit whose optimality certificate misses the tolerance; the message names the run."""
+
+
+def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
+    """Build the error for a name that is not known, with the nearest ones suggested (ours).
+
+    Parameters
+    ----------
+    kind
+        What the name names, for example ``"data set"``.
+    given
+        The name that was given.
+    known
+        All names that would have been accepted.
+
+    Examples
+    --------
+    >>> str(unknown_name("method", "nlns", ["ols", "nnls"]))
+    "there is no method 'nlns'; did you mean nnls or ols? The methods are: ols, nnls"
+    """
+    names = list(known)
+    near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(near)}?" if near else "."
+    return InputError(f"there is no {kind} {given!r}{hint} The {kind}s are: {', '.join(names)}")

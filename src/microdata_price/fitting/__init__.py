@@ -1,0 +1,1 @@
+"""The five methods that turn noisy answers into tables."""
