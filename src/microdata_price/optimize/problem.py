@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 class Term:
     """One query set's part of the objective, for a batch of runs.
 
-    It contributes ``sum_k weight_k (u_k . x - target_k)^2 / 2``, where ``u_k`` is the k-th query. An
-    infinite weight is the equality ``u_k . x = target_k``, and a finite ``radius_k`` adds the
+    It contributes ``sum_k weight_k (u_k . x - target_k)^2 / 2``, where ``u_k`` is the k-th query.
+    An infinite weight is the equality ``u_k . x = target_k``, and a finite ``radius_k`` adds the
     constraint ``|u_k . x - target_k| <= radius_k`` to a finite weight.
 
     Parameters
