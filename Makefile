@@ -1,0 +1,84 @@
+# make book and make test are the two commands; make help lists the others.
+
+LOCK_EXTRAS = book test cluster dev
+
+# make book without a release's own Python: the newest of 3.13, 3.12, 3.11 that is at hand.
+PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
+    command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 14)))' \
+    && echo $$p && break; done)
+VENV = .venv
+BIN = $(VENV)/bin
+STAMP = $(VENV)/.installed
+COMMAND = $(BIN)/microdata-price
+
+# Levels of one run: make book EPSILON=0.25 RHO=0.03 DELTA=1e-8 RUNS=500 SOLUTIONS=no
+LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
+    $(if $(DELTA),--delta '$(DELTA)') $(if $(RUNS),--runs '$(RUNS)') \
+    $(if $(filter no,$(SOLUTIONS)),--no-solutions) $(if $(OUT),--out '$(OUT)')
+GRID_LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') $(if $(RUNS),--runs '$(RUNS)')
+
+.DEFAULT_GOAL := help
+.PHONY: help install book serve pdf test test-browser check-tables grid benchmarks peers lint format lock clean
+
+help: ## list what make can do
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
+	@echo
+	@echo '  make book EPSILON=0.25 RHO=0.03 DELTA=1e-8 RUNS=500   a book at your own levels, in its own folder'
+	@echo '  make book SOLUTIONS=no                                the edition for students'
+
+install: $(STAMP) ## make .venv with everything, from the lock
+
+$(STAMP): requirements.txt pyproject.toml
+	@if [ -z "$(PYTHON)" ]; then \
+	    echo "No Python from 3.11 to 3.13 was found (python3 is $$(python3 --version 2>&1)). Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 2; fi
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if (3, 11) <= v < (3, 14) else f"{sys.executable} is Python {v[0]}.{v[1]}; needed is 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.12")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	    echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 2; }
+	@echo "Installing the pinned packages into $(VENV) (once; a few minutes)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $(STAMP)
+
+book: $(STAMP) ## compute everything and build the site; prints the path of its first page
+	@$(COMMAND) book $(LEVELS)
+
+serve: book ## build the site and serve it to this machine at port 8000 (PORT=...)
+	@echo 'http://localhost:$(or $(PORT),8000)/ (stop with Ctrl-C)'
+	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(or $(PORT),8000)
+
+pdf: book ## print the built pages to one PDF (needs Chromium)
+	@$(BIN)/python -m microdata_price.book_pdf
+
+test: $(STAMP) ## every test that needs no browser
+	@$(BIN)/python -m pytest -m 'not browser' -n 2 --dist worksteal
+
+test-browser: book ## the built site in a real browser (needs Debian's chromium)
+	@$(COMMAND) book --no-solutions
+	@$(BIN)/python -m pytest -m browser -n 2 tests/browser
+
+check-tables: $(STAMP) ## recompute Tables 1 and 2 with 1,000 runs and compare them with the published values
+	@$(COMMAND) check-tables
+
+grid: $(STAMP) ## the whole experiment grid into results/grid
+	@$(COMMAND) grid --out results/grid $(GRID_LEVELS)
+
+benchmarks: $(STAMP) ## measure speed, as ratios
+	@$(BIN)/python -m benchmarks
+
+peers: $(STAMP) ## remake data/peers.csv with mbi (installs the optional extra)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[peers]'
+	@$(BIN)/python -m microdata_price.peers
+
+lint: $(STAMP) ## style and types
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+
+format: $(STAMP) ## put code and notebooks into their one form
+	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
+	@$(BIN)/python -m microdata_price.notebook strip notebooks/*.ipynb
+
+lock: $(STAMP) ## make requirements.txt again from pyproject.toml
+	@$(BIN)/uv pip compile pyproject.toml $(addprefix --extra ,$(LOCK_EXTRAS)) --universal --python-version 3.11 \
+	    --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet -o requirements.txt
+
+clean: ## remove what was built and computed (not .venv)
+	rm -rf book/_build book/_generated results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
