@@ -1,14 +1,16 @@
 """Solvers for the one problem behind every method, and certificates for their answers."""
 
 from .certificate import TOLERANCE, WORST_TOLERANCE, Certificate, certify
-from .problem import Problem, Solution, Term
+from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
 
 __all__ = [
     "TOLERANCE",
     "WORST_TOLERANCE",
+    "AnyTerm",
     "Certificate",
     "Problem",
     "Solution",
+    "SubsetSum",
     "Term",
     "certify",
 ]

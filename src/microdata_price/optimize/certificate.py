@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .problem import Problem, Solution, Term
+from .problem import AnyTerm, Problem, Solution
 
 Array = NDArray[np.float64]
 
@@ -15,6 +15,13 @@ TOLERANCE = 1e-9
 """What a certificate meets as a rule."""
 WORST_TOLERANCE = 1e-7
 """What a certificate must meet; a fit that misses it is an error."""
+ROUNDING = 1e-5
+"""The part of the largest count that joins the noise in the scale of counts.
+
+Numbers of 64 bits resolve a count to about 1e-16 of itself, so no answer can be exact to 1e-9 of a
+noise that is smaller than 1e-7 of the counts; with this allowance `TOLERANCE` asks for 1e-14 of
+the largest count or 1e-9 of the noise, whichever is more.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,86 +68,155 @@ class Certificate:
         )
 
 
-def _dual_value(term: Term, y: Array) -> Array:
-    """Return ``-(y . target + h*(y))`` summed over queries, h the term's convex penalty.
+@dataclass(frozen=True, eq=False)
+class _Parts:
+    """What one term adds: residuals relative to their scales, and sums of the objective's parts."""
 
-    For a finite weight w and radius t the conjugate of ``h(r) = w r^2 / 2`` on ``|r| <= t`` is
-    ``y^2 / (2 w)`` while ``|y| <= w t`` and ``|y| t - w t^2 / 2`` beyond; for an equality it is 0.
-    A weight of 0 without a bound allows y = 0 only; such a y enters the dual residual instead.
-    """
-    w = term.weight
+    primal: Array
+    dual: Array
+    gap: Array
+    objective: Array
+    force: Array
+    force_scale: Array
+
+
+def _weights(term: AnyTerm) -> Array:
+    """Return the weights, one column if the term repeats one number (a saving of passes)."""
+    repeated = term.weight.strides[1] == 0 and term.size > 1
+    return term.weight[:, :1] if repeated else term.weight
+
+
+def _scales(problem: Problem) -> tuple[Array, Array]:
+    """Return each run's largest count asked for and its least noise, shapes (runs, 1)."""
+    count = np.zeros((problem.runs, 1))
+    weight = np.zeros((problem.runs, 1))
+    for term in problem.terms:
+        w = _weights(term)
+        target = np.abs(term.target)
+        if term.radius is None and (w == 0).any():
+            target = np.where(w == 0, 0.0, target)
+        count = np.maximum(count, target.max(axis=1, keepdims=True))
+        finite = np.where(np.isinf(w), 0.0, w)
+        weight = np.maximum(weight, finite.max(axis=1, keepdims=True))
+    noise = np.where(weight > 0, 1 / np.sqrt(np.where(weight > 0, weight, 1.0)), 0.0)
+    return count, noise
+
+
+def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array) -> _Parts:
+    """Measure one term at an answer; ``least`` is the run's scale of counts."""
+    w = _weights(term)
+    r = term.answers(x) - term.target
     equal = np.isinf(w)
-    safe = np.where(equal | (w == 0), 1.0, w)
-    conj = np.where(equal | (w == 0), 0.0, y * y / (2 * safe))
-    if term.radius is not None:
-        bounded = np.isfinite(term.radius) & ~equal
-        t = np.where(bounded, term.radius, 0.0)
-        past = bounded & (np.abs(y) > w * t)
-        finite = np.where(equal, 0.0, w)
-        conj = np.where(past, np.abs(y) * t - finite * t * t / 2, conj)
-    return np.asarray(-(y * term.target + conj).sum(axis=1))
+    positive = (w > 0) & ~equal
+    safe = np.where(positive, w, 1.0)
+    scale = np.where(positive, 1 / np.sqrt(safe) + ROUNDING * count, least)
+    force_scale = np.where(positive, safe * scale, 0.0)
+    primal = np.zeros(x.shape[0])
+    plain = term.radius is None and bool(positive.all())
+    if plain:
+        away = y / safe - r
+        gap = (safe / 2 * away * away).sum(axis=1)
+        dual = (np.abs(away) / scale).max(axis=1)
+    else:
+        t = np.inf if term.radius is None else np.where(equal, 0.0, term.radius)
+        sign = np.where(y < 0, -1.0, 1.0)
+        over = np.abs(r) - t
+        primal = (np.maximum(over, 0.0) / scale).max(axis=1)
+        at_bound = np.where(positive, np.abs(y) > safe * t, np.isfinite(t) & (y != 0))
+        t = np.where(np.isfinite(t), t, 0.0)  # used at a bound only
+        away = np.where(positive, np.where(at_bound, sign * t, y / safe) - r, 0.0)
+        # An unweighted query without a bound can carry no force.
+        stray = np.where((w == 0) & ~at_bound, np.abs(y), 0.0)
+        dual = np.maximum((np.abs(away) / scale).max(axis=1), 0.0)
+        finite = np.where(positive, w, 0.0)
+        inside = finite / 2 * away * away + stray * np.abs(r)
+        bound = np.abs((t - sign * r) * (np.abs(y) - finite * (t + sign * r) / 2))
+        gap = np.where(at_bound, bound, inside).sum(axis=1)
+        force_scale = force_scale + np.where(at_bound | equal, ROUNDING * np.abs(y), 0.0)
+        worst_stray = stray.max(axis=1)
+        if worst_stray.any():
+            allowed = force_scale.max(axis=1)
+            dual = np.maximum(dual, worst_stray / np.where(allowed > 0, allowed, 1.0))
+        w = finite
+    objective = (w * r * r).sum(axis=1) / 2
+    return _Parts(primal, dual, gap, objective, y, np.broadcast_to(force_scale, y.shape))
 
 
 def certify(problem: Problem, solution: Solution) -> Certificate:
-    """Certify an answer: constraint violations, gradient violations and the duality gap (ours).
+    r"""Certify an answer: constraint violations, gradient violations and the duality gap (ours).
 
-    With ``g = sum_k y_k u_k`` (one value a cell) the dual of the problem is to maximise
-    ``-sum_k (y_k target_k + h_k*(y_k))`` subject to ``g >= 0`` (``g = 0`` without the sign
-    constraint). The scales, one a run: for counts, 1 plus the largest absolute target or cell;
-    for the gradient, the largest finite weight times that plus the largest multiplier; for the
-    objective, their product plus the objective's own value.
+    With ``h_k(r) = weight_k r^2 / 2`` (infinite beyond ``radius_k``) the dual of the problem is to
+    maximise ``-sum_k (y_k target_k + h_k*(y_k))`` subject to ``g >= 0``, where
+    ``g = sum_k y_k u_k`` has one value a cell (``g = 0`` without the sign constraint). Primal minus
+    dual is then
+
+    .. math:: \sum_k [h_k(r_k) + h_k^*(y_k) - y_k r_k] + g \cdot x,
+
+    a sum of numbers that are 0 or more, so nothing cancels however large the counts are.
+
+    The scales are of the data and the noise, not of the answer. With M the run's largest absolute
+    target and ``noise_k = weight_k ** -0.5``, query k's scale of counts is
+    ``noise_k + ROUNDING * M``; equalities and signs use the least of these. The scale of a force
+    on query k is its weight times that (plus ``ROUNDING`` times the force itself at an equality or
+    a bound), and a cell's gradient has the largest scale of the queries that count it. The scale
+    of the objective is the objective plus the largest scale of a force times M plus the least
+    noise.
 
     Parameters
     ----------
     problem
         What was to be solved.
     solution
-        An answer; where a term's weight is finite and it has no bounds, its multipliers are
-        replaced by ``weight * residual``, so that only the others are taken on trust.
+        Any answer with any multipliers: both are judged.
 
     Returns
     -------
     Certificate
-        All zero for an exact answer; NaN in an answer counts as infinitely bad.
+        All zero for an exact answer; NaN in an answer counts as infinitely bad. ``primal`` holds
+        signs, equalities and bounds; ``dual`` holds ``g`` and how far a residual is from the one
+        that its multiplier asks for.
+
+    Examples
+    --------
+    >>> from microdata_price.queryset import QuerySet
+    >>> from microdata_price.optimize import Term
+    >>> q = QuerySet.identity(2)
+    >>> problem = Problem((Term(q, np.array([[4.0, -2.0]]), np.full((1, 2), 0.25)),))
+    >>> certify(problem, Solution(np.array([[4.0, 0.0]]), (np.array([[0.0, 0.5]]),))).worst
+    0.0
+    >>> certify(problem, Solution(np.array([[4.0, 0.1]]), (np.array([[0.0, 0.5]]),))).worst > 1e-3
+    True
     """
+    with np.errstate(invalid="ignore", over="ignore"):  # an answer may be infinite or NaN
+        return _certify(problem, solution)
+
+
+def _certify(problem: Problem, solution: Solution) -> Certificate:
     x = solution.x
-    runs = problem.runs
-    primal = np.zeros(runs)
-    if problem.nonnegative:
-        primal = np.maximum(primal, -x.min(axis=1))
+    count, noise = _scales(problem)
+    least = noise + ROUNDING * count
+    least = np.where(least > 0, least, 1.0)
+    parts = [
+        _certify_term(term, x, y, count, least)
+        for term, y in zip(problem.terms, solution.y, strict=True)
+    ]
+    primal = np.max([p.primal for p in parts], axis=0)
+    dual = np.max([p.dual for p in parts], axis=0)
     gradient = np.zeros_like(x)
-    objective = np.zeros(runs)
-    dual_objective = np.zeros(runs)
-    count_scale = 1.0 + np.abs(x).max(axis=1)
-    weight_scale = np.zeros(runs)
-    force_scale = np.zeros(runs)
-    stray = np.zeros(runs)
-    for term, y in zip(problem.terms, solution.y, strict=True):
-        r = term.queries.answers(x) - term.target
-        equal = np.isinf(term.weight)
-        w = np.where(equal, 0.0, term.weight)
-        if term.radius is None:
-            y = np.where(equal, y, w * r)
-        else:
-            primal = np.maximum(primal, np.where(equal, 0.0, np.abs(r) - term.radius).max(axis=1))
-        primal = np.maximum(primal, np.where(equal, np.abs(r), 0.0).max(axis=1))
-        objective += (w * r * r).sum(axis=1) / 2
-        dual_objective += _dual_value(term, y)
-        gradient += term.queries.spread(y)
-        count_scale = np.maximum(count_scale, 1.0 + np.abs(term.target).max(axis=1))
-        weight_scale = np.maximum(weight_scale, w.max(axis=1))
-        force_scale = np.maximum(force_scale, np.abs(y).max(axis=1))
-        if term.radius is not None:
-            free = (w == 0) & ~equal & ~np.isfinite(term.radius)
-            stray = np.maximum(stray, np.where(free, np.abs(y), 0.0).max(axis=1))
-    dual = -gradient.min(axis=1) if problem.nonnegative else np.abs(gradient).max(axis=1)
-    dual = np.maximum(np.maximum(dual, 0.0), stray)
-    gradient_scale = weight_scale * count_scale + force_scale
-    gradient_scale = np.where(gradient_scale > 0, gradient_scale, 1.0)
-    objective_scale = gradient_scale * count_scale + objective
-    parts = (
-        np.maximum(primal, 0.0) / count_scale,
-        dual / gradient_scale,
-        np.abs(objective - dual_objective) / objective_scale,
-    )
-    return Certificate(*(np.where(np.isnan(p), np.inf, p) for p in parts))
+    allowed = np.zeros_like(x)
+    largest = np.zeros(problem.runs)
+    for term, part in zip(problem.terms, parts, strict=True):
+        gradient += term.spread(part.force)
+        np.maximum(allowed, term.spread(part.force_scale), out=allowed)
+        largest = np.maximum(largest, part.force_scale.max(axis=1))
+    np.copyto(allowed, 1.0, where=allowed == 0)
+    if problem.nonnegative:
+        primal = np.maximum(primal, -x.min(axis=1) / least[:, 0])
+        dual = np.maximum(dual, -(gradient / allowed).min(axis=1))
+    else:
+        dual = np.maximum(dual, np.abs(gradient / allowed).max(axis=1))
+    objective = np.sum([p.objective for p in parts], axis=0)
+    gap = np.sum([p.gap for p in parts], axis=0) + np.abs(gradient * x).sum(axis=1)
+    scale = objective + largest * (count + noise)[:, 0]
+    results = (primal, dual, gap / np.where(scale > 0, scale, 1.0))
+    return Certificate(*(np.where(np.isnan(p), np.inf, p) for p in results))

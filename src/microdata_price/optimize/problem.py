@@ -3,14 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..queryset import QuerySet
 
 Array = NDArray[np.float64]
+Runs = slice | NDArray[np.intp] | NDArray[np.bool_]
+
+
+def _check(name: str, what: str, given: NDArray[np.generic], needed: tuple[int, int]) -> None:
+    if given.shape != needed:
+        raise InputError(
+            f"the {what} of the term on {name!r} has shape {given.shape}; needed is {needed}"
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,9 +38,15 @@ class Term:
     target
         Noisy answers, shape (runs, queries), in counts.
     weight
-        One over the variance, shape (runs, queries); 0 or more, infinity for an equality.
+        One over the variance, shape (runs, queries); 0 or more, infinity for an equality. A view
+        that repeats one number (`numpy.broadcast_to`) takes no memory and is used as such.
     radius
         Largest residual allowed, shape (runs, queries), infinity for none; ``None`` for no bounds.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not agree.
 
     Examples
     --------
@@ -45,18 +61,160 @@ class Term:
     radius: Array | None = None
 
     def __post_init__(self) -> None:
-        runs = self.target.shape[0]
-        for name, a in (("target", self.target), ("weight", self.weight), ("radius", self.radius)):
-            if a is not None and a.shape != (runs, self.queries.size):
-                raise InputError(
-                    f"the {name} of the term on {self.queries.name!r} has shape {a.shape}; needed "
-                    f"is {(runs, self.queries.size)}"
-                )
+        needed = (self.target.shape[0], self.queries.size)
+        _check(self.name, "target", self.target, needed)
+        _check(self.name, "weight", self.weight, needed)
+        if self.radius is not None:
+            _check(self.name, "radius", self.radius, needed)
+
+    @property
+    def name(self) -> str:
+        """The query set's name."""
+        return self.queries.name
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The table's shape."""
+        return self.queries.shape
+
+    @property
+    def size(self) -> int:
+        """The number of queries."""
+        return self.queries.size
 
     @property
     def runs(self) -> int:
         """The number of runs."""
         return int(self.target.shape[0])
+
+    def answers(self, x: Array) -> Array:
+        """Answer the queries: (runs, cells) to (runs, queries)."""
+        return self.queries.answers(x)
+
+    def spread(self, y: Array) -> Array:
+        """Give each cell the sum of its queries' values: (runs, queries) to (runs, cells)."""
+        return self.queries.spread(y)
+
+    def matrix(self, run: int) -> sp.csr_array:
+        """Return the queries of one run as rows of zeros and ones, shape (queries, cells)."""
+        del run  # the queries are the same in each
+        cells = np.flatnonzero(self.queries.labels >= 0)
+        rows = self.queries.labels[cells]
+        shape = (self.size, self.queries.cells)
+        return sp.csr_array((np.ones(cells.size), (rows, cells)), shape=shape)
+
+    def select(self, runs: Runs) -> Term:
+        """Return the term of some of the runs."""
+        radius = None if self.radius is None else self.radius[runs]
+        return Term(self.queries, self.target[runs], self.weight[runs], radius)
+
+
+@dataclass(frozen=True, eq=False)
+class SubsetSum:
+    """A term on one query that differs from run to run: the sum of some queries of a query set.
+
+    Reweighted fitting asks for "the sum of the low queries" of each query set, and which are low
+    depends on the noise (the paper's Algorithm 2, lines 11 to 13). It contributes
+    ``weight (sum_k members_k u_k . x - target)^2 / 2``.
+
+    Parameters
+    ----------
+    base
+        The query set summed over.
+    members
+        Which of its queries are summed, shape (runs, queries of base), true or false. In a run
+        without members the query is 0 whatever the table, so its weight must be 0 there.
+    target
+        Shape (runs, 1), in counts.
+    weight
+        Shape (runs, 1), 0 or more and finite.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not agree, an infinite weight, or a weight on an empty sum.
+
+    Examples
+    --------
+    >>> q = QuerySet.identity(3)
+    >>> low = np.array([[True, False, True]])
+    >>> term = SubsetSum(q, low, np.array([[4.0]]), np.array([[0.5]]))
+    >>> term.answers(np.array([[1.0, 2.0, 4.0]])), term.spread(np.array([[7.0]]))
+    (array([[5.]]), array([[7., 0., 7.]]))
+    """
+
+    base: QuerySet
+    members: NDArray[np.bool_]
+    target: Array
+    weight: Array
+
+    def __post_init__(self) -> None:
+        runs = self.target.shape[0]
+        _check(self.name, "target", self.target, (runs, 1))
+        _check(self.name, "weight", self.weight, (runs, 1))
+        _check(self.name, "members", self.members, (runs, self.base.size))
+        if self.members.dtype != np.bool_:
+            raise InputError(
+                f"the members of the term on {self.name!r} are of type {self.members.dtype}; "
+                "they must be true or false"
+            )
+        empty = ~self.members.any(axis=1) & (self.weight[:, 0] != 0)
+        if empty.any() or not np.isfinite(self.weight).all():
+            raise InputError(
+                f"the weights of the term on {self.name!r} must be finite, and 0 in a run in "
+                "which no query is a member"
+            )
+
+    @property
+    def name(self) -> str:
+        """The base query set's name, marked."""
+        return f"some of {self.base.name}"
+
+    @property
+    def radius(self) -> None:
+        """Such a term has no bounds."""
+        return
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The table's shape."""
+        return self.base.shape
+
+    @property
+    def size(self) -> int:
+        """The number of queries: one."""
+        return 1
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return int(self.target.shape[0])
+
+    @cached_property
+    def cell_members(self) -> Array:
+        """1 for each cell that the run's query counts, else 0; shape (runs, cells)."""
+        return self.base.spread(self.members)
+
+    def answers(self, x: Array) -> Array:
+        """Answer the query: (runs, cells) to (runs, 1)."""
+        return np.asarray(
+            np.where(self.members, self.base.answers(x), 0.0).sum(axis=1, keepdims=True)
+        )
+
+    def spread(self, y: Array) -> Array:
+        """Give each cell that is counted the query's value: (runs, 1) to (runs, cells)."""
+        return self.cell_members * y
+
+    def matrix(self, run: int) -> sp.csr_array:
+        """Return the query of one run as a row of zeros and ones, shape (1, cells)."""
+        return sp.csr_array(self.cell_members[run][None, :])
+
+    def select(self, runs: Runs) -> SubsetSum:
+        """Return the term of some of the runs."""
+        return SubsetSum(self.base, self.members[runs], self.target[runs], self.weight[runs])
+
+
+AnyTerm = Term | SubsetSum
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,11 +238,11 @@ class Problem:
     2
     """
 
-    terms: tuple[Term, ...]
+    terms: tuple[AnyTerm, ...]
     nonnegative: bool = True
 
     def __post_init__(self) -> None:
-        shapes = {t.queries.shape for t in self.terms}
+        shapes = {t.shape for t in self.terms}
         runs = {t.runs for t in self.terms}
         if len(shapes) != 1 or len(runs) != 1:
             raise InputError(
@@ -95,17 +253,21 @@ class Problem:
     @property
     def shape(self) -> tuple[int, ...]:
         """The table's shape."""
-        return self.terms[0].queries.shape
+        return self.terms[0].shape
 
     @property
     def cells(self) -> int:
         """The number of cells."""
-        return self.terms[0].queries.cells
+        return int(np.prod(self.shape))
 
     @property
     def runs(self) -> int:
         """The number of runs."""
         return self.terms[0].runs
+
+    def select(self, runs: Runs) -> Problem:
+        """Return the problem of some of the runs."""
+        return Problem(tuple(t.select(runs) for t in self.terms), self.nonnegative)
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +281,9 @@ class Solution:
     y
         One array a term, shape (runs, queries): the multiplier of ``r = u_k . x - target_k``, which
         at the optimum is ``weight r`` where the weight is finite and no bound is active, anything
-        at an equality, and ``weight r`` plus a force pointing inwards where a bound is active.
-        The gradient condition is ``sum_k y_k u_k >= 0`` with equality where ``x > 0``.
+        at an equality, and ``weight r`` plus a force that points inwards where a bound is active:
+        ``r = clip(y / weight, -radius, radius)``. The gradient condition is ``sum_k y_k u_k >= 0``
+        with equality where ``x > 0``.
     """
 
     x: Array
