@@ -1,0 +1,286 @@
+"""The style that every figure shares, and the door by which a figure enters a page."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from io import BytesIO
+from typing import Any, ParamSpec
+
+import matplotlib as mpl
+import seaborn as sns
+from cycler import cycler
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from ..exceptions import InputError, unknown_name
+
+P = ParamSpec("P")
+
+WIDE = 5.8
+"""Width of a figure in inches; a page shows it up to 700 pixels wide and a phone 350."""
+
+METADATA_KEY = "microdata_price"
+"""Where the description of a figure travels in the metadata of a notebook's output."""
+
+
+@dataclass(frozen=True)
+class MethodStyle:
+    """How one method is drawn everywhere: told apart by shape and dash as well as by colour.
+
+    Examples
+    --------
+    >>> METHODS["nnls"].label
+    'NNLS'
+    """
+
+    label: str
+    colour: str
+    marker: str
+    dash: str | tuple[int, tuple[float, ...]]
+
+
+# Okabe and Ito's colours: safe for the colour-blind, and ordered here so that neighbours in the
+# list of methods also differ in grey.
+COLOURS = {
+    "black": "#1a1a1a",
+    "blue": "#0072b2",
+    "orange": "#d98200",
+    "green": "#007a5a",
+    "red": "#c44e00",
+    "pink": "#b5578f",
+    "sky": "#56b4e9",
+    "grey": "#6b6b6b",
+    "light": "#d9d9d9",
+}
+
+METHODS = {
+    "ols": MethodStyle("OLS", COLOURS["black"], "s", "-"),
+    "nnls": MethodStyle("NNLS", COLOURS["orange"], "o", (0, (5, 1.5))),
+    "maxfit": MethodStyle("max fitting", COLOURS["sky"], "^", (0, (1, 1))),
+    "sequential": MethodStyle("sequential", COLOURS["blue"], "D", (0, (5, 1.5, 1, 1.5))),
+    "reweighted": MethodStyle("reweighted", COLOURS["pink"], "X", (0, (3, 1, 1, 1, 1, 1))),
+}
+
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
+
+# Text is large against the width, so that a figure shrunk to a phone can still be read.
+_RC: Any = {
+    "figure.figsize": (WIDE, 4.0),
+    "figure.dpi": 100,
+    "figure.facecolor": "white",
+    "savefig.facecolor": "white",
+    "savefig.bbox": "tight",
+    "savefig.pad_inches": 0.06,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 12,
+    "axes.titlesize": 12.5,
+    "axes.titleweight": "bold",
+    "axes.titlelocation": "left",
+    "axes.labelsize": 12,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "axes.edgecolor": "#4d4d4d",
+    "grid.color": "#e3e3e3",
+    "grid.linewidth": 0.8,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "legend.fontsize": 11,
+    "legend.frameon": False,
+    "lines.linewidth": 2.0,
+    "lines.markersize": 6.5,
+    "errorbar.capsize": 3,
+    "mathtext.fontset": "dejavusans",
+    "image.cmap": "cividis",
+    "axes.prop_cycle": cycler(
+        color=[COLOURS[c] for c in ("blue", "orange", "green", "pink", "black", "sky", "red")]
+    ),
+    # Shapes instead of text, and fixed identifiers: one picture is the same file every time.
+    "svg.fonttype": "path",
+    "svg.hashsalt": "microdata-price",
+}
+
+
+def drawn(function: Callable[P, Figure]) -> Callable[P, Figure]:
+    """Mark a function as one that draws a figure in the common style (ours).
+
+    The figure remembers who drew it, so that its caption can lead to the code.
+
+    Parameters
+    ----------
+    function
+        Takes computed results and returns a matplotlib figure.
+
+    Examples
+    --------
+    >>> @drawn
+    ... def nothing() -> Figure:
+    ...     return panels(1)[0]
+    >>> nothing().drawn_by.endswith("style.nothing")
+    True
+    """
+
+    @functools.wraps(function)
+    def draw(*args: P.args, **kwargs: P.kwargs) -> Figure:
+        with sns.axes_style("white"), mpl.rc_context(_RC):
+            figure = function(*args, **kwargs)
+        figure.drawn_by = f"{function.__module__}.{function.__qualname__}"  # type: ignore[attr-defined]
+        return figure
+
+    return draw
+
+
+def panels(
+    columns: int = 1, rows: int = 1, *, height: float = 4.0, **kwargs: Any
+) -> tuple[Figure, list[Axes]]:
+    """Make a figure of a page's width with a grid of axes, row by row.
+
+    It is not kept by pyplot, so nothing has to close it.
+
+    Parameters
+    ----------
+    columns, rows
+        How many axes beside and above each other; more than two columns are hard to read on a
+        phone.
+    height
+        Height of the whole figure, in inches.
+    **kwargs
+        Passed to ``Figure.subplots``, for example ``sharey=True``.
+
+    Examples
+    --------
+    >>> len(panels(2)[1])
+    2
+    """
+    figure = Figure(figsize=(WIDE, height), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
+    return figure, list(axes.ravel())
+
+
+def _sentence(value: str, what: str, name: str) -> str:
+    text = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
+    if len(text) < 20 or not text.endswith((".", "!", "?", ")", "$")):
+        raise InputError(
+            f"the {what} of figure {name!r} is {value!r}; it must be one or more whole sentences"
+        )
+    return text
+
+
+def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str]:
+    """Check what is said about a figure and return it as plain text.
+
+    Raises
+    ------
+    InputError
+        A name that cannot be part of a link, or an alternative text or caption that is missing or
+        not a sentence, or a figure that no function marked by `drawn` has drawn.
+
+    Examples
+    --------
+    >>> describe(Figure(), "Bad name", "", "")
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: the figure's name is 'Bad name'; it must be lower-case \
+letters, digits and hyphens, for example 'difficult-histograms'
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise InputError(
+            f"the figure's name is {name!r}; it must be lower-case letters, digits and hyphens, "
+            "for example 'difficult-histograms'"
+        )
+    drawn_by = getattr(figure, "drawn_by", "")
+    if not drawn_by:
+        raise InputError(
+            f"figure {name!r} was drawn by no function marked with @drawn; draw it in a module of "
+            "microdata_price.figures"
+        )
+    return {
+        "name": name,
+        "alt": _sentence(alt, "alternative text", name),
+        "caption": _sentence(caption, "caption", name),
+        "drawn_by": drawn_by,
+    }
+
+
+def render(figure: Figure) -> str:
+    """Return a figure as an SVG document, the same text for the same figure.
+
+    Examples
+    --------
+    >>> render(panels(1)[0]).startswith("<?xml")
+    True
+    """
+    buffer = BytesIO()
+    with mpl.rc_context(_RC):
+        figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
+    return buffer.getvalue().decode()
+
+
+def show(figure: Figure, name: str, alt: str, caption: str) -> None:
+    """Put a figure on a notebook's page, with its alternative text, caption, number and source.
+
+    In Jupyter the picture and its caption appear; in the book the figure is numbered, and
+    ``{numref}`` with its name refers to it.
+
+    Parameters
+    ----------
+    figure
+        What a function marked by `drawn` returned.
+    name
+        Its name in links, unique in the book, for example ``"difficult-histograms"``.
+    alt
+        What the picture shows, in plain sentences, for those who do not see it.
+    caption
+        The finding, with the computed number; MyST markup and ``$mathematics$`` are allowed.
+
+    Raises
+    ------
+    InputError
+        As for `describe`.
+    """
+    from IPython.display import display
+
+    described = describe(figure, name, alt, caption)
+    display(
+        {"image/svg+xml": render(figure), "text/plain": described["alt"]},
+        metadata={METADATA_KEY: {"figure": described}},
+        raw=True,
+    )
+    display(
+        {"text/markdown": f"**Figure.** {described['caption']}", "text/plain": caption},
+        metadata={METADATA_KEY: {"caption_of": name}},
+        raw=True,
+    )
+
+
+def method_style(method: str) -> MethodStyle:
+    """Return how a method is drawn.
+
+    Examples
+    --------
+    >>> method_style("ols").marker
+    's'
+    """
+    if method not in METHODS:
+        raise unknown_name("method", method, METHODS)
+    return METHODS[method]
+
+
+def source_of(drawn_by: str) -> str:
+    """Return the source text of a function marked by `drawn`, from its full name.
+
+    Examples
+    --------
+    >>> source_of("microdata_price.figures.style.render").splitlines()[0]
+    'def render(figure: Figure) -> str:'
+    """
+    import importlib
+
+    module, _, function = drawn_by.rpartition(".")
+    return inspect.getsource(inspect.unwrap(getattr(importlib.import_module(module), function)))

@@ -1,0 +1,135 @@
+"""Computed prose: numbers and sentences that a notebook computes and its text quotes.
+
+A notebook names a value once; its text, and any other page, quotes it with MyST's glue role,
+``{glue:text}`name```. The book fails to build when a quoted name does not exist or a named value is
+never quoted.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+
+from .exceptions import InputError
+
+_MIME = "application/papermill.record/text/plain"
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def format_number(value: float, digits: int = 3, *, se: float | None = None) -> str:
+    """Write a number for a sentence: significant digits, a real minus sign, grouped thousands.
+
+    Parameters
+    ----------
+    value
+        The number.
+    digits
+        Significant digits; whole numbers below a million are written in full whatever this is.
+    se
+        Standard error of a Monte Carlo value. It is written with two digits, and the value to the
+        same decimal place, so that ``digits`` is not used.
+
+    Raises
+    ------
+    InputError
+        Not a finite number, or a negative standard error.
+
+    Examples
+    --------
+    >>> format_number(1234.5678), format_number(-0.04567, 2), format_number(2.5e-7)
+    ('1,230', '−0.046', '2.5 × 10⁻⁷')
+    >>> format_number(105.7851, se=0.4321)
+    '105.79 ± 0.43'
+    >>> format_number(60000)
+    '60,000'
+    """
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"the number to write is {value!r}; it must be finite")
+    if se is not None:
+        error = float(se)
+        if not (math.isfinite(error) and error >= 0):
+            raise InputError(f"the standard error to write is {se!r}; it must be 0 or more")
+        if error > 0:
+            places = 1 - math.floor(math.log10(error))
+            return f"{_fixed(number, places)} ± {_fixed(error, places)}"
+        return f"{format_number(number, digits)} ± 0"
+    if number == 0:
+        return "0"
+    if number == int(number) and abs(number) < 1e6:
+        return _fixed(number, 0)
+    exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))))
+    if not -4 <= exponent < 6:
+        mantissa = f"{number / 10.0**exponent:.{digits - 1}f}".rstrip("0").rstrip(".")
+        power = f"10{str(exponent).translate(_SUPERSCRIPT)}"
+        return f"{mantissa} × {power}".replace("-", "−")
+    return _fixed(number, digits - 1 - exponent)
+
+
+def _fixed(number: float, places: int) -> str:
+    if places < 0:
+        number = round(number, places)
+    text = f"{number:,.{max(places, 0)}f}"
+    if places > 0 and math.floor(abs(number)) == abs(number):
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def number(
+    name: str, value: float, digits: int = 3, *, se: float | None = None, unit: str = ""
+) -> None:
+    """Name a number that the text quotes.
+
+    Parameters
+    ----------
+    name
+        The name, unique in the notebook: letters, digits, ``-`` and ``_``.
+    value, digits, se
+        As for `format_number`.
+    unit
+        Written after the number, for example ``"%"`` or ``"records"``.
+
+    Examples
+    --------
+    >>> number("sum_error", 128.0)  # shows nothing; the page quotes {glue:text}`sum_error`
+    """
+    written = format_number(value, digits, se=se)
+    text(name, f"{written}{'' if unit in ('', '%') else ' '}{unit}")
+
+
+def text(name: str, markdown: str) -> None:
+    """Name a phrase or sentence that the text quotes: choose it by the result, so that it is true.
+
+    Parameters
+    ----------
+    name
+        The name, unique in the notebook: letters, digits, ``-`` and ``_``.
+    markdown
+        One paragraph of MyST text; mathematics and citations are allowed.
+
+    Raises
+    ------
+    InputError
+        A name with other characters, or an empty text.
+
+    Examples
+    --------
+    >>> text("verdict", "The microdata are worse.")
+    """
+    from IPython.core.getipython import get_ipython
+    from IPython.display import display
+
+    if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
+        raise InputError(
+            f"the name of a quoted value is {name!r}; it must be letters, digits, '-' and '_'"
+        )
+    body = re.sub(r"\s*\n\s*", " ", markdown).strip()
+    if not body:
+        raise InputError(f"the quoted text {name!r} is empty")
+    if get_ipython() is None:
+        return
+    display(
+        {_MIME: body},
+        metadata={"scrapbook": {"name": name, "mime_prefix": "application/papermill.record/"}},
+        raw=True,
+    )
