@@ -118,7 +118,7 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
         gap = (safe / 2 * away * away).sum(axis=1)
         dual = (np.abs(away) / scale).max(axis=1)
     else:
-        t = np.inf if term.radius is None else np.where(equal, 0.0, term.radius)
+        t = np.where(equal, 0.0, np.inf if term.radius is None else term.radius)
         sign = np.where(y < 0, -1.0, 1.0)
         over = np.abs(r) - t
         primal = (np.maximum(over, 0.0) / scale).max(axis=1)
