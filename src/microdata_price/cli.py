@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from .exceptions import CertificateError, InputError
+from .exceptions import BuildError, CertificateError, InputError
 
 COMMANDS = ("grid", "bounds", "book", "run", "price", "release", "budget", "tabulate")
 
@@ -47,7 +47,7 @@ def main(argv: list[str] | None = None) -> None:
     except InputError as error:
         click.echo(f"microdata-price: {error}", err=True)
         sys.exit(2)
-    except CertificateError as error:
+    except (BuildError, CertificateError) as error:
         click.echo(f"microdata-price: {error}", err=True)
         sys.exit(1)
     except OSError as error:

@@ -24,6 +24,10 @@ class CertificateError(RuntimeError):
     """A fit whose optimality certificate misses the tolerance; the message names the run."""
 
 
+class BuildError(RuntimeError):
+    """The book cannot be built; the message names the page or the notebook and its cell."""
+
+
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     """Build the error for a name that is not known, with the nearest ones suggested (ours).
 

@@ -1,0 +1,228 @@
+"""Run notebooks with papermill, two at a time, and keep what has not changed."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from . import notebook
+from .book_keys import code_key, digest, digest_json, versions
+from .book_plan import Chapter
+from .exceptions import BuildError
+from .files import write_whole
+
+AT_A_TIME = 2
+_KERNEL = "microdata-price"
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook and how it came about.
+
+    Parameters
+    ----------
+    name
+        The notebook's name.
+    path
+        The executed notebook.
+    seconds
+        How long it took when it was computed.
+    when
+        The day on which it was computed, UTC.
+    values
+        Every parameter's value, by name, without the folders.
+    versions
+        The versions that computed it.
+    """
+
+    name: str
+    path: Path
+    seconds: float
+    when: str
+    values: dict[str, Any]
+    versions: dict[str, str]
+
+
+@contextmanager
+def kernel() -> Iterator[str]:
+    """Offer Jupyter a kernel that is this very Python, with one thread, and yield its name.
+
+    A kernel called ``python3`` in the user's own folders may be any other Python.
+    """
+    with tempfile.TemporaryDirectory(prefix="microdata-price-kernel-") as home:
+        folder = Path(home) / "kernels" / _KERNEL
+        folder.mkdir(parents=True)
+        spec = {
+            "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+            "display_name": "Python 3",
+            "language": "python",
+            "env": {**dict.fromkeys(_ONE_THREAD, "1"), "PYTHONHASHSEED": "0"},
+        }
+        (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+        before = os.environ.get("JUPYTER_PATH")
+        os.environ["JUPYTER_PATH"] = os.pathsep.join([home, *([before] if before else [])])
+        try:
+            yield _KERNEL
+        finally:
+            if before is None:
+                del os.environ["JUPYTER_PATH"]
+            else:
+                os.environ["JUPYTER_PATH"] = before
+
+
+def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
+    """Return the hash of all that a notebook's results depend on."""
+    code = [notebook.python_only(c.source) for c in chapter.source.cells if c.cell_type == "code"]
+    return digest(
+        digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in chapter.source.cells]),
+        digest_json(chapter.values),
+        digest_json({name: folder_keys[name] for name in chapter.folders}),
+        code_key(root, code),
+    )
+
+
+def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_name: str) -> None:
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    values = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
+    try:
+        papermill.execute_notebook(
+            str(chapter.path),
+            str(draft),
+            parameters=values,
+            kernel_name=kernel_name,
+            cwd=str(chapter.path.parent),
+            progress_bar=False,
+        )
+    except PapermillExecutionError as error:
+        raise BuildError(_where_it_failed(chapter, error)) from None
+
+
+def _where_it_failed(chapter: Chapter, error: Any) -> str:
+    """Name the notebook, the cell as its author counts it, its first line and the error."""
+    lines = [line for line in str(error.source).splitlines() if line.strip()]
+    first = lines[0] if lines else "(empty)"
+    position = next(
+        (
+            i
+            for i, c in enumerate(chapter.source.cells, 1)
+            if c.source.strip() == error.source.strip()
+        ),
+        None,
+    )
+    cell = f"cell {position}" if position else "a cell"
+    return (
+        f"notebook {chapter.name!r} failed in {cell} (of all cells, text included), which begins "
+        f"{first!r}: {error.ename}: {error.evalue}"
+    )
+
+
+def run_chapter(
+    root: Path,
+    chapter: Chapter,
+    cache: Path,
+    folders: Mapping[str, Path],
+    folder_keys: Mapping[str, str],
+    kernel_name: str,
+) -> tuple[Run, bool]:
+    """Execute one notebook, or return what the same code, data and values gave before.
+
+    Returns
+    -------
+    Run
+        The executed notebook.
+    bool
+        Whether it was computed now.
+
+    Raises
+    ------
+    BuildError
+        A cell raised; the message names notebook, cell and error, and the notebook as far as it
+        came is kept beside the others as ``NAME.failed.ipynb``.
+    """
+    key = chapter_key(root, chapter, folder_keys)
+    folder = cache / chapter.name / key
+    record = folder / "run.json"
+    executed = folder / "executed.ipynb"
+    if record.is_file() and executed.is_file():
+        return Run(path=executed, **json.loads(record.read_text(encoding="utf-8"))), False
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / "draft.ipynb"
+    start = time.perf_counter()
+    try:
+        _execute(chapter, folders, draft, kernel_name)
+    except BuildError:
+        draft.replace(cache / f"{chapter.name}.failed.ipynb")
+        raise
+    declared = notebook.parameters(chapter.source, chapter.name)
+    values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
+    run = Run(
+        chapter.name,
+        executed,
+        round(time.perf_counter() - start, 1),
+        datetime.datetime.now(datetime.UTC).date().isoformat(),
+        {n: v for n, v in values.items() if n not in chapter.folders},
+        versions(),
+    )
+    draft.replace(executed)
+    write_whole(record, json.dumps({k: v for k, v in asdict(run).items() if k != "path"}))
+    (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
+    return run, True
+
+
+def run_all(
+    root: Path,
+    chapters: Sequence[Chapter],
+    cache: Path,
+    folders: Mapping[str, Path],
+    folder_keys: Mapping[str, str],
+    report: Report,
+) -> list[Run]:
+    """Execute the notebooks that changed, two at a time; return all, in the book's order.
+
+    Raises
+    ------
+    BuildError
+        One or more failed; all others were still run and kept.
+    """
+    found: dict[str, Run] = {}
+    failures: list[str] = []
+    with kernel() as name, ThreadPoolExecutor(AT_A_TIME) as pool:
+        jobs: dict[Future[tuple[Run, bool]], Chapter] = {
+            pool.submit(run_chapter, root, c, cache, folders, folder_keys, name): c
+            for c in chapters
+        }
+        try:
+            for job in as_completed(jobs):
+                chapter = jobs[job]
+                try:
+                    run, fresh = job.result()
+                except BuildError as error:
+                    failures.append(str(error))
+                    report(f"notebook {chapter.name}: failed")
+                    continue
+                found[chapter.name] = run
+                if fresh:
+                    report(f"notebook {chapter.name}: {run.seconds:.0f} s")
+        except KeyboardInterrupt:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
+    if failures:
+        raise BuildError("\n".join(failures))
+    return [found[c.name] for c in chapters]
