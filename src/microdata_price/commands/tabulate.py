@@ -1,0 +1,91 @@
+"""``microdata-price tabulate``: a table from a person file of the Census Bureau."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ..tabulate import parse_values, schema_path, tabulate, write_table
+
+_AGREEMENT = {
+    True: "It agrees with the paper's table of this area, cell for cell.",
+    False: (
+        "It differs from the paper's table of this area, which is of the 2016 one-year file: this "
+        "is another year's file, or not the Bureau's."
+    ),
+    None: "",
+}
+
+
+@click.command()
+@click.argument("persons", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--puma", required=True, help="The area: two digits of the state, then five.")
+@click.option(
+    "--by", multiple=True, required=True, help="A variable of the table; repeat for more."
+)
+@click.option("--weighted", is_flag=True, help="Sum person weights instead of counting records.")
+@click.option(
+    "--values", multiple=True, help="A variable's values, for example MIL=blank,1-4; repeatable."
+)
+@click.option("--puma-column", default="PUMA", show_default=True, help="The column of the area.")
+@click.option(
+    "--out",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="The table to write; its schema comes beside it. Nothing is overwritten.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(
+    persons: Path,
+    puma: str,
+    by: tuple[str, ...],
+    weighted: bool,
+    values: tuple[str, ...],
+    puma_column: str,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Count the persons of one area in PERSONS, a PUMS person file (.csv, .gz or .zip).
+
+    Writes TABLE.csv (one row a cell, empty cells too) and TABLE.schema.json, which `price` and
+    `release` accept. The file is streamed: several gigabytes need little memory. Codes lose leading
+    zeros, and an empty field is the value "blank". The values of each variable come from the
+    Bureau's dictionary or from --values, never from the data.
+
+    A table of weights is marked: one person can change it by more than one, so `price` and
+    `release` refuse it.
+
+    \b
+    Example, one of the paper's tables (state 01, area 01301):
+      microdata-price tabulate psam_p01.csv --puma 0101301 --by RAC1P --by HISP --out area.csv
+    """  # noqa: D301
+    made = tabulate(
+        persons,
+        puma,
+        by,
+        weighted=weighted,
+        values=dict(map(parse_values, values)),
+        area_column=puma_column,
+    )
+    write_table(made, out)
+    if as_json:
+        document = {
+            "table": str(out),
+            "schema": str(schema_path(out)),
+            "puma": puma,
+            "by": list(by),
+            "shape": list(made.schema.shape),
+            "persons": made.persons,
+            "weighted": weighted,
+            "agrees_with_paper": made.agrees,
+        }
+        click.echo(json.dumps(document))
+        return
+    shape = " x ".join(map(str, made.schema.shape))
+    click.echo(f"{out}: {made.persons} persons of area {puma} in {shape} cells, schema beside it.")
+    if weighted:
+        click.echo("It is weighted, and marked so: price and release refuse it.")
+    if _AGREEMENT[made.agrees]:
+        click.echo(_AGREEMENT[made.agrees])
