@@ -2,6 +2,7 @@
 
 from .certificate import TOLERANCE, WORST_TOLERANCE, Certificate, certify
 from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
+from .solve import solve
 
 __all__ = [
     "TOLERANCE",
@@ -13,4 +14,5 @@ __all__ = [
     "SubsetSum",
     "Term",
     "certify",
+    "solve",
 ]

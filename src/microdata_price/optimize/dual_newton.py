@@ -1,0 +1,149 @@
+"""Batched semismooth Newton on the multipliers of the aggregates."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .boxed import Boxed
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.intp]
+
+_STEPS = 100
+_SEARCH = 40
+_CONVERGED = 1e-11
+_OVERSHOOT = 0.5
+
+
+class Structure(Protocol):
+    """The aggregates' matrix U, one row an aggregate, as what it does."""
+
+    def select(self, runs: Runs) -> Self:
+        """Return the structure of some of the runs."""
+
+    def pull(self, y: Array) -> Array:
+        """Return U'y, shape (runs, cells), or (runs, 1) where it is the same for all cells."""
+
+    def push(self, x: Array) -> Array:
+        """Return Ux, shape (runs, aggregates)."""
+
+    def step(self, free: Array, slack: Array, residual: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``."""
+
+
+@dataclass
+class _Point:
+    """Multipliers and what follows from them, for the runs still going."""
+
+    y: Array
+    free: Array
+    residual: Array
+    slack: Array
+
+    def put(self, runs: Runs, other: _Point) -> None:
+        self.y[runs] = other.y
+        self.free[runs] = other.free
+        self.residual[runs] = other.residual
+        self.slack[runs] = other.slack
+
+    def select(self, runs: Runs) -> _Point:
+        return _Point(self.y[runs], self.free[runs], self.residual[runs], self.slack[runs])
+
+
+def _at(structure: Structure, box: Boxed, y: Array) -> _Point:
+    x, free = box.cells(structure.pull(y))
+    residual, slack = box.residual(structure.push(x), y)
+    return _Point(y, free, residual, slack)
+
+
+def _shorten(
+    structure: Structure, box: Boxed, y: Array, step: Array, slope: Array, end: Array
+) -> _Point:
+    """Search along the step for a point where the slope has nearly gone, per run.
+
+    Along a line the dual function is convex and its slope ``residual . step`` piecewise linear, so
+    the slope's zero lies between 0 and 1: false position, halving a side that does not move.
+    """
+    low, high = np.zeros_like(slope), np.ones_like(slope)
+    at_low, at_high = slope.copy(), end.copy()
+    goal = _OVERSHOOT * slope
+    last = np.zeros_like(slope)
+    t = np.ones_like(slope)
+    point = _at(structure, box, y + step)
+    done = np.zeros(slope.shape, dtype=bool)
+    for _ in range(_SEARCH):
+        t = np.where(done, t, (low * -at_high + high * at_low) / (at_low - at_high))
+        point = _at(structure, box, y + t[:, None] * step)
+        found = np.einsum("bk,bk->b", point.residual, step)
+        done |= np.abs(found) <= goal
+        if done.all():
+            break
+        right = found < 0
+        side = np.where(right, -1.0, 1.0)
+        again = side == last
+        at_low = np.where(right, np.where(again, at_low / 2, at_low), found)
+        at_high = np.where(right, found, np.where(again, at_high / 2, at_high))
+        low, high = np.where(right, low, t), np.where(right, t, high)
+        last = side
+    return point
+
+
+def newton(structure: Structure, box: Boxed) -> Array:
+    """Solve the dual problem from y = 0, a batch of runs at once (ours).
+
+    Solves ``F(y) = U x(y) - b - clip(y / weight, -radius, radius) = 0``, where F is minus the
+    gradient of a convex piecewise quadratic function: Newton steps with the generalised Hessian
+    ``U diag(free) U' + diag(1/weight)``, shortened where the slope along the step has turned. On
+    the piece that holds the solution one step is exact, so the last steps polish. Runs that have
+    converged leave the batch.
+
+    Parameters
+    ----------
+    structure, box
+        The problem.
+
+    Returns
+    -------
+    ndarray
+        Multipliers, shape (runs, aggregates): the best found; certify the answer.
+    """
+    runs, unknowns = box.target.shape
+    answer = np.zeros((runs, unknowns))
+    if unknowns == 0:
+        return answer
+    index = np.arange(runs)
+    point = _at(structure, box, answer.copy())
+    best = np.full(runs, np.inf)
+    for _ in range(_STEPS):
+        miss = (np.abs(point.residual) / box.scale).max(axis=1)
+        better = miss < best
+        answer[index[better]] = point.y[better]
+        best = np.where(better, miss, best)
+        done = miss <= _CONVERGED
+        if done.any():
+            keep = np.flatnonzero(~done)
+            if keep.size == 0:
+                break
+            index, best = index[keep], best[keep]
+            point, box, structure = point.select(keep), box.select(keep), structure.select(keep)
+        step = structure.step(point.free, point.slack, point.residual)
+        slope = np.einsum("bk,bk->b", point.residual, step)
+        new = _at(structure, box, point.y + step)
+        end = np.einsum("bk,bk->b", new.residual, step)
+        over = np.flatnonzero(end < -_OVERSHOOT * slope)
+        if over.size:
+            shorter = _shorten(
+                structure.select(over),
+                box.select(over),
+                point.y[over],
+                step[over],
+                slope[over],
+                end[over],
+            )
+            new.put(over, shorter)
+        point = new
+    return answer

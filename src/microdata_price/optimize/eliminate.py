@@ -1,0 +1,77 @@
+"""Newton systems with a diagonal block: eliminate it, solve the rest."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+
+_BATCHED = 64
+RIDGE = 1e-13
+
+
+def regular(free: Array, slack: Array, typical: Array) -> Array:
+    """Return what to add to the diagonal ``free`` of a Newton matrix, to make it regular.
+
+    Beside the slack that is a ridge of `RIDGE`, which makes the step an inexact one in directions
+    in which the matrix is singular, and the next step corrects it. A query that has neither a free
+    cell nor slack is treated as if it had a typical one, so that its step can free one.
+
+    Parameters
+    ----------
+    free
+        Sum of 1/d over the free cells of each aggregate, shape (runs, aggregates).
+    slack
+        1/weight, same shape.
+    typical
+        The largest 1/d, shape (runs, 1), positive.
+    """
+    return np.where(free + slack > 0, slack + RIDGE * free, typical)
+
+
+def solve_small(matrix: Array, right: Array) -> Array:
+    """Solve symmetric positive definite systems, shapes (runs, k, k) and (runs, k).
+
+    Examples
+    --------
+    >>> solve_small(np.array([[[2.0, 0.0], [0.0, 1.0]]]), np.array([[4.0, 0.0]]))
+    array([[2., 0.]])
+    """
+    k = matrix.shape[1]
+    if k == 0:
+        return right.copy()
+    if k == 1:
+        return right / matrix[:, 0]
+    if k <= _BATCHED:
+        return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=float)
+    solved = np.empty_like(right)
+    for b in range(matrix.shape[0]):
+        solved[b] = scipy.linalg.solve(
+            matrix[b], right[b], assume_a="sym", check_finite=False, overwrite_a=True
+        )
+    return solved
+
+
+def solve_bordered(
+    kept: Array, coupling: Array, diagonal: Array, right_kept: Array, right_diagonal: Array
+) -> tuple[Array, Array]:
+    """Solve a system with a diagonal block by eliminating that block.
+
+    ``kept u + coupling v = right_kept`` and ``coupling' u + diagonal v = right_diagonal``, with
+    shapes (runs, k, k), (runs, k, n), (runs, n), (runs, k) and (runs, n); the diagonal is
+    positive. ``kept`` is used up.
+
+    Examples
+    --------
+    >>> one = np.ones((1, 1))
+    >>> u, v = solve_bordered(np.array([[[2.0]]]), np.array([[[1.0]]]), one, one, one)
+    >>> u.round(9), v.round(9)
+    (array([[0.]]), array([[1.]]))
+    """
+    scaled = coupling / diagonal[:, None, :]
+    kept -= scaled @ coupling.transpose(0, 2, 1)
+    u = solve_small(kept, right_kept - (scaled @ right_diagonal[:, :, None])[:, :, 0])
+    v = right_diagonal / diagonal - (u[:, None, :] @ scaled)[:, 0, :]
+    return u, v

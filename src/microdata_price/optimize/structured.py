@@ -1,0 +1,158 @@
+"""The fast solver: recognise a problem's structure, solve its dual, read off the answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..queryset import QuerySet
+from .boxed import Boxed, add_aggregates, box_cells, columns, pinning, split
+from .dual_newton import Structure, newton
+from .problem import Problem, Solution, Term
+from .two_way import two_way
+
+Array = NDArray[np.float64]
+
+_BLOCK = 1 << 16
+"""Cells times runs that are worked on at once: the arrays of a block stay in the cache."""
+
+
+def query_max(queries: QuerySet, values: Array) -> Array:
+    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries).
+
+    Examples
+    --------
+    >>> query_max(QuerySet.from_labels([1, 0, 1, -1], "q"), np.array([[1.0, 2.0, 3.0, 9.0]]))
+    array([[2., 3.]])
+    """
+    runs = values.shape[0]
+    if queries.axes is not None:
+        k = len(queries.shape)
+        drop = tuple(a - k for a in range(k) if a not in queries.axes)
+        table = values.reshape(runs, *queries.shape)
+        return np.asarray(table.max(axis=drop)).reshape(runs, queries.size)
+    order = np.argsort(queries.labels, kind="stable")
+    order = order[np.count_nonzero(queries.labels < 0) :]
+    starts = np.searchsorted(queries.labels[order], np.arange(queries.size))
+    return np.maximum.reduceat(values[:, order], starts, axis=1)
+
+
+def _recognise(problem: Problem, aggregates: list[int]) -> tuple[Structure, list[int], bool] | None:
+    return two_way(problem, aggregates)
+
+
+def _transpose(a: Array, shape: tuple[int, int]) -> Array:
+    if a.shape[1] == 1:
+        return a
+    return a.reshape(-1, *shape).swapaxes(1, 2).reshape(a.shape)
+
+
+def _transpose_box(box: Boxed, shape: tuple[int, int]) -> Boxed:
+    return replace(
+        box,
+        centre=_transpose(box.centre, shape),
+        yielding=_transpose(box.yielding, shape),
+        lo=_transpose(box.lo, shape),
+        hi=None if box.hi is None else _transpose(box.hi, shape),
+    )
+
+
+def _own_multipliers(
+    problem: Problem, own: list[int], box: Boxed, x: Array, pulled: Array
+) -> list[Array]:
+    """Return the multipliers of the terms on single cells, given U'y."""
+    total = np.broadcast_to(-pulled, x.shape)
+    if problem.nonnegative:  # at x = 0 the sign constraint takes over where -U'y is too small
+        floor = np.where(box.lo == 0, -box.centre / box.yielding, -np.inf)
+        total = np.maximum(total, floor)
+    fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
+    if any(f.any() for f in fixed):  # an equality takes every force
+        total = np.where(np.any(np.broadcast_arrays(*fixed), axis=0), -pulled, total)
+    if len(own) == 1:
+        return [total]
+    parts, holds = [], []
+    for k, f in zip(own, fixed, strict=True):
+        term = problem.terms[k]
+        w = np.where(f, 0.0, term.weight)
+        r = x - term.target
+        parts.append(w * r)
+        t = np.inf if term.radius is None else term.radius
+        holds.append(np.where(f, np.inf, np.where(np.abs(r) >= t * (1 - 1e-12), 1e300, w)))
+    rest = total - np.sum(parts, axis=0)
+    holder = np.argmax(holds, axis=0)
+    return [p + np.where(holder == j, rest, 0.0) for j, p in enumerate(parts)]
+
+
+def _solve_block(problem: Problem) -> Solution | None:
+    own, aggregates = split(problem)
+    box = box_cells(problem, own) if own else None
+    found = _recognise(problem, aggregates) if box is not None else None
+    if box is None or found is None:
+        return None
+    structure, order, flip = found
+    true_centre = box.centre
+    pins = [(k, zero) for k, zero in pinning(problem) if k in aggregates]
+    if pins:
+        held = np.any([problem.terms[k].spread(zero.astype(float)) > 0 for k, zero in pins], axis=0)
+        box = replace(box, centre=np.where(held, -np.inf, box.centre))
+    box = add_aggregates(box, problem, order)
+    shape = (problem.shape[0], problem.cells // problem.shape[0])
+    inner = _transpose_box(box, shape) if flip else box
+    y = newton(structure, inner)
+    pulled = structure.pull(y)
+    x, _ = inner.cells(pulled)
+    if flip:
+        x, pulled = _transpose(x, shape[::-1]), _transpose(pulled, shape[::-1])
+    box = replace(box, centre=true_centre)
+    multipliers: list[Array] = [np.zeros(0)] * len(problem.terms)
+    start = 0
+    for k in order:
+        term = problem.terms[k]
+        multipliers[k] = np.where(term.weight == 0, 0.0, y[:, start : start + term.size])
+        if term.radius is not None:
+            multipliers[k] = y[:, start : start + term.size]
+        start += term.size
+    for k, zero in pins:
+        term = problem.terms[k]
+        assert isinstance(term, Term)
+        missing = query_max(term.queries, true_centre / box.yielding - pulled)
+        raised = np.where(zero, np.maximum(missing, 0.0), 0.0)
+        multipliers[k] = multipliers[k] + raised
+        pulled = pulled + term.spread(raised)
+    for k, part in zip(own, _own_multipliers(problem, own, box, x, pulled), strict=True):
+        multipliers[k] = part
+    return Solution(x, tuple(multipliers))
+
+
+def solve_structured(problem: Problem) -> Solution | None:
+    """Solve by batched semismooth Newton on the dual, if the problem has the structure (ours).
+
+    Every cell must have a weight of its own; the other terms may be the sum, marginals, nested
+    totals and sums of some of their queries.
+
+    Returns
+    -------
+    Solution or None
+        The best answer found, to be certified; ``None`` where the structure is not known.
+
+    Examples
+    --------
+    >>> q, total = QuerySet.identity(2), QuerySet.sum_query(2)
+    >>> one = np.ones((1, 1))
+    >>> cells = Term(q, np.array([[3.0, -1.0]]), np.ones((1, 2)))
+    >>> solve_structured(Problem((Term(total, 5 * one, one), cells))).x
+    array([[4., 0.]])
+    """
+    block = max(1, _BLOCK // problem.cells)
+    if problem.runs <= block:
+        return _solve_block(problem)
+    parts = []
+    for start in range(0, problem.runs, block):
+        part = _solve_block(problem.select(slice(start, start + block)))
+        if part is None:
+            return None
+        parts.append(part)
+    y = tuple(np.concatenate(ys) for ys in zip(*(p.y for p in parts), strict=True))
+    return Solution(np.concatenate([p.x for p in parts]), y)

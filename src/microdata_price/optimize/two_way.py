@@ -1,0 +1,251 @@
+"""Lists and two-way tables: how their aggregates act, and their Newton systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .eliminate import regular, solve_bordered, solve_small
+from .problem import Problem, SubsetSum
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Extra:
+    """One aggregate that is neither a row nor a column: which rows, columns or cells it counts.
+
+    Parameters
+    ----------
+    kind
+        What is counted.
+    members
+        1 for what is counted, else 0; shape (runs or 1, rows, columns or cells).
+    """
+
+    kind: Literal["rows", "columns", "cells"]
+    members: Array
+
+    def select(self, runs: Runs) -> Extra:
+        """Return it for some of the runs."""
+        return self if self.members.shape[0] == 1 else Extra(self.kind, self.members[runs])
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWay:
+    """The aggregates of an r x c table, r <= c: rows, single sums ("extras"), columns, in order.
+
+    In the Newton matrix the rows and the columns are two diagonal blocks, coupled by the mask of
+    free cells itself. The columns, the longer side, are eliminated, which leaves a dense matrix
+    for rows and extras. A list is a table of one row without a query for it.
+
+    Parameters
+    ----------
+    shape
+        Rows and columns.
+    rows, columns
+        Whether there is a query for each.
+    extras
+        The other aggregates.
+    """
+
+    shape: tuple[int, int]
+    rows: bool
+    columns: bool
+    extras: tuple[Extra, ...]
+
+    def select(self, runs: Runs) -> TwoWay:
+        """Return the structure of some of the runs."""
+        return replace(self, extras=tuple(e.select(runs) for e in self.extras))
+
+    @property
+    def _row_end(self) -> int:
+        return self.shape[0] if self.rows else 0
+
+    @property
+    def _kept(self) -> int:
+        return self._row_end + len(self.extras)
+
+    def pull(self, y: Array) -> Array:
+        """Return U'y, shape (runs, cells), or (runs, 1) where it is the same for all cells."""
+        r, c = self.shape
+        by_row: Array = y[:, : self._row_end] if self.rows else np.zeros((y.shape[0], 1))
+        by_column: Array = y[:, self._kept :] if self.columns else np.zeros((y.shape[0], 1))
+        by_cell: Array | None = None
+        for k, extra in enumerate(self.extras, self._row_end):
+            part = extra.members * y[:, k : k + 1]
+            if extra.kind == "rows":
+                by_row = by_row + part
+            elif extra.kind == "columns":
+                by_column = by_column + part
+            else:
+                by_cell = part if by_cell is None else by_cell + part
+        if by_column.shape[1] == 1 and by_row.shape[1] == 1 and r * c > 1:
+            flat = by_row + by_column
+        else:
+            table = by_row[:, :, None] + by_column[:, None, :]
+            if table.shape[1:] != self.shape:
+                table = np.broadcast_to(table, (y.shape[0], r, c))
+            flat = table.reshape(y.shape[0], r * c)
+        return flat if by_cell is None else flat + by_cell
+
+    def push(self, x: Array) -> Array:
+        """Return Ux, shape (runs, aggregates)."""
+        r, c = self.shape
+        runs = x.shape[0]
+        table = x.reshape(runs, r, c)
+        row_sums = x.sum(axis=1, keepdims=True) if r == 1 else table @ np.ones(c)
+        parts = [row_sums] if self.rows else []
+        column_sums = np.ones(r) @ table if self._needs_columns else None
+        for extra in self.extras:
+            if extra.kind == "rows":
+                counted = row_sums
+            elif extra.kind == "columns":
+                assert column_sums is not None
+                counted = column_sums
+            else:
+                counted = x
+            parts.append(
+                np.einsum("bi,bi->b", *np.broadcast_arrays(extra.members, counted))[:, None]
+            )
+        if self.columns:
+            assert column_sums is not None
+            parts.append(column_sums)
+        return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
+
+    @property
+    def _needs_columns(self) -> bool:
+        return self.columns or any(e.kind == "columns" for e in self.extras)
+
+    def step(self, free: Array, slack: Array, residual: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``; free is 1/d or 0 a cell."""
+        runs = free.shape[0]
+        typical = free.max(axis=1, keepdims=True)
+        typical = np.where(typical > 0, typical, 1.0)
+        r, c = self.shape
+        m, k = self._row_end, self._kept
+        table = free.reshape(runs, r, c)
+        row_sums = free.sum(axis=1, keepdims=True) if r == 1 else table @ np.ones(c)
+        need = self._needs_columns
+        column_sums = np.ones(r) @ table if need else np.zeros((runs, 0))
+        kept = np.zeros((runs, k, k))
+        if self.rows:
+            np.einsum("bkk->bk", kept)[:, :m] = row_sums
+        coupling = table if self.columns and not self.extras and self.rows else None
+        by_rows: list[Array] = []
+        by_columns: list[Array] = []
+        counted: list[Array | None] = []
+        for extra in self.extras:
+            v = extra.members
+            part = None
+            if extra.kind == "rows":
+                by_rows.append(v * row_sums)
+                by_columns.append(_times(v[:, None, :], table)[:, 0, :] if need else column_sums)
+            elif extra.kind == "columns":
+                by_rows.append(_times(table, v[:, :, None])[:, :, 0])
+                by_columns.append(v * column_sums)
+            else:
+                part = v * free
+                box = part.reshape(runs, r, c)
+                by_rows.append(box.sum(axis=2))
+                by_columns.append(np.ones(r) @ box if need else column_sums)
+            counted.append(part)
+        for i, extra in enumerate(self.extras):
+            if self.rows:
+                kept[:, m + i, :m] = kept[:, :m, m + i] = by_rows[i]
+            for j in range(i + 1):
+                if extra.kind == "rows":
+                    both = extra.members * by_rows[j]
+                elif extra.kind == "columns":
+                    both = extra.members * by_columns[j]
+                else:
+                    other = counted[j]
+                    if other is None:  # the other is of rows or columns: let it count
+                        v = self.extras[j].members
+                        both = v * (by_rows[i] if self.extras[j].kind == "rows" else by_columns[i])
+                    else:
+                        both = extra.members * other
+                kept[:, m + i, m + j] = kept[:, m + j, m + i] = both.sum(axis=1)
+        diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
+        diagonal += regular(diagonal, slack[:, :k], typical)
+        if not self.columns:
+            return solve_small(kept, residual)
+        if coupling is None:
+            sides = [table] if self.rows else []
+            sides += [part[:, None, :] for part in by_columns]
+            coupling = np.concatenate(sides, axis=1) if sides else np.zeros((runs, 0, c))
+        side = column_sums + regular(column_sums, slack[:, k:], typical)
+        u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])
+        return np.concatenate([u, v], axis=1)
+
+
+def _times(a: Array, b: Array) -> Array:
+    return np.asarray(np.matmul(a, b))
+
+
+def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int], bool] | None:
+    """Recognise a list or a two-way table.
+
+    Returns
+    -------
+    tuple or None
+        The structure, the numbers of the terms in the order of its unknowns, and whether the
+        table must be transposed; ``None`` for another structure.
+    """
+    shape = tuple(n for n in problem.shape if n > 1) or (1,)
+    if len(shape) > 2:
+        return None
+    long_axes = [a for a, n in enumerate(problem.shape) if n > 1]
+    flip = len(shape) == 2 and shape[0] > shape[1]
+    r, c = (1, shape[0]) if len(shape) == 1 else (shape[::-1] if flip else shape)
+    names = dict(zip(long_axes[::-1] if flip else long_axes, ("rows", "columns"), strict=False))
+    if len(shape) == 1:
+        names = {}
+    found: dict[str, int] = {}
+    extras: list[tuple[int, Extra]] = []
+
+    def kind_of(axes: tuple[int, ...] | None) -> str | None:
+        if axes is None:
+            return None
+        kept = [a for a in axes if problem.shape[a] > 1]
+        if len(kept) == len(long_axes):
+            return "cells"
+        return names[kept[0]] if kept else "sum"
+
+    for k in aggregates:
+        term = problem.terms[k]
+        members = None
+        if isinstance(term, SubsetSum):
+            kind = kind_of(term.base.axes)
+            members = term.members.astype(float)
+            if kind is None:
+                kind, members = "cells", term.cell_members
+        else:
+            kind = kind_of(term.queries.axes)
+            if kind in ("rows", "columns") and kind not in found:
+                found[kind] = k
+                continue
+            if kind is None and term.size == 1:
+                kind = "cells"
+                members = term.spread(np.ones((1, 1)))
+        if kind == "sum":
+            extras.append((k, Extra("rows", np.ones((1, r)))))
+        elif kind == "rows" and members is not None:
+            extras.append((k, Extra("rows", members)))
+        elif kind == "columns" and members is not None:
+            extras.append((k, Extra("columns", members)))
+        elif kind == "cells" and members is not None:
+            if flip:
+                members = members.reshape(-1, c, r).swapaxes(1, 2).reshape(-1, r * c)
+            extras.append((k, Extra("cells", members)))
+        else:
+            return None
+    structure = TwoWay((r, c), "rows" in found, "columns" in found, tuple(e for _, e in extras))
+    order = [found["rows"]] if "rows" in found else []
+    order += [k for k, _ in extras]
+    order += [found["columns"]] if "columns" in found else []
+    return structure, order, flip
