@@ -67,7 +67,14 @@ def kernel() -> Iterator[str]:
         folder = Path(home) / "kernels" / _KERNEL
         folder.mkdir(parents=True)
         spec = {
-            "argv": [sys.executable, "-m", "ipykernel_launcher", "-f", "{connection_file}"],
+            "argv": [
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                "--log-level=ERROR",
+                "-f",
+                "{connection_file}",
+            ],
             "display_name": "Python 3",
             "language": "python",
             "env": {**dict.fromkeys(_ONE_THREAD, "1"), "PYTHONHASHSEED": "0"},

@@ -9,10 +9,18 @@ from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING, Any
 
 from .exceptions import InputError
+from .figures.style import METADATA_KEY, check_name, check_sentence
 
-_MIME = "application/papermill.record/text/plain"
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from .fitting.fit import Fit
+
+MIME_PREFIX = "application/papermill.record/"
+"""Marks an output that is quoted by the text and not shown where it was computed."""
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -116,9 +124,6 @@ def text(name: str, markdown: str) -> None:
     --------
     >>> text("verdict", "The microdata are worse.")
     """
-    from IPython.core.getipython import get_ipython
-    from IPython.display import display
-
     if not re.fullmatch(r"[A-Za-z][A-Za-z0-9_-]*", name):
         raise InputError(
             f"the name of a quoted value is {name!r}; it must be letters, digits, '-' and '_'"
@@ -126,10 +131,91 @@ def text(name: str, markdown: str) -> None:
     body = re.sub(r"\s*\n\s*", " ", markdown).strip()
     if not body:
         raise InputError(f"the quoted text {name!r} is empty")
-    if get_ipython() is None:
-        return
-    display(
-        {_MIME: body},
-        metadata={"scrapbook": {"name": name, "mime_prefix": "application/papermill.record/"}},
-        raw=True,
+    _publish(
+        {f"{MIME_PREFIX}text/plain": body},
+        {"scrapbook": {"name": name, "mime_prefix": MIME_PREFIX}},
+    )
+
+
+def _publish(data: dict[str, str], metadata: dict[str, Any]) -> None:
+    from IPython.core.getipython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is not None:
+        display(data, metadata=metadata, raw=True)
+
+
+def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
+    """Write a frame as a Markdown table; numbers as `format_number` does, aligned right.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(table_markdown(pd.DataFrame({"method": ["OLS"], "error": [105.785]})))
+    | method | error |
+    | :--- | ---: |
+    | OLS | 106 |
+    """
+    numeric = [frame.dtypes.iloc[i].kind in "iuf" for i in range(frame.shape[1])]
+    lines = [
+        [str(c) for c in frame.columns],
+        ["---:" if n else ":---" for n in numeric],
+    ]
+    for row in frame.itertuples(index=False):
+        lines.append([_cell(value, digits) for value in row])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object, digits: int) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if hasattr(value, "__float__") and not isinstance(value, (bool, str)):
+        return format_number(float(value), digits)
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def table(name: str, frame: pd.DataFrame, caption: str, *, digits: int = 3) -> None:
+    """Put a table on a notebook's page, numbered and with a caption.
+
+    Parameters
+    ----------
+    name
+        Its name in links, unique in the book; ``{numref}`` refers to it.
+    frame
+        Columns of numbers or of MyST text; the index is not shown. Missing values become dashes.
+    caption
+        Whole sentences.
+    digits
+        Significant digits of numbers.
+
+    Raises
+    ------
+    InputError
+        A name that cannot be part of a link, or a caption that is no sentence, or no rows.
+    """
+    check_name("table", name)
+    if frame.empty:
+        raise InputError(f"table {name!r} has no rows or no columns")
+    about = {
+        "name": name,
+        "caption": check_sentence(caption, "caption", f"table {name!r}"),
+        "markdown": table_markdown(frame, digits),
+    }
+    _publish(
+        {"text/markdown": f"**Table.** {about['caption']}\n\n{about['markdown']}"},
+        {METADATA_KEY: {"table": about}},
+    )
+
+
+def certificate(*fits: Fit) -> None:
+    """Report the worst certificate of fits, for the book's page of computations.
+
+    Parameters
+    ----------
+    *fits
+        Every fit that the notebook uses.
+    """
+    worst = max(fit.certificate.worst for fit in fits)
+    _publish(
+        {"text/plain": f"worst certificate {worst:.1e}"}, {METADATA_KEY: {"certificate": worst}}
     )

@@ -163,13 +163,36 @@ def panels(
     return figure, list(axes.ravel())
 
 
-def _sentence(value: str, what: str, name: str) -> str:
+def check_sentence(value: str, what: str, of: str) -> str:
+    """Return text as one line, or say why it is no sentence.
+
+    Examples
+    --------
+    >>> check_sentence("The error grows with d.", "caption", "figure 'x'")
+    'The error grows with d.'
+    """
     text = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
     if len(text) < 20 or not text.endswith((".", "!", "?", ")", "$")):
-        raise InputError(
-            f"the {what} of figure {name!r} is {value!r}; it must be one or more whole sentences"
-        )
+        raise InputError(f"the {what} of {of} is {value!r}; it must be one or more whole sentences")
     return text
+
+
+def check_name(kind: str, name: str) -> None:
+    """Refuse a name that cannot be part of a link.
+
+    Examples
+    --------
+    >>> check_name("figure", "Bad name")
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: the figure's name is 'Bad name'; it must be lower-case \
+letters, digits and hyphens, for example 'difficult-histograms'
+    """
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise InputError(
+            f"the {kind}'s name is {name!r}; it must be lower-case letters, digits and hyphens, "
+            "for example 'difficult-histograms'"
+        )
 
 
 def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str]:
@@ -183,17 +206,13 @@ def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str
 
     Examples
     --------
-    >>> describe(Figure(), "Bad name", "", "")
+    >>> describe(Figure(), "some-name", "", "")
     Traceback (most recent call last):
         ...
-    microdata_price.exceptions.InputError: the figure's name is 'Bad name'; it must be lower-case \
-letters, digits and hyphens, for example 'difficult-histograms'
+    microdata_price.exceptions.InputError: figure 'some-name' was drawn by no function marked with \
+@drawn; draw it in a module of microdata_price.figures
     """
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise InputError(
-            f"the figure's name is {name!r}; it must be lower-case letters, digits and hyphens, "
-            "for example 'difficult-histograms'"
-        )
+    check_name("figure", name)
     drawn_by = getattr(figure, "drawn_by", "")
     if not drawn_by:
         raise InputError(
@@ -202,8 +221,8 @@ letters, digits and hyphens, for example 'difficult-histograms'
         )
     return {
         "name": name,
-        "alt": _sentence(alt, "alternative text", name),
-        "caption": _sentence(caption, "caption", name),
+        "alt": check_sentence(alt, "alternative text", f"figure {name!r}"),
+        "caption": check_sentence(caption, "caption", f"figure {name!r}"),
         "drawn_by": drawn_by,
     }
 

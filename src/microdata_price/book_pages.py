@@ -1,0 +1,93 @@
+"""Pages that are written from results: how everything was computed, how each figure is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from .book_keys import versions
+from .book_plan import Edition
+from .book_run import Run
+from .book_stage import Found, code_label
+from .figures.style import source_of
+
+
+def _value(value: object) -> str:
+    return str(value) if not isinstance(value, float) else f"{value:g}"
+
+
+def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[str, str]) -> str:
+    """Write the page that says how and when each notebook was computed.
+
+    Parameters
+    ----------
+    edition
+        The book's levels.
+    runs
+        The executed notebooks, in the book's order.
+    found
+        What they reported.
+    grid
+        Facts about the experiment grid, by what they are; empty if no notebook reads it.
+    """
+    levels = edition.levels or "each notebook's own values"
+    lines = [
+        "(computed)=",
+        "# How and when everything was computed",
+        "",
+        "Every number, sentence and picture that depends on a result was computed by the notebook "
+        f"that shows it. This edition was computed at: {levels}. A notebook is run again when its "
+        "text, its parameters, the code it imports, the data or the versions below have changed; "
+        "otherwise the earlier result, which would be the same, is used.",
+        "",
+        "## Notebooks",
+        "",
+        "The worst certificate is the largest relative optimality violation of all fits of the "
+        "notebook; a fit that misses 1e-7 would have stopped the build.",
+        "",
+        "| notebook | computed | seconds | parameters | worst certificate |",
+        "| :--- | :--- | ---: | :--- | ---: |",
+    ]
+    for run in runs:
+        values = ", ".join(f"{k} = {_value(v)}" for k, v in run.values.items())
+        worst = found.certificates.get(run.name)
+        lines.append(
+            f"| [](../notebooks/{run.name}.ipynb) | {run.when} | {run.seconds:.1f} | {values} | "
+            f"{'no fits' if worst is None else f'{worst:.1e}'} |"
+        )
+    total = sum(run.seconds for run in runs)
+    lines += ["", f"All notebooks together took {total:.0f} seconds, two at a time.", ""]
+    if grid:
+        lines += ["## The experiment grid", "", "| what | value |", "| :--- | :--- |"]
+        lines += [f"| {k} | {v} |" for k, v in grid.items()] + [""]
+    lines += ["## Versions", "", "| software | version |", "| :--- | :--- |"]
+    lines += [f"| {name} | {number} |" for name, number in versions().items()]
+    return "\n".join(lines) + "\n"
+
+
+def figure_code(found: Found) -> str:
+    """Write the page with the code of every function that drew a figure."""
+    lines = [
+        "(figure-code)=",
+        "# The code of the figures",
+        "",
+        "Each figure of the book is drawn by one of these functions, from results that its "
+        "notebook has computed. All share one style.",
+        "",
+    ]
+    for function in dict.fromkeys(drawn_by for _, _, drawn_by in found.figures):
+        where = ", ".join(
+            f"{{numref}}`{name}`" for _, name, drawn_by in found.figures if drawn_by == function
+        )
+        short = function.removeprefix("microdata_price.")
+        lines += [
+            f"({code_label(function)})=",
+            f"## {short}",
+            "",
+            f"Draws {where}.",
+            "",
+            "```python",
+            source_of(function).rstrip(),
+            "```",
+            "",
+        ]
+    return "\n".join(lines)

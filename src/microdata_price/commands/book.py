@@ -1,0 +1,41 @@
+"""``microdata-price book``: compute the notebooks and build the site."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ..book import build
+from ..book_plan import Edition, find_root
+
+
+@click.command(
+    epilog="Example: microdata-price book --epsilon 0.25 --rho 0.03 --delta 1e-8 --runs 500"
+)
+@click.option("--epsilon", type=float, help="Pure level, in place of the notebooks' and grid's.")
+@click.option("--rho", type=float, help="zCDP level, in place of the notebooks' and grid's.")
+@click.option("--delta", type=float, help="Delta of approximate privacy.")
+@click.option("--runs", type=int, help="Runs of each simulation.")
+@click.option("--no-solutions", is_flag=True, help="The students' edition.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder of the site, in place of one in book/_build.",
+)
+def command(
+    epsilon: float | None,
+    rho: float | None,
+    delta: float | None,
+    runs: int | None,
+    no_solutions: bool,
+    out: Path | None,
+) -> None:
+    """Run every notebook that changed and build the whole site; print where its first page is.
+
+    Without levels it is the default book, in book/_build/html; with levels it is another edition in
+    its own folder beside it, titled so.
+    """
+    edition = Edition(epsilon, rho, delta, runs, solutions=not no_solutions)
+    first = build(find_root(), edition, out, lambda line: click.echo(line, err=True))
+    click.echo(first)
