@@ -21,7 +21,7 @@ STATE_COLUMNS = ("ST", "STATE")
 """The state's column was renamed in the files of 2023."""
 WEIGHT = "PWGTP"
 """The column of the person weights."""
-_BLOCK = 4 << 20
+_BLOCK = 1 << 20
 
 
 @contextlib.contextmanager
