@@ -22,7 +22,7 @@ _OVERSHOOT = 0.5
 class Structure(Protocol):
     """The aggregates' matrix U, one row an aggregate, as what it does."""
 
-    def select(self, runs: Runs) -> Self:
+    def select(self, runs: Runs | slice) -> Self:
         """Return the structure of some of the runs."""
 
     def pull(self, y: Array) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,17 @@ from numpy.typing import NDArray
 from ..queryset import QuerySet
 from .boxed import Boxed, add_aggregates, box_cells, columns, pinning, split
 from .dual_newton import Structure, newton
+from .partitions import partitions
 from .problem import Problem, Solution, Term
+from .tree import tree
 from .two_way import two_way
 
 Array = NDArray[np.float64]
 
 _BLOCK = 1 << 16
 """Cells times runs that are worked on at once: the arrays of a block stay in the cache."""
+_MATRICES = 1 << 20
+"""Entries of dense Newton matrices that are worked on at once."""
 
 
 def query_max(queries: QuerySet, values: Array) -> Array:
@@ -39,8 +43,35 @@ def query_max(queries: QuerySet, values: Array) -> Array:
     return np.maximum.reduceat(values[:, order], starts, axis=1)
 
 
-def _recognise(problem: Problem, aggregates: list[int]) -> tuple[Structure, list[int], bool] | None:
-    return two_way(problem, aggregates)
+@dataclass(frozen=True, eq=False)
+class _Plan:
+    """How a problem is solved: the terms' roles and the aggregates' structure."""
+
+    own: list[int]
+    order: list[int]
+    structure: Structure
+    flip: bool
+    block: int
+
+    def select(self, runs: slice) -> _Plan:
+        return replace(self, structure=self.structure.select(runs))
+
+
+def _plan(problem: Problem) -> _Plan | None:
+    own, aggregates = split(problem)
+    if not own:
+        return None
+    block = _BLOCK // problem.cells
+    if found := two_way(problem, aggregates):
+        structure, order, flip = found
+        return _Plan(own, order, structure, flip, max(1, block))
+    if nested := tree(problem, aggregates):
+        return _Plan(own, nested[1], nested[0], False, max(1, block))
+    if general := partitions(problem, aggregates):
+        unknowns = sum(problem.terms[k].size for k in aggregates)
+        block = min(block, _MATRICES // unknowns**2)
+        return _Plan(own, general[1], general[0], False, max(1, block))
+    return None
 
 
 def _transpose(a: Array, shape: tuple[int, int]) -> Array:
@@ -85,15 +116,13 @@ def _own_multipliers(
     return [p + np.where(holder == j, rest, 0.0) for j, p in enumerate(parts)]
 
 
-def _solve_block(problem: Problem) -> Solution | None:
-    own, aggregates = split(problem)
-    box = box_cells(problem, own) if own else None
-    found = _recognise(problem, aggregates) if box is not None else None
-    if box is None or found is None:
+def _solve_block(problem: Problem, plan: _Plan) -> Solution | None:
+    own, order, structure, flip = plan.own, plan.order, plan.structure, plan.flip
+    box = box_cells(problem, own)
+    if box is None:
         return None
-    structure, order, flip = found
     true_centre = box.centre
-    pins = [(k, zero) for k, zero in pinning(problem) if k in aggregates]
+    pins = [(k, zero) for k, zero in pinning(problem) if k in order]
     if pins:
         held = np.any([problem.terms[k].spread(zero.astype(float)) > 0 for k, zero in pins], axis=0)
         box = replace(box, centre=np.where(held, -np.inf, box.centre))
@@ -145,12 +174,15 @@ def solve_structured(problem: Problem) -> Solution | None:
     >>> solve_structured(Problem((Term(total, 5 * one, one), cells))).x
     array([[4., 0.]])
     """
-    block = max(1, _BLOCK // problem.cells)
-    if problem.runs <= block:
-        return _solve_block(problem)
+    plan = _plan(problem)
+    if plan is None:
+        return None
+    if problem.runs <= plan.block:
+        return _solve_block(problem, plan)
     parts = []
-    for start in range(0, problem.runs, block):
-        part = _solve_block(problem.select(slice(start, start + block)))
+    for start in range(0, problem.runs, plan.block):
+        runs = slice(start, start + plan.block)
+        part = _solve_block(problem.select(runs), plan.select(runs))
         if part is None:
             return None
         parts.append(part)

@@ -30,7 +30,7 @@ class Extra:
     kind: Literal["rows", "columns", "cells"]
     members: Array
 
-    def select(self, runs: Runs) -> Extra:
+    def select(self, runs: Runs | slice) -> Extra:
         """Return it for some of the runs."""
         return self if self.members.shape[0] == 1 else Extra(self.kind, self.members[runs])
 
@@ -58,7 +58,7 @@ class TwoWay:
     columns: bool
     extras: tuple[Extra, ...]
 
-    def select(self, runs: Runs) -> TwoWay:
+    def select(self, runs: Runs | slice) -> TwoWay:
         """Return the structure of some of the runs."""
         return replace(self, extras=tuple(e.select(runs) for e in self.extras))
 

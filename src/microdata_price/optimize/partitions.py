@@ -1,0 +1,168 @@
+"""Any disjoint query sets (marginals of tables of any dimension): their Newton systems."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..queryset import QuerySet
+from .eliminate import regular, solve_bordered
+from .problem import Problem, SubsetSum
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.intp]
+
+LARGEST = 3000
+"""Unknowns that a dense Newton matrix may have."""
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """How the queries of two sets overlap: sums over the cells that a pair of queries shares.
+
+    Parameters
+    ----------
+    sums
+        One row a pair that shares a cell, shape (pairs, cells), zeros and ones.
+    first, second
+        The pair's queries.
+    shape
+        The numbers of queries of the two sets.
+    """
+
+    sums: sp.csr_array
+    first: NDArray[np.intp]
+    second: NDArray[np.intp]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, a: QuerySet, b: QuerySet) -> Crossing:
+        """Find the pairs."""
+        cells = np.flatnonzero((a.labels >= 0) & (b.labels >= 0))
+        code = a.labels[cells] * b.size + b.labels[cells]
+        pairs, which = np.unique(code, return_inverse=True)
+        shape = (pairs.size, a.cells)
+        sums = sp.csr_array((np.ones(cells.size), (which, cells)), shape=shape)
+        return cls(sums, pairs // b.size, pairs % b.size, (a.size, b.size))
+
+    def block(self, free: Array) -> Array:
+        """Return ``U_a diag(free) U_b'``, shape (runs, queries of a, queries of b)."""
+        block = np.zeros((free.shape[0], *self.shape))
+        block[:, self.first, self.second] = (self.sums @ free.T).T
+        return block
+
+
+@dataclass(frozen=True, eq=False)
+class Partitions:
+    """Several sets of disjoint queries and single sums; the set with most queries comes last.
+
+    The queries of one set are disjoint, so each set is a diagonal block of the Newton matrix. The
+    largest is eliminated, and what is left is a dense matrix.
+
+    Parameters
+    ----------
+    sets
+        The query sets; the last is eliminated.
+    crossings
+        One for each pair of sets ``(i, j)`` with i < j.
+    members
+        For each single sum which cells it counts, shape (sums, runs or 1, cells).
+    """
+
+    sets: tuple[QuerySet, ...]
+    crossings: dict[tuple[int, int], Crossing]
+    members: tuple[Array, ...]
+
+    def select(self, runs: Runs | slice) -> Partitions:
+        """Return the structure of some of the runs."""
+        chosen = tuple(v if v.shape[0] == 1 else v[runs] for v in self.members)
+        return replace(self, members=chosen)
+
+    @property
+    def _starts(self) -> list[int]:
+        """Where each set's unknowns begin: sets but the last, then single sums, then the last."""
+        sizes = [q.size for q in self.sets[:-1]]
+        starts = [0, *np.cumsum(sizes).tolist()]
+        starts[-1] += len(self.members)
+        return starts
+
+    def pull(self, y: Array) -> Array:
+        """Return U'y, shape (runs, cells)."""
+        starts = self._starts
+        pulled = np.zeros((y.shape[0], self.sets[0].cells))
+        for q, start in zip(self.sets, starts, strict=True):
+            pulled += q.spread(y[:, start : start + q.size])
+        for k, v in enumerate(self.members, starts[-1] - len(self.members)):
+            pulled += v * y[:, k : k + 1]
+        return pulled
+
+    def push(self, x: Array) -> Array:
+        """Return Ux, shape (runs, aggregates)."""
+        parts = [q.answers(x) for q in self.sets[:-1]]
+        parts += [(v * x).sum(axis=1, keepdims=True) for v in self.members]
+        return np.concatenate([*parts, self.sets[-1].answers(x)], axis=1)
+
+    def step(self, free: Array, slack: Array, residual: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``; free is 1/d or 0 a cell."""
+        runs = free.shape[0]
+        typical = free.max(axis=1, keepdims=True)
+        typical = np.where(typical > 0, typical, 1.0)
+        starts, last = self._starts, len(self.sets) - 1
+        k = starts[-1]
+        kept = np.zeros((runs, k, k))
+        coupling = np.zeros((runs, k, self.sets[-1].size))
+        own = self.push(free)  # the free cells of each query
+        for (i, j), crossing in self.crossings.items():
+            rows = slice(starts[i], starts[i] + self.sets[i].size)
+            block = crossing.block(free)
+            if j == last:
+                coupling[:, rows] = block
+            else:
+                others = slice(starts[j], starts[j] + self.sets[j].size)
+                kept[:, rows, others] = block
+                kept[:, others, rows] = block.transpose(0, 2, 1)
+        for i, v in enumerate(self.members, k - len(self.members)):
+            with_all = self.push(v * free)
+            kept[:, i, :] = kept[:, :, i] = with_all[:, :k]
+            coupling[:, i] = with_all[:, k:]
+        diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
+        diagonal[...] = own[:, :k] + regular(own[:, :k], slack[:, :k], typical)
+        side = own[:, k:] + regular(own[:, k:], slack[:, k:], typical)
+        if k == 0:
+            return residual / side
+        u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])
+        return np.concatenate([u, v], axis=1)
+
+
+def partitions(problem: Problem, aggregates: list[int]) -> tuple[Partitions, list[int]] | None:
+    """Recognise query sets and sums of some of their queries.
+
+    Returns
+    -------
+    tuple or None
+        The structure and the numbers of the terms in the order of its unknowns; ``None`` where
+        there are too many unknowns for a dense matrix or no query set.
+    """
+    sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
+    sets: list[tuple[int, QuerySet]] = []
+    for k in aggregates:
+        term = problem.terms[k]
+        if not isinstance(term, SubsetSum):
+            sets.append((k, term.queries))
+    sets.sort(key=lambda item: item[1].size)
+    if not sets or sum(q.size for _, q in sets[:-1]) + len(sums) > LARGEST:
+        return None
+    queries = tuple(q for _, q in sets)
+    crossings = {
+        (i, j): Crossing.of(queries[i], queries[j]) for j in range(len(queries)) for i in range(j)
+    }
+    members = []
+    for k in sums:
+        term = problem.terms[k]
+        assert isinstance(term, SubsetSum)
+        members.append(term.cell_members)
+    order = [k for k, _ in sets[:-1]] + sums + [sets[-1][0]]
+    return Partitions(queries, crossings, tuple(members)), order

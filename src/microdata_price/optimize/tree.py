@@ -1,0 +1,175 @@
+"""Nested totals such as state, county, tract, block: their Newton systems in linear time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .eliminate import regular, solve_small
+from .problem import Problem, SubsetSum
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.intp]
+
+
+def _each(sums: sp.csr_array, x: Array) -> Array:
+    return np.ascontiguousarray((sums @ x.T).T)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Query sets each of which refines the one before, and single sums.
+
+    Parameters
+    ----------
+    parents
+        For the queries of each level, coarsest first, and at last for the cells, the number of the
+        query of the level before that holds it; the first is all zeros (a root without a query).
+    sums
+        The same as sums over parts, for each level but that root.
+    members
+        For each single sum which cells it counts, shape (runs or 1, cells).
+    """
+
+    parents: tuple[NDArray[np.intp], ...]
+    sums: tuple[sp.csr_array, ...]
+    members: tuple[Array, ...]
+
+    def select(self, runs: Runs | slice) -> Tree:
+        """Return the structure of some of the runs."""
+        chosen = tuple(v if v.shape[0] == 1 else v[runs] for v in self.members)
+        return replace(self, members=chosen)
+
+    def _levels(self, y: Array) -> list[Array]:
+        sizes = [p.size for p in self.parents[:-1]]
+        return np.split(y[:, : sum(sizes)], np.cumsum(sizes)[:-1], axis=1)
+
+    def pull(self, y: Array) -> Array:
+        """Return U'y, shape (runs, cells)."""
+        total = np.zeros((y.shape[0], 1))
+        for part, parent in zip(self._levels(y), self.parents, strict=False):
+            total = total[:, parent] + part
+        pulled = total[:, self.parents[-1]]
+        for k, v in zip(range(-len(self.members), 0), self.members, strict=True):
+            pulled += v * y[:, k, None]
+        return pulled
+
+    def _sum_up(self, x: Array) -> Array:
+        parts = []
+        for sums in self.sums[::-1]:
+            x = _each(sums, x)
+            parts.append(x)
+        return np.concatenate(parts[::-1], axis=1)
+
+    def push(self, x: Array) -> Array:
+        """Return Ux, shape (runs, aggregates)."""
+        sums = [(v * x).sum(axis=1, keepdims=True) for v in self.members]
+        return np.concatenate([self._sum_up(x), *sums], axis=1)
+
+    def _solve_nested(self, free: Array, slack: list[Array], right: list[Array]) -> Array:
+        """Solve for the nested queries alone, from the leaves to the root and back.
+
+        With z the sum of a query's own and its ancestors' steps, a query whose cells answer to z
+        with p and that has slack s makes the step ``(right - p z_parent) / (p + s)``, so its cells
+        answer to z_parent with ``p s / (p + s)`` beside the constant ``p right / (p + s)``.
+        Nothing cancels, whatever the weights. ``free`` holds p of the finest level.
+        """
+        p, sent = free, np.zeros_like(free)
+        done: list[tuple[Array, Array, Array]] = []
+        for level in range(len(slack) - 1, -1, -1):
+            s = slack[level]
+            rest = right[level] - sent
+            # Neither cells to move nor slack: an equality whose parts are equalities already, or
+            # one without a free cell. A step as if one cell were free can free one.
+            whole = np.where(p + s > 0, p + s, 1.0)
+            done.append((p, rest, whole))
+            if level > 0:
+                up = self.sums[level - 1]
+                sent = _each(up, sent + p * rest / whole)
+                p = _each(up, p * s / whole)
+        steps: list[Array] = []
+        z = np.zeros((free.shape[0], 1))
+        for (p, rest, whole), parent in zip(done[::-1], self.parents, strict=False):
+            above = z[:, parent]
+            steps.append((rest - p * above) / whole)
+            z = above + steps[-1]
+        return np.concatenate(steps, axis=1)
+
+    def step(self, free: Array, slack: Array, residual: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``; free is 1/d or 0 a cell."""
+        typical = free.max(axis=1, keepdims=True)
+        typical = np.where(typical > 0, typical, 1.0)
+        # In units of the typical cell, so that "one free cell" is 1.
+        free, slack = free / typical, slack / typical
+        leaves = _each(self.sums[-1], free)
+        n = sum(p.size for p in self.parents[:-1])
+        levels = self._levels(slack[:, :n])
+        step = self._solve_nested(leaves, levels, self._levels(residual[:, :n]))
+        if not self.members:
+            return step / typical
+        couplings = [self._sum_up(v * free) for v in self.members]
+        solved = [self._solve_nested(leaves, levels, self._levels(c)) for c in couplings]
+        many = len(self.members)
+        small = np.zeros((free.shape[0], many, many))
+        right = residual[:, n:].copy()
+        for i, v in enumerate(self.members):
+            right[:, i] -= np.einsum("bk,bk->b", couplings[i], step)
+            for j, w in enumerate(self.members):
+                both = (v * w * free).sum(axis=1)
+                if i == j:
+                    own = both[:, None]
+                    both = both + regular(own, slack[:, n + i, None], np.ones_like(own))[:, 0]
+                small[:, i, j] = both - np.einsum("bk,bk->b", couplings[i], solved[j])
+        singles = solve_small(small, right)
+        for i in range(many):
+            step = step - singles[:, i : i + 1] * solved[i]
+        return np.concatenate([step, singles], axis=1) / typical
+
+
+def tree(problem: Problem, aggregates: list[int]) -> tuple[Tree, list[int]] | None:
+    """Recognise query sets that refine one another.
+
+    Returns
+    -------
+    tuple or None
+        The structure and the numbers of the terms in the order of its unknowns; ``None`` where
+        some set does not count every cell or is not a refinement.
+    """
+    sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
+    nested = []
+    for k in aggregates:
+        term = problem.terms[k]
+        if not isinstance(term, SubsetSum):
+            nested.append((k, term.queries))
+    nested.sort(key=lambda item: item[1].size)
+    if not nested:
+        return None
+    parents = []
+    before, width = np.zeros(problem.cells, dtype=np.intp), 1
+    matrices = []
+    for _, q in nested:
+        if (q.labels < 0).any():
+            return None
+        parent = np.zeros(q.size, dtype=np.intp)
+        parent[q.labels] = before
+        if (parent[q.labels] != before).any():
+            return None
+        parents.append(parent)
+        if width:
+            shape = (width, q.size)
+            matrices.append(sp.csr_array((np.ones(q.size), (parent, np.arange(q.size))), shape))
+        before, width = q.labels, q.size
+    parents.append(before)
+    shape = (width, problem.cells)
+    cells = np.arange(problem.cells)
+    matrices.append(sp.csr_array((np.ones(problem.cells), (before, cells)), shape))
+    members = []
+    for k in sums:
+        term = problem.terms[k]
+        assert isinstance(term, SubsetSum)
+        members.append(term.cell_members)
+    order = [k for k, _ in nested] + sums
+    return Tree(tuple(parents), tuple(matrices[1:]), tuple(members)), order
