@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,24 @@ from .exceptions import InputError
 
 Array = NDArray[np.float64]
 _LN2 = math.log(2.0)
+
+
+class Excess(NamedTuple):
+    """Moments of ``(z - q)+``, the part of the noise beyond q (ours).
+
+    By symmetry they also say what clipping at zero does to a count q: the noisy count is negative
+    by ``(-q - z)+``, which has the same law.
+
+    Examples
+    --------
+    >>> Laplace(2.0).excess(0.0).first == 1.0
+    np.True_
+    """
+
+    first: Array
+    """``E (z - q)+``, in counts."""
+    second: Array
+    """``E ((z - q)+)^2``, in squared counts."""
 
 
 class Noise(Protocol):
@@ -92,6 +110,11 @@ class Laplace:
         low = np.log(2 * np.minimum(1 - p, 0.5))
         return np.asarray(self.scale * np.where(p < 0.5, high, low))
 
+    def excess(self, q: float | Array) -> Excess:
+        """Moments of ``(z - q)+`` at q >= 0: ``b e^(-q/b)/2`` and ``b^2 e^(-q/b)``."""
+        decay = np.exp(-np.asarray(q, dtype=float) / self.scale)
+        return Excess(decay * (self.scale / 2), decay * self.scale**2)
+
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
         return rng.laplace(0.0, self.scale, size)
@@ -130,6 +153,19 @@ class Gaussian:
         """Return the t with ``P(z > t) = p``."""
         return np.asarray(-self.std * special.ndtri(np.asarray(p, dtype=float)))
 
+    def excess(self, q: float | Array) -> Excess:
+        """Moments of ``(z - q)+`` at q >= 0, with ``t = q/std``.
+
+        They are ``std (phi(t) - t P(z > q))`` and ``std^2 ((1 + t^2) P(z > q) - t phi(t))``.
+        """
+        t = np.asarray(q, dtype=float) / self.std
+        # Mills' ratio (1 - Phi(t))/phi(t) keeps the differences accurate far out.
+        mills = math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
+        phi = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
+        return Excess(
+            self.std * phi * (1 - t * mills), self.variance * phi * ((1 + t**2) * mills - t)
+        )
+
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
         return rng.normal(0.0, self.std, size)
@@ -155,6 +191,22 @@ def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
     0.5
     """
     return np.asarray(-np.expm1(np.asarray(count, dtype=float) * noise.log_cdf(x)))
+
+
+def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:
+    """Return the t that the largest of ``count`` draws reaches with probability ``p``, in counts.
+
+    The inverse of `max_exceeds` (the cutoff of the paper's Algorithm 2 compares with it).
+
+    Examples
+    --------
+    >>> noise = Laplace(1.0)
+    >>> round(float(max_exceeds(noise, 7, max_quantile(noise, 7, 0.01))), 12)
+    0.01
+    """
+    return noise.upper_quantile(
+        -np.expm1(np.log1p(-np.asarray(p)) / np.asarray(count, dtype=float))
+    )
 
 
 def max_median(noise: Noise, count: int | Array) -> Array:

@@ -1,1 +1,25 @@
 """The five methods that turn noisy answers into tables."""
+
+from .fit import Fit
+from .max_fitting import fit_max, max_distance
+from .methods import METHODS, fit
+from .nnls import fit_nnls
+from .ols import fit_ols
+from .reweighted import Reweighting, fit_reweighted, reweighting
+from .sequential import Stage, fit_sequential, sequential_stages
+
+__all__ = [
+    "METHODS",
+    "Fit",
+    "Reweighting",
+    "Stage",
+    "fit",
+    "fit_max",
+    "fit_nnls",
+    "fit_ols",
+    "fit_reweighted",
+    "fit_sequential",
+    "max_distance",
+    "reweighting",
+    "sequential_stages",
+]

@@ -67,6 +67,13 @@ class Certificate:
             np.maximum(self.gap, other.gap),
         )
 
+    def replace_runs(self, runs: NDArray[np.intp], other: Certificate) -> Certificate:
+        """Return these certificates with those of some runs taken from another batch."""
+        parts = [p.copy() for p in (self.primal, self.dual, self.gap)]
+        for mine, theirs in zip(parts, (other.primal, other.dual, other.gap), strict=True):
+            mine[runs] = theirs
+        return Certificate(*parts)
+
 
 @dataclass(frozen=True, eq=False)
 class _Parts:

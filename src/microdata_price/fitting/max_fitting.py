@@ -1,0 +1,98 @@
+"""Max fitting: the paper's second baseline."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..measurement import Measurements
+from ..optimize import WORST_TOLERANCE, Certificate, Problem, Term, certify, solve
+from ..optimize.distance import Distance, certify_distance, distance_bound, exact_distance
+from ..optimize.structured import solve_structured
+from .fit import Fit
+from .terms import finish, repeated
+
+Array = NDArray[np.float64]
+
+
+def _second_stage(m: Measurements, distance: Array) -> Problem:
+    """Least squares with every residual within the distance."""
+    terms = []
+    for q, a, n in zip(m.workload.query_sets, m.answers, m.noise, strict=True):
+        radius = np.broadcast_to(distance[:, None] * n.std, a.shape)
+        terms.append(Term(q, a, repeated(1 / n.variance, a.shape), radius))
+    return Problem(tuple(terms))
+
+
+def _solve(m: Measurements) -> tuple[Distance, Array, Certificate]:
+    """Return each run's distance, its cells, and the certificate of both stages."""
+    sets, stds = m.workload.query_sets, [n.std for n in m.noise]
+    distance = distance_bound(sets, m.answers, stds)
+    problem = _second_stage(m, distance.value)
+    solution = solve_structured(problem)
+    if solution is None:
+        distance = exact_distance(sets, m.answers, stds)
+        solution, certificate = solve(_second_stage(m, distance.value))
+    else:
+        certificate = certify(problem, solution)
+    cells = solution.x
+    # Where no table is within the bound, the second stage has no answer: the bound is too low.
+    missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
+    if missed.size:
+        part = m.select(missed)
+        distance = distance.replace_runs(missed, exact_distance(sets, part.answers, stds))
+        solution, better = solve(_second_stage(part, distance.value[missed]))
+        cells = cells.copy()
+        cells[missed] = solution.x
+        certificate = certificate.replace_runs(missed, better)
+    return distance, cells, certificate.combine(certify_distance(sets, m.answers, stds, distance))
+
+
+def max_distance(m: Measurements) -> Distance:
+    """Return max fitting's first stage: the least largest residual, in noises, with its proof.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts.
+
+    Examples
+    --------
+    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.workload import Workload
+    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
+    >>> round(float(max_distance(m).value[0] * Laplace(8).std), 9)
+    4.0
+    """
+    return _solve(m)[0]
+
+
+def fit_max(m: Measurements) -> Fit:
+    """Fit by max fitting (the paper's bilevel baseline).
+
+    First the distance: the least t such that some nonnegative table answers every query to within
+    t standard deviations of its noise. Then, among the tables within t, the one with least
+    squares. Both stages are exact: no slack is added to t. Usually t is forced by the most
+    negative noisy answer, else by a set of answers that cannot be met together, else it comes from
+    a linear program; its certificate is the proof that it can be no smaller.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts.
+
+    Raises
+    ------
+    CertificateError
+        A run that could not be solved; the message names it.
+
+    Examples
+    --------
+    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.workload import Workload
+    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
+    >>> fit_max(m).cells.round(9)
+    array([[8.5, 0. ]])
+    """
+    _, cells, certificate = _solve(m)
+    return finish("maxfit", m, cells, certificate)

@@ -1,0 +1,37 @@
+"""Nonnegative least squares: the paper's first baseline."""
+
+from __future__ import annotations
+
+from ..measurement import Measurements
+from ..optimize import Problem, solve
+from .fit import Fit
+from .terms import finish, weighted_terms
+
+
+def fit_nnls(m: Measurements) -> Fit:
+    """Fit by nonnegative least squares (the paper's NNLS postprocessing).
+
+    The table is the one with nonnegative cells whose answers are nearest to the noisy ones, each
+    squared difference divided by the variance of its noise. Where the workload leaves the table
+    open, it is the one of least norm.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts.
+
+    Raises
+    ------
+    CertificateError
+        A run that could not be solved; the message names it.
+
+    Examples
+    --------
+    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.workload import Workload
+    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
+    >>> fit_nnls(m).cells.round(9)
+    array([[8.5, 0. ]])
+    """
+    solution, certificate = solve(Problem(weighted_terms(m)))
+    return finish("nnls", m, solution.x, certificate)

@@ -1,0 +1,114 @@
+"""Ordinary least squares: what one would do without asking for nonnegative cells."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse import linalg as spla
+
+from ..measurement import Measurements
+from ..optimize import Problem, Solution, Term, certify
+from .fit import Fit
+from .terms import finish, weighted_terms
+
+Array = NDArray[np.float64]
+
+_DENSE_CELLS = 2000
+
+
+def _axis_sets(dimensions: int) -> list[tuple[int, ...]]:
+    return [s for k in range(dimensions + 1) for s in combinations(range(dimensions), k)]
+
+
+def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
+    """Return the part of a batch of tables that varies along exactly the axes kept (ours).
+
+    It is the mean over the other axes, then centred along each axis kept; axes have length 1 where
+    it does not vary.
+    """
+    drop = tuple(a + 1 for a in range(dimensions) if a not in keep)
+    part = table.mean(axis=drop, keepdims=True) if drop else table
+    for a in keep:
+        part = part - part.mean(axis=a + 1, keepdims=True)
+    return np.asarray(part)
+
+
+def _solve_marginals(m: Measurements, answers: tuple[Array, ...]) -> Array:
+    """Return the least-squares table of least norm for a workload of marginals (ours).
+
+    Each marginal's matrix times its transpose averages over the axes dropped. These averages
+    commute: a table splits into interactions, one for each set of axes, and in the interaction of
+    the axes S the normal equations are a number, the sum over the marginals that keep all of S of
+    weight times the cells an answer counts. Where no marginal keeps all of S, least norm says 0.
+    """
+    shape = m.workload.shape
+    parts: dict[tuple[int, ...], Array] = {}
+    scale = dict.fromkeys(_axis_sets(len(shape)), 0.0)
+    for q, a, v in zip(m.workload.query_sets, answers, m.variances, strict=True):
+        assert q.axes is not None
+        small = tuple(n if i in q.axes else 1 for i, n in enumerate(shape))
+        given = a.reshape(-1, *small) / v
+        for s in _axis_sets(len(shape)):
+            if set(s) <= set(q.axes):
+                scale[s] += m.workload.cells / q.size / v
+        parts[q.axes] = parts[q.axes] + given if q.axes in parts else given
+    result: Array | float = 0.0
+    for s, number in scale.items():
+        if number > 0:
+            asked = [_interaction(p, s, len(shape)) for k, p in parts.items() if set(s) <= set(k)]
+            result = result + sum(asked) / number
+    return np.broadcast_to(result, (m.runs, *shape)).reshape(m.runs, -1).copy()
+
+
+def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
+    """Return the least-squares table of least norm for any workload."""
+    roots = [1 / n.std for n in m.noise]
+    terms = [
+        Term(q, a, np.ones_like(a)) for q, a in zip(m.workload.query_sets, answers, strict=True)
+    ]
+    matrix = sp.csr_array(sp.vstack([w * t.matrix(0) for t, w in zip(terms, roots, strict=True)]))
+    given = np.concatenate([a * w for a, w in zip(answers, roots, strict=True)], axis=1)
+    if m.workload.cells <= _DENSE_CELLS:
+        x, *_ = np.linalg.lstsq(matrix.toarray(), given.T, rcond=None)
+        return np.ascontiguousarray(x.T)
+    # From a start of zero LSMR leads to the solution of least norm.
+    solved = [spla.lsmr(matrix, b, atol=1e-15, btol=1e-15, conlim=0, maxiter=10000) for b in given]
+    return np.array([s[0] for s in solved])
+
+
+def fit_ols(m: Measurements) -> Fit:
+    """Fit by ordinary least squares: the paper's reference, whose cells may be negative.
+
+    As `fit_nnls` without the sign constraint. For workloads of marginals, of any number of axes,
+    there is a closed form; else the least-squares problem is solved, with a complete orthogonal
+    decomposition for all runs at once or, for large tables, by LSMR.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts.
+
+    Raises
+    ------
+    CertificateError
+        A run that could not be solved; the message names it.
+
+    Examples
+    --------
+    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.workload import Workload
+    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -2.0]]), (Laplace(8), Laplace(8)))
+    >>> fit_ols(m).cells
+    array([[ 9., -1.]])
+    """
+    structured = all(q.axes is not None for q in m.workload.query_sets)
+    solve = _solve_marginals if structured else _solve_any
+    x = solve(m, m.answers)
+    # One step of refinement: what is left of the residuals' gradient is solved for again.
+    x = x + solve(m, tuple(a - b for a, b in zip(m.answers, m.workload.answers(x), strict=True)))
+    terms = weighted_terms(m)
+    y = tuple((t.answers(x) - t.target) * t.weight for t in terms)
+    return finish("ols", m, x, certify(Problem(terms, nonnegative=False), Solution(x, y)))

@@ -1,0 +1,110 @@
+"""Which query sets say all that others say: reduce a stage of sequential fitting to its core."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..queryset import QuerySet
+
+Array = NDArray[np.float64]
+Answered = tuple[QuerySet, Array]
+"""A query set and its answers, shape (runs, queries)."""
+
+
+def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
+    """Return the coarse query that each fine query lies in (-1: in none).
+
+    ``None`` if a fine query straddles coarse ones, or cells that only the coarse set counts exist:
+    then the fine answers do not determine the coarse ones.
+
+    Examples
+    --------
+    >>> rows, total = QuerySet.marginal((2, 3), (0,)), QuerySet.sum_query((2, 3))
+    >>> parents(rows, total), parents(total, rows)
+    (array([0, 0]), None)
+    """
+    if fine.is_identity:
+        return coarse.labels
+    counted = fine.labels >= 0
+    if (coarse.labels[~counted] >= 0).any():
+        return None
+    parent = np.full(fine.size, -1, dtype=np.intp)
+    parent[fine.labels[counted]] = coarse.labels[counted]
+    same = parent[fine.labels[counted]] == coarse.labels[counted]
+    return parent if bool(same.all()) else None
+
+
+def determined(queries: QuerySet, earlier: Sequence[Answered]) -> Array | None:
+    """Return a query set's answers if those to some earlier set determine them, else ``None``.
+
+    Examples
+    --------
+    >>> rows, total = QuerySet.marginal((2, 3), (0,)), QuerySet.sum_query((2, 3))
+    >>> determined(total, [(rows, np.array([[3.0, 4.0]]))])
+    array([[7.]])
+    """
+    for known, answers in earlier:
+        parent = parents(known, queries)
+        if parent is not None:
+            return QuerySet.from_labels(parent, queries.name).answers(answers)
+    return None
+
+
+def strongest(limits: Sequence[Answered]) -> list[Answered]:
+    """Leave out the query sets whose answers another one determines."""
+    kept: list[Answered] = []
+    for i, (q, a) in enumerate(limits):
+        implied = False
+        for j, (other, _) in enumerate(limits):
+            if i != j and parents(other, q) is not None:
+                implied |= j < i or parents(q, other) is None
+        if not implied:
+            kept.append((q, a))
+    return kept
+
+
+def _small(coarse: QuerySet, fine: QuerySet, parent: NDArray[np.intp]) -> QuerySet:
+    """Return the coarse set as queries on the table whose cells are the fine queries."""
+    if fine.axes and coarse.axes is not None and set(coarse.axes) <= set(fine.axes):
+        shape = tuple(fine.shape[a] for a in fine.axes)
+        return QuerySet.marginal(shape, [fine.axes.index(a) for a in coarse.axes], coarse.name)
+    shape = tuple(fine.shape[a] for a in fine.axes) if fine.axes else (fine.size,)
+    return QuerySet.from_labels(parent.reshape(shape), coarse.name)
+
+
+def relabel(
+    queries: QuerySet, earlier: Sequence[Answered]
+) -> tuple[QuerySet, list[Answered]] | None:
+    """Return a smaller table whose cells are the queries, and what the earlier answers ask of it.
+
+    Its nonnegative tables with those answers must be exactly the answers that nonnegative tables
+    with the earlier answers can give (ours). That holds where each earlier set is determined by
+    the queries: put each answer on one of its cells. It also holds for marginals on quite other
+    axes, which ask for their total only: multiply the two tables and divide by the total. Where
+    neither is so, ``None``.
+
+    Examples
+    --------
+    >>> rows, columns = (QuerySet.marginal((2, 3), (a,)) for a in (0, 1))
+    >>> table, limits = relabel(columns, [(rows, np.array([[3.0, 4.0]]))])
+    >>> table.shape, limits[0][0].name, limits[0][1]
+    ((3,), 'total', array([[7.]]))
+    """
+    shape = tuple(queries.shape[a] for a in queries.axes) if queries.axes else (queries.size,)
+    table = queries if queries.is_identity else QuerySet.identity(shape, queries.name)
+    limits: list[Answered] = []
+    for q, a in earlier:
+        parent = parents(queries, q)
+        if parent is not None:
+            limits.append((q if queries.is_identity else _small(q, queries, parent), a))
+        elif (
+            queries.axes is not None and q.axes is not None and not set(q.axes) & set(queries.axes)
+        ):
+            total = QuerySet.sum_query(shape, "total")
+            limits.append((total, a.sum(axis=1, keepdims=True)))
+        else:
+            return None
+    return table, limits

@@ -1,0 +1,140 @@
+"""Sequential fitting: the paper's Algorithm 1."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..measurement import Measurements
+from ..optimize import Certificate, Problem, Solution, certify, solve
+from ..optimize.simplex import project_groups
+from ..queryset import QuerySet
+from .fit import Fit
+from .refinement import Answered, determined, relabel, strongest
+from .terms import finish, held, weighted
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """One stage of sequential fitting.
+
+    Parameters
+    ----------
+    queries
+        The query set that is fitted.
+    answers
+        The answers fitted, shape (runs, queries), in counts.
+    certificate
+        How far each run is from the stage's optimum.
+    """
+
+    queries: QuerySet
+    answers: Array
+    certificate: Certificate
+
+
+def _fit_stage(queries: QuerySet, given: Array, variance: float, earlier: list[Stage]) -> Stage:
+    """Fit one query set with the answers to the earlier ones held.
+
+    If the earlier sets look at the table through no finer a partition than this one does, its
+    answers may be anything that adds up to theirs, so they are fitted by themselves as the cells
+    of a smaller table: on their own, by projections on simplexes, or as a transport projection.
+    """
+    answered = [(s.queries, s.answers) for s in earlier]
+    known = determined(queries, answered)
+    if known is not None:
+        exact = np.zeros(given.shape[0])
+        return Stage(queries, known, Certificate(exact, exact, exact))
+    smaller = relabel(queries, answered)
+    if smaller is None:
+        limits = strongest(answered)
+        problem = Problem((*(held(q, a) for q, a in limits), weighted(queries, given, variance)))
+        solution, certificate = solve(problem)
+        return Stage(queries, queries.answers(solution.x), certificate)
+    table, limits = smaller
+    limits = strongest(limits)
+    problem = Problem((*(held(q, a) for q, a in limits), weighted(table, given, variance)))
+    if len(limits) > 1:
+        solution, certificate = solve(problem)
+    else:
+        solution = _project(given, variance, limits)
+        certificate = certify(problem, solution)
+    return Stage(queries, solution.x, certificate)
+
+
+def _project(given: Array, variance: float, limits: list[Answered]) -> Solution:
+    """Fit cells to noisy answers where the sums of some disjoint groups are held, if any."""
+    if not limits:
+        x = np.maximum(given, 0.0)
+        return Solution(x, ((x - given) / variance,))
+    groups, totals = limits[0]
+    x, threshold = project_groups(given, groups.labels, totals)
+    force = threshold / variance
+    return Solution(x, (force, np.where(x > 0, -groups.spread(force), (x - given) / variance)))
+
+
+def sequential_stages(m: Measurements) -> tuple[Stage, ...]:
+    """Return the stages of sequential fitting in their order (the paper's Algorithm 1).
+
+    Where the workload leaves the table open a last stage fits the cells to 0: the table of least
+    norm with all the answers fitted before.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts; the order of query sets is that of priority.
+
+    Examples
+    --------
+    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.workload import Workload
+    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
+    >>> [s.answers.tolist() for s in sequential_stages(m)]
+    [[[9.0]], [[9.0, 0.0]]]
+    """
+    stages: list[Stage] = []
+    sets = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
+    for queries, given, variance in sets:
+        stages.append(_fit_stage(queries, given, variance, stages))
+    if all(s.queries.size < s.queries.cells for s in stages):
+        cells = QuerySet.identity(m.workload.shape, "least norm")
+        stages.append(_fit_stage(cells, np.zeros((m.runs, cells.size)), 1.0, stages))
+    return tuple(stages)
+
+
+def fit_sequential(m: Measurements) -> Fit:
+    """Fit by sequential fitting (the paper's Algorithm 1).
+
+    Query sets are fitted in the order of the workload, each by nonnegative least squares with the
+    answers to all earlier ones held exactly. A stage is held to the answers themselves, computed
+    without a solver where the structure allows it, so no stage inherits the inexactness of
+    another. `sequential_stages` shows the steps.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts.
+
+    Raises
+    ------
+    CertificateError
+        A run that could not be solved; the message names it.
+
+    Examples
+    --------
+    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.workload import Workload
+    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
+    >>> fit_sequential(m).cells
+    array([[9., 0.]])
+    """
+    stages = sequential_stages(m)
+    certificate = stages[0].certificate
+    for s in stages[1:]:
+        certificate = certificate.combine(s.certificate)
+    last = next(s for s in stages if s.queries.size == s.queries.cells)
+    return finish("sequential", m, last.queries.spread(last.answers), certificate)

@@ -1,0 +1,182 @@
+"""The general solver: any workload, one run at a time, through Clarabel's own interface."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import clarabel
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..queryset import QuerySet
+from .certificate import certify
+from .polish import polish
+from .problem import Problem, Solution, Term
+from .stack import Stack, hold_pinned, pinned_cells
+
+Array = NDArray[np.float64]
+
+_TOLERANCES = (1e-10, 1e-13)
+_GOAL = 1e-11
+
+
+def _settings(tolerance: float) -> clarabel.DefaultSettings:
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.presolve_enable = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
+    # Nearly contradictory constraints make a good answer with large multipliers, no contradiction.
+    settings.tol_infeas_abs = settings.tol_infeas_rel = 1e-16
+    return settings
+
+
+def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array, bool]:
+    """Solve in the sparse residual form: cells x and residuals ``r = s (A x - target)``.
+
+    The quadratic form is then diagonal and the matrix as sparse as the queries; the normal matrix
+    ``A'A``, dense as soon as there is a sum query, is never formed.
+    """
+    rows, cells = stack.matrix.shape
+    soft = np.flatnonzero(~stack.equal)
+    hard = np.flatnonzero(stack.equal)
+    weight = stack.weight[soft]
+    s = np.where(weight > 0, np.sqrt(np.where(weight > 0, weight, 1.0)), 1.0)
+    p = sp.diags_array(np.concatenate([np.zeros(cells), (weight > 0).astype(float)]))
+    a = [
+        sp.hstack([sp.diags_array(s) @ stack.matrix[soft], -sp.eye_array(soft.size)]),
+        sp.hstack([stack.matrix[hard], sp.csr_array((hard.size, soft.size))]),
+    ]
+    b = [s * stack.target[soft], stack.target[hard]]
+    below = 0
+    if stack.nonnegative:
+        a.append(sp.hstack([-sp.eye_array(cells), sp.csr_array((cells, soft.size))]))
+        b.append(np.zeros(cells))
+        below += cells
+    held = np.flatnonzero(stack.bounded[soft])
+    if held.size:
+        pick = sp.eye_array(soft.size, format="csr")[held]
+        radius = (s * stack.radius[soft])[held]
+        a += [sp.hstack([sp.csr_array((held.size, cells)), sign * pick]) for sign in (1, -1)]
+        b += [radius, radius]
+        below += 2 * held.size
+    cones = [clarabel.ZeroConeT(rows)] + ([clarabel.NonnegativeConeT(below)] if below else [])
+    solver = clarabel.DefaultSolver(
+        sp.csc_matrix(p),
+        np.zeros(cells + soft.size),
+        sp.csc_matrix(sp.vstack(a)),
+        np.concatenate(b),
+        cones,
+        _settings(tolerance),
+    )
+    answer = solver.solve()
+    y = np.zeros(rows)
+    dual = np.asarray(answer.z)
+    y[soft] = s * dual[: soft.size]
+    y[hard] = dual[soft.size : rows]
+    x = np.asarray(answer.x)[:cells]
+    solved = answer.status == clarabel.SolverStatus.Solved
+    return x, y, bool(solved and np.isfinite(x).all() and np.isfinite(y).all())
+
+
+def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
+    """Solve a batch of one run."""
+    whole = Stack.of(problem)
+    pinned, pins = pinned_cells(whole)
+    open_ = np.flatnonzero(~pinned)
+    stack = replace(whole, matrix=sp.csr_array(whole.matrix[:, open_]))
+    # Rows that pin their cells have nothing left to say.
+    stack = replace(stack, weight=np.where(pins, 0.0, stack.weight))
+    stack = replace(stack, radius=np.where(pins, np.inf, stack.radius))
+
+    def embed(x: Array, y: Array) -> Solution:
+        full = np.zeros(pinned.size)
+        full[open_] = x
+        forced = np.where(np.isinf(whole.weight), 0.0, whole.weight) * -whole.target
+        y = hold_pinned(whole, pins, np.where(pins, forced, y))
+        return whole.solution(full, y)
+
+    def miss(x: Array, y: Array) -> float:
+        return certify(problem, embed(x, y)).worst
+
+    x, y = np.zeros(open_.size), np.zeros(whole.target.size)
+    best, least = embed(x, y), miss(x, y)
+    for tolerance in _TOLERANCES:
+        if not open_.size or least <= goal:
+            break
+        x, y, _ = _clarabel(stack, tolerance)
+        if not (np.isfinite(x).all() and np.isfinite(y).all()):
+            continue
+        x, y = polish(stack, x, y, miss, goal)
+        found = miss(x, y)
+        if found < least:
+            best, least = embed(x, y), found
+    return best
+
+
+def leaves_open(problem: Problem) -> bool:
+    """Whether the queries might not determine the table: no term asks for every cell (ours).
+
+    Examples
+    --------
+    >>> sum_only = Term(QuerySet.sum_query(2), np.array([[4.0]]), np.ones((1, 1)))
+    >>> leaves_open(Problem((sum_only,)))
+    True
+    """
+    return not any(
+        isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
+        for t in problem.terms
+    )
+
+
+def _least_norm(problem: Problem, solution: Solution) -> Solution:
+    """Among the tables that answer every query as the solution does, take that of least norm.
+
+    The objective depends on the answers alone and is strictly convex in them, so the optimal
+    tables are those with these answers, and the multipliers remain theirs.
+    """
+    terms: list[Term] = []
+    for t in problem.terms:
+        said = t.weight > 0 if t.radius is None else (t.weight > 0) | np.isfinite(t.radius)
+        if isinstance(t, Term):
+            weight = np.where(said, np.inf, 0.0)
+            terms.append(Term(t.queries, t.answers(solution.x), weight))
+    cells = QuerySet.identity(problem.shape)
+    zero = np.zeros((problem.runs, problem.cells))
+    terms.append(Term(cells, zero, np.ones_like(zero)))
+    settled = _solve_run(Problem(tuple(terms), problem.nonnegative))
+    return replace(solution, x=settled.x)
+
+
+def solve_conic(problem: Problem) -> Solution:
+    """Solve any problem, one run after the other (ours).
+
+    Each run goes to Clarabel in sparse residual form, then through active-set steps that make it
+    exact up to rounding; a run whose certificate is not good enough is solved again to a tighter
+    tolerance. Cells that a constraint pins to zero are taken out first. Where the queries leave
+    the table open, the optimal table of least norm is returned.
+
+    Parameters
+    ----------
+    problem
+        Any terms: weights of 0, finite or infinite, bounds, sums of some queries.
+
+    Returns
+    -------
+    Solution
+        The best answer found; certify it, since it carries no promise of its own.
+
+    Examples
+    --------
+    >>> term = Term(QuerySet.identity(2), np.array([[3.0, -1.0]]), np.ones((1, 2)))
+    >>> solve_conic(Problem((term,))).x.round(9)
+    array([[3., 0.]])
+    """
+    found = []
+    for run in range(problem.runs):
+        one = problem.select(slice(run, run + 1))
+        solution = _solve_run(one)
+        found.append(_least_norm(one, solution) if leaves_open(problem) else solution)
+    y = tuple(np.concatenate(parts) for parts in zip(*(f.y for f in found), strict=True))
+    return Solution(np.concatenate([f.x for f in found]), y)

@@ -1,0 +1,175 @@
+"""Cuts: sets of bands that no nonnegative table can meet together."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import permutations
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..queryset import QuerySet
+
+Array = NDArray[np.float64]
+
+_NEVER = 1e30
+"""A bound that no sum reaches; infinity would make 0 times infinity out of an empty sum."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bands:
+    """What each query's answer may be at a distance, for a batch of runs.
+
+    Parameters
+    ----------
+    answers
+        Noisy answers of all query sets side by side, shape (runs, queries), in counts.
+    std
+        Standard deviations of their noise, shape (queries,), in counts.
+    distance
+        Shape (runs,), in standard deviations.
+    """
+
+    answers: Array
+    std: Array
+    distance: Array
+
+    @property
+    def low(self) -> Array:
+        """The least answers allowed: 0 or more, as every answer of a table is."""
+        return np.maximum(self.answers - self.distance[:, None] * self.std, 0.0)
+
+    @property
+    def high(self) -> Array:
+        """The largest answers allowed."""
+        return np.asarray(self.answers + self.distance[:, None] * self.std)
+
+
+CutFinder = Callable[[Bands], tuple[Array, Array]]
+"""From bands to each run's most violated cut found, z of shape (runs, queries), and its excess.
+
+Of every table, ``z . answers <= 0``. The excess is the least that z's bands allow this to be.
+"""
+
+
+def make_cuts(sets: Sequence[QuerySet]) -> CutFinder | None:
+    """Choose how to look for cuts on some query sets; ``None`` if there are none to look for."""
+    offsets = np.cumsum([0, *(q.size for q in sets)])
+    two_way = _two_way(sets, offsets)
+    return two_way or _nested(sets, offsets)
+
+
+def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
+    """Look for a query against the queries of another set that lie within it or that cover it."""
+    rows: list[sp.csr_array] = []
+    total = int(offsets[-1])
+    for (i, outer), (j, inner) in permutations(enumerate(sets), 2):
+        if outer.size > inner.size:
+            continue
+        both = (outer.labels >= 0) & (inner.labels >= 0)
+        pairs = np.stack([outer.labels[both], inner.labels[both]])
+        (big, small), shared = np.unique(pairs, axis=1, return_counts=True)
+        inside = shared == inner.counts[small]
+        covered = np.zeros(outer.size)
+        np.add.at(covered, big, shared)
+        filled = covered == outer.counts
+        for sign, chosen, whole in (
+            (1.0, inside, np.bincount(big[inside], minlength=outer.size) > 0),
+            (-1.0, filled[big], filled),
+        ):
+            here = np.flatnonzero(whole)
+            ones = np.ones(int(chosen.sum()))
+            part = sp.coo_array(
+                (sign * ones, (big[chosen], small[chosen] + offsets[j])), (outer.size, total)
+            )
+            itself = sp.coo_array(
+                (-sign * np.ones(here.size), (here, here + offsets[i])), (outer.size, total)
+            )
+            rows.append(sp.csr_array(part + itself)[here])
+    cuts = sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, total))
+    if cuts.shape[0] == 0:
+        return None
+    large, small_ = sp.csr_array(cuts > 0).astype(float), sp.csr_array(cuts < 0).astype(float)
+
+    def find(bands: Bands) -> tuple[Array, Array]:
+        excess = (large @ bands.low.T - small_ @ bands.high.T).T
+        best = excess.argmax(axis=1)
+        return cuts[best].toarray(), np.take_along_axis(excess, best[:, None], axis=1)[:, 0]
+
+    return find
+
+
+def _two_way(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
+    """Look for cuts of a list or a two-way table by its structure, or ``None`` if it is neither.
+
+    A table is a circulation: from a source to the rows, through the cells to the columns, to a
+    sink and back. By Hoffman's theorem its bands can be met unless some set S of nodes has more
+    flow forced in than can leave. For given rows in S the best columns are found one by one, and
+    the other way round; alternating between the two climbs to a set that neither improves. That is
+    not always the best one, and then the linear program decides.
+    """
+    axes = [q.axes for q in sets]
+    shape = sets[0].shape
+    if len(shape) > 2 or None in axes or len(set(axes)) != len(axes):
+        return None
+    if len(shape) == 1:
+        shape, names = (1, *shape), {(): "sum", (0,): "cells"}
+    else:
+        names = {(): "sum", (0,): "rows", (1,): "columns", (0, 1): "cells"}
+    where = {
+        names[a]: slice(int(offsets[i]), int(offsets[i + 1]))
+        for i, a in enumerate(axes)
+        if a is not None
+    }
+    r, c = shape
+    sizes = {"sum": (1,), "rows": (r,), "columns": (c,), "cells": (r, c)}
+    # Is the source in S, is the sink, and the rows to start with.
+    source, sink, start = np.array([(a, b, s) for a in (0, 1) for b in (0, 1) for s in (0, 1)]).T
+
+    def split(values: Array, missing: float) -> dict[str, Array]:
+        runs = values.shape[0]
+        return {
+            k: values[:, where[k]].reshape(runs, *n) if k in where else np.full((runs, *n), missing)
+            for k, n in sizes.items()
+        }
+
+    def find(bands: Bands) -> tuple[Array, Array]:
+        low, high = split(bands.low, 0.0), split(bands.high, _NEVER)
+        runs = bands.distance.size
+        # What a row or column adds by being in S or out of it, but for the cells.
+        col_in = np.where(sink[:, None], 0.0, -high["columns"][:, None])
+        col_out = np.where(sink[:, None], low["columns"][:, None], 0.0)
+        row_in = np.where(source[:, None], 0.0, low["rows"][:, None])
+        row_out = np.where(source[:, None], -high["rows"][:, None], 0.0)
+        back = np.where(source > sink, low["sum"], np.where(source < sink, -high["sum"], 0.0))
+        rows = np.broadcast_to(start[:, None].astype(float), (runs, start.size, r))
+        low_t, high_t = low["cells"].swapaxes(1, 2), high["cells"].swapaxes(1, 2)
+        for _ in range(r + c):
+            with_col = (1 - rows) @ low["cells"] + col_in
+            without_col = col_out - rows @ high["cells"]
+            columns = (with_col > without_col).astype(float)
+            with_row = row_in - (1 - columns) @ high_t
+            without_row = row_out + columns @ low_t
+            new = (with_row > without_row).astype(float)
+            if (new == rows).all():
+                break
+            rows = new
+        own = np.where(columns > 0, col_in, col_out).sum(axis=2)
+        excess = np.maximum(with_row, without_row).sum(axis=2) + own + back
+        best = excess.argmax(axis=1)
+        every = np.arange(runs)
+        rows, columns = rows[every, best], columns[every, best]
+        z = np.zeros_like(bands.answers)
+        parts = {
+            "sum": (source - sink)[best][:, None].astype(float),
+            "rows": rows - source[best][:, None],
+            "columns": sink[best][:, None] - columns,
+            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(runs, -1),
+        }
+        for k, s in where.items():
+            z[:, s] = parts[k]
+        return z, excess[every, best]
+
+    return find

@@ -1,0 +1,193 @@
+"""Max fitting's distance: the least t at which some nonnegative table is within t noises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy import optimize
+
+from ..queryset import QuerySet
+from .certificate import ROUNDING, Certificate
+from .cuts import Bands, make_cuts
+from .problem import Term
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Distance:
+    """Distances with their proofs, for a batch of runs.
+
+    A table x with ``|u_k . x - a_k| <= t std_k`` for every query has, for any multipliers y with
+    ``sum_k y_k u_k >= 0``, that ``0 <= sum_k y_k u_k . x <= y . a + t sum_k std_k |y_k|``. So t is
+    at least ``-y . a / sum_k std_k |y_k|``: each y is a cut that gives a lower bound (the linear
+    program's dual).
+
+    Parameters
+    ----------
+    value
+        The distance, shape (runs,), in standard deviations of the noise.
+    multipliers
+        The proof that it can be no smaller, one array a query set, shape (runs, queries), with
+        ``sum std |y| = 1`` (all 0 where the distance is 0).
+    """
+
+    value: Array
+    multipliers: tuple[Array, ...]
+
+    def replace_runs(self, runs: NDArray[np.intp], other: Distance) -> Distance:
+        """Return these distances with some runs taken from another batch."""
+        value = self.value.copy()
+        value[runs] = other.value
+        y = tuple(p.copy() for p in self.multipliers)
+        for mine, theirs in zip(y, other.multipliers, strict=True):
+            mine[runs] = theirs
+        return Distance(value, y)
+
+
+def distance_bound(
+    sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float]
+) -> Distance:
+    """Return lower bounds on the distance, mostly the distance itself (ours).
+
+    At the bound reached so far each query's answer lies in a band. A cut whose bands cannot be met
+    together is a linear function of t that is not yet 0; its root is the next bound (Newton's
+    method on the distance). The first cut is the answer that is most negative in noises; the
+    others come from `make_cuts`. Whether a bound is the distance, the second stage of max fitting
+    tells: it then has a solution.
+
+    Parameters
+    ----------
+    sets, answers, stds
+        Query sets, their noisy answers of shapes (runs, queries) and their noises' standard
+        deviations, in counts.
+
+    Examples
+    --------
+    >>> sets = [QuerySet.sum_query(2), QuerySet.identity(2)]
+    >>> distance_bound(sets, [np.array([[9.0]]), np.array([[8.0, -4.0]])], [2.0, 2.0]).value
+    array([2.])
+    """
+    a = np.concatenate(answers, axis=1)
+    std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
+    runs = np.arange(a.shape[0])
+    # A cut is a vector z: +1 for a query that is asked to be large, -1 for one that must be small.
+    z = np.zeros_like(a)
+    least = (a / std).argmin(axis=1)
+    t = np.maximum(-a[runs, least] / std[least], 0.0)
+    z[runs, least] = np.where(t > 0, -1.0, 0.0)
+    find = make_cuts(sets)
+    slack = 1e-11 * float(std.min()) + 1e-14 * np.abs(a).max(axis=1)
+    live = runs if find is not None else runs[:0]
+    while live.size and find is not None:
+        bands = Bands(a[live], std, t[live])
+        cut, excess = find(bands)
+        wrong = excess > slack[live]
+        live, cut = live[wrong], cut[wrong]
+        root, kept = _cut_root(a[live], std, t[live], cut)
+        higher = root > t[live]
+        live = live[higher]
+        t[live], z[live] = root[higher], kept[higher]
+    weight = (np.abs(z) * std).sum(axis=1, keepdims=True)
+    y = -z / np.where(weight > 0, weight, 1.0)
+    return Distance(t, tuple(np.split(y, np.cumsum([q.size for q in sets])[:-1], axis=1)))
+
+
+def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
+    """Return where violated cuts stop being violated, and the part of each cut that decides.
+
+    A lower bound of a query that is 0 or less says nothing, since every answer is 0 or more; such
+    queries leave the cut as t grows. Each step solves the linear piece of a convex function.
+    """
+    small = z < 0
+    large = z > 0
+    kept = small | (large & (a > t[:, None] * std))
+    for _ in range(64):
+        zk = np.where(kept, z, 0.0)
+        weight = np.abs(zk) @ std
+        t = np.where(weight > 0, (zk * a).sum(axis=1) / np.where(weight > 0, weight, 1.0), t)
+        still = small | (large & (a > t[:, None] * std))
+        if (still == kept).all():
+            break
+        kept = still
+    return t, np.where(kept, z, 0.0)
+
+
+def exact_distance(
+    sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float]
+) -> Distance:
+    """Return the distance by a linear program, one run after the other (HiGHS).
+
+    Its value is computed anew from the multipliers that HiGHS finds, so that it is a lower bound
+    up to rounding, and the least one if they are optimal.
+
+    Examples
+    --------
+    >>> sets = [QuerySet.sum_query(2), QuerySet.identity(2)]
+    >>> exact_distance(sets, [np.array([[9.0]]), np.array([[8.0, -4.0]])], [2.0, 2.0]).value
+    array([2.])
+    """
+    a = np.concatenate(answers, axis=1)
+    std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
+    unit = float(std.min())
+    matrix = sp.vstack([Term(q, b, b).matrix(0) for q, b in zip(sets, answers, strict=True)])
+    column = sp.csr_array(-(std / unit)[:, None])
+    both: Any = sp.csc_array(sp.vstack([sp.hstack([matrix, column]), sp.hstack([-matrix, column])]))
+    cost = np.zeros(both.shape[1])
+    cost[-1] = 1.0
+    value = np.zeros(a.shape[0])
+    y = np.zeros_like(a)
+    for run, row in enumerate(a):
+        found = optimize.linprog(
+            cost,
+            A_ub=both,
+            b_ub=np.concatenate([row, -row]) / unit,
+            method="highs-ds",
+            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        )
+        if found.status != 0:
+            value[run] = np.nan  # no proof: the certificate will say so
+            continue
+        dual = -found.ineqlin.marginals
+        y[run] = dual[: a.shape[1]] - dual[a.shape[1] :]
+        y[run][np.abs(y[run]) < 1e-12] = 0.0
+        weight = float(np.abs(y[run]) @ std)
+        if weight > 0:
+            y[run] /= weight
+        value[run] = max(0.0, -float(y[run] @ row))
+    return Distance(value, tuple(np.split(y, np.cumsum([q.size for q in sets])[:-1], axis=1)))
+
+
+def certify_distance(
+    sets: Sequence[QuerySet],
+    answers: Sequence[Array],
+    stds: Sequence[float],
+    distance: Distance,
+) -> Certificate:
+    """Certify that no smaller distance is possible; the second stage shows that this one is (ours).
+
+    ``dual`` is how negative a cell's ``sum_k y_k u_k`` is, over the largest multiplier; ``gap`` is
+    the distance minus the lower bound that the multipliers prove, in standard deviations, over 1
+    plus a small part of the largest answer, as in `certify`.
+    """
+    runs = distance.value.size
+    bound = np.zeros(runs)
+    weight = np.zeros(runs)
+    largest = np.zeros(runs)
+    count = np.zeros(runs)
+    gradient: Array | float = 0.0
+    for q, a, s, y in zip(sets, answers, stds, distance.multipliers, strict=True):
+        bound -= (y * a).sum(axis=1)
+        weight += s * np.abs(y).sum(axis=1)
+        largest = np.maximum(largest, np.abs(y).max(axis=1))
+        count = np.maximum(count, np.abs(a).max(axis=1) / min(stds))
+        gradient = gradient + q.spread(y)
+    proven = np.where(weight > 0, bound / np.where(weight > 0, weight, 1.0), 0.0)
+    dual = np.maximum(-np.min(gradient, axis=1), 0.0) / np.where(largest > 0, largest, 1.0)
+    gap = np.abs(distance.value - np.maximum(proven, 0.0)) / (1 + ROUNDING * count)
+    return Certificate(np.zeros(runs), dual, np.where(np.isnan(gap), np.inf, gap))

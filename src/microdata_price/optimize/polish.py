@@ -1,0 +1,144 @@
+"""Active sets: turn a nearly optimal answer into one that is optimal up to rounding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.sparse import linalg as spla
+
+from .stack import Stack
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+_STEPS = 25
+_REFINEMENTS = 30
+_PROXIMAL = 1e-7
+
+
+@dataclass(frozen=True, eq=False)
+class Active:
+    """Which constraints hold as equalities.
+
+    Parameters
+    ----------
+    zero
+        Cells at 0, shape (cells,).
+    side
+        -1, 0 or 1 a row: its residual is at minus its radius, between, or at its radius.
+    """
+
+    zero: Mask
+    side: Array
+
+
+def guess_active(stack: Stack, x: Array, y: Array) -> Active:
+    """Guess the active set of a nearly optimal answer: of slack and force the larger decides."""
+    zero = np.zeros(x.size, dtype=bool)
+    if stack.nonnegative:
+        zero = x <= stack.matrix.T @ y
+    r = stack.matrix @ x - stack.target
+    finite = np.where(stack.equal, 0.0, stack.weight)
+    force = y - finite * r
+    radius = np.where(stack.bounded, stack.radius, 0.0)
+    at = stack.bounded & (np.abs(force) > radius - np.abs(r))
+    return Active(zero, np.where(at, np.where(force > 0, 1.0, -1.0), 0.0))
+
+
+def solve_active(stack: Stack, active: Active, x: Array, y: Array) -> tuple[Array, Array]:
+    """Solve the least-squares problem with the active constraints as equalities.
+
+    The optimality conditions are a linear system in the free cells and the multipliers. It may be
+    singular (equalities that repeat each other, cells that no query tells apart); a small proximal
+    term makes it regular, and iterative refinement then leads to a solution near the given one.
+    """
+    free = np.flatnonzero(~active.zero)
+    kept = (stack.weight > 0) | (active.side != 0)
+    rows = np.flatnonzero(kept)
+    a = sp.csc_array(stack.matrix[rows][:, free])
+    hard = stack.equal[rows] | (active.side[rows] != 0)
+    compliance = np.where(hard, 0.0, 1.0 / np.where(hard, 1.0, stack.weight[rows]))
+    shift = np.where(active.side != 0, active.side * np.where(stack.bounded, stack.radius, 0), 0)
+    goal = (stack.target + shift)[rows]
+    # Rows are scaled so that their compliances, which may span many orders of magnitude, are at
+    # most 1: with y = s v the rows read s (A x - goal) - s^2 compliance v = 0.
+    s = 1.0 / np.sqrt(np.maximum(compliance, 1.0))
+    a = sp.csc_array(sp.diags_array(s) @ a)
+    d = compliance * s * s
+    top = sp.hstack([_PROXIMAL * sp.eye_array(free.size), a.T])
+    bottom = sp.hstack([a, -sp.diags_array(d + _PROXIMAL * (d < 1e-6))])
+    factor = spla.splu(sp.csc_array(sp.vstack([top, bottom])))
+    z = np.concatenate([x[free], y[rows] / s])
+    best, least = z, np.inf
+    for _ in range(_REFINEMENTS):
+        xf, v = z[: free.size], z[free.size :]
+        residual = np.concatenate([-(a.T @ v), s * goal - a @ xf + d * v])
+        size = float(np.abs(residual).max(initial=0.0))
+        if not size < 0.5 * least:
+            break
+        best, least = z, size
+        z = z + factor.solve(residual)
+    new_x = np.zeros_like(x)
+    new_y = np.zeros_like(y)
+    new_x[free] = best[: free.size]
+    new_y[rows] = best[free.size :] * s
+    return new_x, new_y
+
+
+def revise_active(stack: Stack, active: Active, x: Array, y: Array) -> Active:
+    """Release constraints that pull the wrong way and add those that are violated."""
+    tiny = 1e-13
+    zero = active.zero
+    if stack.nonnegative:
+        gradient = stack.matrix.T @ y
+        zero = np.where(active.zero, gradient >= -tiny, x < -tiny)
+    r = stack.matrix @ x - stack.target
+    finite = np.where(stack.equal, 0.0, stack.weight)
+    wrong = (active.side != 0) & ((y - finite * r) * active.side < -tiny)
+    side = np.where(wrong, 0.0, active.side)
+    past = stack.bounded & (side == 0) & ~wrong & (np.abs(r) > stack.radius + tiny)
+    side = np.where(past, np.sign(r), side)
+    return replace(active, zero=zero, side=side)
+
+
+def polish(
+    stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
+) -> tuple[Array, Array]:
+    """Improve an answer by active-set steps and return the best one seen (ours).
+
+    Parameters
+    ----------
+    stack
+        The problem.
+    x, y
+        A nearly optimal answer, in the stack's units.
+    miss
+        How far an answer is from optimal; the smallest wins.
+    goal
+        A miss that is good enough to stop.
+    """
+    best = (np.maximum(x, 0.0) if stack.nonnegative else x, y)
+    least = miss(*best)
+    active = guess_active(stack, x, y)
+    seen: set[bytes] = set()
+    for _ in range(_STEPS):
+        key = active.zero.tobytes() + active.side.tobytes()
+        if key in seen:
+            break
+        seen.add(key)
+        try:
+            x, y = solve_active(stack, active, x, y)
+        except RuntimeError:  # the factorisation met an exactly singular matrix
+            break
+        clipped = np.maximum(x, 0.0) if stack.nonnegative else x
+        found = miss(clipped, y)
+        if found < least:
+            best, least = (clipped, y), found
+        if least <= goal:
+            break
+        active = revise_active(stack, active, x, y)
+    return best
