@@ -47,4 +47,4 @@ class Fit:
 
     def answers(self) -> tuple[Array, ...]:
         """Answer the workload from the fitted tables; one array (runs, queries) a query set."""
-        return self.workload.answers(self.cells)
+        return self.workload.answers(self.tables)

@@ -108,7 +108,7 @@ def fit_ols(m: Measurements) -> Fit:
     solve = _solve_marginals if structured else _solve_any
     x = solve(m, m.answers)
     # One step of refinement: what is left of the residuals' gradient is solved for again.
-    x = x + solve(m, tuple(a - b for a, b in zip(m.answers, m.workload.answers(x), strict=True)))
     terms = weighted_terms(m)
+    x = x + solve(m, tuple(t.target - t.answers(x) for t in terms))
     y = tuple((t.answers(x) - t.target) * t.weight for t in terms)
     return finish("ols", m, x, certify(Problem(terms, nonnegative=False), Solution(x, y)))

@@ -54,7 +54,7 @@ def _fit_stage(queries: QuerySet, given: Array, variance: float, earlier: list[S
         limits = strongest(answered)
         problem = Problem((*(held(q, a) for q, a in limits), weighted(queries, given, variance)))
         solution, certificate = solve(problem)
-        return Stage(queries, queries.answers(solution.x), certificate)
+        return Stage(queries, problem.terms[-1].answers(solution.x), certificate)
     table, limits = smaller
     limits = strongest(limits)
     problem = Problem((*(held(q, a) for q, a in limits), weighted(table, given, variance)))

@@ -89,7 +89,8 @@ class Term:
 
     def answers(self, x: Array) -> Array:
         """Answer the queries: (runs, cells) to (runs, queries)."""
-        return self.queries.answers(x)
+        # A batch of one run of a table with one row has the shape of a table: say which it is.
+        return self.queries.answers(x.reshape(-1, *self.shape))
 
     def spread(self, y: Array) -> Array:
         """Give each cell the sum of its queries' values: (runs, queries) to (runs, cells)."""
@@ -198,7 +199,9 @@ class SubsetSum:
     def answers(self, x: Array) -> Array:
         """Answer the query: (runs, cells) to (runs, 1)."""
         return np.asarray(
-            np.where(self.members, self.base.answers(x), 0.0).sum(axis=1, keepdims=True)
+            np.where(self.members, self.base.answers(x.reshape(-1, *self.shape)), 0.0).sum(
+                axis=1, keepdims=True
+            )
         )
 
     def spread(self, y: Array) -> Array:
