@@ -149,6 +149,21 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
     return _Parts(primal, dual, gap, objective, y, np.broadcast_to(force_scale, y.shape))
 
 
+def _fill_uncovered(problem: Problem, allowed: Array, largest: Array) -> None:
+    """Give cells that only equalities and bounds count the scale of the problem's own forces.
+
+    Their multipliers may be 0, and then have no scale that a rounding error could be judged by.
+    """
+    soft = [(w > 0) & np.isfinite(w) for w in map(_weights, problem.terms)]
+    if any(t.size == allowed.shape[1] and k.all() for t, k in zip(problem.terms, soft, strict=True)):
+        return
+    covered = np.zeros_like(allowed)
+    for term, k in zip(problem.terms, soft, strict=True):
+        covered += term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float))
+    floor = np.where(largest > 0, largest, 1.0)[:, None]
+    np.copyto(allowed, np.maximum(allowed, floor), where=covered == 0)
+
+
 def certify(problem: Problem, solution: Solution) -> Certificate:
     r"""Certify an answer: constraint violations, gradient violations and the duality gap (ours).
 
@@ -165,9 +180,9 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     target and ``noise_k = weight_k ** -0.5``, query k's scale of counts is
     ``noise_k + ROUNDING * M``; equalities and signs use the least of these. The scale of a force
     on query k is its weight times that (plus ``ROUNDING`` times the force itself at an equality or
-    a bound), and a cell's gradient has the largest scale of the queries that count it. The scale
-    of the objective is the objective plus the largest scale of a force times M plus the least
-    noise.
+    a bound), and a cell's gradient has the largest scale of the queries that count it (of all
+    queries, if only equalities and bounds count it). The scale of the objective is the objective
+    plus the largest scale of a force times M plus the least noise.
 
     Parameters
     ----------
@@ -216,7 +231,7 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
         gradient += term.spread(part.force)
         np.maximum(allowed, term.spread(part.force_scale), out=allowed)
         largest = np.maximum(largest, part.force_scale.max(axis=1))
-    np.copyto(allowed, 1.0, where=allowed == 0)
+    _fill_uncovered(problem, allowed, largest)
     if problem.nonnegative:
         primal = np.maximum(primal, -x.min(axis=1) / least[:, 0])
         dual = np.maximum(dual, -(gradient / allowed).min(axis=1))

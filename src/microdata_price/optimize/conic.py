@@ -100,7 +100,8 @@ def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
     def miss(x: Array, y: Array) -> float:
         return certify(problem, embed(x, y)).worst
 
-    x, y = np.zeros(open_.size), np.zeros(whole.target.size)
+    x = np.zeros(open_.size)
+    y = -stack.target * np.where(stack.equal, 0.0, stack.weight)
     best, least = embed(x, y), miss(x, y)
     for tolerance in _TOLERANCES:
         if not open_.size or least <= goal:
