@@ -73,19 +73,22 @@ def solve_active(stack: Stack, active: Active, x: Array, y: Array) -> tuple[Arra
     bottom = sp.hstack([a, -sp.diags_array(d + _PROXIMAL * (d < 1e-6))])
     factor = spla.splu(sp.csc_array(sp.vstack([top, bottom])))
     z = np.concatenate([x[free], y[rows] / s])
-    best, least = z, np.inf
+    least, stalled = np.inf, 0
     for _ in range(_REFINEMENTS):
         xf, v = z[: free.size], z[free.size :]
         residual = np.concatenate([-(a.T @ v), s * goal - a @ xf + d * v])
         size = float(np.abs(residual).max(initial=0.0))
-        if not size < 0.5 * least:
+        stalled = 0 if size < 0.5 * least else stalled + 1
+        # Constraints that contradict each other leave a residual; each step then pushes the
+        # multipliers on towards those that show which constraint to release.
+        if size == 0 or stalled > 2:
             break
-        best, least = z, size
+        least = min(least, size)
         z = z + factor.solve(residual)
     new_x = np.zeros_like(x)
     new_y = np.zeros_like(y)
-    new_x[free] = best[: free.size]
-    new_y[rows] = best[free.size :] * s
+    new_x[free] = z[: free.size]
+    new_y[rows] = z[free.size :] * s
     return new_x, new_y
 
 
