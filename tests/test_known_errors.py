@@ -12,7 +12,7 @@ from scipy import integrate, stats
 
 from microdata_price import known_errors as ke
 from microdata_price.exceptions import InputError
-from microdata_price.noise import Gaussian, Laplace, Noise
+from microdata_price.noise import Gaussian, Laplace
 from microdata_price.queryset import QuerySet
 from microdata_price.workload import Workload
 
@@ -110,33 +110,20 @@ def test_large_workloads() -> None:
 
 @pytest.mark.parametrize("noise", [Laplace(8.0), Laplace(0.3), Gaussian(2.0), Gaussian(11.0)])
 @pytest.mark.parametrize("count", [0.0, 1.0, 7.0, 40.0])
-def test_clipped_error_by_quadrature(noise: Noise, count: float) -> None:
+def test_the_sum_of_sequential_fitting_by_quadrature(
+    noise: Laplace | Gaussian, count: float
+) -> None:
     law = (
         stats.laplace(scale=noise.scale)
         if isinstance(noise, Laplace)
         else stats.norm(scale=noise.std)
     )
-    above = (
-        integrate.quad(lambda z: z * z * law.pdf(z), -count, 0, epsabs=1e-12, epsrel=1e-12)[0]
-        + law.var() / 2
-    )
-    expected = above + count**2 * law.cdf(-count)
-    assert ke.clipped_error(noise, count) == pytest.approx(expected, rel=1e-9)
-
-
-@pytest.mark.parametrize("noise", [Laplace(8.0), Gaussian(8.0)])
-def test_clipped_error_limits(noise: Noise) -> None:
-    assert ke.clipped_error(noise, 0.0) == pytest.approx(noise.variance / 2)
-    assert ke.clipped_error(noise, 1e9) == pytest.approx(noise.variance)
-    assert ke.clipped_error(noise, 1e300) == pytest.approx(noise.variance)
-
-
-def test_clipped_error_needs_a_known_noise() -> None:
-    class Other:
-        variance = std = 1.0
-
-    with pytest.raises(InputError, match="known for Laplace and"):
-        ke.clipped_error(Other(), 1.0)  # type: ignore[arg-type]
+    w = Workload.table(4)
+    table = np.array([count, 0.0, 0.0, 0.0])
+    above, _ = integrate.quad(lambda z: z * z * law.pdf(z), -count, 0, epsabs=1e-12, epsrel=1e-12)
+    expected = above + law.var() / 2 + count**2 * law.cdf(-count)
+    found = ke.known_errors("sequential", w, (noise, noise), w.answers(table))
+    assert found[0].tolist() == pytest.approx([expected], rel=1e-9)
 
 
 def test_what_is_known_of_each_method() -> None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 import functools
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from .datafiles import data_path
@@ -100,20 +100,19 @@ def synthetic(kind: str) -> Array:
     return cells
 
 
+def _rows(name: str) -> list[dict[str, str]]:
+    with data_path(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
 @functools.cache
 def _pums() -> dict[str, Array]:
     """Read the real tables, rows by race and columns by origin."""
-    rows = pd.read_csv(data_path("pums2016.csv"), dtype={"state": str, "puma": str})
     tables: dict[str, Array] = {}
-    for name, part in rows.groupby("dataset", sort=True):
-        table = np.zeros(_PUMS_SHAPE)
-        np.add.at(
-            table,
-            (part["race"].to_numpy() - 1, part["origin"].to_numpy() - 1),
-            part["persons"].to_numpy(),
-        )
-        tables[str(name)] = table
-    return tables
+    for row in _rows("pums2016.csv"):
+        table = tables.setdefault(row["dataset"], np.zeros(_PUMS_SHAPE))
+        table[int(row["race"]) - 1, int(row["origin"]) - 1] += int(row["persons"])
+    return dict(sorted(tables.items()))
 
 
 @functools.cache
@@ -189,11 +188,6 @@ def data_sets(family: str = "all") -> tuple[DataSet, ...]:
     return tuple(data_set(name) for name in names(family))
 
 
-@functools.cache
-def _dictionary() -> pd.DataFrame:
-    return pd.read_csv(data_path("dictionary.csv"))
-
-
 def labels(
     variable: Literal["race", "origin"], form: Literal["label", "short_label"] = "label"
 ) -> tuple[str, ...]:
@@ -220,6 +214,5 @@ def labels(
         raise unknown_name("variable", variable, ("race", "origin"))
     if form not in ("label", "short_label"):
         raise unknown_name("form", form, ("label", "short_label"))
-    entries = _dictionary()
-    own = entries[entries["variable"] == variable].sort_values("code")
-    return tuple(cast("list[str]", own[form].tolist()))
+    own = [row for row in _rows("dictionary.csv") if row["variable"] == variable]
+    return tuple(row[form] for row in sorted(own, key=lambda row: int(row["code"])))

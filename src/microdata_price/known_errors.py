@@ -8,11 +8,11 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import special
 
 from .exceptions import InputError
 from .noise import Gaussian, Laplace, Noise
 from .queryset import QuerySet
+from .theory.exact_errors import clipped
 from .workload import Workload
 
 Array = NDArray[np.float64]
@@ -104,51 +104,11 @@ def _rows(queries: QuerySet) -> Array:
     return np.asarray(queries.labels == np.arange(queries.size)[:, None], dtype=float)
 
 
-def clipped_error(noise: Noise, count: float) -> float:
-    """Return the expected squared error of ``max(0, count + z)`` as an estimate of count (ours).
-
-    The error is ``E[z^2; z > -count] + count^2 P(z <= -count)``. For Laplace noise of scale b that
-    is ``2 b^2 - exp(-count/b)(count b + b^2)``; for Gaussian noise with ``t = count/std`` it is
-    ``std^2 (Phi(t) - t phi(t)) + count^2 Phi(-t)``.
-
-    Parameters
-    ----------
-    noise
-        Laplace or Gaussian.
-    count
-        The true count, 0 or more.
-
-    Returns
-    -------
-    float
-        In squared counts.
-
-    Raises
-    ------
-    InputError
-        Noise of another kind.
-
-    Examples
-    --------
-    >>> clipped_error(Laplace(8.0), 10_000.0), clipped_error(Laplace(8.0), 0.0)
-    (128.0, 64.0)
-    """
-    if isinstance(noise, Laplace):
-        b = noise.scale
-        return 2 * b * b - math.exp(-count / b) * b * (count + b)
-    if isinstance(noise, Gaussian):
-        # Beyond 40 standard deviations every correction is below the smallest double.
-        t = min(count / noise.std, 40.0)
-        density = math.exp(-t * t / 2) / math.sqrt(2 * math.pi)
-        above, below = float(special.ndtr(t)), float(special.ndtr(-t))
-        return noise.variance * (above - t * density + t * t * below)
-    raise InputError(
-        f"the noise is {noise!r}; the error after clipping is known for Laplace and Gaussian noise"
-    )
-
-
 def known_errors(
-    method: str, workload: Workload, noise: Sequence[Noise], truth: Sequence[Array]
+    method: str,
+    workload: Workload,
+    noise: Sequence[Noise],
+    truth: Sequence[Array],
 ) -> tuple[Array, ...]:
     """Exact expected squared error of every query, NaN where it is not known.
 
@@ -179,6 +139,8 @@ def known_errors(
     if method == "ols":
         return ols_variances(workload, [n.variance for n in noise])
     known = tuple(np.full(q.size, np.nan) for q in workload.query_sets)
-    if method == "sequential" and workload.query_sets[0].axes == ():
-        known[0][0] = clipped_error(noise[0], float(truth[0][0]))
+    first = noise[0]
+    sum_first = workload.query_sets[0].axes == ()
+    if method == "sequential" and sum_first and isinstance(first, (Laplace, Gaussian)):
+        known[0][0] = float(clipped(first, truth[0][0]).squared_error)
     return known

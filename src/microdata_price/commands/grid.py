@@ -1,0 +1,156 @@
+"""``microdata-price grid``: compute the experiments."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from ..exceptions import InputError
+from ..grid import GridInterrupted, GridResult, GridStoppedError, run_grid
+from ..grid_spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
+
+
+def split_names(values: Iterable[str]) -> list[str]:
+    """Take values that are separated by commas or repeated.
+
+    Examples
+    --------
+    >>> split_names(["ols, nnls", "maxfit"])
+    ['ols', 'nnls', 'maxfit']
+    """
+    return [part.strip() for value in values for part in value.split(",")]
+
+
+def split_levels(values: Iterable[str], name: str) -> list[float]:
+    """Take numbers that are separated by commas or repeated.
+
+    Raises
+    ------
+    InputError
+        Something that is not a number.
+
+    Examples
+    --------
+    >>> split_levels(["1,0.5", "1e-1"], "epsilon")
+    [1.0, 0.5, 0.1]
+    """
+    levels = []
+    for part in split_names(values):
+        try:
+            levels.append(float(part))
+        except ValueError:
+            raise InputError(
+                f"{name} is {part!r}; it must be a positive number, or several separated by commas"
+            ) from None
+    return levels
+
+
+def _levels(values: tuple[float, ...]) -> str:
+    return ", ".join(f"{v:g}" for v in values)
+
+
+def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
+    return {
+        "folder": str(result.folder),
+        "pairs": len(spec.pairs),
+        "fits": spec.fits,
+        "blocks_computed": result.computed,
+        "blocks_reused": result.reused,
+        "failures": int(result.errors["failures"].sum()),
+        "worst_certificate": float(result.errors["worst_certificate"].max()),
+        "seconds": round(result.seconds, 3),
+    }
+
+
+@click.command(
+    epilog="Example: microdata-price grid --family pums --epsilon 0.5 --runs 200 --out results/mine"
+)
+@click.option(
+    "--family",
+    "families",
+    multiple=True,
+    metavar="1d|2d|pums|all",
+    help="Lists, 10 x 10 tables, real tables, or all of them (the default).",
+)
+@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only this data set.")
+@click.option(
+    "--epsilon",
+    multiple=True,
+    metavar="E",
+    help=f"Level of pure differential privacy. Default: {_levels(PAPER_EPSILONS)}, unless --rho.",
+)
+@click.option(
+    "--rho",
+    multiple=True,
+    metavar="R",
+    help=f"Level of zCDP. Default: {_levels(PAPER_RHOS)}, unless --epsilon.",
+)
+@click.option(
+    "--methods",
+    multiple=True,
+    metavar="M",
+    help="ols, nnls, maxfit, sequential, reweighted. Default: all five.",
+)
+@click.option("--runs", type=int, default=PAPER_RUNS, show_default=True, help="Repetitions.")
+@click.option("--seed", type=int, default=SEED, show_default=True, help="Of the random streams.")
+@click.option("--workers", type=int, help="Worker processes. Default: one a processor.")
+@click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use the Dask cluster found there.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    default=Path("results/grid"),
+    show_default=True,
+    help="Folder for errors.parquet and queries.parquet.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run.")
+@click.option("--quiet", is_flag=True, help="Report no progress.")
+def command(
+    families: tuple[str, ...],
+    datasets: tuple[str, ...],
+    epsilon: tuple[str, ...],
+    rho: tuple[str, ...],
+    methods: tuple[str, ...],
+    runs: int,
+    seed: int,
+    workers: int | None,
+    scheduler: str | None,
+    out: Path,
+    as_json: bool,
+    quiet: bool,
+) -> None:
+    """Recompute the paper's experiments: every method on every data set at every privacy level.
+
+    --family, --dataset, --epsilon, --rho and --methods take one value, several separated by commas,
+    or are repeated. A command that was stopped goes on where it was when it is given again, with
+    the same numbers to the last bit.
+    """
+    spec = GridSpec.choose(
+        split_names(families) or "all",
+        datasets=split_names(datasets),
+        epsilon=split_levels(epsilon, "epsilon"),
+        rho=split_levels(rho, "rho"),
+        methods=split_names(methods),
+        runs=runs,
+        seed=seed,
+    )
+    try:
+        result = run_grid(spec, out, workers, progress=not quiet, scheduler=scheduler)
+    except GridInterrupted as stop:
+        click.echo(f"microdata-price: {stop}", err=True)
+        sys.exit(130)
+    except GridStoppedError as stop:
+        click.echo(f"microdata-price: {stop}", err=True)
+        sys.exit(1)
+    summary = _summary(result, spec)
+    if as_json:
+        click.echo(json.dumps(summary))
+        return
+    click.echo(
+        f"{spec.fits} fits ({len(spec.pairs)} data sets at a level, {len(spec.methods)} methods, "
+        f"{spec.runs} runs) in {result.seconds:.1f} s; none failed, worst certificate "
+        f"{summary['worst_certificate']:.1e}\n{out / 'errors.parquet'}\n{out / 'queries.parquet'}"
+    )
