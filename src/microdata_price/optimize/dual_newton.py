@@ -16,7 +16,10 @@ Runs = NDArray[np.intp]
 _STEPS = 100
 _SEARCH = 40
 _CONVERGED = 1e-11
-_OVERSHOOT = 0.5
+_TOO_FAR = 0.5
+_TOO_NEAR = 0.9
+_RIDGE = 1e-4
+_LEAST_RIDGE = 1e-14
 
 
 class Structure(Protocol):
@@ -31,8 +34,8 @@ class Structure(Protocol):
     def push(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
 
-    def step(self, free: Array, slack: Array, residual: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``."""
+    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
 
 
 @dataclass
@@ -60,35 +63,45 @@ def _at(structure: Structure, box: Boxed, y: Array) -> _Point:
     return _Point(y, free, residual, slack)
 
 
-def _shorten(
-    structure: Structure, box: Boxed, y: Array, step: Array, slope: Array, end: Array
+def _search(
+    structure: Structure, box: Boxed, start: _Point, step: Array, slope: Array, end: Array
 ) -> _Point:
     """Search along the step for a point where the slope has nearly gone, per run.
 
-    Along a line the dual function is convex and its slope ``residual . step`` piecewise linear, so
-    the slope's zero lies between 0 and 1: false position, halving a side that does not move.
+    Along a line the dual function is convex, and its slope ``residual . step``, positive at the
+    start, falls piecewise linearly. Where the step ends before the slope has fallen, as in a
+    direction in which the Newton matrix is singular, it is doubled; once the slope's zero is
+    enclosed: false position, halving the side that does not move.
     """
     low, high = np.zeros_like(slope), np.ones_like(slope)
     at_low, at_high = slope.copy(), end.copy()
-    goal = _OVERSHOOT * slope
+    goal = _TOO_FAR * slope
     last = np.zeros_like(slope)
     t = np.ones_like(slope)
-    point = _at(structure, box, y + step)
     done = np.zeros(slope.shape, dtype=bool)
+    point = start
     for _ in range(_SEARCH):
-        t = np.where(done, t, (low * -at_high + high * at_low) / (at_low - at_high))
-        point = _at(structure, box, y + t[:, None] * step)
+        enclosed = at_high < 0
+        between = low + (high - low) * at_low / np.where(enclosed, at_low - at_high, 1.0)
+        t = np.where(done, t, np.where(enclosed, between, 2 * high))
+        point = _at(structure, box, start.y + t[:, None] * step)
         found = np.einsum("bk,bk->b", point.residual, step)
         done |= np.abs(found) <= goal
         if done.all():
             break
         right = found < 0
         side = np.where(right, -1.0, 1.0)
-        again = side == last
-        at_low = np.where(right, np.where(again, at_low / 2, at_low), found)
-        at_high = np.where(right, found, np.where(again, at_high / 2, at_high))
-        low, high = np.where(right, low, t), np.where(right, t, high)
-        last = side
+        again = enclosed & (side == last)
+        outside = ~enclosed & ~right
+        low, high = (
+            np.where(right, low, np.where(outside, high, t)),
+            np.where(right | outside, t, high),
+        )
+        at_low, at_high = (
+            np.where(right, np.where(again, at_low / 2, at_low), np.where(outside, at_high, found)),
+            np.where(right | outside, found, np.where(again, at_high / 2, at_high)),
+        )
+        last = np.where(enclosed, side, 0.0)
     return point
 
 
@@ -130,20 +143,23 @@ def newton(structure: Structure, box: Boxed) -> Array:
                 break
             index, best = index[keep], best[keep]
             point, box, structure = point.select(keep), box.select(keep), structure.select(keep)
-        step = structure.step(point.free, point.slack, point.residual)
+        ridge = np.clip(_RIDGE * miss[~done, None], _LEAST_RIDGE, _RIDGE)
+        unit = point.free.max(axis=1, keepdims=True)
+        unit = np.where(unit > 0, unit, 1.0)
+        step = structure.step(point.free / unit, point.slack / unit, point.residual, ridge) / unit
         slope = np.einsum("bk,bk->b", point.residual, step)
         new = _at(structure, box, point.y + step)
         end = np.einsum("bk,bk->b", new.residual, step)
-        over = np.flatnonzero(end < -_OVERSHOOT * slope)
-        if over.size:
-            shorter = _shorten(
-                structure.select(over),
-                box.select(over),
-                point.y[over],
-                step[over],
-                slope[over],
-                end[over],
+        far = np.flatnonzero((end < -_TOO_FAR * slope) | (end > _TOO_NEAR * slope))
+        if far.size:
+            searched = _search(
+                structure.select(far),
+                box.select(far),
+                point.select(far),
+                step[far],
+                slope[far],
+                end[far],
             )
-            new.put(over, shorter)
+            new.put(far, searched)
         point = new
     return answer

@@ -9,26 +9,28 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _BATCHED = 64
-RIDGE = 1e-13
 
 
-def regular(free: Array, slack: Array, typical: Array) -> Array:
-    """Return what to add to the diagonal ``free`` of a Newton matrix, to make it regular.
+def regular(free: Array, slack: Array, ridge: Array) -> Array:
+    """Return the diagonal of a Newton matrix, made regular.
 
-    Beside the slack that is a ridge of `RIDGE`, which makes the step an inexact one in directions
-    in which the matrix is singular, and the next step corrects it. A query that has neither a free
-    cell nor slack is treated as if it had a typical one, so that its step can free one.
+    That is ``free + slack``, with a slack of at least ``ridge`` times ``free``: equalities and
+    bounds, which have none, may contradict each other on the free cells, and without a ridge the
+    step is then as long as rounding makes it. A query with neither a free cell nor slack is treated
+    as if it had one typical cell, so that its step can free one.
 
     Parameters
     ----------
     free
-        Sum of 1/d over the free cells of each aggregate, shape (runs, aggregates).
+        Sum of 1/d over the free cells of each aggregate, shape (runs, aggregates), in units of the
+        run's largest 1/d.
     slack
-        1/weight, same shape.
-    typical
-        The largest 1/d, shape (runs, 1), positive.
+        1/weight in the same units, same shape.
+    ridge
+        Shape (runs, 1), small; it must vanish as the residual does.
     """
-    return np.where(free + slack > 0, slack + RIDGE * free, typical)
+    diagonal = free + np.maximum(slack, ridge * free)
+    return np.where(diagonal > 0, diagonal, 1.0)
 
 
 def solve_small(matrix: Array, right: Array) -> Array:

@@ -101,15 +101,15 @@ class Partitions:
 
     def push(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
+        # A batch of one run of a table with one row has the shape of a table: say which it is.
+        x = x.reshape(-1, *self.sets[-1].shape)
         parts = [q.answers(x) for q in self.sets[:-1]]
         parts += [(v * x).sum(axis=1, keepdims=True) for v in self.members]
         return np.concatenate([*parts, self.sets[-1].answers(x)], axis=1)
 
-    def step(self, free: Array, slack: Array, residual: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``; free is 1/d or 0 a cell."""
+    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
         runs = free.shape[0]
-        typical = free.max(axis=1, keepdims=True)
-        typical = np.where(typical > 0, typical, 1.0)
         starts, last = self._starts, len(self.sets) - 1
         k = starts[-1]
         kept = np.zeros((runs, k, k))
@@ -129,8 +129,8 @@ class Partitions:
             kept[:, i, :] = kept[:, :, i] = with_all[:, :k]
             coupling[:, i] = with_all[:, k:]
         diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
-        diagonal[...] = own[:, :k] + regular(own[:, :k], slack[:, :k], typical)
-        side = own[:, k:] + regular(own[:, k:], slack[:, k:], typical)
+        diagonal[...] = regular(own[:, :k], slack[:, :k], ridge)
+        side = regular(own[:, k:], slack[:, k:], ridge)
         if k == 0:
             return residual / side
         u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])

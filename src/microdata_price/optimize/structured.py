@@ -103,16 +103,20 @@ def _own_multipliers(
         total = np.where(np.any(np.broadcast_arrays(*fixed), axis=0), -pulled, total)
     if len(own) == 1:
         return [total]
-    parts, holds = [], []
-    for k, f in zip(own, fixed, strict=True):
-        term = problem.terms[k]
-        w = np.where(f, 0.0, term.weight)
-        r = x - term.target
-        parts.append(w * r)
-        t = np.inf if term.radius is None else term.radius
-        holds.append(np.where(f, np.inf, np.where(np.abs(r) >= t * (1 - 1e-12), 1e300, w)))
+    weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
+    parts = [w * (x - problem.terms[k].target) for k, w in zip(own, weights, strict=True)]
     rest = total - np.sum(parts, axis=0)
-    holder = np.argmax(holds, axis=0)
+    # The rest is the force of a bound: it goes to an equality, else to the bound that is nearest
+    # on its side, else (it is rounding) to the heaviest term.
+    far = []
+    for k, w, f in zip(own, weights, fixed, strict=True):
+        term = problem.terms[k]
+        distance = np.broadcast_to(1e200 / np.maximum(w, 1e-100), x.shape)
+        if term.radius is not None:
+            slack = term.radius - np.sign(rest) * (x - term.target)
+            distance = np.where(np.isfinite(slack), slack, distance)
+        far.append(np.where(f, -np.inf, distance))
+    holder = np.argmin(far, axis=0)
     return [p + np.where(holder == j, rest, 0.0) for j, p in enumerate(parts)]
 
 
@@ -127,7 +131,8 @@ def _solve_block(problem: Problem, plan: _Plan) -> Solution | None:
         held = np.any([problem.terms[k].spread(zero.astype(float)) > 0 for k, zero in pins], axis=0)
         box = replace(box, centre=np.where(held, -np.inf, box.centre))
     box = add_aggregates(box, problem, order)
-    shape = (problem.shape[0], problem.cells // problem.shape[0])
+    # Flipped tables have two sides longer than 1, the first of which is the longer.
+    shape = (max(problem.shape), problem.cells // max(problem.shape))
     inner = _transpose_box(box, shape) if flip else box
     y = newton(structure, inner)
     pulled = structure.pull(y)

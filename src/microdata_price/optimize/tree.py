@@ -98,18 +98,14 @@ class Tree:
             z = above + steps[-1]
         return np.concatenate(steps, axis=1)
 
-    def step(self, free: Array, slack: Array, residual: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``; free is 1/d or 0 a cell."""
-        typical = free.max(axis=1, keepdims=True)
-        typical = np.where(typical > 0, typical, 1.0)
-        # In units of the typical cell, so that "one free cell" is 1.
-        free, slack = free / typical, slack / typical
+    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
         leaves = _each(self.sums[-1], free)
         n = sum(p.size for p in self.parents[:-1])
         levels = self._levels(slack[:, :n])
         step = self._solve_nested(leaves, levels, self._levels(residual[:, :n]))
         if not self.members:
-            return step / typical
+            return step
         couplings = [self._sum_up(v * free) for v in self.members]
         solved = [self._solve_nested(leaves, levels, self._levels(c)) for c in couplings]
         many = len(self.members)
@@ -120,13 +116,12 @@ class Tree:
             for j, w in enumerate(self.members):
                 both = (v * w * free).sum(axis=1)
                 if i == j:
-                    own = both[:, None]
-                    both = both + regular(own, slack[:, n + i, None], np.ones_like(own))[:, 0]
+                    both = regular(both[:, None], slack[:, n + i, None], ridge)[:, 0]
                 small[:, i, j] = both - np.einsum("bk,bk->b", couplings[i], solved[j])
         singles = solve_small(small, right)
         for i in range(many):
             step = step - singles[:, i : i + 1] * solved[i]
-        return np.concatenate([step, singles], axis=1) / typical
+        return np.concatenate([step, singles], axis=1)
 
 
 def tree(problem: Problem, aggregates: list[int]) -> tuple[Tree, list[int]] | None:

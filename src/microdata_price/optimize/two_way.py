@@ -121,11 +121,9 @@ class TwoWay:
     def _needs_columns(self) -> bool:
         return self.columns or any(e.kind == "columns" for e in self.extras)
 
-    def step(self, free: Array, slack: Array, residual: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``; free is 1/d or 0 a cell."""
+    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
         runs = free.shape[0]
-        typical = free.max(axis=1, keepdims=True)
-        typical = np.where(typical > 0, typical, 1.0)
         r, c = self.shape
         m, k = self._row_end, self._kept
         table = free.reshape(runs, r, c)
@@ -171,14 +169,14 @@ class TwoWay:
                         both = extra.members * other
                 kept[:, m + i, m + j] = kept[:, m + j, m + i] = both.sum(axis=1)
         diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
-        diagonal += regular(diagonal, slack[:, :k], typical)
+        diagonal[...] = regular(diagonal, slack[:, :k], ridge)
         if not self.columns:
             return solve_small(kept, residual)
         if coupling is None:
             sides = [table] if self.rows else []
             sides += [part[:, None, :] for part in by_columns]
             coupling = np.concatenate(sides, axis=1) if sides else np.zeros((runs, 0, c))
-        side = column_sums + regular(column_sums, slack[:, k:], typical)
+        side = regular(column_sums, slack[:, k:], ridge)
         u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])
         return np.concatenate([u, v], axis=1)
 
