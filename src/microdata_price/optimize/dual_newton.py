@@ -20,6 +20,7 @@ _TOO_FAR = 0.5
 _TOO_NEAR = 0.9
 _RIDGE = 1e-4
 _LEAST_RIDGE = 1e-14
+_PROOF = 1e-11
 
 
 class Structure(Protocol):
@@ -105,7 +106,33 @@ def _search(
     return point
 
 
-def newton(structure: Structure, box: Boxed) -> Array:
+def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs, Array]:
+    """Find steps along which the dual function falls for ever: they prove there is no answer.
+
+    For multipliers z of equalities and bounds every x within the cells' bounds has ``z . U x`` of
+    at least its least over the box, and every feasible x has it at most
+    ``z . b + radius . |z|``. If the first exceeds the second there is no feasible x.
+    """
+    hard = box.slack == 0
+    limit = np.zeros_like(step)
+    if box.radius is not None:
+        hard |= np.isfinite(box.radius)
+        limit = np.where(np.isfinite(box.radius), box.radius, 0.0)
+    z = np.where(hard, step, 0.0)
+    z /= np.maximum(np.abs(z).max(axis=1, keepdims=True), 1e-300)
+    pulled = np.broadcast_to(structure.pull(z), box.centre.shape)
+    pulled = np.where(np.abs(pulled) <= _PROOF, 0.0, pulled)
+    pulled = np.where(np.isneginf(box.centre), 0.0, pulled)  # cells that are pinned to 0
+    top: Array | float = np.inf if box.hi is None else box.hi
+    edge = np.where(pulled > 0, box.lo, np.where(pulled < 0, top, 0.0))
+    least = np.where(pulled == 0, 0.0, pulled * np.where(pulled == 0, 0.0, edge))
+    most = z * box.target + np.abs(z) * limit
+    size = np.abs(least).sum(axis=1) + np.abs(z * box.target).sum(axis=1)
+    proved = least.sum(axis=1) - most.sum(axis=1) > _PROOF * size
+    return np.flatnonzero(proved & np.isfinite(size)), z
+
+
+def newton(structure: Structure, box: Boxed) -> tuple[Array, NDArray[np.bool_]]:
     """Solve the dual problem from y = 0, a batch of runs at once (ours).
 
     Solves ``F(y) = U x(y) - b - clip(y / weight, -radius, radius) = 0``, where F is minus the
@@ -121,19 +148,22 @@ def newton(structure: Structure, box: Boxed) -> Array:
 
     Returns
     -------
-    ndarray
-        Multipliers, shape (runs, aggregates): the best found; certify the answer.
+    y, contradictory
+        Multipliers, shape (runs, aggregates): the best found; certify the answer. Where the
+        second is true, no answer exists, and y is the proof (see `Solution`).
     """
     runs, unknowns = box.target.shape
     answer = np.zeros((runs, unknowns))
+    contradictory = np.zeros(runs, dtype=bool)
     if unknowns == 0:
-        return answer
+        return answer, contradictory
     index = np.arange(runs)
     point = _at(structure, box, answer.copy())
     best = np.full(runs, np.inf)
     for _ in range(_STEPS):
         miss = (np.abs(point.residual) / box.scale).max(axis=1)
-        better = miss < best
+        miss[contradictory[index]] = 0.0  # leave the batch
+        better = (miss < best) & ~contradictory[index]
         answer[index[better]] = point.y[better]
         best = np.where(better, miss, best)
         done = miss <= _CONVERGED
@@ -150,6 +180,11 @@ def newton(structure: Structure, box: Boxed) -> Array:
         slope = np.einsum("bk,bk->b", point.residual, step)
         new = _at(structure, box, point.y + step)
         end = np.einsum("bk,bk->b", new.residual, step)
+        near = np.flatnonzero(end > _TOO_NEAR * slope)
+        if near.size:
+            found, rays = _contradictions(structure.select(near), box.select(near), step[near])
+            contradictory[index[near[found]]] = True
+            answer[index[near[found]]] = rays[found]
         far = np.flatnonzero((end < -_TOO_FAR * slope) | (end > _TOO_NEAR * slope))
         if far.size:
             searched = _search(
@@ -162,4 +197,4 @@ def newton(structure: Structure, box: Boxed) -> Array:
             )
             new.put(far, searched)
         point = new
-    return answer
+    return answer, contradictory

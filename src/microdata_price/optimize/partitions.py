@@ -102,10 +102,10 @@ class Partitions:
     def push(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
         # A batch of one run of a table with one row has the shape of a table: say which it is.
-        x = x.reshape(-1, *self.sets[-1].shape)
-        parts = [q.answers(x) for q in self.sets[:-1]]
+        tables = x.reshape(-1, *self.sets[-1].shape)
+        parts = [q.answers(tables) for q in self.sets[:-1]]
         parts += [(v * x).sum(axis=1, keepdims=True) for v in self.members]
-        return np.concatenate([*parts, self.sets[-1].answers(x)], axis=1)
+        return np.concatenate([*parts, self.sets[-1].answers(tables)], axis=1)
 
     def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
         """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""

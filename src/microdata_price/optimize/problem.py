@@ -287,7 +287,13 @@ class Solution:
         at an equality, and ``weight r`` plus a force that points inwards where a bound is active:
         ``r = clip(y / weight, -radius, radius)``. The gradient condition is ``sum_k y_k u_k >= 0``
         with equality where ``x > 0``.
+    contradictory
+        Which runs have no answer, shape (runs,); ``None`` if none has been proved to have none.
+        There x is NaN and y the proof: ``sum_k y_k u_k >= 0`` and, with a radius of 0 at an
+        equality, ``sum_k (y_k target_k + radius_k |y_k|) < 0``, where y is 0 for queries that have
+        neither; so no x of 0 or more can be within every radius.
     """
 
     x: Array
     y: tuple[Array, ...]
+    contradictory: NDArray[np.bool_] | None = None

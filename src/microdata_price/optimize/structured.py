@@ -16,6 +16,7 @@ from .tree import tree
 from .two_way import two_way
 
 Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
 
 _BLOCK = 1 << 16
 """Cells times runs that are worked on at once: the arrays of a block stay in the cache."""
@@ -91,9 +92,9 @@ def _transpose_box(box: Boxed, shape: tuple[int, int]) -> Boxed:
 
 
 def _own_multipliers(
-    problem: Problem, own: list[int], box: Boxed, x: Array, pulled: Array
+    problem: Problem, own: list[int], box: Boxed, x: Array, pulled: Array, proof: Mask
 ) -> list[Array]:
-    """Return the multipliers of the terms on single cells, given U'y."""
+    """Return the multipliers of the terms on single cells, given U'y (or a proof's, per run)."""
     total = np.broadcast_to(-pulled, x.shape)
     if problem.nonnegative:  # at x = 0 the sign constraint takes over where -U'y is too small
         floor = np.where(box.lo == 0, -box.centre / box.yielding, -np.inf)
@@ -104,6 +105,10 @@ def _own_multipliers(
     if len(own) == 1:
         return [total]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
+    if proof.any():  # the forces of a proof are those of the cells' bounds alone
+        high = np.inf if box.hi is None else box.hi
+        x = np.where(proof[:, None], np.where(total > 0, high, box.lo), x)
+        weights = [np.where(proof[:, None], 0.0, w) for w in weights]
     parts = [w * (x - problem.terms[k].target) for k, w in zip(own, weights, strict=True)]
     rest = total - np.sum(parts, axis=0)
     # The rest is the force of a bound: it goes to an equality, else to the bound that is nearest
@@ -134,11 +139,14 @@ def _solve_block(problem: Problem, plan: _Plan) -> Solution | None:
     # Flipped tables have two sides longer than 1, the first of which is the longer.
     shape = (max(problem.shape), problem.cells // max(problem.shape))
     inner = _transpose_box(box, shape) if flip else box
-    y = newton(structure, inner)
+    y, contradictory = newton(structure, inner)
     pulled = structure.pull(y)
     x, _ = inner.cells(pulled)
     if flip:
         x, pulled = _transpose(x, shape[::-1]), _transpose(pulled, shape[::-1])
+    if contradictory.any():  # a proof has no target of least squares
+        x = np.where(contradictory[:, None], np.nan, x)
+        true_centre = np.where(contradictory[:, None], 0.0, true_centre)
     box = replace(box, centre=true_centre)
     multipliers: list[Array] = [np.zeros(0)] * len(problem.terms)
     start = 0
@@ -155,9 +163,10 @@ def _solve_block(problem: Problem, plan: _Plan) -> Solution | None:
         raised = np.where(zero, np.maximum(missing, 0.0), 0.0)
         multipliers[k] = multipliers[k] + raised
         pulled = pulled + term.spread(raised)
-    for k, part in zip(own, _own_multipliers(problem, own, box, x, pulled), strict=True):
+    forces = _own_multipliers(problem, own, box, x, pulled, contradictory)
+    for k, part in zip(own, forces, strict=True):
         multipliers[k] = part
-    return Solution(x, tuple(multipliers))
+    return Solution(x, tuple(multipliers), contradictory if contradictory.any() else None)
 
 
 def solve_structured(problem: Problem) -> Solution | None:
@@ -192,4 +201,11 @@ def solve_structured(problem: Problem) -> Solution | None:
             return None
         parts.append(part)
     y = tuple(np.concatenate(ys) for ys in zip(*(p.y for p in parts), strict=True))
-    return Solution(np.concatenate([p.x for p in parts]), y)
+    x = np.concatenate([p.x for p in parts])
+    if all(p.contradictory is None for p in parts):
+        return Solution(x, y)
+    none = [np.zeros(p.x.shape[0], dtype=bool) for p in parts]
+    proved = [
+        n if p.contradictory is None else p.contradictory for p, n in zip(parts, none, strict=True)
+    ]
+    return Solution(x, y, np.concatenate(proved))
