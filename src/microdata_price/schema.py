@@ -63,10 +63,10 @@ class Schema:
         for name, values in zip(self.columns, self.values, strict=True):
             if not values:
                 raise InputError(f"the schema's column {name!r} has no values; list at least one")
-            if any(v == "" or v != v.strip() for v in values):
+            if any(v == "" or v != v.strip() or not v.isprintable() for v in values):
                 raise InputError(
-                    f"a value of the schema's column {name!r} is empty or begins or ends with a "
-                    "space; write a word such as 'none' for a missing value, without spaces around"
+                    f"a value of the schema's column {name!r} is empty, begins or ends with a "
+                    "space or holds a line break; write a word such as 'none' for a missing value"
                 )
             if len(set(values)) != len(values):
                 raise InputError(f"the schema's column {name!r} lists a value twice")
@@ -128,13 +128,14 @@ def _check_column(name: str) -> None:
     wrong = (
         name == ""
         or name != name.strip()
+        or not name.isprintable()
         or any(c in name for c in ",;*")
         or name in (*KEYWORDS, COUNT, WEIGHTED)
     )
     if wrong:
         raise InputError(
             f"the schema has a column called {name!r}; a name must not be empty, begin or end with "
-            f"a space, hold a comma, semicolon or star, or be one of "
+            f"a space, hold a comma, semicolon, star or line break, or be one of "
             f"{', '.join((*KEYWORDS, COUNT, WEIGHTED))}"
         )
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +17,8 @@ from .benchmark import data_set, labels, names
 from .exceptions import InputError
 from .files import check_new, write_whole
 from .pums_file import WEIGHT, area_rows
-from .schema import COUNT, WEIGHTED, Schema
+from .schema import Schema
+from .table_text import table_text
 
 BLANK = "blank"
 """What an empty field is called: the question does not apply to the person."""
@@ -238,27 +237,6 @@ def schema_path(table: Path) -> Path:
     'area.schema.json'
     """
     return table.with_suffix(".schema.json")
-
-
-def table_text(schema: Schema, table: ArrayLike) -> str:
-    """Return a table as the text of a long CSV file, one row a cell.
-
-    A weighted table's numbers stand under ``weighted_count``, so that `release` and `price` know
-    and refuse it.
-
-    Examples
-    --------
-    >>> print(table_text(Schema(("sex",), (("f", "m"),)), [3, 4]), end="")
-    sex,count
-    f,3
-    m,4
-    """
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*schema.columns, WEIGHTED if schema.weighted else COUNT])
-    numbers = np.asarray(table).ravel().tolist()
-    writer.writerows([*cell, n] for cell, n in zip(schema.cell_values(), numbers, strict=True))
-    return out.getvalue()
 
 
 def write_table(tabulated: Tabulated, path: Path) -> None:

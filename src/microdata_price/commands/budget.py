@@ -1,0 +1,51 @@
+"""``microdata-price budget``: what several releases guarantee together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ..budget import add_up, describe, guarantee_fields, load_entry
+
+
+@click.command()
+@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.option("--delta", type=float, default=1e-6, show_default=True, help="For (epsilon, delta).")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
+    """Add up the guarantees of several releases: FOLDERS that `release` wrote.
+
+    All are taken to be about the same people, the safe assumption. Epsilons add up to epsilon, rhos
+    to rho; where both kinds occur, epsilon counts as rho = epsilon^2 / 2. A copy of a release
+    counts once.
+
+    \b
+    Example:
+      microdata-price budget released-2024 released-2025
+    """  # noqa: D301
+    budget = add_up([load_entry(folder) for folder in folders])
+    approximate = budget.approximate(delta)
+    if as_json:
+        document = {
+            "releases": [
+                {"folder": str(e.folder), "guarantee": guarantee_fields(e.guarantee)}
+                for e in budget.entries
+            ],
+            "copies": [str(e.folder) for e in budget.copies],
+            "total": guarantee_fields(budget.total),
+            "zcdp": guarantee_fields(budget.zcdp),
+            "approximate": {"epsilon": approximate.epsilon, "delta": approximate.delta},
+        }
+        click.echo(json.dumps(document))
+        return
+    for entry in budget.entries:
+        click.echo(f"{entry.folder}: {describe(entry.guarantee)}")
+    for entry in budget.copies:
+        click.echo(f"{entry.folder}: a copy of the same measurement, counted once")
+    click.echo(f"Together: {describe(budget.total)}")
+    click.echo(
+        f"That is ({approximate.epsilon:.6g}, {approximate.delta:g})-differential privacy, and "
+        f"zCDP with rho = {budget.zcdp.rho:.6g}."
+    )

@@ -1,0 +1,115 @@
+"""``microdata-price release``: private measurements and microdata of a real table."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from ..budget import describe, guarantee_fields, guarantee_of
+from ..fitting import METHODS
+from ..release import release
+from ..release_files import errors_text
+from ..release_fit import Release
+from ..schema import load_schema
+from ..workload_text import DEFAULT, parse_workload
+
+
+def _summary(made: Release, out: Path) -> str:
+    lines = [
+        f"Guarantee, computed by OpenDP for the whole workload: "
+        f"{describe(made.measured.mechanism.guarantee)}.",
+        f"Noise: {made.measured.mechanism.name}, variance "
+        f"{made.measured.mechanism.noise.variance:.6g} for each answer.",
+        "",
+        "Expected error of one query (root mean square, in records):",
+        errors_text(made.expected),
+        "",
+    ]
+    if made.rounded is None:
+        lines.append("OLS makes no microdata: its cells may be negative; no records are written.")
+    else:
+        lines.append(
+            f"Rounded to {int(made.rounded.table.sum())} records; no answer moved by more than "
+            f"{made.rounded.largest:.3f}."
+        )
+    lines.append(f"Written: {out}")
+    return "\n".join(lines)
+
+
+@click.command()
+@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--schema",
+    required=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Columns and allowed values (JSON).",
+)
+@click.option("--epsilon", type=float, help="Pure differential privacy: discrete Laplace noise.")
+@click.option("--rho", type=float, help="Concentrated (zCDP): discrete Gaussian noise.")
+@click.option("--workload", default=DEFAULT, show_default=True, help="What to measure, in order.")
+@click.option("--method", required=True, help=f"One of {', '.join(METHODS)}.")
+@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(
+    table: Path,
+    schema: Path,
+    epsilon: float | None,
+    rho: float | None,
+    workload: str,
+    method: str,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Release TABLE for real: noisy measurements and microdata with a privacy guarantee.
+
+    TABLE is a CSV file with the true data: counts in long form (the schema's columns and "count",
+    one row a cell, empty cells too), counts in wide form (the last column's values as headings), or
+    records (one row a person, no "count"). One person must be one record.
+
+    The schema is a JSON file that you write from what is known about the columns, never from the
+    data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}.
+
+    The workload lists query sets, those that matter most first: "sum" (all records), "identity"
+    (every cell), "marginals" (each column by itself), a column's name (its marginal), names joined
+    by stars (their joint marginal). The budget covers all of them together.
+
+    \b
+    What is protected: whether any one record is in TABLE, and what it says.
+    What is not protected:
+      - the schema and the shape of the table: they are public;
+      - persons with k records: k times the epsilon, k squared times the rho;
+      - what several releases tell together: `microdata-price budget` adds them up.
+    Whoever can measure the computer's time or memory while it runs sees more than the folder.
+
+    Noise comes from OpenDP and the operating system's randomness; there is no seed. After the
+    measurement the table is not used again. The folder is written whole or not at all.
+
+    \b
+    Example:
+      microdata-price release persons.csv --schema persons.schema.json --epsilon 1 \\
+        --workload "sum, region, sex, region*sex, identity" --method reweighted --out released
+    """  # noqa: D301
+    allowed = load_schema(schema)
+    made = release(
+        table,
+        allowed,
+        parse_workload(workload, allowed),
+        guarantee_of(epsilon, rho),
+        method,
+        out,
+    )
+    if not as_json:
+        click.echo(_summary(made, out))
+        return
+    rounded = made.rounded
+    document = {
+        "out": str(out),
+        "guarantee": guarantee_fields(made.measured.mechanism.guarantee),
+        "method": method,
+        "records": None if rounded is None else int(rounded.table.sum()),
+        "rounding_deviations": None if rounded is None else rounded.deviations,
+        "expected_errors": made.expected.to_dict(orient="records"),
+    }
+    click.echo(json.dumps(document))
