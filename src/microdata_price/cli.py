@@ -9,7 +9,17 @@ import click
 
 from .exceptions import BuildError, CertificateError, InputError
 
-COMMANDS = ("grid", "bounds", "book", "run", "price", "release", "budget", "tabulate")
+COMMANDS = (
+    "grid",
+    "check-tables",
+    "bounds",
+    "book",
+    "run",
+    "price",
+    "release",
+    "budget",
+    "tabulate",
+)
 
 
 class _Lazy(click.Group):
@@ -21,7 +31,7 @@ class _Lazy(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f".commands.{cmd_name}", __package__)
+        module = importlib.import_module(f".commands.{cmd_name.replace('-', '_')}", __package__)
         command: click.Command = module.command
         return command
 
