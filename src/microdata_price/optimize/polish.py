@@ -17,7 +17,8 @@ Mask = NDArray[np.bool_]
 
 _STEPS = 25
 _REFINEMENTS = 30
-_PROXIMAL = 1e-7
+_PROXIMAL = (1e-7, 1e-10, 1e-13)
+_ROUNDING = 1e-16
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,43 +53,45 @@ def guess_active(stack: Stack, x: Array, y: Array) -> Active:
 def solve_active(stack: Stack, active: Active, x: Array, y: Array) -> tuple[Array, Array]:
     """Solve the least-squares problem with the active constraints as equalities.
 
-    The optimality conditions are a linear system in the free cells and the multipliers. It may be
-    singular (equalities that repeat each other, cells that no query tells apart); a small proximal
-    term makes it regular, and iterative refinement then leads to a solution near the given one.
+    The optimality conditions are a linear system in the free cells and the multipliers, here with
+    rows and columns scaled as the certificate judges them. It may be singular (equalities that
+    repeat each other, cells that no query tells apart); small proximal terms make it regular, and
+    iterative refinement then leads to a solution near the given one.
     """
     free = np.flatnonzero(~active.zero)
-    kept = (stack.weight > 0) | (active.side != 0)
-    rows = np.flatnonzero(kept)
-    a = sp.csc_array(stack.matrix[rows][:, free])
+    rows = np.flatnonzero((stack.weight > 0) | (active.side != 0))
     hard = stack.equal[rows] | (active.side[rows] != 0)
-    compliance = np.where(hard, 0.0, 1.0 / np.where(hard, 1.0, stack.weight[rows]))
-    shift = np.where(active.side != 0, active.side * np.where(stack.bounded, stack.radius, 0), 0)
-    goal = (stack.target + shift)[rows]
-    # Rows are scaled so that their compliances, which may span many orders of magnitude, are at
-    # most 1: with y = s v the rows read s (A x - goal) - s^2 compliance v = 0.
-    s = 1.0 / np.sqrt(np.maximum(compliance, 1.0))
-    a = sp.csc_array(sp.diags_array(s) @ a)
-    d = compliance * s * s
-    top = sp.hstack([_PROXIMAL * sp.eye_array(free.size), a.T])
-    bottom = sp.hstack([a, -sp.diags_array(d + _PROXIMAL * (d < 1e-6))])
-    factor = spla.splu(sp.csc_array(sp.vstack([top, bottom])))
-    z = np.concatenate([x[free], y[rows] / s])
-    least, stalled = np.inf, 0
-    for _ in range(_REFINEMENTS):
-        xf, v = z[: free.size], z[free.size :]
-        residual = np.concatenate([-(a.T @ v), s * goal - a @ xf + d * v])
-        size = float(np.abs(residual).max(initial=0.0))
-        stalled = 0 if size < 0.5 * least else stalled + 1
-        # Constraints that contradict each other leave a residual; each step then pushes the
-        # multipliers on towards those that show which constraint to release.
-        if size == 0 or stalled > 2:
+    shift = active.side * np.where(stack.bounded, stack.radius, 0.0)
+    row_scale = np.sqrt(np.where(hard, 1.0, stack.weight[rows]))
+    a = sp.csc_array(sp.diags_array(row_scale) @ stack.matrix[rows][:, free])
+    largest = np.ones(free.size) if not rows.size else a.max(axis=0).toarray().ravel()
+    col_scale = 1.0 / np.where(largest > 0, largest, 1.0)
+    a = sp.csc_array(a @ sp.diags_array(col_scale))
+    goal = row_scale * (stack.target + shift)[rows]
+    d = np.where(hard, 0.0, 1.0)
+    z = np.concatenate([x[free] / col_scale, y[rows] / row_scale])
+    bottom = sp.hstack([a, -sp.diags_array(d + np.where(hard, _PROXIMAL[0], 0.0))])
+    for proximal in _PROXIMAL:
+        top = sp.hstack([proximal * sp.eye_array(free.size), a.T])
+        factor = spla.splu(sp.csc_array(sp.vstack([top, bottom])))
+        least, stalled = np.inf, 0
+        for _ in range(_REFINEMENTS):
+            xf, v = z[: free.size], z[free.size :]
+            residual = np.concatenate([-(a.T @ v), goal - a @ xf + d * v])
+            size = float(np.abs(residual).max(initial=0.0))
+            stalled = 0 if size < 0.5 * least else stalled + 1
+            # Constraints that contradict each other leave a residual; each step then pushes the
+            # multipliers on towards those that show which constraint to release.
+            if size < _ROUNDING or stalled > 2:
+                break
+            least = min(least, size)
+            z = z + factor.solve(residual)
+        if least < 10 * _ROUNDING or size < 10 * _ROUNDING:
             break
-        least = min(least, size)
-        z = z + factor.solve(residual)
     new_x = np.zeros_like(x)
     new_y = np.zeros_like(y)
-    new_x[free] = z[: free.size]
-    new_y[rows] = z[free.size :] * s
+    new_x[free] = z[: free.size] * col_scale
+    new_y[rows] = z[free.size :] * row_scale
     return new_x, new_y
 
 
