@@ -13,6 +13,7 @@ import yaml
 from . import book_pages, book_site, book_stage, notebook
 from .book_grid import Folders, compute_folders
 from .book_plan import Chapter, Edition, chapters, toc_entries
+from .book_quote import Found, collect, quote
 from .book_run import Run, run_all
 from .exceptions import BuildError
 
@@ -37,19 +38,25 @@ def _read_runs(
 ) -> tuple[list[Chapter], list[Run], Folders]:
     planned = chapters(root, edition)
     cache = root / "book" / "_generated"
-    folders = compute_folders(root, planned, edition, cache / "grid", report)
+    folders = compute_folders(planned, edition, cache / "grid", report)
     runs = run_all(root, planned, cache / "notebooks", folders.paths, folders.keys, report)
     return planned, runs, folders
 
 
-def _config(root: Path, edition: Edition) -> str:
+def site_config(root: Path, title: str, announcement: str | None) -> str:
+    """Return the builder's configuration under a title, with a line above every page."""
     config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8"))
-    config["title"] = edition.title
-    options = config["sphinx"]["config"]["html_theme_options"]
-    if edition.slug:
-        what = f"computed at {edition.levels}" if edition.levels else "without solutions"
-        options["announcement"] = f"This edition of the book was {what}."
+    config["title"] = title
+    if announcement:
+        config["sphinx"]["config"]["html_theme_options"]["announcement"] = announcement
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+
+
+def _announcement(edition: Edition) -> str | None:
+    said = [f"This edition was computed at {edition.levels}."] if edition.levels else []
+    if not edition.solutions:
+        said.append("This is the students' edition, without solutions.")
+    return " ".join(said) or None
 
 
 def stage(
@@ -63,30 +70,11 @@ def stage(
         A quoted text that is not defined, a defined one that nothing quotes, a page of the table of
         contents that does not exist.
     """
-    found = book_stage.Found()
-    executed = {run.name: notebook.read(run.path) for run in runs}
-    for name, content in executed.items():
-        book_stage.collect(name, content, found)
-    for run in runs:
-        given = (run.name, executed[run.name], run.values, found)
-        page = book_stage.page(*given, solutions=edition.solutions)
-        notebook.write(page, target / "notebooks" / f"{run.name}.ipynb")
-        copy = book_stage.download(*given, solutions=edition.solutions)
-        notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
-        for figure, svg in book_stage.images(executed[run.name]).items():
-            path = target / "images" / f"{figure}.svg"
-            path.parent.mkdir(exist_ok=True)
-            path.write_text(svg, encoding="utf-8")
+    found = Found()
+    stage_notebooks(edition, runs, found, target)
     _stage_prose(root, edition, found, target)
-    pages = {
-        "reference/computed": book_pages.computed(edition, runs, found, folders.facts),
-        "reference/figure_code": book_pages.figure_code(found),
-    }
-    for name, text in pages.items():
-        path = target / f"{name}.md"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
-    (target / "_config.yml").write_text(_config(root, edition), encoding="utf-8")
+    stage_generated(edition, runs, found, folders, target)
+    _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
     unused = found.unused()
     if unused:
         raise BuildError(
@@ -101,7 +89,40 @@ def stage(
         raise BuildError(f"book/_toc.yml lists pages that do not exist: {', '.join(missing)}")
 
 
-def _stage_prose(root: Path, edition: Edition, found: book_stage.Found, target: Path) -> None:
+def stage_notebooks(edition: Edition, runs: Sequence[Run], found: Found, target: Path) -> None:
+    """Write the pages, pictures and downloads of executed notebooks."""
+    executed = {run.name: notebook.read(run.path) for run in runs}
+    for name, content in executed.items():
+        collect(name, content, found)
+    for run in runs:
+        given = (run.name, executed[run.name], run.values, found)
+        page = book_stage.page(*given, solutions=edition.solutions)
+        notebook.write(page, target / "notebooks" / f"{run.name}.ipynb")
+        copy = book_stage.download(*given, solutions=edition.solutions)
+        notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
+        for figure, svg in book_stage.images(executed[run.name]).items():
+            _write(target / "images" / f"{figure}.svg", svg)
+
+
+def stage_generated(
+    edition: Edition,
+    runs: Sequence[Run],
+    found: Found,
+    folders: Folders,
+    target: Path,
+) -> None:
+    """Write the pages that come from results alone."""
+    computed, code = GENERATED_PAGES
+    _write(target / f"{computed}.md", book_pages.computed(edition, runs, found, folders.facts))
+    _write(target / f"{code}.md", book_pages.figure_code(found))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> None:
     book = root / "book"
     for path in sorted(book.rglob("*")):
         relative = path.relative_to(book)
@@ -116,7 +137,7 @@ def _stage_prose(root: Path, edition: Edition, found: book_stage.Found, target: 
         if not edition.solutions:
             text = book_stage.without_solutions(text)
         page = relative.with_suffix("").as_posix()
-        to.write_text(book_stage.quote(text, page, found), encoding="utf-8")
+        to.write_text(quote(text, page, found), encoding="utf-8")
 
 
 def build(root: Path, edition: Edition, site: Path | None, report: Report) -> Path:

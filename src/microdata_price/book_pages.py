@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from .book_keys import versions
 from .book_plan import Edition
+from .book_quote import Found
 from .book_run import Run
-from .book_stage import Found, code_label
+from .book_stage import code_label
 from .figures.style import source_of
 
 

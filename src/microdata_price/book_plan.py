@@ -11,15 +11,12 @@ import yaml
 
 from . import notebook
 from .exceptions import InputError, unknown_name
+from .grid_spec import PAPER_EPSILONS, PAPER_RHOS
 from .parameters import Parameter, check
 from .privacy import check_delta, check_epsilon, check_rho
 
 FOLDERS = ("grid_dir", "published_dir")
 """Parameters that the book fills with folders of computed results."""
-
-EPSILONS = (1.0, 0.5, 0.1)
-RHOS = (0.5, 0.125, 0.005)
-"""The paper's levels, which one given level of the same kind replaces."""
 
 
 @dataclass(frozen=True)
@@ -84,12 +81,12 @@ class Edition:
     @property
     def epsilons(self) -> tuple[float, ...]:
         """The pure levels of the experiment grid."""
-        return EPSILONS if self.epsilon is None else (self.epsilon,)
+        return PAPER_EPSILONS if self.epsilon is None else (self.epsilon,)
 
     @property
     def rhos(self) -> tuple[float, ...]:
         """The zCDP levels of the experiment grid."""
-        return RHOS if self.rho is None else (self.rho,)
+        return PAPER_RHOS if self.rho is None else (self.rho,)
 
 
 @dataclass(frozen=True)

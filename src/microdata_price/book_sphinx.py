@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -44,8 +45,39 @@ def _local_only(_app: Any, _page: str, _template: str, context: dict[str, Any], 
             ]
 
 
+# What the theme gets wrong for screen readers, mended in the finished pages.
+_MENDED = (
+    (
+        '<div id="pst-primary-sidebar"',
+        '<div role="region" aria-label="Contents" id="pst-primary-sidebar"',
+    ),
+    ('role="doc-biblioentry"', 'role="listitem"'),
+)
+_THEBE = re.compile(r'<script type="text/x-thebe-config">.*?</script>', re.DOTALL)
+_LEFTOVERS = (
+    "webpack-macros.html",
+    "sbt-webpack-macros.html",
+    "sphinx-thebe.js",
+    "sphinx-thebe.css",
+)
+
+
+def _mend(app: Any, error: Exception | None) -> None:
+    if error is not None or app.builder.format != "html":
+        return
+    out = Path(app.outdir)
+    for name in _LEFTOVERS:
+        (out / "_static" / name).unlink(missing_ok=True)
+    for path in out.rglob("*.html"):
+        text = _THEBE.sub("", path.read_text(encoding="utf-8"))
+        for wrong, right in _MENDED:
+            text = text.replace(wrong, right)
+        path.write_text(text, encoding="utf-8")
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
     app.connect("html-page-context", _local_only, priority=900)
     app.connect("build-finished", _copy_mathjax)
+    app.connect("build-finished", _mend, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -5,20 +5,18 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import nbformat
 
 from . import notebook
+from .book_quote import Found, quote
 from .exceptions import BuildError
 from .figures.style import METADATA_KEY
 from .parameters import TAG
-from .prose import MIME_PREFIX
 
 INJECTED = "injected-parameters"
-_GLUE = re.compile(r"\{glue:(?:text|md)\}`([^`]+)`")
 _SOLUTION_GATE = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{solution-start\}.*?^(`{3,}|:{3,})\{solution-end\}.*?^\2[ \t]*$\n?",
     re.DOTALL | re.MULTILINE,
@@ -26,94 +24,6 @@ _SOLUTION_GATE = re.compile(
 _SOLUTION = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{solution\}.*?^(?P=fence)[ \t]*$\n?", re.DOTALL | re.MULTILINE
 )
-
-
-@dataclass
-class Found:
-    """What the notebooks of a book computed for its text.
-
-    Parameters
-    ----------
-    quoted
-        Texts by notebook and name.
-    figures
-        For each figure its notebook, name and the function that drew it, in the book's order.
-    certificates
-        The worst certificate by notebook, where it reported one.
-    uses
-        Which texts some page quotes.
-    """
-
-    quoted: dict[str, dict[str, str]] = field(default_factory=dict)
-    figures: list[tuple[str, str, str]] = field(default_factory=list)
-    certificates: dict[str, float] = field(default_factory=dict)
-    uses: set[tuple[str, str]] = field(default_factory=set)
-
-    def unused(self) -> list[str]:
-        """Return the texts that no page quotes, as ``notebook/name``."""
-        return [
-            f"{book}/{name}"
-            for book, texts in self.quoted.items()
-            for name in texts
-            if (book, name) not in self.uses
-        ]
-
-
-def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
-    """Read what one executed notebook computed for the text.
-
-    Raises
-    ------
-    BuildError
-        A name used twice in the notebook.
-    """
-    texts = found.quoted.setdefault(name, {})
-    for cell in executed.cells:
-        for output in cell.get("outputs", []):
-            key = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if key is not None:
-                if key in texts:
-                    raise BuildError(f"notebook {name!r} names the quoted text {key!r} twice")
-                texts[key] = output["data"][f"{MIME_PREFIX}text/plain"]
-            ours = output.get("metadata", {}).get(METADATA_KEY, {})
-            if "figure" in ours:
-                about = ours["figure"]
-                found.figures.append((name, about["name"], about["drawn_by"]))
-            if "certificate" in ours:
-                worst = max(found.certificates.get(name, 0.0), float(ours["certificate"]))
-                found.certificates[name] = worst
-
-
-def quote(text: str, page: str, found: Found) -> str:
-    """Put computed texts where a page quotes them.
-
-    Parameters
-    ----------
-    text
-        MyST text with ``{glue:text}`` roles: a name, or another notebook's ``notebook/name``.
-    page
-        The page's own name.
-    found
-        What the notebooks computed; the texts used are noted in it.
-
-    Raises
-    ------
-    BuildError
-        A name that is not defined; the page is named.
-    """
-
-    def replace(match: re.Match[str]) -> str:
-        own, _, name = match.group(1).strip().rpartition("/")
-        book = own or page
-        if name not in found.quoted.get(book, {}):
-            raise BuildError(
-                f"page {page!r} quotes {match.group(1)!r}, which notebook {book!r} does not define"
-            )
-        found.uses.add((book, name))
-        return found.quoted[book][name]
-
-    # A quoted sentence may quote numbers in turn, one level deep.
-    return _GLUE.sub(replace, _GLUE.sub(replace, text))
 
 
 def without_solutions(text: str) -> str:
@@ -181,14 +91,22 @@ def _figure_cell(about: Mapping[str, str], page: str) -> notebook.Notebook:
     )
 
 
+def _figures(executed: notebook.Notebook) -> Iterator[tuple[dict[str, str], str]]:
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            ours = output.get("metadata", {}).get(METADATA_KEY, {})
+            if "figure" in ours:
+                yield ours["figure"], output["data"]["image/svg+xml"]
+
+
 def images(executed: notebook.Notebook) -> dict[str, str]:
     """Return the pictures of an executed notebook by figure name, as SVG."""
-    return {
-        output["metadata"][METADATA_KEY]["figure"]["name"]: output["data"]["image/svg+xml"]
-        for cell in executed.cells
-        for output in cell.get("outputs", [])
-        if "figure" in output.get("metadata", {}).get(METADATA_KEY, {})
-    }
+    return {about["name"]: svg for about, svg in _figures(executed)}
+
+
+def descriptions(executed: notebook.Notebook) -> dict[str, dict[str, str]]:
+    """Return what is said about the figures of an executed notebook, by figure name."""
+    return {about["name"]: about for about, _ in _figures(executed)}
 
 
 def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:

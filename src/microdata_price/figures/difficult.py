@@ -1,24 +1,165 @@
-"""Figures of the difficult table."""
+"""Figures of the difficult table: one cell with few records among many empty ones."""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .style import COLOURS, drawn, panels
+from .style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
 
 
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What one way of answering gave, run after run.
+
+    Parameters
+    ----------
+    label
+        What the row of panels is called.
+    method
+        The method whose colour it has; ``"ols"`` for the signed answers.
+    cell
+        Answers to the one cell with records, in counts, shape (runs,).
+    total
+        Answers to the sum query, in counts, shape (runs,).
+    """
+
+    label: str
+    method: str
+    cell: Array
+    total: Array
+
+    @property
+    def empty_share(self) -> float:
+        """The share of runs in which the cell with records comes out as exactly zero."""
+        return float(np.mean(self.cell == 0))
+
+
+def bin_edges(values: Sequence[Array], bins: int = 48) -> Array:
+    """Return edges of equal bins that hold every value; zero is the middle of a bin.
+
+    Examples
+    --------
+    >>> edges = bin_edges([np.array([-3.0, 40.0])])
+    >>> bool(edges[0] < -3 and edges[-1] > 40)
+    True
+    """
+    low = min(float(v.min()) for v in values)
+    high = max(float(v.max()) for v in values)
+    width = max(high - low, 1.0) / bins
+    first, last = math.floor(low / width) - 1, math.ceil(high / width) + 1
+    return np.asarray((np.arange(first, last + 2) - 0.5) * width)
+
+
+def _histogram(ax: Axes, values: Array, edges: Array, truth: float, colour: str) -> None:
+    """Draw shares of runs in percent; exact zeros get a hatched bar of their own."""
+    zero = values == 0
+    share = 100 / values.size
+    heights, _ = np.histogram(values[~zero], edges)
+    ax.stairs(heights * share, edges, fill=True, color=colour, alpha=0.85)
+    if zero.any():
+        width = edges[1] - edges[0]
+        height = zero.sum() * share
+        ax.bar(0, height, 1.6 * width, facecolor="white", edgecolor=colour, hatch="////")
+        ax.annotate(
+            f"exactly 0:\n{height:.0f} % of runs",
+            (0, min(height, ax.get_ylim()[1])),
+            xytext=(10, -2),
+            textcoords="offset points",
+            va="top",
+            fontsize=11,
+        )
+    ax.axvline(truth, color=COLOURS["black"], linewidth=1.6)
+    mean = float(values.mean())
+    ax.plot([mean], [0], marker="^", markersize=10, color=COLOURS["red"], clip_on=False, zorder=5)
+
+
 @drawn
-def histograms(cell: Array, total: Array, truth: float) -> Figure:
-    """Draw histograms of answers to the one full cell and to the sum, in counts."""
-    figure, axes = panels(2, height=3.2, sharey=True)
-    for ax, values, title in zip(axes, (cell, total), ("the cell", "the sum"), strict=True):
-        ax.hist(values, bins=40, color=COLOURS["blue"])
-        ax.axvline(truth, color=COLOURS["black"])
-        ax.set_title(title)
-        ax.set_xlabel("answer, in records")
-    axes[0].set_ylabel("runs")
+def histograms(rows: Sequence[Answers], truth: float) -> Figure:
+    """Draw the answers to the full cell (left) and to the sum (right), one row a way to answer.
+
+    Parameters
+    ----------
+    rows
+        Ways to answer, for the same noise.
+    truth
+        The true count of the cell, which is also the true sum.
+    """
+    figure, axes = panels(2, len(rows), height=2.0 * len(rows) + 0.7, sharex="col", sharey="all")
+    columns = ([r.cell for r in rows], [r.total for r in rows])
+    edges = [bin_edges(column) for column in columns]
+    tallest = 0.0
+    for column, edge in zip(columns, edges, strict=True):
+        for values in column:
+            counted = np.histogram(values[values != 0], edge)[0].max() * 100 / values.size
+            tallest = max(tallest, float(counted))
+    axes[0].set_ylim(0, 1.3 * tallest)
+    for i, row in enumerate(rows):
+        left, right = axes[2 * i], axes[2 * i + 1]
+        colour = METHODS[row.method].colour if row.method != "ols" else COLOURS["grey"]
+        _histogram(left, row.cell, edges[0], truth, colour)
+        _histogram(right, row.total, edges[1], truth, colour)
+        left.set_title(f"{row.label}: the full cell")
+        right.set_title("the sum")
+        left.set_ylabel("% of runs")
+    axes[0].annotate(
+        "truth",
+        (truth, axes[0].get_ylim()[1]),
+        xytext=(4, -3),
+        textcoords="offset points",
+        va="top",
+    )
+    axes[-2].set_xlabel("answer, records")
+    axes[-1].set_xlabel("answer, records (▲ mean)")
+    return figure
+
+
+@drawn
+def one_draw(answers: Array, threshold: float, truth: float) -> Figure:
+    """Draw one run's noisy cells in order of size, with the threshold that fits their sum.
+
+    Parameters
+    ----------
+    answers
+        Noisy cells, the full one first, shape (cells,), in counts.
+    threshold
+        What is taken off every cell before clipping at zero, in counts.
+    truth
+        The true count of the full cell.
+    """
+    figure, (ax,) = panels(height=3.4)
+    order = np.argsort(-answers)
+    rank = np.arange(1, answers.size + 1)
+    full = int(np.flatnonzero(order == 0)[0])
+    ax.plot(rank, answers[order], ".", color=COLOURS["grey"], markersize=4)
+    ax.plot(rank[full], answers[0], "D", color=COLOURS["blue"], markersize=9)
+    ax.annotate(
+        f"the full cell\n({truth:g} records)",
+        (rank[full], answers[0]),
+        xytext=(12, 8),
+        textcoords="offset points",
+        color=COLOURS["blue"],
+        fontweight="bold",
+    )
+    ax.axhline(0, color=COLOURS["black"], linewidth=1.2)
+    ax.axhline(threshold, color=COLOURS["red"], linewidth=1.8, linestyle=(0, (5, 1.5)))
+    ax.annotate(
+        "threshold: all below becomes 0",
+        (rank[-1], threshold),
+        xytext=(0, 5),
+        textcoords="offset points",
+        ha="right",
+        color=COLOURS["red"],
+    )
+    ax.set_xscale("log")
+    ax.set_xlabel("cells, from the largest noisy answer to the smallest (log scale)")
+    ax.set_ylabel("noisy answer, records")
     return figure

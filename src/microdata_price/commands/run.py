@@ -1,0 +1,63 @@
+"""``microdata-price run``: one notebook at given parameters, to notebook and HTML."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+import yaml
+
+from ..book_one import run_one
+from ..exceptions import InputError
+from ..parameters import read_yaml
+
+
+def _value(text: str) -> Any:
+    try:
+        return yaml.safe_load(text)
+    except yaml.YAMLError:
+        return text
+
+
+@click.command(epilog="Example: microdata-price run difficult_table -p epsilon 0.25 -p runs 500")
+@click.argument("notebook")
+@click.option("-p", "pairs", nargs=2, multiple=True, help="A parameter's name and its value.")
+@click.option(
+    "-f", "file", type=click.Path(path_type=Path), help="A YAML file of parameters; -p goes before."
+)
+@click.option(
+    "--param-grid",
+    "grids",
+    multiple=True,
+    metavar="NAME=V1,V2,...",
+    help="Several values of a parameter: one run each, compared on one page.",
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Folder; by default results/NOTEBOOK.")
+def command(
+    notebook: str,
+    pairs: tuple[tuple[str, str], ...],
+    file: Path | None,
+    grids: tuple[str, ...],
+    out: Path | None,
+) -> None:
+    """Execute NOTEBOOK, a path or the name of a chapter; print where its page is.
+
+    The folder gets the executed notebook and pages that need no network.
+    """
+    given: dict[str, Any] = {}
+    if file is not None:
+        if not file.is_file():
+            raise InputError(f"there is no parameter file {str(file)!r}")
+        given |= read_yaml(file.read_text(encoding="utf-8"), str(file))
+    given |= {name: _value(text) for name, text in pairs}
+    grid = []
+    for text in grids:
+        name, equals, values = text.partition("=")
+        if not equals or not values:
+            raise InputError(
+                f"--param-grid is {text!r}; it must be NAME=V1,V2,..., for example "
+                "epsilon=0.1,0.5,1"
+            )
+        grid.append((name.strip(), [_value(v) for v in values.split(",")]))
+    click.echo(run_one(notebook, given, grid, out, lambda line: click.echo(line, err=True)))
