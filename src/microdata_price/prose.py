@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import re
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from .exceptions import InputError
@@ -48,8 +49,8 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
     ('1,230', '−0.046', '2.5 × 10⁻⁷')
     >>> format_number(105.7851, se=0.4321)
     '105.79 ± 0.43'
-    >>> format_number(60000)
-    '60,000'
+    >>> format_number(60000), format_number(0.03)
+    ('60,000', '0.03')
     """
     number = float(value)
     if not math.isfinite(number):
@@ -66,6 +67,8 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
         return "0"
     if number == int(number) and abs(number) < 1e6:
         return _fixed(number, 0)
+    # A value that is short already, such as the level 0.5, gets no zeros at its end.
+    digits = min(digits, len(Decimal(repr(number)).normalize().as_tuple().digits))
     exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))))
     if not -4 <= exponent < 6:
         mantissa = f"{number / 10.0**exponent:.{digits - 1}f}".rstrip("0").rstrip(".")

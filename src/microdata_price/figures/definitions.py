@@ -5,11 +5,14 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
+from numpy.typing import NDArray
 
 from ..theory.outputs import ErrorProfile
 from ..theory.pairs import Conversions, OrderCurves, OutputPair
 from .labels import name_ends, name_line
 from .style import COLOURS, drawn, panels
+
+Array = NDArray[np.float64]
 
 
 @drawn
@@ -24,7 +27,7 @@ def losses(left: OutputPair, right: OutputPair, titles: tuple[str, str], bound: 
             ax.plot(pair.x, y, color=COLOURS[colour], ls=dash)
             ax.fill_between(pair.x, y, color=COLOURS[colour], alpha=0.12, lw=0)
         ax.set_title(title)
-        ax.set_ylim(0)
+        ax.set_ylim(0, 1.2 * max(pair.first.max(), pair.second.max()))
         ax.set_yticks([])
         below.plot(pair.x, pair.loss, color=COLOURS["black"])
         below.axhline(0, color=COLOURS["grey"], lw=0.8)
@@ -127,7 +130,7 @@ def converted(curves: Conversions, delta: float) -> Figure:
 
 
 @drawn
-def profiles(spread: ErrorProfile, one_bad: np.ndarray, exact: tuple[float, float]) -> Figure:
+def profiles(spread: ErrorProfile, one_bad: Array, exact: tuple[float, float]) -> Figure:
     """Draw the squared error of every query for two error profiles, in squared counts.
 
     Parameters are the sampled profile with equal errors, the other profile's errors, and the exact

@@ -69,14 +69,14 @@ def _histogram(ax: Axes, values: Array, edges: Array, truth: float, colour: str)
         width = edges[1] - edges[0]
         height = zero.sum() * share
         ax.bar(0, height, 1.6 * width, facecolor="white", edgecolor=colour, hatch="////")
-        ax.annotate(
-            f"exactly 0:\n{height:.0f} % of runs",
-            (0, min(height, ax.get_ylim()[1])),
-            xytext=(10, -2),
-            textcoords="offset points",
-            va="top",
-            fontsize=11,
-        )
+        if height > 5:
+            ax.annotate(
+                f"exactly 0:\n{height:.0f} % of\nruns",
+                (-1.2 * width, 0.97 * ax.get_ylim()[1]),
+                ha="right",
+                va="top",
+                fontsize=11,
+            )
     ax.axvline(truth, color=COLOURS["black"], linewidth=1.6)
     mean = float(values.mean())
     ax.plot([mean], [0], marker="^", markersize=10, color=COLOURS["red"], clip_on=False, zorder=5)
@@ -144,8 +144,10 @@ def one_draw(answers: Array, threshold: float, truth: float) -> Figure:
     ax.annotate(
         f"the full cell\n({truth:g} records)",
         (rank[full], answers[0]),
-        xytext=(12, 8),
+        xytext=(-8, -10),
         textcoords="offset points",
+        ha="right",
+        va="top",
         color=COLOURS["blue"],
         fontweight="bold",
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from .style import COLOURS, METHODS, drawn, panels
 
@@ -49,6 +49,7 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
         )
     ax.axvline(1.0, color=COLOURS["black"], linewidth=1.4)
     ax.set_xscale("log")
+    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     _plain_log(ax, "x")
     ax.set_yticks(np.arange(len(sets)), sets)
     ax.set_ylim(len(sets) - 0.5, -0.5)
@@ -63,6 +64,8 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
 def bias_and_variance(totals: pd.DataFrame, title: str = "") -> Figure:
     """Draw each method's squared bias and variance, over the error of signed answers.
 
+    The line at 1 is the error of signed answers, all of it variance.
+
     Parameters
     ----------
     totals
@@ -72,7 +75,7 @@ def bias_and_variance(totals: pd.DataFrame, title: str = "") -> Figure:
         Words above the picture.
     """
     sets = list(dict.fromkeys(totals["query_set"]))
-    methods = list(dict.fromkeys(totals["method"]))
+    methods = [m for m in dict.fromkeys(totals["method"]) if m != "ols"]
     figure, axes = panels(1, len(sets), height=0.9 + (0.55 + 0.27 * len(methods)) * len(sets))
     for ax, name in zip(axes, sets, strict=True):
         own = totals[totals["query_set"] == name].set_index("method").loc[methods]
@@ -106,6 +109,8 @@ def errors_by_count(queries: pd.DataFrame, title: str = "") -> Figure:
     rows = -(-len(methods) // 2)
     columns = min(2, len(methods))
     figure, axes = panels(columns, rows, height=0.8 + 2.4 * rows, sharex=True, sharey=True)
+    signed = float(np.sqrt(queries["ols"].max()))
+    tallest = max(signed, float(np.sqrt(queries["squared_error"].max())))
     for ax, method in zip(axes, methods, strict=False):
         style = METHODS[method]
         own = queries[queries["method"] == method]
@@ -118,12 +123,20 @@ def errors_by_count(queries: pd.DataFrame, title: str = "") -> Figure:
             linewidth=0.5,
             s=28,
         )
-        ax.axhline(float(np.sqrt(own["ols"].max())), color=COLOURS["black"], linewidth=1.2)
+        ax.axhline(signed, color=COLOURS["black"], linewidth=1.2)
         ax.set_xscale("symlog", linthresh=1)
-        ax.set_xlim(left=-0.3)
-        ax.set_ylim(bottom=0)
+        ax.set_xlim(-0.4, 2 * float(queries["truth"].max()) + 1)
+        ax.set_ylim(0, 1.08 * tallest)
         _plain_log(ax, "x")
         ax.set_title(style.label)
+    axes[0].annotate(
+        "signed answers",
+        (0.02, signed),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, -4),
+        textcoords="offset points",
+        va="top",
+    )
     for ax in axes[len(methods) :]:
         ax.set_axis_off()
     figure.supxlabel("true count, records", fontsize=12)
