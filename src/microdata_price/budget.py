@@ -144,7 +144,10 @@ def load_entry(folder: Path) -> Entry:
         guarantee = guarantee_from(document.get("guarantee"))
     except InputError as error:
         raise InputError(f"{folder / MANIFEST} is damaged: {error}") from None
-    return Entry(folder, str(document.get("measurement")), guarantee)
+    identity = document.get("measurement")
+    if not isinstance(identity, str) or not identity:
+        raise InputError(f"{folder / MANIFEST} is damaged: it does not name its measurement")
+    return Entry(folder, identity, guarantee)
 
 
 @dataclass(frozen=True)

@@ -36,11 +36,12 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
         style = METHODS[method]
         own = shown[shown["method"] == method].set_index("query_set").loc[sets]
         place = np.arange(len(sets)) + 0.17 * (k - (len(methods) - 1) / 2)
+        price = own["price"].to_numpy(dtype=float)
         ax.errorbar(
-            own["price"],
+            price,
             place,
             # Four standard errors, held above zero for the logarithm.
-            xerr=np.minimum(4 * own["price_error"], 0.99 * own["price"]),
+            xerr=np.minimum(4 * own["price_error"].to_numpy(dtype=float), 0.99 * price),
             fmt=style.marker,
             color=style.colour,
             markeredgecolor=COLOURS["black"],

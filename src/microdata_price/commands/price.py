@@ -1,0 +1,124 @@
+"""``microdata-price price``: what requiring microdata would cost on a table."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from ..budget import guarantee_fields, guarantee_of
+from ..files import check_new, new_folder
+from ..fitting import METHODS
+from ..price import Price, price_table
+from ..price_files import NOTICE, price_files, report
+from ..schema import Schema, load_schema
+from ..table_file import read_table, schema_of_table
+from ..tabulate import schema_path
+from ..workload_text import DEFAULT, parse_workload
+
+
+def _schema(table: Path, given: Path | None) -> Schema:
+    if given is not None:
+        return load_schema(given)
+    beside = schema_path(table)
+    return load_schema(beside) if beside.is_file() else schema_of_table(table)
+
+
+@contextlib.contextmanager
+def _progress(runs: int) -> Iterator[Callable[[int], None] | None]:
+    """Show a bar on a terminal and nothing elsewhere."""
+    if runs < 1 or not sys.stderr.isatty():
+        yield None
+        return
+    with click.progressbar(length=runs, label="Simulating", file=sys.stderr) as bar:
+        yield bar.update
+
+
+def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+    """Return rows for JSON, in which a number that is not known is null."""
+    return [dict(row) for row in json.loads(frame.to_json(orient="records", double_precision=15))]
+
+
+def _document(made: Price, out: Path | None) -> dict[str, object]:
+    return {
+        "notice": NOTICE,
+        "guarantee": guarantee_fields(made.guarantee),
+        "runs": made.runs,
+        "out": None if out is None else str(out),
+        "prices": _rows(made.totals),
+        "worst_queries": _rows(made.worst()),
+    }
+
+
+@click.command()
+@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--schema",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Columns and allowed values (JSON). Default: TABLE.schema.json, else the table's own.",
+)
+@click.option("--epsilon", type=float, help="Pure differential privacy: Laplace noise.")
+@click.option("--rho", type=float, help="Concentrated (zCDP): Gaussian noise.")
+@click.option("--workload", default=DEFAULT, show_default=True, help="The queries, in order.")
+@click.option(
+    "--methods", default=",".join(METHODS), show_default=True, help="Separated by commas."
+)
+@click.option("--runs", type=int, default=1000, show_default=True, help="Simulated runs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="A folder to make, for your eyes only."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+def command(
+    table: Path,
+    schema: Path | None,
+    epsilon: float | None,
+    rho: float | None,
+    workload: str,
+    methods: str,
+    runs: int,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Estimate what requiring microdata would cost on TABLE: a simulation, not a release.
+
+    TABLE is a table of counts (long or wide, as tabulate writes it) or, with a schema, records. For
+    every query set and method it gives the expected squared error over that of signed answers, bias
+    and variance, and the worst queries by name; with --out also as files and pictures.
+
+    What it prints and writes is computed from the true table without protection and is as
+    confidential as the table. To publish something, use `microdata-price release`.
+
+    \b
+    Example:
+      microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only
+    """  # noqa: D301
+    guarantee = guarantee_of(epsilon, rho)
+    if out is not None:
+        check_new(out)
+    allowed = _schema(table, schema)
+    asked = parse_workload(workload, allowed)
+    counts = read_table(table, allowed)
+    names = [m.strip() for m in methods.split(",")]
+    with _progress(runs) as tell:
+        made = price_table(
+            counts, allowed, asked, guarantee, names, runs=runs, seed=seed, progress=tell
+        )
+    if out is not None:
+        files = price_files(made, asked)
+        with new_folder(out, private=True) as folder:
+            for name, data in files.items():
+                (folder / name).write_bytes(data)
+                (folder / name).chmod(0o600)
+    if as_json:
+        click.echo(json.dumps(_document(made, out)))
+        return
+    click.echo(report(made, asked), nl=False)
+    if out is not None:
+        click.echo(f"Written, for your eyes only: {out}")

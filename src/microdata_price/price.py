@@ -1,0 +1,217 @@
+"""What requiring microdata costs on one table: expected errors over those of signed answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from .benchmark import DataSet
+from .exceptions import InputError, unknown_name
+from .fitting import METHODS
+from .grid_blocks import block_size, fit_block
+from .grid_table import combine, pair_rows, tables_of
+from .known_errors import ols_variances
+from .measurement import noise_for
+from .privacy import ConcentratedDP, PureDP
+from .schema import Schema
+from .workload import Workload
+
+Array = NDArray[np.float64]
+
+WORST = 10
+"""How many queries of each method are named as the worst."""
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """Expected errors of every method on one table, over OLS's.
+
+    Everything in it depends on the true table and is as confidential as the table.
+
+    Parameters
+    ----------
+    guarantee
+        The privacy level.
+    runs
+        How many simulated runs the estimates rest on.
+    totals
+        One row a method, query set and metric (``total`` of the set, or ``max``: its worst query):
+        ``squared_error`` in squared counts with its ``standard_error`` (0 where it is known
+        exactly), ``ols`` (exact), ``price`` (their ratio) and ``price_error``, and for totals the
+        parts ``squared_bias`` and ``variance``. A ``max`` is the largest of estimates, so it lies
+        above the truth on average.
+    queries
+        One row a method and query: its name, ``truth``, ``bias``, ``variance``,
+        ``squared_error``, ``standard_error``, ``ols``, ``price``.
+    """
+
+    guarantee: PureDP | ConcentratedDP
+    runs: int
+    totals: pd.DataFrame
+    queries: pd.DataFrame
+
+    def worst(self, count: int = WORST) -> pd.DataFrame:
+        """Return each method's queries with the highest price, by name.
+
+        Signed answers are left out: their errors are the same for all queries of a set.
+        """
+        dear = self.queries[self.queries["method"] != "ols"]
+        ranked = dear.sort_values(["method", "price"], ascending=[True, False], kind="stable")
+        return ranked.groupby("method", sort=False).head(count).reset_index(drop=True)
+
+
+def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
+    for method in methods:
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+    return tuple(m for m in METHODS if m in methods or m == "ols")
+
+
+def _squared_parts(queries: pd.DataFrame, runs: int) -> pd.DataFrame:
+    """Split each set's total into squared bias and variance, the former without its own noise."""
+    keys = [queries["method"], queries["query_set"]]
+    noisy = (queries["bias"] ** 2).groupby(keys, sort=False).sum()
+    spread = queries["variance"].groupby(keys, sort=False).sum() * runs / (runs - 1)
+    return pd.DataFrame({"squared_bias": (noisy - spread / runs).clip(lower=0), "variance": spread})
+
+
+def price_table(
+    table: ArrayLike,
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    methods: Sequence[str] = METHODS,
+    *,
+    runs: int = 1000,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Price:
+    """Estimate what each method's microdata cost on a table: simulated, never a release.
+
+    The paper's mechanisms (Laplace or Gaussian noise on every answer of the workload) are simulated
+    on the true table, every method is fitted to the same noise, and errors are compared with OLS's,
+    which are exact. OLS's errors also sharpen the other estimates, as control variates.
+
+    Parameters
+    ----------
+    table
+        The true counts, shaped as the schema.
+    schema
+        Columns and values, for names.
+    workload
+        The queries, highest priority first.
+    guarantee
+        The privacy level of the whole workload.
+    methods
+        Which methods; OLS is always among them.
+    runs
+        How many simulated runs, 2 or more.
+    seed
+        Of the simulation.
+    progress
+        Called with the number of runs of each finished block.
+
+    Raises
+    ------
+    InputError
+        A table that is none or is weighted, an unknown method, too few runs.
+    CertificateError
+        A fit that misses its certificate.
+
+    Examples
+    --------
+    >>> schema = Schema(("sex",), (("f", "m"),))
+    >>> made = price_table([40, 2], schema, Workload.table(2), PureDP(0.5), ["nnls"], runs=10)
+    >>> made.totals["method"].unique().tolist()
+    ['ols', 'nnls']
+    """
+    chosen = _check_methods(methods)
+    if schema.weighted:
+        raise InputError(
+            "the table is weighted: one person can change it by more than one; a table that counts "
+            "records is needed"
+        )
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
+        raise InputError(f"runs is {runs!r}; it must be a whole number of 2 or more")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"the seed is {seed!r}; it must be a whole number of 0 or more")
+    data = DataSet("the table", "own", np.asarray(table), workload)
+    size = block_size(workload)
+    blocks = []
+    for block, start in enumerate(range(0, runs, size)):
+        rng = np.random.default_rng([seed, block])
+        count = min(size, runs - start)
+        blocks.append(fit_block(data, guarantee, chosen, rng, count, data.name, start, size))
+        if progress is not None:
+            progress(count)
+    found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks))])
+    return _priced(found.errors, found.queries, data, schema, guarantee, runs)
+
+
+def _priced(
+    errors: pd.DataFrame,
+    queries: pd.DataFrame,
+    data: DataSet,
+    schema: Schema,
+    guarantee: PureDP | ConcentratedDP,
+    runs: int,
+) -> Price:
+    workload = data.workload
+    exact = ols_variances(workload, [n.variance for n in noise_for(workload, guarantee)])
+    ols = {
+        (q.name, metric): float(v.sum() if metric == "total" else v.max())
+        for q, v in zip(workload.query_sets, exact, strict=True)
+        for metric in ("total", "max")
+    }
+    base = np.array([ols[key] for key in zip(errors["query_set"], errors["metric"], strict=True)])
+    # What is known exactly is not estimated; where the control variate is of no use (few runs),
+    # the plain mean remains.
+    known = np.isfinite(errors["exact"].to_numpy())
+    sharp = np.isfinite(errors["se_cv"].to_numpy()) & (errors["metric"] == "total").to_numpy()
+    value = np.where(
+        known, errors["exact"], np.where(sharp, errors["estimate_cv"], errors["value"])
+    )
+    error = np.where(known, 0.0, np.where(sharp, errors["se_cv"], errors["standard_error"]))
+    totals = errors[["method", "query_set", "metric"]].assign(
+        squared_error=value,
+        standard_error=error,
+        ols=base,
+        price=value / base,
+        price_error=error / base,
+    )
+    parts = _squared_parts(queries, runs).reset_index().assign(metric="total")
+    totals = totals.merge(parts, on=["method", "query_set", "metric"], how="left")
+    names = [
+        query_label(schema, values)
+        for q in workload.query_sets
+        for values in schema.cell_values(q.axes)
+    ]
+    repeats = len(queries) // len(names)
+    each = np.tile(np.concatenate(exact), repeats)
+    named = queries[["method", "query_set"]].assign(
+        query=names * repeats,
+        truth=queries["truth"],
+        bias=queries["bias"],
+        variance=queries["variance"],
+        squared_error=queries["mean_squared_error"],
+        standard_error=queries["standard_error"],
+        ols=each,
+        price=queries["mean_squared_error"] / each,
+    )
+    return Price(guarantee, runs, totals, named)
+
+
+def query_label(schema: Schema, values: Sequence[str]) -> str:
+    """Name a query by the values that it counts.
+
+    Examples
+    --------
+    >>> query_label(Schema(("a", "b"), (("1",), ("x", "y"))), ("", "y"))
+    'b = y'
+    """
+    told = [f"{c} = {v}" for c, v in zip(schema.columns, values, strict=True) if v]
+    return ", ".join(told) or "all records"
