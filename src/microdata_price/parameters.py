@@ -161,7 +161,7 @@ def _as(kind: type, given: Any, item: type | None) -> Any:
     try:
         number = float(given)
         if kind is int:
-            return int(given) if number == int(number) and abs(number) < 2**53 else _NO
+            return int(number) if number == int(number) and abs(number) < 2**53 else _NO
     except (ValueError, OverflowError):
         return _NO
     return number

@@ -1,0 +1,107 @@
+"""pyproject.toml, environment.yml, requirements.txt and the Makefile say the same."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+ROOT = Path(__file__).parents[1]
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+LOCK = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+EXTRAS = re.search(r"^LOCK_EXTRAS = (.*)$", MAKEFILE, re.MULTILINE).group(1).split()
+PYTHONS = ("3.11", "3.12", "3.13")
+
+
+def direct() -> list[Requirement]:
+    project = PYPROJECT["project"]
+    lines = list(project["dependencies"])
+    for extra in EXTRAS:
+        lines += project["optional-dependencies"][extra]
+    return [Requirement(line) for line in lines]
+
+
+def locked(python: str) -> dict[str, str]:
+    """Pinned versions by name on Linux under one version of Python."""
+    marker_values = {
+        "python_version": python,
+        "python_full_version": f"{python}.9",
+        "sys_platform": "linux",
+        "platform_system": "Linux",
+        "os_name": "posix",
+        "platform_machine": "x86_64",
+        "implementation_name": "cpython",
+        "platform_python_implementation": "CPython",
+    }
+    found: dict[str, str] = {}
+    for line in re.findall(r"^([A-Za-z0-9].*?)\s*\\$", LOCK, re.MULTILINE):
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate(marker_values):
+            name = canonicalize_name(requirement.name)
+            assert name not in found, f"{name} is pinned twice for Python {python}"
+            found[name] = next(iter(requirement.specifier)).version
+    return found
+
+
+@pytest.mark.parametrize("python", PYTHONS)
+def test_lock_pins_every_direct_dependency_within_its_limits(python: str) -> None:
+    pins = locked(python)
+    assert len(pins) > 100
+    for requirement in direct():
+        name = canonicalize_name(requirement.name)
+        assert name in pins, f"{name} is not in requirements.txt: run make lock"
+        assert requirement.specifier.contains(pins[name], prereleases=True), (name, pins[name])
+
+
+def test_lock_was_made_from_exactly_these_dependencies() -> None:
+    blocks = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)
+    made_for = {
+        canonicalize_name(re.match(r"[A-Za-z0-9._-]+", block).group())
+        for block in blocks
+        if "microdata-price (pyproject.toml)" in block
+    }
+    assert made_for == {canonicalize_name(r.name) for r in direct()}
+
+
+def test_every_pin_has_hashes_and_no_address() -> None:
+    blocks = [b for b in re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE) if "==" in b]
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+    assert not re.search(r"https?://|--(extra-)?index-url|--find-links|--trusted-host|@ file", LOCK)
+
+
+def test_pythons_agree() -> None:
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    python = next(d for d in conda["dependencies"] if str(d).startswith("python "))
+    least = PYPROJECT["project"]["requires-python"].removeprefix(">=")
+    assert python == f"python >={least},<3.14"
+    assert least == PYTHONS[0] == PYPROJECT["tool"]["mypy"]["python_version"]
+    assert "((3, 11) <= sys.version_info < (3, 14))" in MAKEFILE
+
+
+def test_conda_installs_the_lock_and_nothing_beside_it() -> None:
+    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
+    plain = [d for d in conda["dependencies"] if isinstance(d, str)]
+    assert [d.split()[0] for d in plain] == ["python", "pip", "make"]
+    assert [d["pip"] for d in conda["dependencies"] if isinstance(d, dict)] == [
+        ["-r requirements.txt"]
+    ]
+
+
+def test_make_help_names_every_public_target() -> None:
+    targets = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
+    described = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE))
+    assert targets == described
+    assert {"book", "test", "serve", "grid", "lint", "clean", "help", "check-tables"} <= described
+
+
+def test_no_file_names_a_registry() -> None:
+    names = ("pyproject.toml", "environment.yml", "Makefile", ".ci/run", "requirements.txt")
+    for name in names:
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert not re.search(r"https?://(?!localhost)", text), name

@@ -1,0 +1,62 @@
+"""A small book in a temporary folder, with the project's own configuration, code and data."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import nbformat
+import yaml
+
+from microdata_price import notebook
+
+ROOT = Path(__file__).parents[1]
+
+CODE = """\
+from microdata_price import prose
+from microdata_price.figures import panels, show
+from microdata_price.figures.difficult import one_draw
+import numpy as np
+"""
+
+
+def make_notebook(*cells: tuple[str, str] | tuple[str, str, str]) -> notebook.Notebook:
+    """Cells are (kind, source) or (kind, source, tag)."""
+    made = []
+    for kind, source, *tags in cells:
+        new = nbformat.v4.new_markdown_cell if kind == "text" else nbformat.v4.new_code_cell
+        made.append(new(source, metadata={"tags": list(tags)} if tags else {}))
+    return notebook.strip(nbformat.v4.new_notebook(cells=made))
+
+
+def ordinary(title: str = "A chapter", body: str = "twice = 2 * epsilon") -> notebook.Notebook:
+    return make_notebook(
+        ("text", f"# {title}\n\nTwice epsilon is {{glue:text}}`twice`."),
+        ("code", "epsilon = 0.5  # the level\nruns = 10", "parameters"),
+        ("code", f"{CODE}{body}\nassert runs"),
+        ("code", 'prose.number("twice", twice)', "remove-cell"),
+    )
+
+
+def make_root(home: Path, notebooks: dict[str, notebook.Notebook], pages: dict[str, str]) -> Path:
+    """Write a checkout with these notebooks and pages; the first page is intro."""
+    root = home / "checkout"
+    book = root / "book"
+    (root / "src").mkdir(parents=True)
+    (root / "src" / "microdata_price").symlink_to(ROOT / "src" / "microdata_price")
+    (root / "data").symlink_to(ROOT / "data")
+    (book / "reference").mkdir(parents=True)
+    shutil.copyfile(ROOT / "book" / "_config.yml", book / "_config.yml")
+    shutil.copyfile(ROOT / "book" / "references.bib", book / "references.bib")
+    shutil.copytree(ROOT / "book" / "_static", book / "_static")
+    for name, text in {"intro": "# Welcome\n\nText.\n", **pages}.items():
+        path = book / f"{name}.md"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    for name, content in notebooks.items():
+        notebook.write(content, root / "notebooks" / f"{name}.ipynb")
+    files = [f"notebooks/{name}" for name in notebooks]
+    files += [*pages, "reference/computed", "reference/figure_code"]
+    toc = {"format": "jb-book", "root": "intro", "chapters": [{"file": f} for f in files]}
+    (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
+    return root
