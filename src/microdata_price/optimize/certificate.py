@@ -149,18 +149,19 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
     return _Parts(primal, dual, gap, objective, y, np.broadcast_to(force_scale, y.shape))
 
 
-def _fill_uncovered(problem: Problem, allowed: Array, largest: Array) -> None:
+def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> None:
     """Give cells that only equalities and bounds count the scale of the problem's own forces.
 
     Their multipliers may be 0, and then have no scale that a rounding error could be judged by.
     """
     soft = [(w > 0) & np.isfinite(w) for w in map(_weights, problem.terms)]
-    if any(t.size == allowed.shape[1] and k.all() for t, k in zip(problem.terms, soft, strict=True)):
+    if any(
+        t.size == allowed.shape[1] and k.all() for t, k in zip(problem.terms, soft, strict=True)
+    ):
         return
     covered = np.zeros_like(allowed)
     for term, k in zip(problem.terms, soft, strict=True):
         covered += term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float))
-    floor = np.where(largest > 0, largest, 1.0)[:, None]
     np.copyto(allowed, np.maximum(allowed, floor), where=covered == 0)
 
 
@@ -226,12 +227,14 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     dual = np.max([p.dual for p in parts], axis=0)
     gradient = np.zeros_like(x)
     allowed = np.zeros_like(x)
-    largest = np.zeros(problem.runs)
+    # The largest force that noise makes: that of the least noise, 1 if nothing is noisy.
+    floor = np.where(noise > 0, least / np.where(noise > 0, noise, 1.0) ** 2, 1.0)
+    largest = floor[:, 0]
     for term, part in zip(problem.terms, parts, strict=True):
         gradient += term.spread(part.force)
         np.maximum(allowed, term.spread(part.force_scale), out=allowed)
         largest = np.maximum(largest, part.force_scale.max(axis=1))
-    _fill_uncovered(problem, allowed, largest)
+    _fill_uncovered(problem, allowed, floor)
     if problem.nonnegative:
         primal = np.maximum(primal, -x.min(axis=1) / least[:, 0])
         dual = np.maximum(dual, -(gradient / allowed).min(axis=1))

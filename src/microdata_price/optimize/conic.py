@@ -141,8 +141,14 @@ def _least_norm(problem: Problem, solution: Solution) -> Solution:
     for t in problem.terms:
         said = t.weight > 0 if t.radius is None else (t.weight > 0) | np.isfinite(t.radius)
         if isinstance(t, Term):
-            weight = np.where(said, np.inf, 0.0)
-            terms.append(Term(t.queries, t.answers(solution.x), weight))
+            queries = t.queries
+        elif said.any():
+            # In a single run a sum of some queries is a query like any other.
+            labels = np.where(t.cell_members[0] > 0, 0, -1).reshape(problem.shape)
+            queries = QuerySet.from_labels(labels, t.name)
+        else:
+            continue
+        terms.append(Term(queries, t.answers(solution.x), np.where(said, np.inf, 0.0)))
     cells = QuerySet.identity(problem.shape)
     zero = np.zeros((problem.runs, problem.cells))
     terms.append(Term(cells, zero, np.ones_like(zero)))

@@ -1,0 +1,134 @@
+"""The paper's definitions of the five methods, written down plainly for cvxpy and HiGHS.
+
+One run at a time, with none of the project's own solvers, as an oracle for the tests.
+"""
+
+from __future__ import annotations
+
+import warnings
+
+import cvxpy as cp
+import numpy as np
+from scipy import optimize
+
+from microdata_price.measurement import Measurements
+from microdata_price.noise import max_exceeds, max_median
+from microdata_price.queryset import QuerySet
+
+TIGHT = {
+    "solver": cp.CLARABEL,
+    "tol_gap_abs": 1e-11,
+    "tol_gap_rel": 1e-11,
+    "tol_feas": 1e-11,
+    # A problem without an interior is no contradiction.
+    "tol_infeas_abs": 1e-16,
+    "tol_infeas_rel": 1e-16,
+}
+
+
+def matrix(queries: QuerySet) -> np.ndarray:
+    """One row of zeros and ones a query."""
+    return (queries.labels == np.arange(queries.size)[:, None]).astype(float)
+
+
+def _solve(objective, constraints):
+    problem = cp.Problem(cp.Minimize(objective), constraints)
+    with warnings.catch_warnings():
+        # It need not reach such tolerances: how near its answer is to ours is what is tested.
+        warnings.filterwarnings("ignore", message="Solution may be inaccurate")
+        problem.solve(**TIGHT)
+    assert problem.status in ("optimal", "optimal_inaccurate"), problem.status
+
+
+def stacked(m: Measurements, run: int):
+    """All queries: matrix, noisy answers, variances."""
+    sets = m.workload.query_sets
+    a = np.vstack([matrix(q) for q in sets])
+    b = np.concatenate([x[run] for x in m.answers])
+    v = np.concatenate([np.full(q.size, s) for q, s in zip(sets, m.variances, strict=True)])
+    return a, b, v
+
+
+def least_norm(a: np.ndarray, answers: np.ndarray, nonnegative: bool = True) -> np.ndarray:
+    """The table of least norm with these answers."""
+    x = cp.Variable(a.shape[1], nonneg=nonnegative)
+    _solve(cp.sum_squares(x), [a @ x == answers])
+    return x.value
+
+
+def ols(m, run):
+    a, b, v = stacked(m, run)
+    return np.linalg.pinv(a / np.sqrt(v)[:, None]) @ (b / np.sqrt(v))
+
+
+def nnls(m, run):
+    a, b, v = stacked(m, run)
+    x = cp.Variable(a.shape[1], nonneg=True)
+    _solve(cp.sum_squares(cp.multiply(1 / np.sqrt(v), a @ x - b)), [])
+    return x.value
+
+
+def distance(m, run):
+    a, b, v = stacked(m, run)
+    std = np.sqrt(v)[:, None]
+    found = optimize.linprog(
+        np.r_[np.zeros(a.shape[1]), 1.0],
+        A_ub=np.block([[a, -std], [-a, -std]]),
+        b_ub=np.r_[b, -b],
+        method="highs",
+    )
+    assert found.status == 0
+    return found.fun
+
+
+def maxfit(m, run):
+    a, b, v = stacked(m, run)
+    t = distance(m, run)
+    x = cp.Variable(a.shape[1], nonneg=True)
+    r = cp.multiply(1 / np.sqrt(v), a @ x - b)
+    _solve(cp.sum_squares(r), [r <= t, -r <= t])
+    return x.value
+
+
+def sequential(m, run):
+    held = []
+    for q, b, v in zip(m.workload.query_sets, m.answers, m.variances, strict=True):
+        a = matrix(q)
+        x = cp.Variable(a.shape[1], nonneg=True)
+        _solve(cp.sum_squares(a @ x - b[run]) / v, [f @ x == c for f, c in held])
+        held.append((a, a @ np.maximum(x.value, 0)))
+    return x.value
+
+
+def reweighted(m, run, gamma=0.99):
+    """Algorithm 2, line by line."""
+    terms = []
+    for q, b, f in zip(m.workload.query_sets, m.answers, m.noise, strict=True):
+        a, b = matrix(q), b[run]
+        order = np.sort(b)
+        cutoff = np.inf
+        for j in range(1, b.size + 1):
+            if max_exceeds(f, j, order[j - 1]) <= 1 - gamma:
+                cutoff = order[j - 1]
+                break
+        low = b < cutoff
+        n = int(low.sum())
+        downweight = max(1.0, float(max_median(f, n))) if n else 1.0
+        for k in range(b.size):
+            w = 1 / (2 * f.variance * downweight**2) if low[k] else 1 / f.variance
+            terms.append((a[k], b[k], w))
+        if n:
+            terms.append((a[low].sum(axis=0), b[low].sum(), 1 / (2 * n * f.variance)))
+    a, b, w = (np.array(t) for t in zip(*terms, strict=True))
+    x = cp.Variable(a.shape[1], nonneg=True)
+    _solve(cp.sum_squares(cp.multiply(np.sqrt(w), a @ x - b)), [])
+    return x.value
+
+
+ORACLES = {
+    "ols": ols,
+    "nnls": nnls,
+    "maxfit": maxfit,
+    "sequential": sequential,
+    "reweighted": reweighted,
+}

@@ -1,0 +1,53 @@
+"""Random measurements of random workloads: any dimension, order, masks, noises and ties."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from microdata_price.measurement import Measurements
+from microdata_price.noise import Gaussian, Laplace
+from microdata_price.queryset import QuerySet
+from microdata_price.workload import Workload
+
+
+def random_workload(rng: np.random.Generator, cells: int = 40) -> Workload:
+    """One to five query sets: sum, cells, marginals, and labels that leave cells out."""
+    dimensions = int(rng.integers(1, 4))
+    largest = max(2, int(cells ** (1 / dimensions)))
+    shape = tuple(int(n) for n in rng.integers(1, largest + 1, dimensions))
+    size = int(np.prod(shape))
+    sets = []
+    for kind in rng.permutation(6)[: rng.integers(1, 6)]:
+        name = f"set{kind}"
+        if kind == 0:
+            sets.append(QuerySet.sum_query(shape, name))
+        elif kind == 1:
+            sets.append(QuerySet.identity(shape, name))
+        elif kind < 4:
+            keep = np.flatnonzero(rng.random(dimensions) < 0.5).tolist()
+            sets.append(QuerySet.marginal(shape, keep, name))
+        else:
+            labels = rng.integers(-1, max(1, size // 2), size)
+            used = np.unique(labels[labels >= 0])
+            labels = np.where(labels >= 0, np.searchsorted(used, labels), -1)
+            labels = labels if used.size else np.zeros(size, dtype=int)
+            sets.append(QuerySet.from_labels(labels.reshape(shape), name))
+    return Workload(tuple(sets))
+
+
+def random_measurements(seed: int, runs: int = 2, cells: int = 40) -> Measurements:
+    """Sparse counts up to 10^5, noise from 0.01 to 100 counts, often rounded so that ties occur."""
+    rng = np.random.default_rng(seed)
+    workload = random_workload(rng, cells)
+    n = workload.cells
+    x = rng.integers(0, 3, n) * rng.integers(0, 10 ** int(rng.integers(0, 6)) + 1, n)
+    same = rng.random() < 0.5
+    scales = 10.0 ** rng.uniform(-2, 2, len(workload.query_sets))
+    rounded = rng.random() < 0.3
+    noise, answers = [], []
+    for q, scale in zip(workload.query_sets, scales, strict=True):
+        kind = Laplace if rng.random() < 0.5 else Gaussian
+        noise.append(kind(float(scales[0] if same else scale)))
+        a = q.answers(x.reshape(workload.shape)) + noise[-1].sample(rng, (runs, q.size))
+        answers.append(np.round(a) if rounded else a)
+    return Measurements(workload, tuple(answers), tuple(noise))

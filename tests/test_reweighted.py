@@ -1,0 +1,114 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microdata_price.exceptions import InputError
+from microdata_price.fitting import fit_reweighted, reweighting
+from microdata_price.fitting.reweighted import find_cutoff
+from microdata_price.measurement import Measurements
+from microdata_price.noise import Gaussian, Laplace, max_exceeds, max_median
+from microdata_price.workload import Workload
+
+NOISES = st.one_of(
+    st.floats(0.01, 100).map(Laplace),
+    st.floats(0.01, 100).map(Gaussian),
+)
+
+
+def one_set(answers, noise=None):
+    answers = np.atleast_2d(np.asarray(answers, dtype=float))
+    sets = Workload.table(answers.shape[1]).query_sets
+    return Measurements(Workload((sets[-1],)), (answers,), (noise or Laplace(8.0),))
+
+
+@settings(max_examples=200)
+@given(
+    noise=NOISES,
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 30),
+    confidence=st.floats(0.5, 0.999),
+)
+def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, confidence):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, size) * rng.exponential(5 * noise.std, size)
+    answers = truth + noise.sample(rng, (3, size))
+    found = find_cutoff(answers, noise, confidence)
+    for run in range(3):
+        expected = np.inf
+        for j, a in enumerate(np.sort(answers[run]), start=1):
+            if max_exceeds(noise, j, a) <= 1 - confidence:
+                expected = a
+                break
+        assert found[run] == expected
+
+
+def test_no_answer_stands_out_so_all_are_low():
+    w = reweighting(one_set([1.0, -2.0, 3.0]))[0]
+    assert w.low.all()
+    assert w.cutoff[0] == np.inf
+    assert w.low_sum[0] == 2.0
+    assert w.low_sum_weight[0] == 1 / (2 * 3 * 128)
+
+
+def test_every_answer_stands_out_so_none_is_low():
+    w = reweighting(one_set([100.0, 200.0, 300.0]))[0]
+    assert not w.low.any()
+    assert w.cutoff[0] == 100.0
+    assert w.low_sum[0] == 0.0
+    assert w.low_sum_weight[0] == 0.0
+    np.testing.assert_array_equal(w.weight, np.full((1, 3), 1 / 128))
+
+
+def test_low_answers_count_for_less_and_their_sum_joins():
+    w = reweighting(one_set([100.0, -5.0, 3.0, 90.0]))[0]
+    assert w.low.tolist() == [[False, True, True, False]]
+    assert w.low_count.tolist() == [2]
+    down = float(max_median(Laplace(8.0), 2))
+    assert down > 1
+    assert w.downweight[0] == down
+    np.testing.assert_allclose(w.weight[0, 1:3], 1 / (2 * 128 * down**2))
+    assert w.low_sum[0] == -2.0
+    assert w.low_sum_weight[0] == 1 / (2 * 2 * 128)
+
+
+def test_the_downweight_is_one_at_least():
+    w = reweighting(one_set([100.0, -5.0, 90.0]))[0]
+    assert w.low_count.tolist() == [1]
+    assert max_median(Laplace(8.0), 1) == 0
+    assert w.downweight[0] == 1.0
+    tiny = reweighting(one_set([0.01, -0.05, 0.03], Laplace(0.02)))[0]
+    assert tiny.downweight[0] == 1.0
+
+
+def test_answers_equal_to_the_cutoff_are_not_low():
+    w = reweighting(one_set([100.0, 100.0, -5.0]))[0]
+    assert w.cutoff[0] == 100.0
+    assert w.low.tolist() == [[False, False, True]]
+
+
+@pytest.mark.parametrize("total", [-20.0, 3.0, 500.0])
+def test_a_single_query_keeps_its_whole_weight(total):
+    """Low or not: half the weight by itself and half as the sum of low queries."""
+    w = Workload.table(3)
+    sets = (([[total]]), [[90.0, 80.0, 70.0]])
+    m = Measurements(w, sets, (Laplace(8), Laplace(8)))
+    steps = reweighting(m)[0]
+    assert steps.weight[0, 0] + steps.low_sum_weight[0] == 1 / 128
+    # None of the cells is low, so this is plain nonnegative least squares.
+    shift = (240.0 - total) / 4
+    np.testing.assert_allclose(
+        fit_reweighted(m).cells[0], np.array([90.0, 80.0, 70.0]) - shift, atol=1e-9
+    )
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -1, 2, float("nan"), "high"])
+def test_the_confidence_must_lie_between_zero_and_one(confidence):
+    with pytest.raises(InputError, match="between 0 and 1"):
+        fit_reweighted(one_set([1.0, 2.0]), confidence)
+
+
+def test_a_higher_confidence_makes_more_answers_low():
+    m = one_set(np.random.default_rng(1).normal(size=(50, 40)) * 20)
+    counts = [reweighting(m, c)[0].low_count for c in (0.5, 0.9, 0.99, 0.9999)]
+    assert (np.diff(counts, axis=0) >= 0).all()

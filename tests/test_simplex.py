@@ -1,0 +1,59 @@
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from microdata_price.optimize.simplex import project_groups, project_simplex
+
+VECTORS = hnp.arrays(
+    float, st.integers(1, 12), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
+)
+TOTALS = st.one_of(st.just(0.0), st.floats(1e-6, 1e7))
+
+
+@given(a=VECTORS, total=TOTALS)
+def test_the_projection_satisfies_its_optimality_conditions(a, total):
+    x, g = project_simplex(a, np.array(total))
+    scale = 1e-12 * (1 + np.abs(a).max() + total)
+    assert x.min() >= 0
+    assert abs(x.sum() - total) <= 1e-12 * (1 + total) + 1e-15 * np.abs(a).max()
+    # x = max(a - g, 0) is the projection for whichever sum it has (Lemma 2 of the paper).
+    assert np.abs(x - np.maximum(a - g, 0)).max() <= scale
+
+
+@given(a=VECTORS, total=TOTALS, seed=st.integers(0, 2**32 - 1))
+def test_no_other_point_of_the_simplex_is_nearer(a, total, seed):
+    x, _ = project_simplex(a, np.array(total))
+    weights = np.random.default_rng(seed).dirichlet(np.full(a.size, 0.3), size=20)
+    nearest = ((weights * total - a) ** 2).sum(axis=1).min()
+    best = ((x - a) ** 2).sum()
+    assert best <= nearest * (1 + 1e-9) + 1e-9
+
+
+def test_a_total_of_zero_leaves_nothing():
+    x, g = project_simplex(np.array([[3.0, -1.0], [-2.0, -2.0]]), np.zeros(2))
+    assert not x.any()
+    np.testing.assert_array_equal(g, [3.0, -2.0])
+
+
+def test_runs_are_projected_one_by_one():
+    rng = np.random.default_rng(1)
+    a, total = rng.normal(size=(50, 7)) * 9, rng.random(50) * 20
+    whole, _ = project_simplex(a, total)
+    for k in range(50):
+        np.testing.assert_allclose(whole[k], project_simplex(a[k], total[k])[0], atol=1e-13)
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_groups_of_any_sizes_are_projected_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(-1, 4, 12)
+    a, totals = rng.normal(size=(3, 12)) * 9, rng.random((3, 4)) * 20
+    x, g = project_groups(a, groups, totals)
+    np.testing.assert_array_equal(x[:, groups == -1], np.maximum(a[:, groups == -1], 0))
+    for k in range(4):
+        if (groups == k).any():
+            expected, threshold = project_simplex(a[:, groups == k], totals[:, k])
+            np.testing.assert_allclose(x[:, groups == k], expected, atol=1e-13)
+            np.testing.assert_allclose(g[:, k], threshold, atol=1e-13)
