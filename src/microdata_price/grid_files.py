@@ -160,7 +160,8 @@ class GridFolder:
     def load(self, task: Task) -> BlockResult | None:
         """Load a finished block; none if it is missing or damaged."""
         try:
-            with np.load(self._block(task)) as file:
+            # From memory: a damaged file would stay open.
+            with np.load(io.BytesIO(self._block(task).read_bytes())) as file:
                 parts = {key: file[key] for key in file.files}
             methods = [str(m) for m in parts["methods"]]
         except (FileNotFoundError, zipfile.BadZipFile, KeyError, ValueError, EOFError):

@@ -164,7 +164,8 @@ def pair_rows(
         exact_control = np.concatenate(ols_variances(workload, [n.variance for n in noise]))
     except InputError:  # too large to be known; the control variates are then left out
         exact_control = np.full(sum(sizes), np.nan)
-    exact_totals = np.add.reduceat(exact_control, np.cumsum([0, *sizes[:-1]]))
+    parts = np.split(exact_control, np.cumsum(sizes)[:-1])
+    exact_totals = np.array([part.sum() for part in parts])
     control = result.sums[CONTROL]
     rows = PairRows([], [])
     for method in methods:

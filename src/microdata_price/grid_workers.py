@@ -155,7 +155,7 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
             f"the scheduler {address} does not answer ({SCHEDULER_PATIENCE} seconds); start one "
             "with dask scheduler, and workers with dask worker, or leave --scheduler out"
         ) from error
-    with client:
+    with client, client.as_current():
         try:
             client.wait_for_workers(1, timeout=SCHEDULER_PATIENCE)
         except (OSError, TimeoutError):
