@@ -7,12 +7,21 @@ from numpy.typing import NDArray
 
 from ..measurement import Measurements
 from ..optimize import WORST_TOLERANCE, Certificate, Problem, Term, certify, solve
-from ..optimize.distance import Distance, certify_distance, distance_bound, exact_distance
+from ..optimize.distance import (
+    Distance,
+    certify_distance,
+    distance_bound,
+    exact_distance,
+    raise_bound,
+)
 from ..optimize.structured import solve_structured
 from .fit import Fit
 from .terms import finish, repeated
 
 Array = NDArray[np.float64]
+
+_ROUNDS = 4
+"""How often cuts are looked for before the linear program is asked."""
 
 
 def _second_stage(m: Measurements, distance: Array) -> Problem:
@@ -35,16 +44,29 @@ def _solve(m: Measurements) -> tuple[Distance, Array, Certificate]:
         solution, certificate = solve(_second_stage(m, distance.value))
     else:
         certificate = certify(problem, solution)
-    cells = solution.x
+    cells = solution.x.copy()
     # Where no table is within the bound, the second stage has no answer: the bound is too low.
+    # Its multipliers then run away, and where to is where a violated cut lies.
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
-    if missed.size:
+    hints = tuple(y[missed] for y in solution.y)
+    for last in (False,) * _ROUNDS + (True,):
+        if not missed.size:
+            break
         part = m.select(missed)
-        distance = distance.replace_runs(missed, exact_distance(sets, part.answers, stds))
-        solution, better = solve(_second_stage(part, distance.value[missed]))
-        cells = cells.copy()
+        old = distance.select(missed)
+        if last:
+            new = exact_distance(sets, part.answers, stds)
+        else:
+            new = raise_bound(sets, part.answers, stds, old, hints)
+        problem = _second_stage(part, new.value)
+        solution = solve(problem)[0] if last else solve_structured(problem)
+        assert solution is not None  # the same structure as before
+        better = certify(problem, solution)
+        distance = distance.replace_runs(missed, new)
         cells[missed] = solution.x
         certificate = certificate.replace_runs(missed, better)
+        again = ~(better.per_run <= WORST_TOLERANCE)
+        missed, hints = missed[again], tuple(y[again] for y in solution.y)
     return distance, cells, certificate.combine(certify_distance(sets, m.answers, stds, distance))
 
 

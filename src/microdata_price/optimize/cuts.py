@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
+from typing import Protocol
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,11 +48,16 @@ class Bands:
         return np.asarray(self.answers + self.distance[:, None] * self.std)
 
 
-CutFinder = Callable[[Bands], tuple[Array, Array]]
-"""From bands to each run's most violated cut found, z of shape (runs, queries), and its excess.
+class CutFinder(Protocol):
+    """From bands to each run's most violated cut found, z of shape (runs, queries), and its excess.
 
-Of every table, ``z . answers <= 0``. The excess is the least that z's bands allow this to be.
-"""
+    Of every table, ``z . answers <= 0``. The excess is the least that z's bands allow this to be.
+    Hints are multipliers, shape (runs, queries), of a problem that has no answer within the bands.
+    """
+
+    def __call__(self, bands: Bands, hints: Array | None = None) -> tuple[Array, Array]:
+        """Return the cuts and their excesses, shape (runs,)."""
+        ...
 
 
 def make_cuts(sets: Sequence[QuerySet]) -> CutFinder | None:
@@ -93,7 +99,8 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | 
         return None
     large, small_ = sp.csr_array(cuts > 0).astype(float), sp.csr_array(cuts < 0).astype(float)
 
-    def find(bands: Bands) -> tuple[Array, Array]:
+    def find(bands: Bands, hints: Array | None = None) -> tuple[Array, Array]:
+        del hints
         excess = (large @ bands.low.T - small_ @ bands.high.T).T
         best = excess.argmax(axis=1)
         return cuts[best].toarray(), np.take_along_axis(excess, best[:, None], axis=1)[:, 0]
@@ -101,52 +108,62 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | 
     return find
 
 
-def _two_way(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
-    """Look for cuts of a list or a two-way table by its structure, or ``None`` if it is neither.
+@dataclass(frozen=True, eq=False)
+class _TwoWay:
+    """Cuts of a list or a two-way table by its structure.
 
     A table is a circulation: from a source to the rows, through the cells to the columns, to a
     sink and back. By Hoffman's theorem its bands can be met unless some set S of nodes has more
     flow forced in than can leave. For given rows in S the best columns are found one by one, and
     the other way round; alternating between the two climbs to a set that neither improves. That is
-    not always the best one, and then the linear program decides.
+    not always the best one. Multipliers that run away because no table is within the bands point
+    to a better start: among the sets of rows above or below some level of theirs one is violated,
+    since their excess is the integral of those sets' excesses over all levels.
     """
-    axes = [q.axes for q in sets]
-    shape = sets[0].shape
-    if len(shape) > 2 or None in axes or len(set(axes)) != len(axes):
-        return None
-    if len(shape) == 1:
-        shape, names = (1, *shape), {(): "sum", (0,): "cells"}
-    else:
-        names = {(): "sum", (0,): "rows", (1,): "columns", (0, 1): "cells"}
-    where = {
-        names[a]: slice(int(offsets[i]), int(offsets[i + 1]))
-        for i, a in enumerate(axes)
-        if a is not None
-    }
-    r, c = shape
-    sizes = {"sum": (1,), "rows": (r,), "columns": (c,), "cells": (r, c)}
-    # Is the source in S, is the sink, and the rows to start with.
-    source, sink, start = np.array([(a, b, s) for a in (0, 1) for b in (0, 1) for s in (0, 1)]).T
 
-    def split(values: Array, missing: float) -> dict[str, Array]:
-        runs = values.shape[0]
+    rows: int
+    columns: int
+    where: dict[str, slice]
+
+    def split(self, values: Array, missing: float) -> dict[str, Array]:
+        """Return the sum's, rows', columns' and cells' values, shaped as the table."""
+        sizes = {
+            "sum": (1,),
+            "rows": (self.rows,),
+            "columns": (self.columns,),
+            "cells": (self.rows, self.columns),
+        }
         return {
-            k: values[:, where[k]].reshape(runs, *n) if k in where else np.full((runs, *n), missing)
+            k: values[:, self.where[k]].reshape(-1, *n)
+            if k in self.where
+            else np.full((values.shape[0], *n), missing)
             for k, n in sizes.items()
         }
 
-    def find(bands: Bands) -> tuple[Array, Array]:
-        low, high = split(bands.low, 0.0), split(bands.high, _NEVER)
-        runs = bands.distance.size
+    def starts(self, hints: Array | None) -> Array:
+        """Return sets of rows to start from, as zeros and ones: (runs or 1, starts, rows)."""
+        if hints is None or "rows" not in self.where:
+            return np.repeat([[[0.0], [1.0]]], self.rows, axis=2)
+        rank = hints[:, self.where["rows"]].argsort(axis=1).argsort(axis=1)
+        below = (rank[:, None, :] < np.arange(self.rows + 1)[:, None]).astype(float)
+        return np.concatenate([below, 1 - below], axis=1)
+
+    def __call__(self, bands: Bands, hints: Array | None = None) -> tuple[Array, Array]:
+        """Return each run's most violated cut found, and its excess."""
+        low, high = self.split(bands.low, 0.0), self.split(bands.high, _NEVER)
+        low_t, high_t = low["cells"].swapaxes(1, 2), high["cells"].swapaxes(1, 2)
+        runs = np.arange(bands.distance.size)
+        starts = self.starts(hints)
+        # Each start is tried with the source in S and not, and with the sink in S and not.
+        source, sink = (np.repeat(k, starts.shape[1]) for k in ((0, 0, 1, 1), (0, 1, 0, 1)))
+        rows = np.broadcast_to(np.tile(starts, (1, 4, 1)), (runs.size, source.size, self.rows))
         # What a row or column adds by being in S or out of it, but for the cells.
         col_in = np.where(sink[:, None], 0.0, -high["columns"][:, None])
         col_out = np.where(sink[:, None], low["columns"][:, None], 0.0)
         row_in = np.where(source[:, None], 0.0, low["rows"][:, None])
         row_out = np.where(source[:, None], -high["rows"][:, None], 0.0)
         back = np.where(source > sink, low["sum"], np.where(source < sink, -high["sum"], 0.0))
-        rows = np.broadcast_to(start[:, None].astype(float), (runs, start.size, r))
-        low_t, high_t = low["cells"].swapaxes(1, 2), high["cells"].swapaxes(1, 2)
-        for _ in range(r + c):
+        for _ in range(self.rows + self.columns):
             with_col = (1 - rows) @ low["cells"] + col_in
             without_col = col_out - rows @ high["cells"]
             columns = (with_col > without_col).astype(float)
@@ -159,17 +176,31 @@ def _two_way(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder |
         own = np.where(columns > 0, col_in, col_out).sum(axis=2)
         excess = np.maximum(with_row, without_row).sum(axis=2) + own + back
         best = excess.argmax(axis=1)
-        every = np.arange(runs)
-        rows, columns = rows[every, best], columns[every, best]
-        z = np.zeros_like(bands.answers)
+        rows, columns = new[runs, best], columns[runs, best]
         parts = {
-            "sum": (source - sink)[best][:, None].astype(float),
+            "sum": (source - sink)[best][:, None],
             "rows": rows - source[best][:, None],
             "columns": sink[best][:, None] - columns,
-            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(runs, -1),
+            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(runs.size, -1),
         }
-        for k, s in where.items():
-            z[:, s] = parts[k]
-        return z, excess[every, best]
+        z = np.zeros_like(bands.answers)
+        for k, place in self.where.items():
+            z[:, place] = parts[k]
+        return z, excess[runs, best]
 
-    return find
+
+def _two_way(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
+    """Recognise a list or a two-way table whose sets are its sum, marginals and cells."""
+    axes = [q.axes for q in sets]
+    shape = sets[0].shape
+    if len(shape) > 2 or None in axes or len(set(axes)) != len(axes):
+        return None
+    names = {(): "sum", (0,): "rows", (1,): "columns", (0, 1): "cells"}
+    if len(shape) == 1:
+        shape, names = (1, *shape), {(): "sum", (0,): "cells"}
+    where = {
+        names[a]: slice(int(offsets[i]), int(offsets[i + 1]))
+        for i, a in enumerate(axes)
+        if a is not None
+    }
+    return _TwoWay(shape[0], shape[1], where)

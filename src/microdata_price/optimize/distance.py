@@ -40,6 +40,10 @@ class Distance:
     value: Array
     multipliers: tuple[Array, ...]
 
+    def select(self, runs: NDArray[np.intp]) -> Distance:
+        """Return the distances of some of the runs."""
+        return Distance(self.value[runs], tuple(y[runs] for y in self.multipliers))
+
     def replace_runs(self, runs: NDArray[np.intp], other: Distance) -> Distance:
         """Return these distances with some runs taken from another batch."""
         value = self.value.copy()
@@ -76,26 +80,71 @@ def distance_bound(
     a = np.concatenate(answers, axis=1)
     std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
     runs = np.arange(a.shape[0])
-    # A cut is a vector z: +1 for a query that is asked to be large, -1 for one that must be small.
-    z = np.zeros_like(a)
     least = (a / std).argmin(axis=1)
     t = np.maximum(-a[runs, least] / std[least], 0.0)
+    # A cut is a vector z: +1 for a query that is asked to be large, -1 for one that must be small.
+    z = np.zeros_like(a)
     z[runs, least] = np.where(t > 0, -1.0, 0.0)
+    return _raise(sets, a, std, Distance(t, _parted(sets, _normal(-z, std))), None)
+
+
+def raise_bound(
+    sets: Sequence[QuerySet],
+    answers: Sequence[Array],
+    stds: Sequence[float],
+    bound: Distance,
+    hints: Sequence[Array],
+) -> Distance:
+    """Raise bounds that are too low, led by the multipliers of a second stage without an answer.
+
+    Parameters
+    ----------
+    sets, answers, stds
+        As for `distance_bound`.
+    bound
+        Bounds below the distance.
+    hints
+        What a solver's multipliers were when it gave up at these bounds, shapes (runs, queries).
+
+    Returns
+    -------
+    Distance
+        Bounds that are higher wherever a violated cut was found.
+    """
+    a = np.concatenate(answers, axis=1)
+    std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
+    return _raise(sets, a, std, bound, np.concatenate(hints, axis=1))
+
+
+def _parted(sets: Sequence[QuerySet], y: Array) -> tuple[Array, ...]:
+    return tuple(np.split(y, np.cumsum([q.size for q in sets])[:-1], axis=1))
+
+
+def _normal(y: Array, std: Array) -> Array:
+    weight = np.abs(y) @ std
+    return np.asarray(y / np.where(weight > 0, weight, 1.0)[:, None])
+
+
+def _raise(
+    sets: Sequence[QuerySet], a: Array, std: Array, bound: Distance, hints: Array | None
+) -> Distance:
+    """Go from cut to cut until none is found that the bands violate."""
     find = make_cuts(sets)
+    if find is None:
+        return bound
+    t = bound.value.copy()
+    y = np.concatenate(bound.multipliers, axis=1)
     slack = 1e-11 * float(std.min()) + 1e-14 * np.abs(a).max(axis=1)
-    live = runs if find is not None else runs[:0]
-    while live.size and find is not None:
-        bands = Bands(a[live], std, t[live])
-        cut, excess = find(bands)
+    live = np.arange(t.size)
+    while live.size:
+        cut, excess = find(Bands(a[live], std, t[live]), None if hints is None else hints[live])
         wrong = excess > slack[live]
         live, cut = live[wrong], cut[wrong]
         root, kept = _cut_root(a[live], std, t[live], cut)
         higher = root > t[live]
         live = live[higher]
-        t[live], z[live] = root[higher], kept[higher]
-    weight = (np.abs(z) * std).sum(axis=1, keepdims=True)
-    y = -z / np.where(weight > 0, weight, 1.0)
-    return Distance(t, tuple(np.split(y, np.cumsum([q.size for q in sets])[:-1], axis=1)))
+        t[live], y[live] = root[higher], _normal(-kept[higher], std)
+    return Distance(t, _parted(sets, y))
 
 
 def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
@@ -160,7 +209,7 @@ def exact_distance(
         if weight > 0:
             y[run] /= weight
         value[run] = max(0.0, -float(y[run] @ row))
-    return Distance(value, tuple(np.split(y, np.cumsum([q.size for q in sets])[:-1], axis=1)))
+    return Distance(value, _parted(sets, y))
 
 
 def certify_distance(
