@@ -1,0 +1,132 @@
+"""Small searches, done for a whole array of problems at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+_BISECTIONS = 60
+_ROUNDS = 24
+
+
+def largest_true(holds: Callable[[Array], Flags], low: Array, high: Array) -> Array:
+    """Return the end of the interval from ``low`` on which ``holds`` is true, by bisection.
+
+    Parameters
+    ----------
+    holds
+        For each problem true up to some point and false beyond it; it takes and gives arrays of
+        the shape of ``low``.
+    low, high
+        Where to look; ``low`` comes back where ``holds`` is false at once.
+
+    Examples
+    --------
+    >>> x = largest_true(lambda x: x**2 < 2, np.zeros(1), np.full(1, 9.0))
+    >>> round(float(x[0]), 12)
+    1.414213562373
+    """
+    start = low
+    high = np.maximum(low, high)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        ok = holds(middle)
+        low, high = np.where(ok, middle, low), np.where(ok, high, middle)
+    return np.where(holds(start), low, start)
+
+
+def maximise(
+    function: Callable[[Array], Array], low: Array, high: Array, coarse: int = 65
+) -> tuple[Array, Array]:
+    """Return where and how large a function of one number is at its largest, for each problem.
+
+    A coarse grid finds the hill, and finer ones climb it; a function with one hill, or with hills
+    wider than the coarse grid's steps, is maximised to rounding.
+
+    Parameters
+    ----------
+    function
+        Takes an array of shape (..., n), a column of n places for each problem; gives the same
+        shape. Minus infinity is allowed, NaN is not.
+    low, high
+        The range of each problem, shape (...).
+    coarse
+        Places on the first grid.
+
+    Examples
+    --------
+    >>> x, value = maximise(lambda x: -((x - 0.3) ** 2), np.zeros(1), np.ones(1))
+    >>> round(float(x[0]), 6), abs(float(value[0])) < 1e-15
+    (0.3, True)
+    """
+    ends, count = (low, high), coarse
+    best_x, best = low, np.full(low.shape, -np.inf)
+    for _ in range(_ROUNDS):
+        places = _grid(low, high, count)
+        values = function(places)
+        i = values.argmax(axis=-1)[..., None]
+        x = np.take_along_axis(places, i, axis=-1)[..., 0]
+        found = np.take_along_axis(values, i, axis=-1)[..., 0]
+        best_x, best = np.where(found > best, x, best_x), np.maximum(best, found)
+        low, high = _around(best_x, (high - low) * (1.5 / (count - 1)), ends)
+        count = 9
+    return best_x, best
+
+
+def maximise_two(
+    function: Callable[[Array, Array], Array],
+    low: tuple[Array, Array],
+    high: tuple[Array, Array],
+    coarse: int = 41,
+) -> tuple[Array, Array, Array]:
+    """Return where and how large a function of two numbers is at its largest, for each problem.
+
+    Parameters
+    ----------
+    function
+        Takes two arrays that broadcast to shape (..., n, n); gives that shape.
+    low, high
+        The ranges of the two numbers, each of shape (...).
+    coarse
+        Places a side on the first grid.
+
+    Examples
+    --------
+    >>> f = lambda x, y: -((x - 0.3) ** 2) - (y - x) ** 2
+    >>> x, y, value = maximise_two(f, (np.zeros(1), np.zeros(1)), (np.ones(1), np.ones(1)))
+    >>> round(float(y[0]), 6)
+    0.3
+    """
+    (low_x, low_y), (high_x, high_y) = low, high
+    ends_x, ends_y, count = (low_x, high_x), (low_y, high_y), coarse
+    best_x, best_y, best = low_x, low_y, np.full(low_x.shape, -np.inf)
+    for _ in range(_ROUNDS):
+        xs, ys = _grid(low_x, high_x, count), _grid(low_y, high_y, count)
+        values = function(xs[..., :, None], ys[..., None, :])
+        flat = values.reshape(*values.shape[:-2], -1)
+        i = flat.argmax(axis=-1)[..., None]
+        found = np.take_along_axis(flat, i, axis=-1)[..., 0]
+        x = np.take_along_axis(xs, i // count, axis=-1)[..., 0]
+        y = np.take_along_axis(ys, i % count, axis=-1)[..., 0]
+        better = found > best
+        best_x, best_y = np.where(better, x, best_x), np.where(better, y, best_y)
+        best = np.maximum(best, found)
+        # The window may drift, since the hill may be a ridge that lies askew to the grid.
+        low_x, high_x = _around(best_x, (high_x - low_x) * (2 / (count - 1)), ends_x)
+        low_y, high_y = _around(best_y, (high_y - low_y) * (2 / (count - 1)), ends_y)
+        count = 9
+    return best_x, best_y, best
+
+
+def _around(centre: Array, reach: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:
+    return np.maximum(centre - reach, ends[0]), np.minimum(centre + reach, ends[1])
+
+
+def _grid(low: Array, high: Array, count: int) -> Array:
+    share = np.linspace(0.0, 1.0, count)
+    return low[..., None] * (1 - share) + high[..., None] * share
