@@ -24,6 +24,8 @@ from .table_text import table_text
 
 WEIGHT = "weight"
 """The column of the fitted table: how many records a cell stands for, not a whole number."""
+MOST_RECORDS = 20_000_000
+"""A table of more records is written as a table only."""
 _LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
 
 
@@ -74,6 +76,11 @@ def records_table(schema: Schema, table: NDArray[np.int64]) -> pa.Table:
     )
 
 
+def has_records(release: Release) -> bool:
+    """Whether records are written: not for OLS, and not for more than twenty million."""
+    return release.rounded is not None and int(release.rounded.table.sum()) <= MOST_RECORDS
+
+
 def _records(release: Release) -> dict[str, bytes]:
     assert release.rounded is not None
     schema, table = release.measured.schema, release.rounded.table
@@ -118,10 +125,12 @@ def _readme(release: Release) -> bytes:
         "  table_weighted.csv   the fitted table, records with fractions",
     ]
     if release.rounded is not None:
-        lines += [
-            "  table_integer.csv    whole records: the fitted table, rounded",
-            "  records.csv          the same, one row a record (records.parquet too)",
-        ]
+        lines.append("  table_integer.csv    whole records: the fitted table, rounded")
+        lines.append(
+            "  records.csv          the same, one row a record (records.parquet too)"
+            if has_records(release)
+            else f"  (no records.csv: there would be more than {MOST_RECORDS} rows)"
+        )
     lines += [
         "  expected_errors.csv  how far off to expect one query of each set to be",
         "  schema.json          columns and allowed values",
@@ -210,5 +219,6 @@ def release_files(release: Release) -> dict[str, bytes]:
     }
     if release.rounded is not None:
         files["table_integer.csv"] = table_text(schema, release.rounded.table).encode()
-        files |= _records(release)
+        if has_records(release):
+            files |= _records(release)
     return {**files, MANIFEST: _manifest(release, files)}

@@ -21,7 +21,7 @@ Array = NDArray[np.float64]
 
 MOST_DRAWS = 200
 """Imitated measurements from which expected errors are estimated."""
-FEWEST_DRAWS = 20
+FEWEST_DRAWS = 10
 _DRAWN_ANSWERS = 200_000
 
 
@@ -54,12 +54,12 @@ class Release:
 
 
 def draws_for(workload: Workload) -> int:
-    """Return how many imitated measurements are affordable: 20 to 200.
+    """Return how many imitated measurements are affordable: 10 to 200.
 
     Examples
     --------
     >>> draws_for(Workload.table((9, 24))), draws_for(Workload.table((300, 300)))
-    (200, 20)
+    (200, 10)
     """
     answers = sum(q.size for q in workload.query_sets)
     return max(FEWEST_DRAWS, min(MOST_DRAWS, _DRAWN_ANSWERS // answers))

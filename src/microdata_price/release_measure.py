@@ -30,8 +30,8 @@ LARGEST_BUDGET = 20.0
 """More epsilon or rho than this a query set is refused: the noise would be next to nothing."""
 LARGEST_TOTAL = 1e15
 """More records than this are refused: a sum of them would not be exact in floating point."""
-LARGEST_SCALE = 1e12
-"""A larger scale of noise is refused: its answers would not be whole in floating point."""
+LARGEST_SCALE = 1e6
+"""A larger scale of noise, in counts, is refused: no answer would mean anything."""
 
 
 def root_above(number: int) -> float:
