@@ -1,8 +1,10 @@
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from microdata_price.optimize import simplex
 from microdata_price.optimize.simplex import project_groups, project_simplex
 
 VECTORS = hnp.arrays(
@@ -57,3 +59,20 @@ def test_groups_of_any_sizes_are_projected_one_by_one(seed):
             expected, threshold = project_simplex(a[:, groups == k], totals[:, k])
             np.testing.assert_allclose(x[:, groups == k], expected, atol=1e-13)
             np.testing.assert_allclose(g[:, k], threshold, atol=1e-13)
+
+
+@pytest.mark.parametrize("total", [0.0, 1e-3, 700.0, 1e6, 1e9])
+@pytest.mark.parametrize("kind", ["noise", "sparse", "ties", "equal"])
+def test_long_vectors_are_projected_as_short_ones(monkeypatch, total, kind):
+    rng = np.random.default_rng(6)
+    a = {
+        "noise": rng.laplace(0, 8, (2, 500)),
+        "sparse": rng.laplace(0, 8, (2, 500)) + 1000 * (rng.random((2, 500)) < 0.02),
+        "ties": np.round(rng.laplace(0, 3, (2, 500))),
+        "equal": np.full((2, 500), -4.0),
+    }[kind]
+    x, g = project_simplex(a, np.full(2, total))
+    monkeypatch.setattr(simplex, "_LONG", 1)
+    y, h = project_simplex(a, np.full(2, total))
+    np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(h, g, rtol=1e-12, atol=1e-12)

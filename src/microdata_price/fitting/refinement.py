@@ -14,6 +14,13 @@ Answered = tuple[QuerySet, Array]
 """A query set and its answers, shape (runs, queries)."""
 
 
+def _is_cells(queries: QuerySet) -> bool:
+    """Whether the queries are the cells in order; known at once where the axes are."""
+    if queries.axes is not None:
+        return len(queries.axes) == len(queries.shape)
+    return queries.is_identity
+
+
 def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
     """Return the coarse query that each fine query lies in (-1: in none).
 
@@ -26,7 +33,7 @@ def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
     >>> parents(rows, total), parents(total, rows)
     (array([0, 0]), None)
     """
-    if fine.is_identity:
+    if _is_cells(fine):
         return coarse.labels
     counted = fine.labels >= 0
     if (coarse.labels[~counted] >= 0).any():
@@ -94,12 +101,12 @@ def relabel(
     ((3,), 'total', array([[7.]]))
     """
     shape = tuple(queries.shape[a] for a in queries.axes) if queries.axes else (queries.size,)
-    table = queries if queries.is_identity else QuerySet.identity(shape, queries.name)
+    table = queries if _is_cells(queries) else QuerySet.identity(shape, queries.name)
     limits: list[Answered] = []
     for q, a in earlier:
         parent = parents(queries, q)
         if parent is not None:
-            limits.append((q if queries.is_identity else _small(q, queries, parent), a))
+            limits.append((q if _is_cells(queries) else _small(q, queries, parent), a))
         elif (
             queries.axes is not None and q.axes is not None and not set(q.axes) & set(queries.axes)
         ):

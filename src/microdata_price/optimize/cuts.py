@@ -67,6 +67,12 @@ def make_cuts(sets: Sequence[QuerySet]) -> CutFinder | None:
     return two_way or _nested(sets, offsets)
 
 
+def _matrix(queries: QuerySet) -> sp.csr_array:
+    cells = np.flatnonzero(queries.labels >= 0)
+    where = (queries.labels[cells], cells)
+    return sp.csr_array((np.ones(cells.size), where), shape=(queries.size, queries.cells))
+
+
 def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
     """Look for a query against the queries of another set that lie within it or that cover it."""
     rows: list[sp.csr_array] = []
@@ -74,9 +80,9 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | 
     for (i, outer), (j, inner) in permutations(enumerate(sets), 2):
         if outer.size > inner.size:
             continue
-        both = (outer.labels >= 0) & (inner.labels >= 0)
-        pairs = np.stack([outer.labels[both], inner.labels[both]])
-        (big, small), shared = np.unique(pairs, axis=1, return_counts=True)
+        # How many cells each pair of queries, one of each set, has in common.
+        common = sp.coo_array(_matrix(outer) @ _matrix(inner).T)
+        (big, small), shared = common.coords, common.data
         inside = shared == inner.counts[small]
         covered = np.zeros(outer.size)
         np.add.at(covered, big, shared)
@@ -110,7 +116,7 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | 
 
 @dataclass(frozen=True, eq=False)
 class _TwoWay:
-    """Cuts of a list or a two-way table by its structure.
+    """Cuts of a two-way table by its structure.
 
     A table is a circulation: from a source to the rows, through the cells to the columns, to a
     sink and back. By Hoffman's theorem its bands can be met unless some set S of nodes has more
@@ -190,14 +196,12 @@ class _TwoWay:
 
 
 def _two_way(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
-    """Recognise a list or a two-way table whose sets are its sum, marginals and cells."""
+    """Recognise a two-way table whose sets are some of its sum, marginals and cells."""
     axes = [q.axes for q in sets]
     shape = sets[0].shape
-    if len(shape) > 2 or None in axes or len(set(axes)) != len(axes):
+    if len(shape) != 2 or None in axes or len(set(axes)) != len(axes):
         return None
     names = {(): "sum", (0,): "rows", (1,): "columns", (0, 1): "cells"}
-    if len(shape) == 1:
-        shape, names = (1, *shape), {(): "sum", (0,): "cells"}
     where = {
         names[a]: slice(int(offsets[i]), int(offsets[i + 1]))
         for i, a in enumerate(axes)
