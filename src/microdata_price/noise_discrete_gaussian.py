@@ -111,11 +111,23 @@ class DiscreteGaussian:
         return np.where(k >= 0, above, 1 - above)
 
     def log_cdf(self, x: float | Array) -> Array:
-        """Logarithm of ``P(z <= x)``, accurate in both tails down to 39 sigma."""
+        """Logarithm of ``P(z <= x)``, accurate in both tails."""
         k = floored(x)
-        above = self.sf(np.abs(k + 0.5) - 0.5)
+        q = np.abs(k + 0.5) - 0.5
+        above = self.sf(q)
         with np.errstate(divide="ignore"):
-            return np.where(k >= 0, np.log1p(-above), np.log(above))
+            log_above = np.array(np.log(above))
+        # Where the tail itself would be too small to write, its logarithm comes from its terms.
+        for i in np.argwhere(above < 1e-290):
+            log_above[tuple(i)] = self._log_tail(float(q[tuple(i)]))
+        return np.where(k >= 0, np.log1p(-above), log_above)
+
+    def _log_tail(self, q: float) -> float:
+        if self.sigma >= _WIDE:
+            return float(special.log_ndtr(-(q + 0.5) / self.sigma))
+        j = np.arange(math.ceil(2 * self.sigma) + 12.0)
+        terms = np.exp(-(2 * (q + 1) * j + j**2) / (2 * self.sigma2))
+        return float(self.log_pmf(q + 1)) + math.log(float(terms.sum()))
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the smallest integer t with ``P(z > t) <= p``."""
