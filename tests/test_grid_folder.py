@@ -326,6 +326,19 @@ def test_progress_is_silent_when_asked(tmp_path: Path, capsys: pytest.CaptureFix
     assert "1 of 1 blocks (100 %)" in capsys.readouterr().err
 
 
+def test_a_kill_between_the_last_file_and_tidying_up(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(GridFolder, "tidy", lambda _: None)
+    run_grid(SPEC, tmp_path, workers=1)
+    (tmp_path / ".errors.parquet.x7").write_bytes(b"half")
+    assert (tmp_path / "blocks").exists()
+    monkeypatch.undo()
+    assert run_grid(SPEC, tmp_path, workers=1).computed == 0
+    assert {p.name for p in tmp_path.iterdir()} == {*FILES, "manifest.json", ".lock"}
+    assert bytes_of(tmp_path) == bytes_of(whole)
+
+
 def test_vanished_blocks_are_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def drop(self: GridFolder, task: Task, result: object) -> None:
         if task.block != 2:

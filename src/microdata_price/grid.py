@@ -132,6 +132,7 @@ def _fill(
     by_pair = [(p, tasks_of(p, spec.methods, spec.runs, spec.seed)) for p in spec.pairs]
     tasks = [task for _, own in by_pair for task in own]
     if folder.complete:
+        folder.tidy()
         return 0, len(tasks)
     there = folder.finished(tasks)
     todo = [task for task in tasks if task not in there]
@@ -154,6 +155,7 @@ def _fill(
             parts.append(pair_rows(data, pair.guarantee, spec.methods, combine(blocks)))
         tables = tables_of(parts)
         folder.write_results(tables.errors, tables.queries)
+        folder.tidy()
     except KeyboardInterrupt:
         raise GridInterrupted(
             f"interrupted; {len(there) + computed} of {len(tasks)} blocks are kept in "

@@ -179,7 +179,7 @@ class GridFolder:
         return {task for task in tasks if self.load(task) is not None}
 
     def write_results(self, errors: pd.DataFrame, queries: pd.DataFrame) -> None:
-        """Write both results, then drop the blocks, which are no longer needed."""
+        """Write both results, the errors last."""
         about = json.dumps(manifest_of(self.spec)).encode()
         for name, frame in ((QUERIES, queries), (ERRORS, errors)):
             table = pa.Table.from_pandas(frame, preserve_index=False)
@@ -189,7 +189,12 @@ class GridFolder:
             buffer = io.BytesIO()
             pq.write_table(table, buffer, compression="zstd")
             write_whole(self.path / name, buffer.getvalue())
+
+    def tidy(self) -> None:
+        """Drop what a complete grid no longer needs: its blocks, and drafts that a kill left."""
         shutil.rmtree(self.path / _BLOCKS, ignore_errors=True)
+        for draft in [p for n in (ERRORS, QUERIES, MANIFEST) for p in self.path.glob(f".{n}.*")]:
+            draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
