@@ -21,12 +21,12 @@ import microdata_price
 from microdata_price import cli, release_measure
 from microdata_price import release as release_module
 from microdata_price.benchmark import data_set
-from microdata_price.budget import load_entry
+from microdata_price.budget import add_up, load_entry
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS
 from microdata_price.privacy import ConcentratedDP, PureDP
 from microdata_price.queryset import QuerySet
-from microdata_price.release import publish, release
+from microdata_price.release import publish, release, release_again
 from microdata_price.release_fit import draws_for, expected_errors, finish
 from microdata_price.release_measure import measure_privately, mechanism_for, root_above
 from microdata_price.schema import Schema, load_schema
@@ -126,7 +126,15 @@ def test_tables_whose_sums_are_not_exact_are_refused():
 
 
 SOURCES = Path(microdata_price.__file__).parent
-AFTER = ("release_fit", "release_files", "rounding", "budget", "table_text", "files")
+AFTER = (
+    "release_fit",
+    "release_files",
+    "release_again",
+    "rounding",
+    "budget",
+    "table_text",
+    "files",
+)
 
 
 def tree(name):
@@ -291,6 +299,47 @@ def test_sums_marginals_and_records_agree(tmp_path, method, guarantee):
         assert whole.sum() == max(0, m.answers[0][0])
 
 
+@pytest.mark.parametrize("guarantee", [PureDP(0.3), ConcentratedDP(1 / 3)])
+def test_measurements_are_fitted_again_without_the_table(tmp_path, guarantee):
+    workload = parse_workload("sum; sex; identity", SCHEMA)
+    first = publish(measured(workload=workload, guarantee=guarantee), "nnls", tmp_path / "first")
+    second = release_again(tmp_path / "first", "sequential", tmp_path / "second")
+    assert second.measured.identity == first.measured.identity
+    assert second.measured.mechanism.guarantee == first.measured.mechanism.guarantee
+    assert second.measured.workload.names == workload.names
+    for name in ("measurements.csv", "schema.json"):
+        texts = [(tmp_path / n / name).read_bytes() for n in ("first", "second")]
+        assert texts[0] == texts[1]
+    direct = finish(first.measured, "sequential", draws=10)
+    np.testing.assert_array_equal(second.weights, direct.weights)
+    both = add_up([load_entry(tmp_path / n) for n in ("first", "second")])
+    assert both.total == first.measured.mechanism.guarantee
+
+
+def test_a_changed_release_is_not_fitted_again(tmp_path):
+    folder = tmp_path / "first"
+    publish(measured(), "nnls", folder)
+    manifest = folder / "manifest.json"
+    document = json.loads(manifest.read_text())
+    mechanism = document["mechanism"]
+    for change, message in (
+        ({"guarantee": {"kind": "pure", "epsilon": 0.1}}, "states a guarantee that"),
+        ({"mechanism": {**mechanism, "scale": 2 * mechanism["scale"]}}, "states a guarantee that"),
+        ({"mechanism": {**mechanism, "name": "none"}}, "no mechanism 'none'"),
+        ({"mechanism": None}, "does not describe its mechanism"),
+        ({"sha256": None}, "is missing or not as the manifest's checksum says"),
+    ):
+        manifest.write_text(json.dumps({**document, **change}))
+        with pytest.raises(InputError, match=message):
+            release_again(folder, "nnls", tmp_path / "second")
+    manifest.write_text(json.dumps(document))
+    rows = (folder / "measurements.csv").read_text().replace("sum,,,", "sum,,,1")
+    (folder / "measurements.csv").write_text(rows)
+    with pytest.raises(InputError, match=r"measurements.csv is missing or not as"):
+        release_again(folder, "nnls", tmp_path / "second")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["first"]
+
+
 def test_a_table_without_anybody_is_released_like_any_other(tmp_path):
     for k in range(5):
         made = publish(measured(np.zeros((3, 2))), "maxfit", tmp_path / str(k))
@@ -333,9 +382,9 @@ def test_a_table_of_too_many_records_is_written_as_a_table(tmp_path):
     np.testing.assert_array_equal(whole, made.rounded.table)
 
 
-def test_a_workload_without_cells_still_gives_microdata(tmp_path):
+def test_a_workload_without_cells_still_gives_microdata():
     workload = parse_workload("sum, region, sex", SCHEMA)
-    made = publish(measured(workload=workload), "nnls", tmp_path / "o")
+    made = finish(measured(workload=workload), "nnls", draws=10)
     for queries in workload.query_sets:
         off = queries.answers(made.rounded.table) - queries.answers(made.weights)
         assert np.abs(off).max() < 1
@@ -410,6 +459,28 @@ def test_the_command(inputs, capsys):
     assert document["guarantee"]["kind"] == "zcdp"
     assert [row["query_set"] for row in document["expected_errors"]] == ["sum", "identity"]
     assert document["records"] == len(read(Path(f"{out}2") / "records.csv"))
+
+
+def test_the_command_fits_again(inputs, capsys):
+    table, schema, out = inputs
+    again = ["release", "--again", out, "--method", "sequential", "--out", f"{out}2"]
+    code, _, error = run(capsys, *again)
+    assert code == 2
+    assert "does not exist" in error
+    words = ["--schema", schema, "--method", "nnls", "--epsilon", 1, "--out", out]
+    assert run(capsys, "release", table, *words)[0] == 0
+    table.unlink()
+    code, _, error = run(capsys, *again, "--epsilon", 1)
+    assert code == 2
+    assert "--again takes everything from the earlier release" in error
+    code, printed, _ = run(capsys, *again, "--json")
+    assert code == 0
+    assert json.loads(printed)["method"] == "sequential"
+    code, printed, _ = run(capsys, "budget", out, f"{out}2", "--json")
+    assert json.loads(printed)["total"] == {"kind": "pure", "epsilon": 1.0}
+    code, _, error = run(capsys, "release", "--method", "nnls", "--epsilon", 1, "--out", f"{out}3")
+    assert code == 2
+    assert "a release needs TABLE and its --schema, or --again" in error
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from .exceptions import unknown_name
 from .files import check_new, new_folder
 from .fitting import METHODS
 from .privacy import ConcentratedDP, PureDP
+from .release_again import load_measured
 from .release_files import release_files
 from .release_fit import Release, finish
 from .release_measure import Measured, measure_file, mechanism_for
@@ -85,3 +86,26 @@ def release(
     check_new(out)
     mechanism_for(workload, guarantee)
     return publish(measure_file(path, schema, workload, guarantee), method, out)
+
+
+def release_again(folder: Path, method: str, out: Path) -> Release:
+    """Fit an earlier release's measurements by another method; no true table, no further cost.
+
+    Parameters
+    ----------
+    folder
+        The earlier release.
+    method
+        The method of fitting.
+    out
+        The folder to make.
+
+    Raises
+    ------
+    InputError
+        An unknown method, a damaged release, or a folder that exists.
+    CertificateError
+        A fit or a rounding that misses; nothing is written.
+    """
+    check_new(out)
+    return publish(load_measured(folder), method, out)

@@ -24,6 +24,10 @@ from .table_text import table_text
 
 WEIGHT = "weight"
 """The column of the fitted table: how many records a cell stands for, not a whole number."""
+MEASUREMENTS = "measurements.csv"
+"""The file of the noisy answers."""
+SCHEMA = "schema.json"
+"""The file of the schema."""
 MOST_RECORDS = 20_000_000
 """A table of more records is written as a table only."""
 _LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
@@ -136,6 +140,9 @@ def _readme(release: Release) -> bytes:
         "  schema.json          columns and allowed values",
         f"  {MANIFEST}        guarantee, workload, method, versions, checksums",
         "",
+        "To fit the same measurements by another method, without the true table or further cost:",
+        "  microdata-price release --again FOLDER --method METHOD --out FOLDER",
+        "",
         "Expected error of one query (root mean square, in records)",
         errors_text(release.expected),
         "",
@@ -212,10 +219,10 @@ def release_files(release: Release) -> dict[str, bytes]:
     schema = release.measured.schema
     files = {
         "README.txt": _readme(release),
-        "measurements.csv": measurements_csv(release),
+        MEASUREMENTS: measurements_csv(release),
         "table_weighted.csv": weights_csv(release),
         "expected_errors.csv": release.expected.to_csv(index=False).encode(),
-        "schema.json": schema.to_json().encode(),
+        SCHEMA: schema.to_json().encode(),
     }
     if release.rounded is not None:
         files["table_integer.csv"] = table_text(schema, release.rounded.table).encode()

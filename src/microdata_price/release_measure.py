@@ -86,20 +86,36 @@ class Mechanism:
 
 def _vetted(name: str, scale: float) -> Any:
     vectors = dp.vector_domain(dp.atom_domain(T="i64"))
+    if name not in ("discrete Laplace", "discrete Gaussian"):
+        raise InputError(f"there is no mechanism {name!r}; there are discrete Laplace and Gaussian")
     if name == "discrete Laplace":
         return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=scale)
     return dp.m.make_gaussian(vectors, dp.l2_distance(T="f64"), scale=scale)
 
 
-def _within(name: str, scale: float, sensitivity: float, asked: float) -> Mechanism:
-    """Raise the scale until the library's map returns no more than what is asked for."""
+def mechanism_like(name: str, scale: float, sensitivity: float) -> Mechanism:
+    """Build a mechanism from its parts; the guarantee is the library's for that sensitivity.
+
+    Examples
+    --------
+    >>> mechanism_like("discrete Gaussian", 2.0, 1.0).guarantee
+    ConcentratedDP(rho=0.125)
+    """
     vetted = _vetted(name, scale)
-    while vetted.map(sensitivity) > asked:
-        scale = math.nextafter(scale, math.inf)
-        vetted = _vetted(name, scale)
-    spent = float(vetted.map(sensitivity))
+    far = sensitivity if name == "discrete Gaussian" else round(sensitivity)
+    spent = float(vetted.map(far))
     claim = PureDP(spent) if name == "discrete Laplace" else ConcentratedDP(spent)
     return Mechanism(name, scale, float(sensitivity), claim, vetted)
+
+
+def _within(name: str, scale: float, sensitivity: float, asked: float) -> Mechanism:
+    """Raise the scale until the library's map returns no more than what is asked for."""
+    while True:
+        made = mechanism_like(name, scale, sensitivity)
+        claim = made.guarantee
+        if (claim.epsilon if isinstance(claim, PureDP) else claim.rho) <= asked:
+            return made
+        scale = math.nextafter(scale, math.inf)
 
 
 def mechanism_for(workload: Workload, guarantee: PureDP | ConcentratedDP) -> Mechanism:

@@ -8,8 +8,9 @@ from pathlib import Path
 import click
 
 from ..budget import describe, guarantee_fields, guarantee_of
+from ..exceptions import InputError
 from ..fitting import METHODS
-from ..release import release
+from ..release import release, release_again
 from ..release_files import errors_text
 from ..release_fit import Release
 from ..schema import load_schema
@@ -39,25 +40,32 @@ def _summary(made: Release, out: Path) -> str:
 
 
 @click.command()
-@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument(
+    "table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option(
+    "--again",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Instead of TABLE: a release whose measurements are fitted anew, at no further cost.",
+)
 @click.option(
     "--schema",
-    required=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Columns and allowed values (JSON).",
 )
 @click.option("--epsilon", type=float, help="Pure differential privacy: discrete Laplace noise.")
 @click.option("--rho", type=float, help="Concentrated (zCDP): discrete Gaussian noise.")
-@click.option("--workload", default=DEFAULT, show_default=True, help="What to measure, in order.")
+@click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
 @click.option("--method", required=True, help=f"One of {', '.join(METHODS)}.")
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
-    table: Path,
-    schema: Path,
+    table: Path | None,
+    again: Path | None,
+    schema: Path | None,
     epsilon: float | None,
     rho: float | None,
-    workload: str,
+    workload: str | None,
     method: str,
     out: Path,
     as_json: bool,
@@ -83,23 +91,32 @@ def command(
       - what several releases tell together: `microdata-price budget` adds them up.
     Whoever can measure the computer's time or memory while it runs sees more than the folder.
 
+    Another method for the same measurements costs nothing more: use --again, not a second release.
+
     Noise comes from OpenDP and the operating system's randomness; there is no seed. After the
     measurement the table is not used again. The folder is written whole or not at all.
 
     \b
-    Example:
+    Examples:
       microdata-price release persons.csv --schema persons.schema.json --epsilon 1 \\
         --workload "sum, region, sex, region*sex, identity" --method reweighted --out released
+      microdata-price release --again released --method nnls --out released-nnls
     """  # noqa: D301
-    allowed = load_schema(schema)
-    made = release(
-        table,
-        allowed,
-        parse_workload(workload, allowed),
-        guarantee_of(epsilon, rho),
-        method,
-        out,
-    )
+    if again is not None:
+        if any(v is not None for v in (table, schema, epsilon, rho, workload)):
+            raise InputError(
+                "--again takes everything from the earlier release; leave out TABLE, --schema, "
+                "--epsilon, --rho and --workload"
+            )
+        made = release_again(again, method, out)
+    elif table is None or schema is None:
+        raise InputError(
+            "a release needs TABLE and its --schema, or --again with the folder of an earlier one"
+        )
+    else:
+        allowed = load_schema(schema)
+        asked = parse_workload(DEFAULT if workload is None else workload, allowed)
+        made = release(table, allowed, asked, guarantee_of(epsilon, rho), method, out)
     if not as_json:
         click.echo(_summary(made, out))
         return
