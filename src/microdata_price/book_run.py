@@ -5,12 +5,13 @@ from __future__ import annotations
 import datetime
 import json
 import logging
+import multiprocessing
 import os
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -140,57 +141,43 @@ def _where_it_failed(chapter: Chapter, error: Any) -> str:
     )
 
 
-def run_chapter(
-    root: Path,
-    chapter: Chapter,
-    cache: Path,
-    folders: Mapping[str, Path],
-    folder_keys: Mapping[str, str],
-    kernel_name: str,
-) -> tuple[Run, bool]:
-    """Execute one notebook, or return what the same code, data and values gave before.
-
-    Returns
-    -------
-    Run
-        The executed notebook.
-    bool
-        Whether it was computed now.
-
-    Raises
-    ------
-    BuildError
-        A cell raised; the message names notebook, cell and error, and the notebook as far as it
-        came is kept beside the others as ``NAME.failed.ipynb``.
-    """
-    key = chapter_key(root, chapter, folder_keys)
-    folder = cache / chapter.name / key
-    record = folder / "run.json"
-    executed = folder / "executed.ipynb"
+def _cached(folder: Path) -> Run | None:
+    """Return what the same code, data and values gave before."""
+    record, executed = folder / "run.json", folder / "executed.ipynb"
     if record.is_file() and executed.is_file():
-        return Run(path=executed, **json.loads(record.read_text(encoding="utf-8"))), False
+        return Run(path=executed, **json.loads(record.read_text(encoding="utf-8")))
+    return None
+
+
+def _compute(chapter: Chapter, folders: Mapping[str, Path], folder: Path, kernel_name: str) -> Run:
+    """Execute one notebook into its folder of the cache.
+
+    Where a cell raises, the notebook as far as it came is kept two folders up.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     draft = folder / "draft.ipynb"
+    failed = folder.parents[1] / f"{chapter.name}.failed.ipynb"
     start = time.perf_counter()
     try:
         _execute(chapter, folders, draft, kernel_name)
     except BuildError:
-        draft.replace(cache / f"{chapter.name}.failed.ipynb")
+        draft.replace(failed)
         raise
     declared = notebook.parameters(chapter.source, chapter.name)
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
     run = Run(
         chapter.name,
-        executed,
+        folder / "executed.ipynb",
         round(time.perf_counter() - start, 1),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
         {n: v for n, v in values.items() if n not in chapter.folders},
         versions(),
     )
-    draft.replace(executed)
-    write_whole(record, json.dumps({k: v for k, v in asdict(run).items() if k != "path"}))
-    (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
-    return run, True
+    draft.replace(run.path)
+    facts = {k: v for k, v in asdict(run).items() if k != "path"}
+    write_whole(folder / "run.json", json.dumps(facts))
+    failed.unlink(missing_ok=True)
+    return run
 
 
 def run_all(
@@ -203,33 +190,46 @@ def run_all(
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order.
 
+    Parameters
+    ----------
+    root
+        The checkout.
+    chapters
+        The notebooks and their values.
+    cache
+        The folder in which each result has a folder named after all it depends on.
+    folders, folder_keys
+        The computed folders that notebooks read, and hashes of what those depend on.
+    report
+        Called with each line of progress.
+
     Raises
     ------
     BuildError
-        One or more failed; all others were still run and kept.
+        One or more failed; the message names notebook, cell and error. The others are kept.
     """
-    found: dict[str, Run] = {}
+    places = [cache / c.name / chapter_key(root, c, folder_keys) for c in chapters]
+    cached = {c.name: _cached(place) for c, place in zip(chapters, places, strict=True)}
+    found = {name: run for name, run in cached.items() if run is not None}
+    todo = [(c, p) for c, p in zip(chapters, places, strict=True) if c.name not in found]
     failures: list[str] = []
-    with kernel() as name, ThreadPoolExecutor(AT_A_TIME) as pool:
-        jobs: dict[Future[tuple[Run, bool]], Chapter] = {
-            pool.submit(run_chapter, root, c, cache, folders, folder_keys, name): c
-            for c in chapters
-        }
-        try:
+    if todo:
+        # Processes, not threads: each has an event loop of its own, and a notebook that kills its
+        # process does not take the others along.
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(min(AT_A_TIME, len(todo)), mp_context=context)
+        with kernel() as name, pool:
+            jobs = {pool.submit(_compute, c, dict(folders), p, name): c for c, p in todo}
             for job in as_completed(jobs):
                 chapter = jobs[job]
                 try:
-                    run, fresh = job.result()
+                    run = job.result()
                 except BuildError as error:
                     failures.append(str(error))
                     report(f"notebook {chapter.name}: failed")
-                    continue
-                found[chapter.name] = run
-                if fresh:
+                else:
+                    found[chapter.name] = run
                     report(f"notebook {chapter.name}: {run.seconds:.0f} s")
-        except KeyboardInterrupt:
-            pool.shutdown(wait=False, cancel_futures=True)
-            raise
     if failures:
         raise BuildError("\n".join(failures))
     return [found[c.name] for c in chapters]

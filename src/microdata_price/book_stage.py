@@ -131,7 +131,7 @@ def _split(cell: notebook.Notebook, name: str) -> list[notebook.Notebook]:
             blocks.append(_table_cell(ours["table"]))
         elif not (ours or _is_glue(output)):
             kept.append(output)
-    fresh = nbformat.from_dict({**cell, "outputs": kept})
+    fresh = nbformat.from_dict({k: v for k, v in cell.items() if k != "id"} | {"outputs": kept})
     return [fresh, *blocks]
 
 

@@ -69,11 +69,11 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
         return _fixed(number, 0)
     # A value that is short already, such as the level 0.5, gets no zeros at its end.
     digits = min(digits, len(Decimal(repr(number)).normalize().as_tuple().digits))
-    exponent = math.floor(math.log10(abs(float(f"{number:.{digits - 1}e}"))))
+    mantissa, _, power = f"{number:.{digits - 1}e}".partition("e")
+    exponent = int(power)
     if not -4 <= exponent < 6:
-        mantissa = f"{number / 10.0**exponent:.{digits - 1}f}".rstrip("0").rstrip(".")
-        power = f"10{str(exponent).translate(_SUPERSCRIPT)}"
-        return f"{mantissa} × {power}".replace("-", "−")
+        short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        return f"{short} × 10{str(exponent).translate(_SUPERSCRIPT)}".replace("-", "−")
     return _fixed(number, digits - 1 - exponent)
 
 
