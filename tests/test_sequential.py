@@ -128,3 +128,14 @@ class TestRefinement:
     def test_overlapping_axes_cannot_be_reduced(self):
         earlier = [(self.margin(1, 2), np.zeros((1, 6)))]
         assert relabel(self.margin(0, 1), earlier) is None
+
+
+def test_marginals_add_up_without_rounding():
+    """Rows and columns that are held together must have one total, to the last bit."""
+    rng = np.random.default_rng(4)
+    table = rng.integers(0, 3, (9, 24)) * 1000
+    m = measure(table, Workload.table((9, 24)), PureDP(0.5), runs=200, rng=rng)
+    total, rows, columns, _ = (s.answers for s in sequential_stages(m))
+    np.testing.assert_array_equal(rows.sum(axis=1), total[:, 0])
+    np.testing.assert_array_equal(columns.sum(axis=1), total[:, 0])
+    np.testing.assert_allclose(total[:, 0], np.maximum(m.answers[0][:, 0], 0), rtol=1e-15)

@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from microdata_price.optimize import simplex
-from microdata_price.optimize.simplex import project_groups, project_simplex
+from microdata_price.optimize.simplex import (
+    exact_sums,
+    grid_of,
+    project_groups,
+    project_simplex,
+)
 
 VECTORS = hnp.arrays(
     float, st.integers(1, 12), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
@@ -76,3 +81,27 @@ def test_long_vectors_are_projected_as_short_ones(monkeypatch, total, kind):
     y, h = project_simplex(a, np.full(2, total))
     np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(h, g, rtol=1e-12, atol=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 300), scale=st.floats(1e-6, 1e12))
+def test_sums_on_the_grid_are_exact_in_any_order(seed, size, scale):
+    rng = np.random.default_rng(seed)
+    total = np.rint(scale / grid_of(np.array([scale]))) * grid_of(np.array([scale]))
+    x = rng.dirichlet(np.full(size, 0.2))[None] * total
+    y = exact_sums(x, total, grid_of(total))
+    assert np.abs(y - x).max() <= 8 * 2.0**-49 * total[0]
+    for _ in range(3):
+        rng.shuffle(y[0])
+        assert y[0].sum() == sum(y[0].tolist()) == total[0]
+
+
+def test_projections_meet_sums_on_the_grid_exactly():
+    rng = np.random.default_rng(8)
+    unit = 2.0**-30
+    totals = np.rint(rng.random((40, 3)) * 900 / unit) * unit
+    a = rng.laplace(0, 8, (40, 30)) + 100 * (rng.random((40, 30)) < 0.3)
+    groups = np.arange(30) % 3
+    x, _ = project_groups(a, groups, totals)
+    for k in range(3):
+        np.testing.assert_array_equal(x[:, groups == k].sum(axis=1), totals[:, k])
+    assert x.min() >= 0

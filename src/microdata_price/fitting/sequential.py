@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..measurement import Measurements
 from ..optimize import Certificate, Problem, Solution, certify, solve
-from ..optimize.simplex import project_groups
+from ..optimize.simplex import grid_of, project_groups
 from ..queryset import QuerySet
 from .fit import Fit
 from .refinement import Answered, determined, relabel, strongest
@@ -70,6 +70,9 @@ def _project(given: Array, variance: float, limits: list[Answered]) -> Solution:
     """Fit cells to noisy answers where the sums of some disjoint groups are held, if any."""
     if not limits:
         x = np.maximum(given, 0.0)
+        # Answers that add up without rounding, so that no later stage finds a contradiction.
+        unit = grid_of(x.sum(axis=1, keepdims=True))
+        x = np.rint(x / unit) * unit
         return Solution(x, ((x - given) / variance,))
     groups, totals = limits[0]
     x, threshold = project_groups(given, groups.labels, totals)

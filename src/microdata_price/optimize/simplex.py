@@ -71,8 +71,57 @@ def _trim(v: Array, total: float) -> float:
         v = left
 
 
+def grid_of(total: Array) -> Array:
+    """Return powers of two that are 2^-50 to 2^-49 of given totals.
+
+    Numbers of 64 bits hold every multiple of such a unit up to the total, so sums of multiples
+    are exact, in any order.
+
+    Examples
+    --------
+    >>> grid_of(np.array([1.0])) == 2.0**-49
+    array([ True])
+    """
+    return np.asarray(np.ldexp(1.0, np.frexp(total)[1] - 50))
+
+
+def exact_sums(x: Array, total: Array, unit: Array) -> Array:
+    """Round vectors to multiples of a unit so that their sums are exactly as given.
+
+    Sets of answers whose totals differ by a rounding error contradict each other when all are held
+    exactly; these do not.
+
+    Parameters
+    ----------
+    x
+        Vectors along the last axis, shape (..., n), whose sums are right up to rounding.
+    total
+        Their sums, multiples of the unit, shape (...).
+    unit
+        Powers of two, shape (...); see `grid_of`.
+
+    Examples
+    --------
+    >>> x = np.array([0.1, 0.2, 0.7])
+    >>> bool(sum(exact_sums(x, np.array(1.0), grid_of(np.array(1.0)))) == 1.0)
+    True
+    """
+    unit = unit[..., None]
+    x = np.rint(x / unit) * unit
+    # Units that are lacking are dealt out evenly, the remainder to the first that can give or get.
+    able = x > 4 * unit
+    many = np.maximum(able.sum(axis=-1, keepdims=True), 1)
+    lack = (total[..., None] - x.sum(axis=-1, keepdims=True)) / unit
+    each = np.floor(lack / many)
+    more = able.cumsum(axis=-1) <= lack - each * many
+    return np.asarray(x + np.where(able, (each + more) * unit, 0.0))
+
+
 def project_groups(a: Array, groups: NDArray[np.intp], totals: Array) -> tuple[Array, Array]:
     """Project on the nonnegative vectors whose groups have given sums; one threshold a group.
+
+    Where the sums are multiples of a run's unit, `grid_of` the sum of them all, so is the
+    projection, and its groups have exactly these sums.
 
     Parameters
     ----------
@@ -96,9 +145,10 @@ def project_groups(a: Array, groups: NDArray[np.intp], totals: Array) -> tuple[A
     >>> x, g
     (array([[2., 0., 4.]]), array([[1., 1.]]))
     """
+    unit = grid_of(totals.sum(axis=1))
     if totals.shape[1] == 1 and not groups.any():
         x, g = project_simplex(a, totals[:, 0])
-        return x, g[:, None]
+        return exact_sums(x, totals[:, 0], unit), g[:, None]
     x = np.maximum(a, 0.0)
     threshold = np.zeros_like(totals)
     order = np.argsort(groups, kind="stable")
@@ -108,5 +158,8 @@ def project_groups(a: Array, groups: NDArray[np.intp], totals: Array) -> tuple[A
     for size in np.unique(sizes[sizes > 0]):  # groups of one size form one array
         which = np.flatnonzero(sizes == size)
         entries = order[starts[which][:, None] + np.arange(size)]
-        x[:, entries], threshold[:, which] = project_simplex(a[:, entries], totals[:, which])
+        part, threshold[:, which] = project_simplex(a[:, entries], totals[:, which])
+        x[:, entries] = exact_sums(
+            part, totals[:, which], np.broadcast_to(unit[:, None], (len(a), which.size))
+        )
     return x, threshold
