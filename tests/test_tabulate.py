@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from microdata_price import cli, pums_file
 from microdata_price.benchmark import data_set, names
 from microdata_price.exceptions import InputError
-from microdata_price.schema import load_schema
+from microdata_price.schema import load_schema, schema_path
 from microdata_price.table_file import read_table
-from microdata_price.tabulate import parse_area, parse_values, schema_path, tabulate, write_table
+from microdata_price.tabulate import parse_area, parse_values, tabulate, write_table
 
 HEADER = ["RT", "SERIALNO", "SPORDER", "PUMA", "ST", "ADJINC", "PWGTP", "AGEP", "SCHL", "SEX"]
 HEADER += ["HISP", "RAC1P", "PWGTP1"]

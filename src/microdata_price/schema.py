@@ -217,3 +217,14 @@ def load_schema(path: Path) -> Schema:
         raise InputError(f"{path} is not a text file in UTF-8; a schema is a JSON file") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
+
+
+def schema_path(table: Path) -> Path:
+    """Return where the schema of a table stands: beside it.
+
+    Examples
+    --------
+    >>> schema_path(Path("area.csv")).name
+    'area.schema.json'
+    """
+    return table.with_suffix(".schema.json")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .exceptions import InputError
-from .schema import COUNT, WEIGHTED, Schema
+from .schema import COUNT, WEIGHTED, Schema, load_schema, schema_path
 
 Array = NDArray[np.float64]
 
@@ -234,3 +234,27 @@ def schema_of_table(path: Path) -> Schema:
         f"{path} is neither a table of counts with a column {COUNT!r} nor a wide one; for records "
         "give their schema with --schema"
     )
+
+
+def find_schema(table: Path, schema: Path | None = None) -> Schema:
+    """Return the schema of a table to price: the one given, the one beside it, or its own.
+
+    Never for a release, whose schema must not come from the data.
+
+    Parameters
+    ----------
+    table
+        A table's file.
+    schema
+        A schema's file; ``None`` for ``TABLE.schema.json`` if there is one, else what the table of
+        counts itself lists.
+
+    Raises
+    ------
+    InputError
+        A file that is none.
+    """
+    if schema is not None:
+        return load_schema(schema)
+    beside = schema_path(table)
+    return load_schema(beside) if beside.is_file() else schema_of_table(table)

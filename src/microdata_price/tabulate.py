@@ -17,7 +17,7 @@ from .benchmark import data_set, labels, names
 from .exceptions import InputError
 from .files import check_new, write_whole
 from .pums_file import WEIGHT, area_rows
-from .schema import Schema
+from .schema import Schema, schema_path
 from .table_text import table_text
 
 BLANK = "blank"
@@ -226,17 +226,6 @@ def tabulate(
     shaped = table.reshape(schema.shape)
     agrees = None if weighted else agrees_with_paper(area, by, shaped)
     return Tabulated(schema, shaped, persons, agrees)
-
-
-def schema_path(table: Path) -> Path:
-    """Return where the schema of a table stands: beside it.
-
-    Examples
-    --------
-    >>> schema_path(Path("area.csv")).name
-    'area.schema.json'
-    """
-    return table.with_suffix(".schema.json")
 
 
 def write_table(tabulated: Tabulated, path: Path) -> None:

@@ -16,17 +16,8 @@ from ..files import check_new, new_folder
 from ..fitting import METHODS
 from ..price import Price, price_table
 from ..price_files import NOTICE, price_files, report
-from ..schema import Schema, load_schema
-from ..table_file import read_table, schema_of_table
-from ..tabulate import schema_path
+from ..table_file import find_schema, read_table
 from ..workload_text import DEFAULT, parse_workload
-
-
-def _schema(table: Path, given: Path | None) -> Schema:
-    if given is not None:
-        return load_schema(given)
-    beside = schema_path(table)
-    return load_schema(beside) if beside.is_file() else schema_of_table(table)
 
 
 @contextlib.contextmanager
@@ -102,7 +93,7 @@ def command(
     guarantee = guarantee_of(epsilon, rho)
     if out is not None:
         check_new(out)
-    allowed = _schema(table, schema)
+    allowed = find_schema(table, schema)
     asked = parse_workload(workload, allowed)
     counts = read_table(table, allowed)
     names = [m.strip() for m in methods.split(",")]

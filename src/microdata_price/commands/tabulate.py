@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..tabulate import parse_values, schema_path, tabulate, write_table
+from ..schema import schema_path
+from ..tabulate import parse_values, tabulate, write_table
 
 _AGREEMENT = {
     True: "It agrees with the paper's table of this area, cell for cell.",

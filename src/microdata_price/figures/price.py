@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from .style import COLOURS, METHODS, drawn, panels
 
 
-def _plain_log(ax: object, axis: str) -> None:
+def plain_log(ax: Axes, axis: str) -> None:
     """Write the ticks of a logarithmic axis as plain numbers."""
     own = getattr(ax, f"{axis}axis")
     own.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
@@ -51,7 +52,7 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     ax.axvline(1.0, color=COLOURS["black"], linewidth=1.4)
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
-    _plain_log(ax, "x")
+    plain_log(ax, "x")
     ax.set_yticks(np.arange(len(sets)), sets)
     ax.set_ylim(len(sets) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
@@ -128,7 +129,7 @@ def errors_by_count(queries: pd.DataFrame, title: str = "") -> Figure:
         ax.set_xscale("symlog", linthresh=1)
         ax.set_xlim(-0.4, 2 * float(queries["truth"].max()) + 1)
         ax.set_ylim(0, 1.08 * tallest)
-        _plain_log(ax, "x")
+        plain_log(ax, "x")
         ax.set_title(style.label)
     axes[0].annotate(
         "signed answers",

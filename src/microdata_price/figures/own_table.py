@@ -1,0 +1,106 @@
+"""Figures of a reader's own table: its counts, and what a release makes of them."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from numpy.typing import ArrayLike
+
+from ..schema import Schema
+from .price import plain_log
+from .style import COLOURS, drawn, panels
+
+_MOST_LABELS = 30
+_MOST_NUMBERS = 160
+
+
+@drawn
+def counts(table: ArrayLike, schema: Schema) -> Figure:
+    """Draw the counts as a map: the first column downwards, all others across; empty cells white.
+
+    Parameters
+    ----------
+    table
+        Counts, shaped as the schema.
+    schema
+        Columns and values.
+    """
+    flat = np.asarray(table, dtype=float).reshape(schema.shape[0], -1)
+    rows, columns = flat.shape
+    figure, (ax,) = panels(height=min(1.9 + 0.32 * rows, 8.0))
+    shown = np.ma.masked_equal(flat, 0)
+    top = max(float(flat.max()), 2.0)
+    ax.imshow(shown, norm=LogNorm(1, top), aspect="auto", cmap="cividis", interpolation="none")
+    ax.grid(visible=False)
+    if flat.size <= _MOST_NUMBERS:
+        for (i, j), count in np.ndenumerate(flat):
+            if count > 0:
+                light = np.log(count) < 0.55 * np.log(top)
+                ax.text(
+                    j,
+                    i,
+                    f"{count:.0f}",
+                    ha="center",
+                    va="center",
+                    fontsize=8.5,
+                    color="white" if light else "black",
+                )
+    across = ", ".join(schema.columns[1:])
+    names = [
+        " ".join(v for v in c[1:] if v) for c in schema.cell_values(range(1, len(schema.shape)))
+    ]
+    if rows <= _MOST_LABELS:
+        ax.set_yticks(range(rows), schema.values[0])
+    if across and columns <= _MOST_LABELS:
+        ax.set_xticks(range(columns), names, rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_ylabel(schema.columns[0])
+    ax.set_xlabel(across)
+    if not across:
+        ax.set_xticks([])
+    return figure
+
+
+def _against(ax: Axes, truth: np.ndarray, found: np.ndarray, marker: str, colour: str) -> None:
+    low, high = -0.4, 2 * max(float(truth.max()), float(found.max()), 1.0)
+    ax.plot([0, high], [0, high], color=COLOURS["black"], linewidth=1.2)
+    ax.scatter(
+        truth, found, marker=marker, color=colour, edgecolor=COLOURS["black"], linewidth=0.5, s=30
+    )
+    ax.set_xscale("symlog", linthresh=1)
+    ax.set_yscale("symlog", linthresh=1)
+    ax.set_xlim(low, high)
+    plain_log(ax, "x")
+    plain_log(ax, "y")
+    ax.set_xlabel("true count, records")
+
+
+@drawn
+def released(truth: ArrayLike, noisy: ArrayLike, whole: ArrayLike) -> Figure:
+    """Draw noisy cells (left) and the released whole records (right) against the true counts.
+
+    Only for a table that is no secret.
+
+    Parameters
+    ----------
+    truth, noisy, whole
+        Counts of the cells, in records, shape (cells,).
+    """
+    figure, (left, right) = panels(2, height=3.6, sharey=True)
+    exact, given, made = (np.asarray(v, dtype=float).ravel() for v in (truth, noisy, whole))
+    _against(left, exact, given, "s", COLOURS["grey"])
+    _against(right, exact, made, "o", COLOURS["orange"])
+    left.axhspan(min(float(given.min()) * 1.5, -1.0), 0, color=COLOURS["light"], zorder=0)
+    left.set_ylim(min(float(given.min()) * 1.5, -1.0))
+    left.annotate(
+        "negative",
+        (0.97, 0.03),
+        xycoords="axes fraction",
+        ha="right",
+        va="bottom",
+    )
+    left.set_ylabel("published, records")
+    left.set_title("noisy answers")
+    right.set_title("microdata")
+    return figure
