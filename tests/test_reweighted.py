@@ -8,6 +8,7 @@ from microdata_price.fitting import fit_reweighted, reweighting
 from microdata_price.fitting.reweighted import find_cutoff
 from microdata_price.measurement import Measurements
 from microdata_price.noise import Gaussian, Laplace, max_exceeds, max_median
+from microdata_price.noise_discrete import DiscreteGaussian, DoubleGeometric
 from microdata_price.workload import Workload
 
 NOISES = st.one_of(
@@ -38,6 +39,26 @@ def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, co
         expected = np.inf
         for j, a in enumerate(np.sort(answers[run]), start=1):
             if max_exceeds(noise, j, a) <= 1 - confidence:
+                expected = a
+                break
+        assert found[run] == expected
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    noise=st.sampled_from([DoubleGeometric(0.3), DoubleGeometric(2.0), DiscreteGaussian(3.0)]),
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 30),
+)
+def test_the_cutoff_with_noise_in_whole_numbers(noise, seed, size):
+    rng = np.random.default_rng(seed)
+    answers = np.rint(rng.integers(0, 2, (3, size)) * 9 + rng.laplace(0, noise.std, (3, size)))
+    found = find_cutoff(answers, noise, 0.9)
+    for run in range(3):
+        expected = np.inf
+        for j, a in enumerate(np.sort(answers[run]), start=1):
+            # a or more is more than a - 1
+            if -np.expm1(j * float(noise.log_cdf(a - 1))) <= 1 - 0.9:
                 expected = a
                 break
         assert found[run] == expected

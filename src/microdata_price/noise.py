@@ -174,7 +174,8 @@ class Gaussian:
 def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
     """Probability that the largest of ``count`` fresh draws is ``x`` or more.
 
-    Used by the cutoff of reweighted fitting (the paper's Algorithm 2).
+    Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
+    it is the probability of more than ``x``.
 
     Parameters
     ----------

@@ -80,8 +80,9 @@ def find_cutoff(answers: Array, noise: Noise, confidence: float = CONFIDENCE) ->
     """
     ordered = np.sort(answers, axis=1)
     count = np.arange(1, ordered.shape[1] + 1)
-    # Comparing with the quantile asks for one evaluation a rank, not one a run and rank.
-    stands_out = ordered >= max_quantile(noise, count, 1 - confidence)
+    # Comparing with the quantile asks for one evaluation a rank, not one a run and rank. With
+    # noise in whole numbers "a or more" is "more than a - 1", so the comparison is strict.
+    stands_out = ordered > max_quantile(noise, count, 1 - confidence)
     first = stands_out.argmax(axis=1)[:, None]
     found = np.take_along_axis(stands_out, first, axis=1)
     return np.where(found, np.take_along_axis(ordered, first, axis=1), np.inf)[:, 0]
