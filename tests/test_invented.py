@@ -26,8 +26,8 @@ def test_ones_own_table_takes_the_place_of_the_invented_one(tmp_path):
     (tmp_path / "given.json").write_text(schema.to_json())
     given = own_table(str(path), str(tmp_path / "given.json"))[1]
     np.testing.assert_array_equal(given, 2 * members)
+    path.write_text("")
     with pytest.raises(InputError, match="is empty"):
-        path.write_text("")
         own_table(str(path), "")
 
 
