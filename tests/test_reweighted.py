@@ -4,7 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import fit_reweighted, reweighting
+from microdata_price.fitting import Rules, fit_reweighted, reweighting
 from microdata_price.fitting.reweighted import find_cutoff
 from microdata_price.measurement import Measurements
 from microdata_price.noise import Gaussian, Laplace, max_exceeds, max_median
@@ -133,3 +133,52 @@ def test_a_higher_confidence_makes_more_answers_low():
     m = one_set(np.random.default_rng(1).normal(size=(50, 40)) * 20)
     counts = [reweighting(m, c)[0].low_count for c in (0.5, 0.9, 0.99, 0.9999)]
     assert (np.diff(counts, axis=0) >= 0).all()
+
+
+@settings(max_examples=50)
+@given(noise=NOISES, seed=st.integers(0, 2**32 - 1), least=st.floats(0.01, 20))
+def test_rules_say_what_the_downweight_is(noise, seed, least):
+    rng = np.random.default_rng(seed)
+    m = one_set(rng.choice([0.0, 30.0], (6, 12)) * noise.std + noise.sample(rng, (6, 12)), noise)
+    for draws in ("low", "cutoff"):
+        for unit in ("counts", "noise"):
+            w = reweighting(m, rules=Rules(least, draws, unit))[0]
+            for run, low in enumerate(w.low_count):
+                count = low if draws == "low" else min(low + 1, 12)
+                if low:
+                    median = float(max_median(noise, count)) / (noise.std if unit == "noise" else 1)
+                    assert w.downweight[run] == max(median, least)
+            plain = reweighting(m)[0]
+            np.testing.assert_array_equal(w.low, plain.low)
+            np.testing.assert_array_equal(w.low_sum_weight, plain.low_sum_weight)
+
+
+@pytest.mark.parametrize("factor", [0.01, 3.0, 1000.0])
+def test_a_downweight_in_noises_does_not_depend_on_the_unit_of_counts(factor):
+    workload = Workload.table(20)
+    rng = np.random.default_rng(5)
+    truth = workload.answers(np.r_[400.0, 90.0, np.zeros(18)])
+    answers = [a + Laplace(8).sample(rng, (5, a.size)) for a in truth]
+    plain = Measurements(workload, tuple(answers), (Laplace(8), Laplace(8)))
+    larger = Measurements(
+        workload, tuple(factor * a for a in answers), (Laplace(8 * factor), Laplace(8 * factor))
+    )
+    rules = Rules(unit="noise")
+    np.testing.assert_allclose(
+        fit_reweighted(larger, rules=rules).cells / factor,
+        fit_reweighted(plain, rules=rules).cells,
+        atol=1e-8,
+    )
+
+
+@pytest.mark.parametrize("least", [0, -1.0, float("inf"), float("nan"), "one"])
+def test_the_least_downweight_is_a_positive_number(least):
+    with pytest.raises(InputError, match="positive number"):
+        Rules(least)
+
+
+def test_unknown_rules_are_refused():
+    with pytest.raises(InputError, match="did you mean low"):
+        Rules(draws="lows")
+    with pytest.raises(InputError, match="did you mean noise"):
+        Rules(unit="noises")

@@ -5,13 +5,14 @@ from .max_fitting import fit_max, max_distance
 from .methods import METHODS, fit
 from .nnls import fit_nnls
 from .ols import fit_ols
-from .reweighted import Reweighting, fit_reweighted, reweighting
+from .reweighted import Reweighting, Rules, fit_reweighted, reweighting
 from .sequential import Stage, fit_sequential, sequential_stages
 
 __all__ = [
     "METHODS",
     "Fit",
     "Reweighting",
+    "Rules",
     "Stage",
     "fit",
     "fit_max",

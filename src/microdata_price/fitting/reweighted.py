@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, unknown_name
 from ..measurement import Measurements
 from ..noise import Noise, max_median, max_quantile
 from ..optimize import Problem, SubsetSum, Term, solve
@@ -19,6 +20,50 @@ Mask = NDArray[np.bool_]
 
 CONFIDENCE = 0.99
 """The paper's setting of its confidence parameter gamma."""
+
+
+@dataclass(frozen=True)
+class Rules:
+    """What Algorithm 2 leaves open about the downweight (ours; the defaults are this package's).
+
+    Parameters
+    ----------
+    least_downweight
+        The downweight is this or more, in the unit below; positive, as the median of the largest
+        of one draw is 0 and no query can have an infinite weight.
+    draws
+        Of how many draws the downweight takes the median: ``"low"``, as many as there are low
+        queries, or ``"cutoff"``, the rank of the first answer that stands out (one more).
+    unit
+        What the median is counted in: ``"counts"``, as the paper's formula has it, or ``"noise"``,
+        standard deviations of the noise, so that the fit does not change with the unit of counts.
+
+    Raises
+    ------
+    InputError
+        A least downweight that is not a positive number, or a word that is not one of these.
+
+    Examples
+    --------
+    >>> Rules().unit
+    'counts'
+    """
+
+    least_downweight: float = 1.0
+    draws: Literal["low", "cutoff"] = "low"
+    unit: Literal["counts", "noise"] = "counts"
+
+    def __post_init__(self) -> None:
+        least = self.least_downweight
+        if not (isinstance(least, (int, float)) and 0 < least < np.inf):
+            raise InputError(f"the least downweight is {least!r}; it must be a positive number")
+        if self.draws not in ("low", "cutoff"):
+            raise unknown_name("draws rule", str(self.draws), ("low", "cutoff"))
+        if self.unit not in ("counts", "noise"):
+            raise unknown_name("unit", str(self.unit), ("counts", "noise"))
+
+
+DEFAULT_RULES = Rules()
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +79,7 @@ class Reweighting:
     low
         Which queries are low, shape (runs, queries).
     downweight
-        What the low queries' noise is multiplied by, shape (runs,); 1 or more, without a unit.
+        What the low queries' noise is multiplied by, shape (runs,); 1 or more by the default rules.
     low_sum
         The sum of the low noisy answers, shape (runs,), in counts.
     weight
@@ -88,14 +133,25 @@ def find_cutoff(answers: Array, noise: Noise, confidence: float = CONFIDENCE) ->
     return np.where(found, np.take_along_axis(ordered, first, axis=1), np.inf)[:, 0]
 
 
-def _reweight(name: str, answers: Array, noise: Noise, confidence: float) -> Reweighting:
+def _downweights(noise: Noise, size: int, rules: Rules) -> Array:
+    """Return the downweight for every number of low queries from 0 to all."""
+    draws = np.arange(size + 1)
+    if rules.draws == "cutoff":
+        # With all of them low no answer stands out, so there is no later rank.
+        draws = np.minimum(draws + 1, size)
+    unit = noise.std if rules.unit == "noise" else 1.0
+    downweight = np.ones(size + 1)
+    downweight[1:] = np.maximum(max_median(noise, draws[1:]) / unit, rules.least_downweight)
+    return downweight
+
+
+def _reweight(
+    name: str, answers: Array, noise: Noise, confidence: float, rules: Rules
+) -> Reweighting:
     cutoff = find_cutoff(answers, noise, confidence)
     low = answers < cutoff[:, None]
     count = low.sum(axis=1)
-    size = answers.shape[1]
-    medians = np.ones(size + 1)
-    medians[1:] = np.maximum(max_median(noise, np.arange(1, size + 1)), 1.0)
-    downweight = medians[count]
+    downweight = _downweights(noise, answers.shape[1], rules)[count]
     variance = noise.variance
     low_weight = 1 / (2 * variance * downweight**2)
     sum_weight = np.zeros(count.size)
@@ -111,7 +167,9 @@ def _reweight(name: str, answers: Array, noise: Noise, confidence: float) -> Rew
     )
 
 
-def reweighting(m: Measurements, confidence: float = CONFIDENCE) -> tuple[Reweighting, ...]:
+def reweighting(
+    m: Measurements, confidence: float = CONFIDENCE, rules: Rules = DEFAULT_RULES
+) -> tuple[Reweighting, ...]:
     """Return each query set's cutoff, low queries and weights (the paper's Algorithm 2).
 
     The paper leaves some cases open. Ours: if no answer stands out, all are low; if the least one
@@ -124,6 +182,8 @@ def reweighting(m: Measurements, confidence: float = CONFIDENCE) -> tuple[Reweig
         Noisy answers, a batch of runs, in counts.
     confidence
         The paper's gamma, between 0 and 1.
+    rules
+        What the paper leaves open about the downweight.
 
     Raises
     ------
@@ -145,12 +205,14 @@ def reweighting(m: Measurements, confidence: float = CONFIDENCE) -> tuple[Reweig
             f"the confidence is {confidence!r}; it must be a number between 0 and 1, such as 0.99"
         )
     return tuple(
-        _reweight(q.name, a, n, confidence)
+        _reweight(q.name, a, n, confidence, rules)
         for q, a, n in zip(m.workload.query_sets, m.answers, m.noise, strict=True)
     )
 
 
-def fit_reweighted(m: Measurements, confidence: float = CONFIDENCE) -> Fit:
+def fit_reweighted(
+    m: Measurements, confidence: float = CONFIDENCE, rules: Rules = DEFAULT_RULES
+) -> Fit:
     """Fit by reweighted nonnegative least squares (the paper's Algorithm 2).
 
     Within each query set the answers that do not stand out from noise around zero are low: each
@@ -163,6 +225,8 @@ def fit_reweighted(m: Measurements, confidence: float = CONFIDENCE) -> Fit:
         Noisy answers, a batch of runs, in counts.
     confidence
         The paper's gamma, between 0 and 1.
+    rules
+        What the paper leaves open about the downweight.
 
     Raises
     ------
@@ -182,7 +246,7 @@ def fit_reweighted(m: Measurements, confidence: float = CONFIDENCE) -> Fit:
     """
     terms: list[Term | SubsetSum] = []
     sets = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
-    for (q, a, v), w in zip(sets, reweighting(m, confidence), strict=True):
+    for (q, a, v), w in zip(sets, reweighting(m, confidence, rules), strict=True):
         if q.size == 1:
             # One query is its own sum of low queries: half its weight twice is all of it.
             terms.append(Term(q, a, repeated(1 / v, a.shape)))
