@@ -182,3 +182,16 @@ def test_unknown_rules_are_refused():
         Rules(draws="lows")
     with pytest.raises(InputError, match="did you mean noise"):
         Rules(unit="noises")
+
+
+def test_a_single_low_query_is_downweighted_where_the_rules_say_so():
+    sets = (([[3.0]]), [[90.0, 80.0, 70.0]])
+    m = Measurements(Workload.table(3), sets, (Laplace(8), Laplace(8)))
+    rules = Rules(least_downweight=5.0)
+    steps = reweighting(m, rules=rules)[0]
+    weight = (steps.weight[0, 0] + steps.low_sum_weight[0]) * 128
+    np.testing.assert_allclose(weight, 1 / 50 + 1 / 2)
+    # With the cells at full weight: x = a - weight (sum x - 3).
+    shift = weight * (240.0 - 3.0) / (1 + 3 * weight)
+    expected = np.array([90.0, 80.0, 70.0]) - shift
+    np.testing.assert_allclose(fit_reweighted(m, rules=rules).cells[0], expected, atol=1e-9)

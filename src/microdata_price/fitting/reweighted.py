@@ -13,7 +13,7 @@ from ..measurement import Measurements
 from ..noise import Noise, max_median, max_quantile
 from ..optimize import Problem, SubsetSum, Term, solve
 from .fit import Fit
-from .terms import finish, repeated
+from .terms import finish
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -135,7 +135,7 @@ def find_cutoff(answers: Array, noise: Noise, confidence: float = CONFIDENCE) ->
 
 def _downweights(noise: Noise, size: int, rules: Rules) -> Array:
     """Return the downweight for every number of low queries from 0 to all."""
-    draws = np.arange(size + 1)
+    draws = np.arange(size + 1, dtype=float)
     if rules.draws == "cutoff":
         # With all of them low no answer stands out, so there is no later rank.
         draws = np.minimum(draws + 1, size)
@@ -245,11 +245,12 @@ def fit_reweighted(
     True
     """
     terms: list[Term | SubsetSum] = []
-    sets = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
-    for (q, a, v), w in zip(sets, reweighting(m, confidence, rules), strict=True):
+    steps = reweighting(m, confidence, rules)
+    for q, a, w in zip(m.workload.query_sets, m.answers, steps, strict=True):
         if q.size == 1:
-            # One query is its own sum of low queries: half its weight twice is all of it.
-            terms.append(Term(q, a, repeated(1 / v, a.shape)))
+            # One query is its own sum of low queries: half its weight twice is all of it, unless
+            # the rules say that it is downweighted.
+            terms.append(Term(q, a, w.weight + w.low_sum_weight[:, None]))
             continue
         terms.append(Term(q, a, w.weight))
         if w.low.any():
