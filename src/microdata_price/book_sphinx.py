@@ -54,11 +54,20 @@ _MENDED = (
     ('role="doc-biblioentry"', 'role="listitem"'),
 )
 _THEBE = re.compile(r'<script type="text/x-thebe-config">.*?</script>', re.DOTALL)
+# The icons come from the font that the theme's styles load anyway; the script with every icon
+# there is would be the largest file of a page.
+_ICONS = re.compile(r"<script[^>]*fontawesome\.js[^>]*></script>")
+_ICON = re.compile(r'<(i|span) (class="[^"]*\bfa-)')
 _LEFTOVERS = (
     "webpack-macros.html",
     "sbt-webpack-macros.html",
     "sphinx-thebe.js",
     "sphinx-thebe.css",
+    "scripts/fontawesome.js",
+)
+# A page opened from a folder may not read other pages, so search shows titles without excerpts.
+_SEARCH = (
+    'if (location.protocol === "file:") { DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false; }'
 )
 
 
@@ -69,7 +78,8 @@ def _mend(app: Any, error: Exception | None) -> None:
     for name in _LEFTOVERS:
         (out / "_static" / name).unlink(missing_ok=True)
     for path in out.rglob("*.html"):
-        text = _THEBE.sub("", path.read_text(encoding="utf-8"))
+        text = _ICONS.sub("", _THEBE.sub("", path.read_text(encoding="utf-8")))
+        text = _ICON.sub(r'<\1 aria-hidden="true" \2', text)
         for wrong, right in _MENDED:
             text = text.replace(wrong, right)
         path.write_text(text, encoding="utf-8")
@@ -77,6 +87,7 @@ def _mend(app: Any, error: Exception | None) -> None:
 
 def setup(app: Any) -> dict[str, Any]:
     """Register with Sphinx."""
+    app.add_js_file(None, body=_SEARCH, priority=250)
     app.connect("html-page-context", _local_only, priority=900)
     app.connect("build-finished", _copy_mathjax)
     app.connect("build-finished", _mend, priority=900)
