@@ -18,9 +18,15 @@ _SEARCH = 40
 _CONVERGED = 1e-11
 _TOO_FAR = 0.5
 _TOO_NEAR = 0.9
-_RIDGE = 1e-4
+_RIDGE = 1e-2
 _LEAST_RIDGE = 1e-14
 _PROOF = 1e-11
+_NEARLY = 1e-5
+_EXACT = 1e-13
+_ROUNDED = 1e-9
+_STALLED = 10
+_MENDS = 2
+_LATE = 20
 
 
 class Structure(Protocol):
@@ -56,6 +62,35 @@ class _Point:
 
     def select(self, runs: Runs) -> _Point:
         return _Point(self.y[runs], self.free[runs], self.residual[runs], self.slack[runs])
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """What the solver found.
+
+    Parameters
+    ----------
+    y
+        Multipliers of the aggregates, shape (runs, aggregates).
+    x
+        Cells, shape (runs, cells).
+    pulled
+        U'y, shape (runs, cells) or (runs, 1).
+    contradictory
+        Runs that have no answer; y is then the proof (see `Solution`), not scaled.
+    """
+
+    y: Array
+    x: Array
+    pulled: Array
+    contradictory: NDArray[np.bool_]
+
+
+def _step(at: Structure, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
+    """Take a Newton step in units of the largest 1/d, so that one free cell counts as 1."""
+    unit = free.max(axis=1, keepdims=True)
+    unit = np.where(unit > 0, unit, 1.0)
+    return at.step(free / unit, slack / unit, residual, ridge) / unit
 
 
 def _at(structure: Structure, box: Boxed, y: Array) -> _Point:
@@ -121,25 +156,29 @@ def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs
     z = np.where(hard, step, 0.0)
     z /= np.maximum(np.abs(z).max(axis=1, keepdims=True), 1e-300)
     pulled = np.broadcast_to(structure.pull(z), box.centre.shape)
-    pulled = np.where(np.abs(pulled) <= _PROOF, 0.0, pulled)
     pulled = np.where(np.isneginf(box.centre), 0.0, pulled)  # cells that are pinned to 0
-    top: Array | float = np.inf if box.hi is None else box.hi
-    edge = np.where(pulled > 0, box.lo, np.where(pulled < 0, top, 0.0))
-    least = np.where(pulled == 0, 0.0, pulled * np.where(pulled == 0, 0.0, edge))
+    if box.hi is None:
+        low = pulled > 0
+        beyond = ~low & (pulled < -_PROOF)  # less is rounding
+        edge = np.where(low, box.lo, np.where(beyond, np.inf, 0.0))
+    else:
+        edge = np.where(pulled > 0, box.lo, box.hi)
+    with np.errstate(invalid="ignore"):
+        least = np.where((pulled == 0) | (edge == 0), 0.0, pulled * edge)
     most = z * box.target + np.abs(z) * limit
     size = np.abs(least).sum(axis=1) + np.abs(z * box.target).sum(axis=1)
     proved = least.sum(axis=1) - most.sum(axis=1) > _PROOF * size
     return np.flatnonzero(proved & np.isfinite(size)), z
 
 
-def newton(structure: Structure, box: Boxed) -> tuple[Array, NDArray[np.bool_]]:
+def newton(structure: Structure, box: Boxed) -> Answer:
     """Solve the dual problem from y = 0, a batch of runs at once (ours).
 
     Solves ``F(y) = U x(y) - b - clip(y / weight, -radius, radius) = 0``, where F is minus the
     gradient of a convex piecewise quadratic function: Newton steps with the generalised Hessian
-    ``U diag(free) U' + diag(1/weight)``, shortened where the slope along the step has turned. On
-    the piece that holds the solution one step is exact, so the last steps polish. Runs that have
-    converged leave the batch.
+    ``U diag(free) U' + diag(1/weight)``, shortened where the slope along the step has turned and
+    lengthened where it has hardly fallen. On the piece that holds the solution one step is exact.
+    Runs that have converged leave the batch.
 
     Parameters
     ----------
@@ -148,48 +187,56 @@ def newton(structure: Structure, box: Boxed) -> tuple[Array, NDArray[np.bool_]]:
 
     Returns
     -------
-    y, contradictory
-        Multipliers, shape (runs, aggregates): the best found; certify the answer. Where the
-        second is true, no answer exists, and y is the proof (see `Solution`).
+    Answer
+        The best found; certify it.
     """
     runs, unknowns = box.target.shape
     answer = np.zeros((runs, unknowns))
     contradictory = np.zeros(runs, dtype=bool)
     if unknowns == 0:
-        return answer, contradictory
-    index = np.arange(runs)
-    point = _at(structure, box, answer.copy())
-    best = np.full(runs, np.inf)
-    for _ in range(_STEPS):
-        miss = (np.abs(point.residual) / box.scale).max(axis=1)
-        miss[contradictory[index]] = 0.0  # leave the batch
-        better = (miss < best) & ~contradictory[index]
-        answer[index[better]] = point.y[better]
+        nothing = np.zeros((runs, 1))
+        return Answer(answer, box.cells(nothing)[0], nothing, contradictory)
+    misses = np.full(runs, np.inf)
+    index, at, at_box = np.arange(runs), structure, box
+    point = _at(at, at_box, answer.copy())
+    best, stalled = misses.copy(), np.zeros(runs, dtype=int)
+    for count in range(_STEPS):
+        miss = (np.abs(point.residual) / at_box.scale).max(axis=1)
+        better = miss < best
+        stalled = np.where(miss < best / 2, 0, stalled + 1)
         best = np.where(better, miss, best)
-        done = miss <= _CONVERGED
+        answer[index[better]] = point.y[better]
+        misses[index] = best
+        done = (miss <= _CONVERGED) | (stalled > np.where(best < _NEARLY, _STALLED, 6 * _STALLED))
+        done |= contradictory[index]
         if done.any():
             keep = np.flatnonzero(~done)
             if keep.size == 0:
                 break
-            index, best = index[keep], best[keep]
-            point, box, structure = point.select(keep), box.select(keep), structure.select(keep)
-        ridge = np.clip(_RIDGE * miss[~done, None], _LEAST_RIDGE, _RIDGE)
-        unit = point.free.max(axis=1, keepdims=True)
-        unit = np.where(unit > 0, unit, 1.0)
-        step = structure.step(point.free / unit, point.slack / unit, point.residual, ridge) / unit
+            index, best, stalled, miss = index[keep], best[keep], stalled[keep], miss[keep]
+            point, at_box, at = point.select(keep), at_box.select(keep), at.select(keep)
+        # Late, where steps have not led anywhere, the ridge vanishes more slowly.
+        vanishing = miss**2 if count < _LATE else miss
+        ridge = np.clip(_RIDGE * vanishing[:, None], _LEAST_RIDGE, _RIDGE)
+        step = _step(at, point.free, point.slack, point.residual, ridge)
         slope = np.einsum("bk,bk->b", point.residual, step)
-        new = _at(structure, box, point.y + step)
+        new = _at(at, at_box, point.y + step)
         end = np.einsum("bk,bk->b", new.residual, step)
-        near = np.flatnonzero(end > _TOO_NEAR * slope)
+        after = (np.abs(new.residual) / at_box.scale).max(axis=1)
+        # A step that halves the residual is good; near rounding the slopes say nothing.
+        good = (after < miss / 2) | (miss < _ROUNDED)
+        near = np.flatnonzero(~good & (end > _TOO_NEAR * slope))
         if near.size:
-            found, rays = _contradictions(structure.select(near), box.select(near), step[near])
-            contradictory[index[near[found]]] = True
-            answer[index[near[found]]] = rays[found]
-        far = np.flatnonzero((end < -_TOO_FAR * slope) | (end > _TOO_NEAR * slope))
+            proved, proofs = _contradictions(at.select(near), at_box.select(near), step[near])
+            contradictory[index[near[proved]]] = True
+            new.y[near[proved]] = answer[index[near[proved]]] = proofs[proved]
+            new.residual[near[proved]] = np.inf
+        far = np.flatnonzero(~good & ((end < -_TOO_FAR * slope) | (end > _TOO_NEAR * slope)))
+        far = far[~contradictory[index[far]]]
         if far.size:
             searched = _search(
-                structure.select(far),
-                box.select(far),
+                at.select(far),
+                at_box.select(far),
                 point.select(far),
                 step[far],
                 slope[far],
@@ -197,4 +244,36 @@ def newton(structure: Structure, box: Boxed) -> tuple[Array, NDArray[np.bool_]]:
             )
             new.put(far, searched)
         point = new
-    return answer, contradictory
+    return _finish(structure, box, answer, misses, contradictory)
+
+
+def _finish(
+    structure: Structure, box: Boxed, y: Array, misses: Array, contradictory: NDArray[np.bool_]
+) -> Answer:
+    """Compute the cells, and mend those of runs whose residual is not yet of rounding's size.
+
+    A cell of little weight turns the rounding of y into a large error of x. So the last steps move
+    x by what the step of y asks for, which is exact, instead of computing x from y afresh.
+    """
+    pulled = structure.pull(y)
+    x, free = box.cells(pulled)
+    runs = np.flatnonzero((misses > _EXACT) & (misses < _NEARLY) & ~contradictory)
+    for _ in range(_MENDS if runs.size else 0):
+        part, part_box = structure.select(runs), box.select(runs)
+        residual, slack = part_box.residual(part.push(x[runs]), y[runs])
+        miss = (np.abs(residual) / part_box.scale).max(axis=1)
+        step = _step(part, free[runs], slack, residual, np.full((runs.size, 1), _LEAST_RIDGE))
+        moved = np.maximum(x[runs] - part.pull(step) * free[runs], part_box.lo)
+        if part_box.hi is not None:
+            moved = np.minimum(moved, part_box.hi)
+        after, _ = part_box.residual(part.push(moved), y[runs] + step)
+        better = (np.abs(after) / part_box.scale).max(axis=1) < miss
+        # The cells that the new multipliers ask for must be the same up to rounding.
+        afresh = _at(part, part_box, y[runs] + step).residual
+        better &= (np.abs(afresh) / part_box.scale).max(axis=1) < 4 * miss
+        chosen = runs[better]
+        x[chosen], y[chosen] = moved[better], y[chosen] + step[better]
+        runs = chosen
+        if not runs.size:
+            break
+    return Answer(y, x, structure.pull(y), contradictory)

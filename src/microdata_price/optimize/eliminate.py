@@ -14,9 +14,9 @@ _BATCHED = 64
 def regular(free: Array, slack: Array, ridge: Array) -> Array:
     """Return the diagonal of a Newton matrix, made regular.
 
-    That is ``free + slack``, with a slack of at least ``ridge`` times ``free``: equalities and
-    bounds, which have none, may contradict each other on the free cells, and without a ridge the
-    step is then as long as rounding makes it. A query with neither a free cell nor slack is treated
+    That is ``free + slack``, with ``ridge`` times ``free`` in the place of a slack of 0: equalities
+    and bounds may contradict each other on the free cells, and without a ridge the step is then
+    as long as rounding makes it. A query with neither a free cell nor slack is treated
     as if it had one typical cell, so that its step can free one.
 
     Parameters
@@ -29,7 +29,7 @@ def regular(free: Array, slack: Array, ridge: Array) -> Array:
     ridge
         Shape (runs, 1), small; it must vanish as the residual does.
     """
-    diagonal = free + np.maximum(slack, ridge * free)
+    diagonal = free + np.where(slack > 0, slack, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)
 
 

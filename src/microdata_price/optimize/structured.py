@@ -139,9 +139,8 @@ def _solve_block(problem: Problem, plan: _Plan) -> Solution | None:
     # Flipped tables have two sides longer than 1, the first of which is the longer.
     shape = (max(problem.shape), problem.cells // max(problem.shape))
     inner = _transpose_box(box, shape) if flip else box
-    y, contradictory = newton(structure, inner)
-    pulled = structure.pull(y)
-    x, _ = inner.cells(pulled)
+    found = newton(structure, inner)
+    y, x, pulled, contradictory = found.y, found.x, found.pulled, found.contradictory
     if flip:
         x, pulled = _transpose(x, shape[::-1]), _transpose(pulled, shape[::-1])
     if contradictory.any():  # a proof has no target of least squares
