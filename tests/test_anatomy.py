@@ -1,7 +1,15 @@
 import numpy as np
 import pytest
 
-from microdata_price.anatomy import balance, balanced_threshold, pulls, reordered, set_errors
+from microdata_price.anatomy import (
+    balance,
+    balanced_threshold,
+    certificates,
+    pulls,
+    reordered,
+    set_errors,
+    worst_cells,
+)
 from microdata_price.cases import Case, bench_case, guarantee_of, mean, short_case
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, fit
@@ -117,3 +125,22 @@ def test_cases_hold_what_was_measured():
     assert case.empty.sum() == data.empty_cells == 99
     assert short_case(PureDP(0.5), seed=1).measurements.runs == 1
     assert np.isnan(mean([3.0]).error)
+
+
+def test_the_worst_cells_are_sorted_and_exact():
+    _, case = bench_case("PUMA1304600", PureDP(0.5), runs=40, seed=9)
+    f = fit(case.measurements, "sequential")
+    frame = worst_cells(case, f, 216)
+    errors = (f.cells - case.truth) ** 2
+    assert (np.diff(frame["error"]) <= 0).all()
+    assert frame["error"].sum() == pytest.approx(errors.mean(axis=0).sum())
+    assert frame["zero"].iloc[0] == (f.cells[:, errors.mean(axis=0).argmax()] == 0).mean()
+
+
+def test_certificates_are_the_worst_of_the_runs():
+    _, case = bench_case("Level00-2d", PureDP(0.5), runs=5, seed=9)
+    fits = [fit(case.measurements, name) for name in METHODS]
+    frame = certificates(fits)
+    assert list(frame["method"]) == list(METHODS)
+    for f, (_, row) in zip(fits, frame.iterrows(), strict=True):
+        assert max(row["primal"], row["dual"], row["gap"]) == f.certificate.worst <= 1e-7

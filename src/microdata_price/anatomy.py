@@ -239,3 +239,71 @@ def reordered(m: Measurements, order: Sequence[str]) -> Measurements:
         tuple(m.answers[i] for i in places),
         tuple(m.noise[i] for i in places),
     )
+
+
+def certificates(fits: Sequence[Fit]) -> pd.DataFrame:
+    """Return the worst certificate of each fit's runs, its three numbers apart.
+
+    Examples
+    --------
+    >>> from microdata_price.cases import short_case
+    >>> from microdata_price.fitting import fit_nnls
+    >>> from microdata_price.privacy import PureDP
+    >>> m = short_case(PureDP(0.5), seed=1).measurements
+    >>> bool(certificates([fit_nnls(m)])["gap"][0] < 1e-9)
+    True
+    """
+    return pd.DataFrame(
+        {
+            "method": f.method,
+            "primal": float(f.certificate.primal.max()),
+            "dual": float(f.certificate.dual.max()),
+            "gap": float(f.certificate.gap.max()),
+        }
+        for f in fits
+    )
+
+
+def worst_cells(case: Case, f: Fit, count: int = 5) -> pd.DataFrame:
+    """Return the cells with the largest mean squared error.
+
+    Parameters
+    ----------
+    case
+        The table and its measurements.
+    f
+        Fits to these measurements.
+    count
+        How many cells.
+
+    Returns
+    -------
+    DataFrame
+        ``truth``, ``bias`` with its ``bias error``, both in counts, ``error`` and its ``standard
+        error`` in squared counts, and the share of runs in which the cell is ``zero``; worst first.
+
+    Examples
+    --------
+    >>> from microdata_price.cases import short_case
+    >>> from microdata_price.fitting import fit_nnls
+    >>> from microdata_price.privacy import PureDP
+    >>> case = short_case(PureDP(0.5), seed=1)
+    >>> len(worst_cells(case, fit_nnls(case.measurements), 3))
+    3
+    """
+    errors = f.cells - case.truth
+    worst = np.argsort(-(errors**2).mean(axis=0), kind="stable")[:count]
+    rows = []
+    for i in worst:
+        bias, error = mean(errors[:, i]), mean(errors[:, i] ** 2)
+        rows.append(
+            {
+                "truth": case.truth[i],
+                "bias": bias.value,
+                "bias error": bias.error,
+                "error": error.value,
+                "standard error": error.error,
+                "zero": float((f.cells[:, i] == 0).mean()),
+            }
+        )
+    return pd.DataFrame(rows)

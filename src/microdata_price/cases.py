@@ -74,6 +74,19 @@ def guarantee_of(privacy: str, epsilon: float, rho: float) -> PureDP | Concentra
     return PureDP(epsilon) if privacy == "pure" else ConcentratedDP(rho)
 
 
+def level_text(guarantee: PureDP | ConcentratedDP) -> str:
+    """Write a guarantee for a sentence, in MyST.
+
+    Examples
+    --------
+    >>> level_text(PureDP(0.5))
+    'pure differential privacy with $\\\\epsilon = 0.5$'
+    """
+    if isinstance(guarantee, PureDP):
+        return rf"pure differential privacy with $\epsilon = {guarantee.epsilon:g}$"
+    return rf"zCDP with $\rho = {guarantee.rho:g}$"
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A true table and noisy answers to its workload: what a chapter takes apart.

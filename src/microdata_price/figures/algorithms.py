@@ -1,0 +1,283 @@
+"""Figures that every chapter on an algorithm shares: a small list, a real table, the balance."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib import patheffects
+from matplotlib.axes import Axes
+from matplotlib.colors import LogNorm
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from ..anatomy import Balance
+from .labels import spread_labels
+from .price import plain_log
+from .style import COLOURS, METHODS, drawn, panels
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+LABELS = {
+    "sum": "sum",
+    "marginal1": "rows",
+    "marginal2": "columns",
+    "identity": "cells",
+}
+"""What the query sets of the paper's workload are called in figures."""
+
+
+def _column_names(ax: Axes, entries: Sequence[tuple[float, str, str]]) -> None:
+    """Write names to the left of the axes' first column, apart from each other."""
+    low, high = ax.get_ylim()
+    placed = spread_labels([y for y, _, _ in entries], 0.085 * (high - low))
+    for (_, text, colour), y in zip(entries, placed, strict=True):
+        ax.annotate(
+            text,
+            (-0.42, y),
+            ha="right",
+            va="center",
+            color=colour,
+            fontsize=11,
+            annotation_clip=False,
+        )
+
+
+@drawn
+def small_list(
+    truth: Array, noisy: tuple[float, Array], fitted: tuple[float, Array], method: str
+) -> Figure:
+    """Draw a short list and its sum: what is true, what was measured, what was fitted.
+
+    Parameters
+    ----------
+    truth
+        The true cells, in counts.
+    noisy, fitted
+        The sum and the cells, in counts.
+    method
+        Whose fit it is.
+    """
+    figure, (ax,) = panels(height=3.9)
+    style = METHODS[method]
+    true = np.r_[truth.sum(), truth]
+    measured, fit = np.r_[noisy[0], noisy[1]], np.r_[fitted[0], fitted[1]]
+    x = np.arange(true.size) + np.where(np.arange(true.size) > 0, 0.35, 0.0)
+    ax.bar(x, true, width=0.62, color=COLOURS["light"], zorder=1)
+    ax.axhline(0, color=COLOURS["black"], linewidth=1.2, zorder=2)
+    for place, a, b in zip(x, measured, fit, strict=True):
+        ax.annotate(
+            "",
+            (place, b),
+            (place, a),
+            arrowprops={"arrowstyle": "->", "color": style.colour, "linewidth": 1.8, "shrinkB": 4},
+        )
+    ax.plot(x, measured, "x", color=COLOURS["black"], markersize=8, markeredgewidth=2, zorder=4)
+    ax.plot(
+        x,
+        fit,
+        style.marker,
+        color=style.colour,
+        markersize=8,
+        markeredgecolor="white",
+        zorder=5,
+        clip_on=False,
+    )
+    ax.set_xticks(x, ["sum", *(str(i) for i in range(1, true.size))])
+    ax.set_xlim(-1.9, x[-1] + 0.6)
+    ax.set_xlabel("query: the sum, and the cells by number")
+    ax.set_ylabel("records")
+    ax.grid(axis="x", visible=False)
+    ax.margins(y=0.1)
+    _column_names(
+        ax,
+        [
+            (measured[0], "noisy ×", COLOURS["black"]),
+            (fit[0], "fitted", style.colour),
+            (true[0] / 2, "true", COLOURS["grey"]),
+        ],
+    )
+    return figure
+
+
+@drawn
+def response(noisy: Array, fitted: Array, empty: Mask, unit: float, method: str) -> Figure:
+    """Draw what becomes of each cell of a real table in one run: fitted against noisy.
+
+    Parameters
+    ----------
+    noisy, fitted
+        Cells of one run, shape (cells,), in counts.
+    empty
+        Which cells are really empty.
+    unit
+        Standard deviation of the noise, in counts: the axes are linear up to three of it, then
+        logarithmic.
+    method
+        Whose fit it is.
+    """
+    figure, (ax,) = panels(height=4.3)
+    style = METHODS[method]
+    low = min(float(noisy.min()), float(fitted.min()), -unit)
+    high = max(float(noisy.max()), float(fitted.max()), unit)
+    line = np.r_[np.linspace(1.2 * low, 3 * unit, 60), np.geomspace(3 * unit, 1.3 * high, 60)]
+    ax.plot(line, line, color=COLOURS["grey"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
+    ax.plot(
+        noisy[empty],
+        fitted[empty],
+        "o",
+        markerfacecolor="none",
+        markeredgecolor=COLOURS["grey"],
+        markersize=5,
+        zorder=2,
+    )
+    ax.plot(
+        noisy[~empty],
+        fitted[~empty],
+        style.marker,
+        color=style.colour,
+        markeredgecolor="white",
+        markersize=8.5,
+        zorder=3,
+    )
+    for axis in ("x", "y"):
+        getattr(ax, f"set_{axis}scale")("symlog", linthresh=3 * unit, linscale=1.4)
+    ticks = _ticks(low, high, unit)
+    ax.set_xticks(ticks, [f"{t:,g}".replace("-", "−") for t in ticks])
+    ax.set_yticks(ticks, [f"{t:,g}".replace("-", "−") for t in ticks])
+    ax.minorticks_off()
+    ax.set_xlim(1.2 * low, 1.4 * high)
+    ax.set_ylim(1.2 * low if fitted.min() < 0 else -0.5 * unit, 1.4 * high)
+    ax.axhline(0, color=COLOURS["black"], linewidth=1)
+    ax.axvline(0, color=COLOURS["black"], linewidth=1)
+    ax.set_xlabel("noisy answer, records")
+    ax.set_ylabel("fitted cell, records")
+    notes = [("○ really empty", COLOURS["grey"]), ("dashed: left as it was", COLOURS["grey"])]
+    if (~empty).any():
+        notes.insert(0, ("filled: cells with records", style.colour))
+    for row, (text, colour) in enumerate(notes):
+        ax.annotate(
+            text,
+            (0.02, 0.95 - 0.075 * row),
+            xycoords="axes fraction",
+            color=colour,
+            fontsize=11,
+            path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
+        )
+    return figure
+
+
+def _ticks(low: float, high: float, unit: float) -> list[float]:
+    """Return a few round places for an axis that is linear near zero and logarithmic far out."""
+    step = float(10 ** np.floor(np.log10(3 * unit)))
+    near = next(s * step for s in (1, 2, 5, 10) if s * step >= 1.5 * unit)
+    far = [10.0**k for k in range(-2, 9) if 4.5 * unit < 10.0**k <= 1.4 * high]
+    below = [-f for f in (near, 10 * near) if -f >= 1.2 * low]
+    return [*sorted(below), 0.0, near, *far]
+
+
+_PARTS = (
+    ("clipped_empty", "clipping adds\nin empty cells"),
+    ("clipped_full", "clipping adds\nin other cells"),
+    ("taken_empty", "then the fit changes\nempty cells by"),
+    ("taken_full", "and the other\ncells by"),
+    ("total", "error of the sum"),
+)
+
+
+@drawn
+def balance_bars(balance: Balance, method: str) -> Figure:
+    """Draw where a fitted sum leaves the true one: four steps and their total, in records.
+
+    Parameters
+    ----------
+    balance
+        From `anatomy.balance`.
+    method
+        Whose fit it is.
+    """
+    figure, (ax,) = panels(height=3.9)
+    at = 0.0
+    top = [getattr(balance, name).value for name, _ in _PARTS]
+    reach = np.cumsum(top[:4])
+    span = max(float(np.max(reach)), 0.0) - min(float(np.min(reach)), 0.0) or 1.0
+    for i, (name, _) in enumerate(_PARTS):
+        value, error = getattr(balance, name)
+        start = 0.0 if name == "total" else at
+        colour = METHODS[method].colour if name == "total" else COLOURS["light"]
+        ax.barh(
+            i,
+            value,
+            left=start,
+            height=0.62,
+            color=colour,
+            edgecolor=COLOURS["black"],
+            hatch="" if value >= 0 else "///",
+            xerr=2 * error if np.isfinite(error) else None,
+            error_kw={"capsize": 3, "elinewidth": 1.3},
+            zorder=3,
+        )
+        edge = max(start, start + value) + (2 * error if np.isfinite(error) else 0.0)
+        ax.annotate(
+            f"{value:+,.1f}".replace("-", "−"),
+            (edge, i),
+            xytext=(6, 0),
+            textcoords="offset points",
+            va="center",
+            fontweight="bold" if name == "total" else "normal",
+        )
+        if name != "total":
+            at += value
+            ax.plot([at, at], [i, i + 1], color=COLOURS["grey"], linewidth=1, zorder=2)
+    ax.set_yticks(range(len(_PARTS)), [label for _, label in _PARTS])
+    ax.invert_yaxis()
+    ax.axvline(0, color=COLOURS["black"], linewidth=1.2)
+    low, high = min(float(np.min(reach)), 0.0), max(float(np.max(reach)), 0.0)
+    ax.set_xlim(low - 0.06 * span, high + 0.24 * span)
+    ax.set_xlabel("records, mean over the runs (± 2 standard errors)")
+    ax.grid(axis="y", visible=False)
+    return figure
+
+
+@drawn
+def table_maps(tables: Sequence[tuple[str, Array]], rows: str, columns: str) -> Figure:
+    """Draw small maps of tables under each other, two beside each other, on one colour scale.
+
+    Parameters
+    ----------
+    tables
+        A title and a table of counts for each; a list is folded into rows of ten.
+    rows, columns
+        What the two axes are.
+    """
+    count = len(tables)
+    figure, axes = panels(2, (count + 1) // 2, height=1.75 * ((count + 1) // 2) + 0.5)
+    most = max(float(t.max()) for _, t in tables)
+    norm = LogNorm(1.0, max(most, 10.0), clip=True)
+    image = None
+    for ax, (title, given) in zip(axes, tables, strict=False):
+        table = given if given.ndim == 2 else given.reshape(-1, 10 if given.size % 10 == 0 else 1)
+        shown = np.ma.masked_where(table <= 0, table)
+        image = ax.pcolormesh(shown, cmap="cividis_r", norm=norm, edgecolor="white", linewidth=0.3)
+        y, x = np.nonzero(table < 0)
+        ax.plot(x + 0.5, y + 0.5, "_", color=COLOURS["red"], markersize=4, markeredgewidth=1.4)
+        ax.set_title(title, fontsize=11.5)
+        ax.invert_yaxis()
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.grid(visible=False)
+        for side in ax.spines.values():
+            side.set_visible(True)
+            side.set_color(COLOURS["grey"])
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    axes[0].set_ylabel(f"{rows} ↓" if rows else "", fontsize=11)
+    axes[0].set_xlabel(f"{columns} →", fontsize=11, labelpad=2)
+    if image is not None:
+        bar = figure.colorbar(
+            image, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=40
+        )
+        plain_log(bar.ax, "x")
+        bar.set_label("records (1 or less: palest; white: none; red dash: negative)")
+    return figure

@@ -1,0 +1,112 @@
+"""Figures that set errors beside each other: measured and exact, method and method."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from .algorithms import LABELS
+from .price import plain_log
+from .style import COLOURS, METHODS, drawn, panels
+
+Array = NDArray[np.float64]
+
+
+@drawn
+def exact_and_measured(frame: pd.DataFrame) -> Figure:
+    """Draw OLS's measured error of each query set over the exact one, without a unit.
+
+    Parameters
+    ----------
+    frame
+        From `anatomy.set_errors`, for OLS.
+    """
+    figure, (ax,) = panels(height=2.7)
+    y = np.arange(len(frame))
+    ratio, error = frame["error"] / frame["exact"], frame["standard error"] / frame["exact"]
+    ax.axvline(1, color=COLOURS["black"], linewidth=1.4)
+    ax.errorbar(ratio, y, xerr=2 * error, fmt="s", color=COLOURS["blue"], markersize=7)
+    ax.set_yticks(y, [LABELS.get(q, q) for q in frame["query set"]])
+    ax.set_ylim(len(frame) - 0.5, -0.5)
+    ax.set_xlabel("measured over exact squared error (± 2 standard errors)")
+    ax.grid(axis="y", visible=False)
+    return figure
+
+
+@drawn
+def sum_errors(errors: Sequence[tuple[str, Array]]) -> Figure:
+    """Draw each method's errors of the sum over the runs: middle half, middle 95 %, and mean.
+
+    Parameters
+    ----------
+    errors
+        Methods, each with the fitted sum minus the true one, in counts, shape (runs,).
+    """
+    figure, (ax,) = panels(height=3.6)
+    for i, (method, values) in enumerate(errors):
+        style = METHODS[method]
+        low, q1, q3, high = np.quantile(values, [0.025, 0.25, 0.75, 0.975])
+        ax.plot([low, high], [i, i], color=style.colour, linewidth=1.8)
+        ax.barh(i, q3 - q1, left=q1, height=0.5, color=style.colour, alpha=0.85, zorder=3)
+        ax.plot(
+            [values.mean()],
+            [i],
+            "^",
+            color="white",
+            markeredgecolor=COLOURS["black"],
+            markersize=10,
+            zorder=5,
+        )
+    ax.axvline(0, color=COLOURS["black"], linewidth=1.4)
+    ax.set_yticks(range(len(errors)), [METHODS[m].label for m, _ in errors])
+    ax.set_ylim(len(errors) - 0.4, -0.6)
+    ax.set_xlabel("fitted sum minus true sum, records (△ mean)")
+    ax.grid(axis="y", visible=False)
+    return figure
+
+
+@drawn
+def errors_by_set(frame: pd.DataFrame) -> Figure:
+    """Draw each method's error of each query set over OLS's, on a logarithmic axis.
+
+    Parameters
+    ----------
+    frame
+        From `anatomy.set_errors`, for several methods.
+    """
+    sets = list(dict.fromkeys(frame["query set"]))
+    methods = [m for m in METHODS if m in set(frame["method"]) and m != "ols"]
+    figure, (ax,) = panels(height=1.4 * len(sets) + 0.9)
+    ticks, names, place = [], [], 0.0
+    for name in sets:
+        for method in methods:
+            row = frame[(frame["query set"] == name) & (frame["method"] == method)].iloc[0]
+            style = METHODS[method]
+            ax.errorbar(
+                row["ratio"],
+                place,
+                xerr=2 * row["ratio error"],
+                fmt=style.marker,
+                color=style.colour,
+                markersize=8,
+            )
+            ticks.append(place)
+            names.append(f"{LABELS.get(name, name)}: {style.label}")
+            place += 1
+        ax.axhline(place - 0.25, color=COLOURS["light"], linewidth=1)
+        place += 0.5
+    ax.axvline(1, color=COLOURS["black"], linewidth=1.6)
+    ax.set_xscale("log")
+    plain_log(ax, "x")
+    ax.set_yticks(ticks, names)
+    ax.set_ylim(place - 0.6, -0.8)
+    ax.annotate(
+        "as OLS", (1, -0.75), xytext=(4, 0), textcoords="offset points", va="top", fontsize=11
+    )
+    ax.set_xlabel("squared error over OLS's (± 2 standard errors)")
+    ax.grid(axis="y", visible=False)
+    return figure
