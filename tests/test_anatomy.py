@@ -6,11 +6,10 @@ from microdata_price.anatomy import (
     balanced_threshold,
     certificates,
     pulls,
-    reordered,
     set_errors,
     worst_cells,
 )
-from microdata_price.cases import Case, bench_case, guarantee_of, mean, short_case
+from microdata_price.cases import Case, bench_case, guarantee_of, mean, reordered, short_case
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, fit
 from microdata_price.measurement import measure

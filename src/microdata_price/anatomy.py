@@ -15,10 +15,8 @@ from .errors import answer_errors
 from .exceptions import InputError
 from .fitting import Fit
 from .known_errors import known_errors
-from .measurement import Measurements
 from .noise import Gaussian, Laplace
 from .theory.exact_errors import clipped
-from .workload import Workload
 
 Array = NDArray[np.float64]
 
@@ -203,41 +201,6 @@ def balanced_threshold(noise: Laplace | Gaussian, empty: int, full: int) -> floa
     top = empty * float(noise.excess(0.0).first) / (full + 1)
     return float(
         optimize.brentq(lambda g: empty * float(noise.excess(g).first) - (full + 1) * g, 0.0, top)
-    )
-
-
-def reordered(m: Measurements, order: Sequence[str]) -> Measurements:
-    """Return the same noisy answers with another priority among the query sets.
-
-    Parameters
-    ----------
-    m
-        Noisy answers.
-    order
-        The names of all query sets, highest priority first.
-
-    Raises
-    ------
-    InputError
-        Names that are not exactly those of the workload.
-
-    Examples
-    --------
-    >>> from microdata_price.cases import short_case
-    >>> from microdata_price.privacy import PureDP
-    >>> m = short_case(PureDP(0.5), seed=1).measurements
-    >>> reordered(m, ["identity", "sum"]).workload.names
-    ('identity', 'sum')
-    """
-    if sorted(order) != sorted(m.workload.names):
-        raise InputError(
-            f"the order is {list(order)}; it must name each of {list(m.workload.names)} once"
-        )
-    places = [m.workload.names.index(name) for name in order]
-    return Measurements(
-        Workload(tuple(m.workload.query_sets[i] for i in places)),
-        tuple(m.answers[i] for i in places),
-        tuple(m.noise[i] for i in places),
     )
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from .benchmark import DataSet, data_set
 from .errors import mean_and_error
-from .exceptions import unknown_name
+from .exceptions import InputError, unknown_name
 from .measurement import Measurements, measure
 from .noise import Gaussian, Laplace
 from .privacy import ConcentratedDP, PureDP
@@ -75,12 +75,12 @@ def guarantee_of(privacy: str, epsilon: float, rho: float) -> PureDP | Concentra
 
 
 def level_text(guarantee: PureDP | ConcentratedDP) -> str:
-    """Write a guarantee for a sentence, in MyST.
+    r"""Write a guarantee for a sentence, in MyST.
 
     Examples
     --------
     >>> level_text(PureDP(0.5))
-    'pure differential privacy with $\\\\epsilon = 0.5$'
+    'pure differential privacy with $\\epsilon = 0.5$'
     """
     if isinstance(guarantee, PureDP):
         return rf"pure differential privacy with $\epsilon = {guarantee.epsilon:g}$"
@@ -171,3 +171,36 @@ def short_case(guarantee: PureDP | ConcentratedDP, *, seed: int) -> Case:
     table = np.array(SHORT_LIST)
     rng = np.random.default_rng(seed)
     return Case(table, measure(table, Workload.table(table.size), guarantee, runs=1, rng=rng))
+
+
+def reordered(m: Measurements, order: Sequence[str]) -> Measurements:
+    """Return the same noisy answers with another priority among the query sets.
+
+    Parameters
+    ----------
+    m
+        Noisy answers.
+    order
+        The names of all query sets, highest priority first.
+
+    Raises
+    ------
+    InputError
+        Names that are not exactly those of the workload.
+
+    Examples
+    --------
+    >>> m = short_case(PureDP(0.5), seed=1).measurements
+    >>> reordered(m, ["identity", "sum"]).workload.names
+    ('identity', 'sum')
+    """
+    if sorted(order) != sorted(m.workload.names):
+        raise InputError(
+            f"the order is {list(order)}; it must name each of {list(m.workload.names)} once"
+        )
+    places = [m.workload.names.index(name) for name in order]
+    return Measurements(
+        Workload(tuple(m.workload.query_sets[i] for i in places)),
+        tuple(m.answers[i] for i in places),
+        tuple(m.noise[i] for i in places),
+    )
