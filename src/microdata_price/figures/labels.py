@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -122,3 +123,17 @@ def name_ends(
             fontsize=size,
             annotation_clip=False,
         )
+
+
+def size_label(d: float) -> str:
+    """Write a number of cells as a label: a power of ten as such from a thousand on.
+
+    Examples
+    --------
+    >>> size_label(10**6), size_label(216)
+    ('$d = 10^{6}$', '$d = 216$')
+    """
+    exponent = round(math.log10(d))
+    if exponent >= 3 and math.isclose(10.0**exponent, d):
+        return f"$d = 10^{{{exponent}}}$"
+    return f"$d = {d:,.0f}$".replace(",", "{,}")

@@ -1,0 +1,209 @@
+"""Figures of the lower bounds: the packing, the room for its sets, curves and slopes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from numpy.typing import NDArray
+
+from ..theory.packing import Packing
+from .labels import name_ends, name_line
+from .style import COLOURS, drawn, panels
+
+Array = NDArray[np.float64]
+
+SERIES = (
+    ("blue", "o", "-"),
+    ("orange", "s", (0, (5, 1.5))),
+    ("green", "^", (0, (5, 1.5, 1, 1.5))),
+    ("pink", "D", (0, (1, 1))),
+    ("black", "v", (0, (3, 1, 1, 1, 1, 1))),
+)
+"""Colour, marker and dash of the first, second, ... line of a figure."""
+
+
+@drawn
+def packing_tables(packing: Packing, rows: int = 6, columns: int = 7) -> Figure:
+    """Draw the first few tables of a packing as rows of cells with their counts, in records."""
+    rows, columns = min(rows, packing.d), min(columns, packing.d)
+    figure, (ax,) = panels(1, height=0.9 + 0.48 * rows)
+    for r in range(rows):
+        table = packing.table(r + 1)
+        for c in range(columns):
+            count = int(table[c])
+            colour = "light" if count == 0 else "blue" if c == 0 else "red"
+            ax.add_patch(
+                Rectangle(
+                    (c + 0.04, -r - 0.96),
+                    0.92,
+                    0.92,
+                    facecolor="white" if count == 0 else COLOURS[colour],
+                    edgecolor=COLOURS["light"],
+                )
+            )
+            ax.text(
+                c + 0.5,
+                -r - 0.5,
+                f"{count:,}",
+                ha="center",
+                va="center",
+                color=COLOURS["grey"] if count == 0 else "white",
+                fontweight="normal" if count == 0 else "bold",
+            )
+        ax.text(-0.15, -r - 0.5, rf"$\mathcal{{D}}_{{{r + 1}}}$", ha="right", va="center")
+        if columns < packing.d:
+            ax.text(columns + 0.3, -r - 0.5, "…", ha="center", va="center")
+    for c in range(columns):
+        ax.text(c + 0.5, 0.12, f"{c + 1}", ha="center", va="bottom", color=COLOURS["grey"])
+    ax.text(-0.15, 0.12, "cell", ha="right", va="bottom", color=COLOURS["grey"])
+    if rows < packing.d:
+        ax.text(columns / 2, -rows - 0.25, "⋮", ha="center", va="center")
+    ax.set_xlim(-0.8, columns + 0.6)
+    ax.set_ylim(-rows - 0.5, 0.6)
+    ax.axis("off")
+    return figure
+
+
+@drawn
+def room(packings: Sequence[Packing], titles: Sequence[str]) -> Figure:
+    """Draw how much of the sum, in records, is left for cells that each need k.
+
+    One bar a packing: what the first cell takes at the least, then one block of k after the other
+    up to the largest allowed sum.
+    """
+    figure, axes = panels(1, len(packings), height=1.75 * len(packings))
+    for ax, p, title in zip(axes, packings, titles, strict=True):
+        first, top = max(p.first_range[0], 0.0), p.sum_range[1]
+        ax.barh(0, first, height=0.8, color=COLOURS["light"], edgecolor=COLOURS["grey"])
+        blocks = min(int((top - first) / p.k * (1 + 1e-12)), p.d - 1)
+        if blocks <= 60:
+            for j in range(blocks):
+                ax.barh(
+                    0,
+                    p.k,
+                    left=first + j * p.k,
+                    height=0.8,
+                    color=COLOURS["blue" if j % 2 else "sky"],
+                    edgecolor="white",
+                )
+        else:
+            ax.barh(
+                0, blocks * p.k, left=first, height=0.8, color=COLOURS["sky"], hatch="|||",
+                edgecolor="white",
+            )  # fmt: skip
+        ax.axvline(top, color=COLOURS["red"], ls=(0, (4, 2)))
+        ax.annotate(
+            "largest sum",
+            (top, 1),
+            xycoords=("data", "axes fraction"),
+            xytext=(-4, -2),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            color=COLOURS["red"],
+        )
+        ax.set_title(title, pad=8)
+        ax.set_yticks([])
+        ax.set_ylim(-0.55, 1.05)
+        ax.set_xlim(0, 1.04 * top)
+        ax.spines["left"].set_visible(False)
+        ax.grid(axis="y", visible=False)
+    axes[-1].set_xlabel("records")
+    return figure
+
+
+def _log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    ax.xaxis.set_major_locator(LogLocator(numticks=ticks))
+    ax.xaxis.set_minor_locator(NullLocator())
+    ax.xaxis.set_minor_formatter(NullFormatter())
+
+
+@drawn
+def point_curves(
+    sum_errors: Array,
+    curves: Sequence[tuple[str, Array]],
+    points: Sequence[tuple[str, float, float]],
+    signed: tuple[float, float],
+) -> Figure:
+    """Draw lower bounds on C against D, in records, with mechanisms as points.
+
+    Parameters are the D of all curves, each curve's name and values, each mechanism's name, D and
+    C, and the D and C of signed answers. Below its curve no nonnegative mechanism can be.
+    """
+    figure, (ax,) = panels(1, height=4.4)
+    _log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
+    top = max([float(c.max()) for _, c in curves] + [signed[1]] + [p[2] for p in points])
+    for (name, curve), (colour, _, dash) in zip(curves, SERIES, strict=False):
+        ax.plot(sum_errors, curve, color=COLOURS[colour], ls=dash)
+        ax.fill_between(sum_errors, curve, color=COLOURS[colour], alpha=0.06, lw=0)
+        if curve.max() > 0:
+            name_line(
+                ax, sum_errors, curve, name, COLOURS[colour], at=0.02, shift=(2, 9), ha="left"
+            )
+    ax.plot(*signed, marker="*", ms=15, ls="none", color=COLOURS["red"], mec="white", zorder=5)
+    name_line(
+        ax, [signed[0]], [signed[1]], "signed answers", COLOURS["red"], shift=(10, 0), ha="left"
+    )
+    for (name, x, y), (colour, marker, _) in zip(points, SERIES, strict=False):
+        if sum_errors[0] <= x <= sum_errors[-1]:
+            ax.plot(x, y, marker=marker, ls="none", color=COLOURS[colour], mec="white", ms=9)
+            ax.annotate(
+                name,
+                (x, y),
+                xytext=(0, 9),
+                textcoords="offset points",
+                ha="center",
+                color=COLOURS[colour],
+            )
+    ax.set_ylim(0, 1.14 * top)
+    ax.set_xlabel("root error of the sum $D$, in records")
+    ax.set_ylabel("root error of a cell $C$, in records")
+    return figure
+
+
+@drawn
+def slopes(
+    ds: Array,
+    left: Sequence[tuple[str, Array]],
+    right: Sequence[tuple[str, Array]],
+    labels: tuple[str, str],
+    reference: tuple[str, Array] | None = None,
+) -> Figure:
+    """Draw how lower bounds grow with d: scaled C left, scaled D on log-log axes right.
+
+    Parameters are the numbers of cells, named curves for either panel, the axes' labels, and a
+    named reference line for the right panel.
+    """
+    figure, axes = panels(2, height=3.9)
+    for ax, curves in zip(axes, (left, right), strict=True):
+        _log_x(ax, float(ds[0]), float(ds[-1]), ticks=4)
+        for (_, curve), (colour, _, dash) in zip(curves, SERIES, strict=False):
+            ax.plot(ds, np.where(curve > 0, curve, np.nan), color=COLOURS[colour], ls=dash)
+        ax.set_xlabel("cells $d$")
+    axes[0].set_ylim(0, 1.1 * max([float(c.max()) for _, c in left] + [1e-9]))
+    axes[1].set_yscale("log")
+    axes[1].yaxis.set_major_locator(LogLocator(numticks=7))
+    axes[1].yaxis.set_minor_locator(NullLocator())
+    if reference is not None:
+        axes[1].plot(ds, reference[1], color=COLOURS["grey"], lw=1)
+        name_line(axes[1], ds, reference[1], reference[0], COLOURS["grey"], at=0.75, shift=(-8, 4))
+    seen = [c[c > 0] for _, c in right if (c > 0).any()]
+    if seen:
+        axes[1].set_ylim(
+            0.5 * min(float(c.min()) for c in seen), 3 * max(float(c.max()) for c in seen)
+        )
+    for ax, curves, label in zip(axes, (left, right), labels, strict=True):
+        ax.set_ylabel(label)
+        ends = []
+        for (name, curve), (colour, _, _) in zip(curves, SERIES, strict=False):
+            if (curve > 0).any():
+                ends.append((float(ds[-1]), float(curve[-1]), name, COLOURS[colour]))
+        name_ends(ax, [(x, max(y, 1e-300), n, c) for x, y, n, c in ends], gap=0.085, size=10)
+    return figure
