@@ -209,7 +209,7 @@ def fano_steps(
     log_n, log_k = math.log(found.tables), math.log(packing.overlap)
     miss = 2 / packing.alpha**2 + 1 / packing.beta**2
     return [
-        Step(r"$H(G \mid M(X)) \le \ln 2$", found.h_g[0], math.log(2), found.h_g[1]),
+        Step(r"One bit: $H(G \mid M(X)) \le \ln 2$", found.h_g[0], math.log(2), found.h_g[1]),
         Step(r"Missed: $P(G{=}0)\, H(X \mid M(X), G{=}0) \le P(G{=}0) \ln(d-1)$",
              found.outside[0], odds.outside * log_n, found.outside[1]),
         Step(r"Hit: $P(G{=}1)\, H(X \mid M(X), G{=}1) \le P(G{=}1) \ln K$",

@@ -212,14 +212,14 @@ def overlap_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
     expected = (packing.d - 1) * odds.base
     K = packing.overlap
     return [
-        Step(r"Overlap: most sets $G_i$ with a common output $\le K$", most, K),
+        Step(r"Overlap: most sets $G_i$ that share an output $\le K$", most, K),
         Step(
-            r"On $\mathcal D_1$: $\sum_i P(M(\mathcal D_1) \in G_i) \le K\, P(M(\mathcal D_1) "
+            r"Expected overlap: $\sum_i P(M(\mathcal D_1) \in G_i) \le K\, P(M(\mathcal D_1) "
             r"\in \bigcup_i G_i)$",
             expected,
             K * odds.union,
         ),
-        Step(r"$P(M(\mathcal D_1) \in \bigcup_i G_i) \le 1$", odds.union, 1.0),
+        Step(r"A chance: $P(M(\mathcal D_1) \in \bigcup_i G_i) \le 1$", odds.union, 1.0),
     ]
 
 
@@ -272,6 +272,6 @@ def approximate_steps(guarantee: ApproximateDP, packing: Packing, odds: PackingO
              r"\delta/\epsilon$", exact, printed),
         Step(r"All together: $P e^{-2\epsilon m} - \delta/\epsilon \le K/(d-1)$",
              packing.share * shrink - printed, per_set),
-        Step(r"$1 + z \le 2\max(1, z)$ at $z = \frac{\delta}{\epsilon}\cdot\frac{d-1}{K}$",
+        Step(r"Two terms: $1 + z \le 2\max(1, z)$ at $z = \delta(d-1)/(\epsilon K)$",
              1 + z, 2 * max(1.0, z)),
     ]  # fmt: skip

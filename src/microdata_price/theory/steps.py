@@ -17,7 +17,7 @@ class Step(NamedTuple):
     Parameters
     ----------
     name
-        The inequality, in MyST text with mathematics.
+        What the step is called, a colon, and the inequality, in MyST text with mathematics.
     left, right
         Its two sides.
     left_se
@@ -25,7 +25,7 @@ class Step(NamedTuple):
 
     Examples
     --------
-    >>> Step("$P \\le 1$", 0.25, 1.0).slack
+    >>> Step("A chance: $P \\le 1$", 0.25, 1.0).slack
     0.75
     """
 
@@ -47,7 +47,7 @@ class Step(NamedTuple):
 
 
 def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
-    r"""Return the steps as a table: the inequality, both sides, the slack.
+    r"""Return the steps as a table: name, both sides, slack, inequality.
 
     Sampled sides are written with their standard errors.
 
@@ -58,8 +58,8 @@ def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
 
     Examples
     --------
-    >>> steps_frame([Step("$a \\le b$", 1.0, 2.0)])["slack"].tolist()
-    [1.0]
+    >>> steps_frame([Step("Order: $a \\le b$", 1.0, 2.0)])["inequality"].tolist()
+    ['$a \\le b$']
     """
     rows = list(steps)
     for step in rows:
@@ -71,7 +71,7 @@ def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
     sampled = any(s.left_se > 0 for s in rows)
     return pd.DataFrame(
         {
-            "inequality": [s.name for s in rows],
+            "step": [s.name.partition(": ")[0] for s in rows],
             "left side": [
                 format_number(s.left, se=s.left_se)
                 if s.left_se > 0
@@ -82,5 +82,6 @@ def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
             ],
             "right side": [s.right for s in rows],
             "slack": [0.0 if abs(s.slack) < 1e-9 * abs(s.right) else s.slack for s in rows],
+            "inequality": [s.name.partition(": ")[2] for s in rows],
         }
     )
