@@ -58,6 +58,8 @@ _THEBE = re.compile(r'<script type="text/x-thebe-config">.*?</script>', re.DOTAL
 # there is would be the largest file of a page.
 _ICONS = re.compile(r"<script[^>]*fontawesome\.js[^>]*></script>")
 _ICON = re.compile(r'<(i|span) (class="[^"]*\bfa-)')
+# A table's empty corner is no heading.
+_EMPTY_HEADING = re.compile(r"<th([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>")
 _LEFTOVERS = (
     "webpack-macros.html",
     "sbt-webpack-macros.html",
@@ -79,6 +81,7 @@ def _mend(app: Any, error: Exception | None) -> None:
         (out / "_static" / name).unlink(missing_ok=True)
     for path in out.rglob("*.html"):
         text = _ICONS.sub("", _THEBE.sub("", path.read_text(encoding="utf-8")))
+        text = _EMPTY_HEADING.sub(r"<td\1></td>", text)
         text = _ICON.sub(r'<\1 aria-hidden="true" \2', text)
         for wrong, right in _MENDED:
             text = text.replace(wrong, right)

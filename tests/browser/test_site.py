@@ -253,17 +253,21 @@ def solution_lines() -> list[str]:
     return lines
 
 
+def text_of(path: Path) -> str:
+    raw = path.read_text(encoding="utf-8", errors="replace")
+    return BeautifulSoup(raw, "html.parser").get_text() if path.suffix == ".html" else raw
+
+
 def test_the_students_edition_has_no_solution_anywhere(site: Path, students: Path) -> None:
     lines = solution_lines()
     assert lines
-    full = "\n".join(p.read_text(encoding="utf-8") for p in all_pages(site))
+    full = "\n".join(text_of(p) for p in all_pages(site))
     assert sum(line in full for line in lines) > len(lines) / 2
     for path in sorted(students.rglob("*")):
         if path.suffix in (".html", ".ipynb", ".md", ".txt", ".js") and "mathjax" not in path.parts:
-            text = path.read_text(encoding="utf-8", errors="replace")
-            assert [line for line in lines if line in text] == [], path
+            assert [line for line in lines if line in text_of(path)] == [], path
             if path.suffix == ".html":
-                soup = BeautifulSoup(text, "html.parser")
+                soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
                 assert soup.select(".solution, .tag_solution") == [], path
     titles = json.dumps((students / "searchindex.js").read_text(encoding="utf-8"))
     assert "sol-" not in titles
