@@ -181,7 +181,7 @@ def test_labels_of_code_can_be_link_targets() -> None:
     )
 
 
-@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(1, 8))
+@given(st.floats(-1e300, 1e300), st.integers(1, 8))
 def test_written_numbers_are_near_what_they_stand_for(value: float, digits: int) -> None:
     written = format_number(value, digits).replace("−", "-").replace(",", "")
     mantissa, _, power = written.partition(" × 10")

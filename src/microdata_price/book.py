@@ -11,6 +11,7 @@ from pathlib import Path
 import yaml
 
 from . import book_pages, book_site, book_stage, notebook
+from .book_extras import stage_extras
 from .book_grid import Folders, compute_folders
 from .book_plan import Chapter, Edition, chapters, toc_entries
 from .book_quote import Found, collect, quote
@@ -103,6 +104,8 @@ def stage_notebooks(edition: Edition, runs: Sequence[Run], found: Found, target:
         notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
         for figure, svg in book_stage.images(executed[run.name]).items():
             _write(target / "images" / f"{figure}.svg", svg)
+        for file, content in book_stage.files(executed[run.name]).items():
+            _write(target / "downloads" / file, content)
 
 
 def stage_generated(
@@ -171,6 +174,7 @@ def build(root: Path, edition: Edition, site: Path | None, report: Report) -> Pa
         staged = Path(home) / "book"
         staged.mkdir()
         stage(root, edition, runs, folders, staged)
+        stage_extras(root, edition, root / "book" / "_generated", staged)
         key = book_site.staged_key(staged)
         if book_site.is_current(site, key):
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")

@@ -14,6 +14,7 @@ import yaml
 from . import book_site, notebook
 from .book import GENERATED_PAGES, site_config, stage_generated, stage_notebooks
 from .book_compare import comparison
+from .book_extras import EXTRA
 from .book_grid import Folders, compute_folders
 from .book_plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .book_quote import Found
@@ -166,7 +167,7 @@ def _pages(
     target: Path,
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
-    target.mkdir()
+    (target / EXTRA).mkdir(parents=True)
     found = Found(alone=True)
     stage_notebooks(Edition(), runs[:1], found, target)
     stage_generated(Edition(), runs[:1], found, folders, target)

@@ -70,6 +70,9 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
             if "figure" in ours:
                 about = ours["figure"]
                 found.figures.append((name, about["name"], about["drawn_by"]))
+                for part in ("alt", "caption"):
+                    texts[f"{about['name']}.{part}"] = about[part]
+                    found.uses.add((name, f"{about['name']}.{part}"))
             if "certificate" in ours:
                 worst = max(found.certificates.get(name, 0.0), float(ours["certificate"]))
                 found.certificates[name] = worst

@@ -91,6 +91,24 @@ def _figure_cell(about: Mapping[str, str], page: str) -> notebook.Notebook:
     )
 
 
+def _file_cell(about: Mapping[str, str]) -> notebook.Notebook:
+    size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
+    return _markdown(
+        f"{{download}}`{about['label']} <../downloads/{about['name']}>` ({about['name']}, {size})\n"
+    )
+
+
+def files(executed: notebook.Notebook) -> dict[str, str]:
+    """Return the text files that an executed notebook offers for download, by name."""
+    found = {}
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            about = output.get("metadata", {}).get(METADATA_KEY, {}).get("file")
+            if about is not None:
+                found[about["name"]] = about["content"]
+    return found
+
+
 def _figures(executed: notebook.Notebook) -> Iterator[tuple[dict[str, str], str]]:
     for cell in executed.cells:
         for output in cell.get("outputs", []):
@@ -119,8 +137,12 @@ def _is_glue(output: Any) -> bool:
     return "scrapbook" in output.get("metadata", {})
 
 
-def _split(cell: notebook.Notebook, name: str) -> list[notebook.Notebook]:
-    """Return a code cell followed by its figures and tables, each as a numbered block."""
+def _is_file(output: Any) -> bool:
+    return "file" in output.get("metadata", {}).get(METADATA_KEY, {})
+
+
+def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
+    """Return a code cell followed by its figures, tables, texts and files, each as a block."""
     kept: list[Any] = []
     blocks: list[notebook.Notebook] = []
     for output in cell.get("outputs", []):
@@ -129,6 +151,10 @@ def _split(cell: notebook.Notebook, name: str) -> list[notebook.Notebook]:
             blocks.append(_figure_cell(ours["figure"], name))
         elif "table" in ours:
             blocks.append(_table_cell(ours["table"]))
+        elif "block" in ours:
+            blocks.append(_markdown(quote(ours["block"], name, found)))
+        elif "file" in ours:
+            blocks.append(_file_cell(ours["file"]))
         elif not (ours or _is_glue(output)):
             kept.append(output)
     fresh = nbformat.from_dict({k: v for k, v in cell.items() if k != "id"} | {"outputs": kept})
@@ -183,7 +209,7 @@ def page(
             fresh = nbformat.from_dict(cell)
             if TAG in notebook.tags(cell):
                 fresh.source = shown_parameters(cell.source, values)
-            cells += _split(fresh, name)
+            cells += _split(fresh, name, found)
             continue
         if "{solution" in cell.source and not _is_solution(cell):
             raise BuildError(
@@ -225,5 +251,5 @@ def download(
     clean = notebook.strip(nbformat.from_dict({"cells": kept}))
     for cell, original in zip(clean.cells, kept, strict=True):
         if cell.cell_type == "code":
-            cell.outputs = [o for o in original.outputs if not _is_glue(o)]
+            cell.outputs = [o for o in original.outputs if not (_is_glue(o) or _is_file(o))]
     return clean

@@ -1,0 +1,45 @@
+"""Parts of the site that are not pages of the builder: each is a folder of its own."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from .book_plan import Edition
+from .explorer import explorer_folder
+
+EXTRA = "_extra"
+"""The folder whose content the builder copies to the top of the site as it is."""
+
+Extra = Callable[[Path, Edition, Path], Path]
+
+EXTRAS: dict[str, Extra] = {"explorer": explorer_folder}
+"""By the name of the folder in ``book/`` and in the site: what computes it, with a cache."""
+
+
+def stage_extras(root: Path, edition: Edition, cache: Path, target: Path) -> list[str]:
+    """Compute every extra whose sources the book has, and put it beside the staged pages.
+
+    Parameters
+    ----------
+    root
+        The checkout; an extra's sources are in ``book/NAME``.
+    edition
+        The book's levels.
+    cache
+        The folder in which each extra keeps what it computed.
+    target
+        The staged book.
+
+    Returns
+    -------
+    list
+        The names of the extras that are there.
+    """
+    (target / EXTRA).mkdir(parents=True, exist_ok=True)
+    names = [name for name in EXTRAS if (root / "book" / name).is_dir()]
+    for name in names:
+        folder = EXTRAS[name](root, edition, cache / name)
+        shutil.copytree(folder, target / EXTRA / name)
+    return names
