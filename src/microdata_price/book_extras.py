@@ -7,14 +7,20 @@ from collections.abc import Callable
 from pathlib import Path
 
 from .book_plan import Edition
-from .explorer import explorer_folder
 
 EXTRA = "_extra"
 """The folder whose content the builder copies to the top of the site as it is."""
 
 Extra = Callable[[Path, Edition, Path], Path]
 
-EXTRAS: dict[str, Extra] = {"explorer": explorer_folder}
+
+def _explorer(root: Path, edition: Edition, cache: Path) -> Path:
+    from .explorer import explorer_folder
+
+    return explorer_folder(root, edition, cache)
+
+
+EXTRAS: dict[str, Extra] = {"explorer": _explorer}
 """By the name of the folder in ``book/`` and in the site: what computes it, with a cache."""
 
 
