@@ -222,3 +222,62 @@ def certificate(*fits: Fit) -> None:
     _publish(
         {"text/plain": f"worst certificate {worst:.1e}"}, {METADATA_KEY: {"certificate": worst}}
     )
+
+
+def block(markdown: str) -> None:
+    """Put MyST text on a notebook's page as if it were written there (ours).
+
+    It is for what a result decides the shape of: one heading a level, one tab a table.
+
+    Parameters
+    ----------
+    markdown
+        Whole lines of MyST text; headings, directives and quoted numbers are allowed.
+
+    Raises
+    ------
+    InputError
+        An empty text.
+
+    Examples
+    --------
+    >>> block("## The second level")
+    """
+    if not markdown.strip():
+        raise InputError("the block of text is empty; give it at least one line")
+    _publish({"text/markdown": markdown}, {METADATA_KEY: {"block": markdown}})
+
+
+def file(name: str, content: str, label: str) -> None:
+    """Put a link on a notebook's page by which readers download a text file (ours).
+
+    Parameters
+    ----------
+    name
+        The file's name, unique in the book, for example ``"errors.csv"``.
+    content
+        What the file holds.
+    label
+        The link's words.
+
+    Raises
+    ------
+    InputError
+        A name that is not lower-case letters, digits, ``-`` and ``_`` with an ending, or an empty
+        file.
+
+    Examples
+    --------
+    >>> file("errors.csv", "method,error", "the errors")
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*\.[a-z0-9]+", name):
+        raise InputError(
+            f"the file's name is {name!r}; it must be lower-case letters, digits, '-' and '_' with "
+            "an ending, for example 'errors.csv'"
+        )
+    if not content:
+        raise InputError(f"the file {name!r} is empty")
+    _publish(
+        {"text/plain": f"{label} ({name}, {len(content.encode()) / 1000:,.0f} kB)"},
+        {METADATA_KEY: {"file": {"name": name, "content": content, "label": label}}},
+    )
