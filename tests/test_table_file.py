@@ -113,6 +113,14 @@ def test_what_is_no_table_is_refused_without_telling_its_content(tmp_path, text,
     assert SECRET not in str(caught.value)
 
 
+def test_files_that_are_not_there_are_named(tmp_path):
+    for path in (tmp_path / "none", tmp_path):
+        with pytest.raises(InputError, match=f"there is no file {path}; a table is a CSV"):
+            read_table(path, SCHEMA)
+        with pytest.raises(InputError, match=f"there is no file {path}; a schema is a JSON"):
+            load_schema(path)
+
+
 def test_a_schema_marked_as_weighted_is_refused(tmp_path):
     path = write(tmp_path, as_csv(["region", "sex", "count"], long_rows()))
     with pytest.raises(InputError, match="weighted table"):

@@ -151,8 +151,8 @@ def _readme(release: Release) -> bytes:
     if release.rounded is not None:
         lines += [
             "Fitted: estimated as if the published table were the true one, with standard errors.",
-            "Fitted tables are biased: small counts come out too large on average, large ones too",
-            "small.",
+            "Fitted tables are biased: empty cells come out too large on average, and, where the",
+            "total is kept, others too small.",
         ]
         word = (
             "every one of them less than one by a theorem"

@@ -65,7 +65,8 @@ def two_hierarchies(workload: Workload) -> bool:
     """Whether the queries split into two nested hierarchies, as for two-way tables and trees.
 
     Then the constraints of a rounding are those of a flow in a network, whose vertices are whole
-    numbers (Hoffman and Kruskal), and a rounding with every answer less than one away exists.
+    numbers (Hoffman and Kruskal 1956), and a rounding with every answer less than one away exists
+    (for two-way tables, Bacharach 1966).
 
     Examples
     --------
@@ -101,7 +102,7 @@ def _matrix(queries: QuerySet, free: NDArray[np.intp]) -> sparse.csr_array:
 
 
 def round_table(table: ArrayLike, workload: Workload, seconds: float = SECONDS) -> Rounded:
-    """Round a fitted table to whole records, up or down in every cell (controlled rounding, ours).
+    """Round a fitted table to whole records, up or down in every cell (controlled rounding).
 
     The total is the fitted total rounded to the nearest whole number. Where the workload's queries
     form two hierarchies (lists, two-way tables with their marginals, trees of nested totals) every

@@ -213,6 +213,8 @@ def load_schema(path: Path) -> Schema:
     """
     try:
         return parse_schema(path.read_text(encoding="utf-8-sig"))
+    except (FileNotFoundError, IsADirectoryError):
+        raise InputError(f"there is no file {path}; a schema is a JSON file") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8; a schema is a JSON file") from None
     except InputError as error:

@@ -26,6 +26,8 @@ def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
             for number, row in enumerate(reader, start=1):
                 if row:
                     yield number, [field.strip() for field in row]
+    except (FileNotFoundError, IsADirectoryError):
+        raise InputError(f"there is no file {path}; a table is a CSV file") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8; a table is a CSV file") from None
     except csv.Error as error:
