@@ -71,7 +71,8 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
                 about = ours["figure"]
                 found.figures.append((name, about["name"], about["drawn_by"]))
                 for part in ("alt", "caption"):
-                    texts[f"{about['name']}.{part}"] = about[part]
+                    # Quoted as a directive's option, between double quotes.
+                    texts[f"{about['name']}.{part}"] = about[part].replace('"', "'")
                     found.uses.add((name, f"{about['name']}.{part}"))
             if "certificate" in ours:
                 worst = max(found.certificates.get(name, 0.0), float(ours["certificate"]))
