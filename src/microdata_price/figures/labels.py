@@ -61,8 +61,8 @@ def name_line(
     )
 
 
-def spread_labels(positions: Sequence[float], gap: float) -> list[float]:
-    """Move label positions apart until neighbours are at least ``gap`` from each other.
+def spread_labels(positions: Sequence[float], gap: float, low: float = -math.inf) -> list[float]:
+    """Move label positions apart until neighbours are ``gap`` from each other, and none below low.
 
     Examples
     --------
@@ -82,7 +82,11 @@ def spread_labels(positions: Sequence[float], gap: float) -> list[float]:
     placed = [0.0] * len(positions)
     for centre, members in groups:
         for rank, i in enumerate(members):
-            placed[i] = round(centre + (rank - (len(members) - 1) / 2) * gap, 12)
+            placed[i] = centre + (rank - (len(members) - 1) / 2) * gap
+    least = low
+    for i in order:
+        placed[i] = round(max(placed[i], least), 12)
+        least = placed[i] + gap
     return placed
 
 
@@ -110,7 +114,8 @@ def name_ends(
     """
     to_share = (ax.transData + ax.transAxes.inverted()).transform
     heights = [min(max(float(to_share((x, y))[1]), 0.0), 1.0) for x, y, _, _ in ends]
-    for (_, _, text, colour), height in zip(ends, spread_labels(heights, gap), strict=True):
+    places = spread_labels(heights, gap, low=0.03)
+    for (_, _, text, colour), height in zip(ends, places, strict=True):
         ax.annotate(
             text,
             (1.0, height),

@@ -175,11 +175,12 @@ def slopes(
     right: Sequence[tuple[str, Array]],
     labels: tuple[str, str],
     reference: tuple[str, Array] | None = None,
+    right_names: bool = True,
 ) -> Figure:
     """Draw how lower bounds grow with d: scaled C left, scaled D on log-log axes right.
 
     Parameters are the numbers of cells, named curves for either panel, the axes' labels, and a
-    named reference line for the right panel.
+    named reference line for the right panel, and whether the right panel repeats the names.
     """
     figure, axes = panels(2, height=3.9)
     for ax, curves in zip(axes, (left, right), strict=True):
@@ -205,5 +206,66 @@ def slopes(
         for (name, curve), (colour, _, _) in zip(curves, SERIES, strict=False):
             if (curve > 0).any():
                 ends.append((float(ds[-1]), float(curve[-1]), name, COLOURS[colour]))
-        name_ends(ax, [(x, max(y, 1e-300), n, c) for x, y, n, c in ends], gap=0.085, size=10)
+        if right_names or ax is axes[0]:
+            name_ends(ax, [(x, max(y, 1e-300), n, c) for x, y, n, c in ends], gap=0.085, size=10)
+    return figure
+
+
+@drawn
+def noise_tails(counts: Array, pure: Array, truncated: Array, blind: float, bound: int) -> Figure:
+    """Draw how likely an empty cell shows at least so many records, with and without truncation.
+
+    Parameters are the counts, the two probabilities, the level delta/epsilon below which group
+    privacy says nothing, and the truncated noise's bound in records.
+    """
+    figure, (ax,) = panels(1, height=3.7)
+    shown = truncated > 0
+    ax.step(counts, pure, where="post", color=COLOURS["black"], ls=(0, (1, 1)))
+    ax.step(counts[shown], truncated[shown], where="post", color=COLOURS["blue"])
+    ax.axhline(blind, color=COLOURS["red"], ls=(0, (4, 2)))
+    ax.axvline(bound, color=COLOURS["blue"], lw=1)
+    ax.set_yscale("log")
+    ax.set_xlim(float(counts[0]), float(counts[-1]))
+    low = min(blind, float(pure[pure > 0].min())) / 5
+    ax.set_ylim(low, max(2.0, 5 * blind))
+    ax.set_xlabel("at least so many records")
+    ax.set_ylabel("chance, at an empty cell")
+    name_line(
+        ax, counts, np.full(counts.shape, blind), r"$\delta/\epsilon$", COLOURS["red"], at=0.0,
+        shift=(6, 10), ha="left",
+    )  # fmt: skip
+    ax.annotate(
+        "bound $B$",
+        (bound, 1),
+        xycoords=("data", "axes fraction"),
+        xytext=(-5, -10),
+        textcoords="offset points",
+        ha="right",
+        color=COLOURS["blue"],
+    )
+    name_line(
+        ax, counts, pure, "not truncated", COLOURS["black"], at=0.92, shift=(4, 12), ha="right"
+    )
+    return figure
+
+
+@drawn
+def ceilings(ds: Array, curves: Sequence[tuple[str, Array, float]], ylabel: str) -> Figure:
+    """Draw bounds on C against d with the ceiling that each tends to, in records.
+
+    Parameters are the numbers of cells, each curve's name, values and ceiling (infinite for none),
+    and the vertical axis's label.
+    """
+    figure, (ax,) = panels(1, height=4.0)
+    _log_x(ax, float(ds[0]), float(ds[-1]))
+    ends = []
+    for (name, curve, ceiling), (colour, _, dash) in zip(curves, SERIES, strict=False):
+        ax.plot(ds, curve, color=COLOURS[colour], ls=dash)
+        if np.isfinite(ceiling):
+            ax.axhline(ceiling, color=COLOURS[colour], lw=0.8)
+        ends.append((float(ds[-1]), float(curve[-1]), name, COLOURS[colour]))
+    ax.set_ylim(0, 1.12 * max([float(c.max()) for _, c, _ in curves] + [1e-9]))
+    ax.set_xlabel("cells $d$")
+    ax.set_ylabel(ylabel)
+    name_ends(ax, ends, gap=0.075)
     return figure
