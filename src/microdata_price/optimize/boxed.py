@@ -37,6 +37,8 @@ class Boxed:
         b and 1/weight, shape (runs, aggregates); a slack of 0 is an equality.
     radius
         Shape (runs, aggregates), or ``None`` for no bounds.
+    noise
+        Weight ** -0.5, of an equality that of the heaviest term, shape (runs, aggregates).
     scale
         The residual that counts as 1, shape (runs, aggregates): see `certify`.
     """
@@ -48,6 +50,7 @@ class Boxed:
     target: Array
     slack: Array
     radius: Array | None
+    noise: Array
     scale: Array
 
     def select(self, runs: Runs) -> Boxed:
@@ -60,6 +63,7 @@ class Boxed:
             self.target[runs],
             self.slack[runs],
             None if self.radius is None else self.radius[runs],
+            self.noise[runs],
             self.scale[runs],
         )
 
@@ -138,7 +142,7 @@ def box_cells(problem: Problem, own: list[int]) -> Boxed | None:
     if hi is not None:  # rounding may leave a - a or so a little below 0
         hi = np.maximum(hi, lo)
     nothing = np.zeros((runs, 0))
-    return Boxed(centre, 1 / weight, lo, hi, nothing, nothing, None, nothing)
+    return Boxed(centre, 1 / weight, lo, hi, nothing, nothing, None, nothing, nothing)
 
 
 def add_aggregates(box: Boxed, problem: Problem, order: list[int]) -> Boxed:
@@ -158,7 +162,8 @@ def add_aggregates(box: Boxed, problem: Problem, order: list[int]) -> Boxed:
     if any(t.radius is not None for t in terms):
         radius = np.concatenate([_radius(t) for t in terms], axis=1)
     target = np.concatenate([t.target for t in terms], axis=1)
-    return replace(box, target=target, slack=slack, radius=radius, scale=noise + ROUNDING * count)
+    scale = noise + ROUNDING * count
+    return replace(box, target=target, slack=slack, radius=radius, noise=noise, scale=scale)
 
 
 def _radius(term: AnyTerm) -> Array:

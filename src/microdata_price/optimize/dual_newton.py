@@ -21,7 +21,8 @@ _TOO_NEAR = 0.9
 _RIDGE = 1e-2
 _LEAST_RIDGE = 1e-14
 _PROOF = 1e-11
-_NEARLY = 1e-5
+_NEARLY = 1e-3
+_ALMOST = 1e-7
 _EXACT = 1e-12
 _ROUNDED = 1e-9
 _STALLED = 10
@@ -207,7 +208,7 @@ def newton(structure: Structure, box: Boxed) -> Answer:
         best = np.where(better, miss, best)
         answer[index[better]] = point.y[better]
         misses[index] = best
-        done = (miss <= _CONVERGED) | (stalled > np.where(best < _NEARLY, _STALLED, 6 * _STALLED))
+        done = (miss <= _CONVERGED) | (stalled > np.where(best < _ALMOST, _STALLED, 6 * _STALLED))
         done |= contradictory[index]
         if done.any():
             keep = np.flatnonzero(~done)
@@ -216,7 +217,8 @@ def newton(structure: Structure, box: Boxed) -> Answer:
             index, best, stalled, miss = index[keep], best[keep], stalled[keep], miss[keep]
             point, at_box, at = point.select(keep), at_box.select(keep), at.select(keep)
         # Late, where steps have not led anywhere, the ridge vanishes more slowly.
-        vanishing = miss**2 if count < _LATE else miss
+        noises = (np.abs(point.residual) / at_box.noise).max(axis=1)
+        vanishing = noises**2 if count < _LATE else noises
         ridge = np.clip(_RIDGE * vanishing[:, None], _LEAST_RIDGE, _RIDGE)
         step = _step(at, point.free, point.slack, point.residual, ridge)
         slope = np.einsum("bk,bk->b", point.residual, step)
