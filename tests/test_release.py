@@ -27,6 +27,7 @@ from microdata_price.fitting import METHODS
 from microdata_price.privacy import ConcentratedDP, PureDP
 from microdata_price.queryset import QuerySet
 from microdata_price.release import publish, release, release_again
+from microdata_price.release_files import release_files
 from microdata_price.release_fit import draws_for, expected_errors, finish
 from microdata_price.release_measure import measure_privately, mechanism_for, root_above
 from microdata_price.schema import Schema, load_schema
@@ -362,10 +363,10 @@ def test_three_way_tables_report_the_least_deviation(tmp_path):
 @pytest.mark.parametrize(
     "guarantee", [PureDP(80.0), PureDP(1e-5), ConcentratedDP(80.0), ConcentratedDP(1e-11)]
 )
-def test_extreme_levels_are_released(tmp_path, method, guarantee):
-    made = publish(measured(guarantee=guarantee), method, tmp_path / "o")
+def test_extreme_levels_are_released(method, guarantee):
+    made = finish(measured(guarantee=guarantee), method, draws=10)
     assert made.certificate <= 1e-7
-    names = {p.name for p in (tmp_path / "o").iterdir()}
+    names = set(release_files(made))
     if made.rounded is not None:
         assert ("records.csv" in names) == (made.rounded.table.sum() <= 20_000_000)
         assert made.rounded.largest < 1
@@ -410,8 +411,8 @@ def test_expected_errors_do_not_depend_on_the_measured_answers():
     table = np.array([[30, 0], [1, 20], [0, 12]])
     one, two = (expected_errors(m, "ols", None, 20) for _ in range(2))
     pd.testing.assert_frame_equal(one, two)
-    many = expected_errors(m, "nnls", table, 4000)
-    few = expected_errors(measured(guarantee=ConcentratedDP(0.1)), "nnls", table, 4000)
+    many = expected_errors(m, "nnls", table, 1500)
+    few = expected_errors(measured(guarantee=ConcentratedDP(0.1)), "nnls", table, 1500)
     error = np.hypot(many["standard_error"], few["standard_error"])
     assert (np.abs(many["fitted"] - few["fitted"]) < 6 * error).all()
 

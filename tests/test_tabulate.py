@@ -72,16 +72,16 @@ def packed(folder, kind, content):
 
 @pytest.mark.parametrize("kind", ["csv", "gz", "zip"])
 def test_the_papers_tables_come_out_of_every_packing(tmp_path, everybody, kind, monkeypatch):
-    monkeypatch.setattr(pums_file, "_BLOCK", 5000)
+    monkeypatch.setattr(pums_file, "_BLOCK", 20_000)
     path = packed(tmp_path, kind, everybody)
     for name in names("pums")[:: 1 if kind == "csv" else 5]:
         made = tabulate(path, name[4:], ("RAC1P", "HISP"))
         np.testing.assert_array_equal(made.table, data_set(name).table)
         assert made.agrees is True
         assert made.persons == data_set(name).table.sum()
-        turned = tabulate(path, name[4:], ("HISP", "RAC1P"))
-        np.testing.assert_array_equal(turned.table.T, made.table)
-        assert turned.agrees is True
+    turned = tabulate(path, name[4:], ("HISP", "RAC1P"))
+    np.testing.assert_array_equal(turned.table.T, made.table)
+    assert turned.agrees is True
 
 
 def test_another_years_people_do_not_agree(tmp_path):
