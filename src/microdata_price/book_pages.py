@@ -13,7 +13,11 @@ from .figures.style import source_of
 
 
 def _value(value: object) -> str:
-    return str(value) if not isinstance(value, float) else f"{value:g}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, float) or (isinstance(value, int) and value >= 10**6):
+        return f"{value:g}"
+    return repr(value)
 
 
 def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[str, str]) -> str:
@@ -49,11 +53,11 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
         "| :--- | :--- | ---: | :--- | ---: |",
     ]
     for run in runs:
-        values = ", ".join(f"{k} = {_value(v)}" for k, v in run.values.items())
+        values = ", ".join(f"`{k} = {_value(v)}`" for k, v in run.values.items())
         worst = found.certificates.get(run.name)
         lines.append(
             f"| [](../notebooks/{run.name}.ipynb) | {run.when} | {run.seconds:.1f} | {values} | "
-            f"{'no fits' if worst is None else f'{worst:.1e}'} |"
+            f"{'none reported' if worst is None else f'{worst:.1e}'} |"
         )
     total = sum(run.seconds for run in runs)
     lines += ["", f"All notebooks together took {total:.0f} seconds, two at a time.", ""]
