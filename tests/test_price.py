@@ -227,7 +227,10 @@ def test_the_command(table, capsys):
     assert document["notice"] == NOTICE
     assert {row["method"] for row in document["prices"]} == {"ols", "nnls"}
     first = document["prices"][0]
-    assert first["squared_error"] == pytest.approx(4 / 0.2 * 216 / 250)
+    assert first["squared_error"] == pytest.approx(4 / 0.2 * 216 / 250, rel=1e-14)
+    worst = [row for row in document["prices"] if row["metric"] == "max"]
+    assert worst
+    assert all(row["variance"] is None for row in worst)
 
 
 def test_the_command_finds_schemas_and_refuses_weights(table, capsys):

@@ -32,7 +32,8 @@ def _progress(runs: int) -> Iterator[Callable[[int], None] | None]:
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
     """Return rows for JSON, in which a number that is not known is null."""
-    return [dict(row) for row in json.loads(frame.to_json(orient="records", double_precision=15))]
+    known = frame.astype(object).where(frame.notna(), None)
+    return [{str(k): v for k, v in row.items()} for row in known.to_dict(orient="records")]
 
 
 def _document(made: Price, out: Path | None) -> dict[str, object]:
