@@ -11,12 +11,13 @@ from pathlib import Path
 import yaml
 
 from . import book_pages, book_site, book_stage, notebook
-from .book_extras import stage_extras
+from .book_extras import EXTRA, stage_extras
 from .book_grid import Folders, compute_folders
 from .book_plan import Chapter, Edition, chapters, toc_entries
 from .book_quote import Found, collect, quote
 from .book_run import Run, run_all
 from .exceptions import BuildError
+from .slides import stage_slides
 
 GENERATED_PAGES = ("reference/computed", "reference/figure_code")
 
@@ -175,6 +176,7 @@ def build(root: Path, edition: Edition, site: Path | None, report: Report) -> Pa
         staged.mkdir()
         stage(root, edition, runs, folders, staged)
         stage_extras(root, edition, root / "book" / "_generated", staged)
+        stage_slides(staged, staged / EXTRA, edition.title)
         key = book_site.staged_key(staged)
         if book_site.is_current(site, key):
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")

@@ -1,0 +1,49 @@
+"""Figures of the classroom activity."""
+
+from __future__ import annotations
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from .style import COLOURS, drawn, panels
+
+Array = NDArray[np.float64]
+
+
+@drawn
+def class_sums(signed: Array, first: int, clipped: Array) -> Figure:
+    """Draw the laws of the class's two sums: signed rolls, and rolls clipped at zero.
+
+    Parameters
+    ----------
+    signed
+        Probabilities of the signed sum, from ``first`` upwards.
+    first
+        The least signed sum.
+    clipped
+        Probabilities of the clipped sum, from 0 upwards.
+    """
+    figure, (ax,) = panels(height=3.8)
+    at = first + np.arange(signed.size)
+    seen = signed > 1e-4
+    seen_clipped = clipped > 1e-4
+    ax.bar(at[seen], 100 * signed[seen], color=COLOURS["light"], edgecolor=COLOURS["grey"])
+    ax.bar(
+        np.flatnonzero(seen_clipped),
+        100 * clipped[seen_clipped],
+        color=COLOURS["orange"],
+        alpha=0.8,
+        edgecolor=COLOURS["black"],
+        hatch="//",
+        linewidth=0.4,
+    )
+    ax.axvline(0, color=COLOURS["black"], linewidth=1.6)
+    top = 100 * max(float(signed.max()), float(clipped.max()))
+    mean = float(clipped @ np.arange(clipped.size))
+    ax.set_ylim(0, 1.35 * top)
+    ax.annotate("signed", (0, 1.12 * top), ha="center", color=COLOURS["grey"])
+    ax.annotate("clipped at zero", (mean, 1.12 * top), ha="center", color=COLOURS["red"])
+    ax.set_xlabel("the class's sum (the truth is 0)")
+    ax.set_ylabel("chance, %")
+    return figure
