@@ -1,0 +1,105 @@
+"""Random problems of every structure that the fast solver knows, plain and hard."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from microdata_price.optimize import AnyTerm, Problem, SubsetSum, Term
+from microdata_price.queryset import QuerySet
+
+Array = NDArray[np.float64]
+
+STRUCTURES = ("list", "two-way", "three-way", "tree", "overlapping")
+KINDS = ("least squares", "equalities", "subset sums", "bounds")
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """What a random problem looks like: the largest count, the noise, and how weights vary."""
+
+    large: float = 1e4
+    noise: float = 8.0
+    orders: float = 1.0
+    ties: bool = False
+    empty: bool = False
+
+
+def random_sets(rng: np.random.Generator, structure: str) -> list[QuerySet]:
+    """Draw query sets of one structure; the identity comes last."""
+    if structure == "list":
+        n = int(rng.choice([1, 2, 3, 10, 40]))
+        return [QuerySet.sum_query(n), QuerySet.identity(n)]
+    if structure in ("two-way", "three-way"):
+        way = 2 if structure == "two-way" else 3
+        shape = tuple(
+            int(v) for v in rng.choice([1, 2, 3, 5, 8] if way == 2 else [1, 2, 3, 4], way)
+        )
+        kept = [tuple(a for a in range(way) if code >> a & 1) for code in range(2**way - 1)]
+        sets = [QuerySet.marginal(shape, axes) for axes in kept if rng.random() < 0.7]
+        return [*sets, QuerySet.identity(shape)]
+    n = int(rng.integers(4, 40))
+    if structure == "tree":
+        tract = np.unique(np.sort(rng.integers(0, max(1, n // 3), n)), return_inverse=True)[1]
+        many = int(tract.max()) + 1
+        above = np.sort(rng.integers(0, max(1, many // 2), many))
+        county = np.unique(above, return_inverse=True)[1]
+        order = rng.permutation(n)
+        return [
+            QuerySet.sum_query(n),
+            QuerySet.from_labels(county[tract][order], "county"),
+            QuerySet.from_labels(tract[order], "tract"),
+            QuerySet.identity(n),
+        ]
+    sets = [QuerySet.sum_query(n)]
+    for k in range(int(rng.integers(1, 4))):
+        labels = rng.integers(-1, max(1, n // 2), n)
+        labels[0] = max(labels[0], 0)
+        used = np.unique(labels[labels >= 0])
+        labels = np.where(labels >= 0, np.searchsorted(used, labels), -1)
+        sets.append(QuerySet.from_labels(labels, f"group{k}"))
+    return [*sets, QuerySet.identity(n)]
+
+
+def random_problem(
+    rng: np.random.Generator, structure: str, kind: str, recipe: Recipe, runs: int = 4
+) -> Problem:
+    """Draw a problem that has an answer."""
+    sets = random_sets(rng, structure)
+    cells = sets[0].cells
+    small = rng.integers(0, 20, (runs, cells))
+    truth = np.where(rng.random((runs, cells)) < 0.7, 0, small).astype(float)
+    if recipe.empty:
+        truth[:] = 0
+    else:
+        truth[:, 0] = recipe.large
+    noisy = truth + recipe.noise * rng.laplace(size=truth.shape)
+    feasible = truth if rng.random() < 0.5 else np.maximum(noisy, 0.0)
+    terms: list[AnyTerm] = []
+    for q in sets:
+        target = q.answers(truth) + recipe.noise * rng.laplace(size=(runs, q.size))
+        if recipe.ties:
+            target = np.round(target / recipe.noise) * recipe.noise
+        exponents = rng.uniform(-recipe.orders / 2, recipe.orders / 2, target.shape)
+        weight = 10.0**exponents / recipe.noise**2
+        if recipe.orders <= 1:
+            weight = np.broadcast_to(weight[:, :1], target.shape)
+        if kind == "equalities" and q is not sets[-1] and rng.random() < 0.8:
+            infinite = np.broadcast_to(np.inf, target.shape)
+            terms.append(Term(q, q.answers(feasible), infinite))
+        elif kind == "subset sums":
+            low = target < 3 * recipe.noise
+            count = low.sum(axis=1, keepdims=True)
+            total = np.where(low, target, 0.0).sum(axis=1, keepdims=True)
+            some = np.where(count > 0, weight[:, :1] / np.maximum(count, 1), 0.0)
+            terms.append(Term(q, target, np.where(low, weight / 10, weight)))
+            terms.append(SubsetSum(q, low, total, some))
+        elif kind == "bounds":
+            # A largest residual that leaves room: the least possible one is max fitting's matter.
+            radius = np.abs(q.answers(feasible) - target) * 1.01 + recipe.noise / 10
+            terms.append(Term(q, target, weight, radius))
+        else:
+            terms.append(Term(q, target, weight))
+    return Problem(tuple(terms))
