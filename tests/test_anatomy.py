@@ -124,6 +124,10 @@ def test_cases_hold_what_was_measured():
     assert case.empty.sum() == data.empty_cells == 99
     assert short_case(PureDP(0.5), seed=1).measurements.runs == 1
     assert np.isnan(mean([3.0]).error)
+    with pytest.raises(InputError, match="2 runs or more"):
+        bench_case("Level00-2d", PureDP(0.5), runs=1, seed=1)
+    with pytest.raises(InputError, match="Level00-2d"):
+        bench_case("Level0-2d", PureDP(0.5), runs=2, seed=1)
 
 
 def test_the_worst_cells_are_sorted_and_exact():

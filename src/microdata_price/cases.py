@@ -148,7 +148,12 @@ def bench_case(
     guarantee
         What all its answers together satisfy.
     runs, seed
-        How many repetitions, and of which random stream.
+        How many repetitions, 2 or more, and of which random stream.
+
+    Raises
+    ------
+    InputError
+        An unknown data set, or a single run: nothing has a standard error then.
 
     Examples
     --------
@@ -156,6 +161,8 @@ def bench_case(
     3
     """
     data = data_set(name)
+    if runs == 1:
+        raise InputError("runs is 1; standard errors need 2 runs or more")
     rng = np.random.default_rng(seed)
     return data, Case(data.table, measure(data.table, data.workload, guarantee, runs=runs, rng=rng))
 

@@ -7,13 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
-from matplotlib.colors import LogNorm
+from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..anatomy import Balance
 from .labels import spread_labels
-from .price import plain_log
 from .style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
@@ -26,6 +25,23 @@ LABELS = {
     "identity": "cells",
 }
 """What the query sets of the paper's workload are called in figures."""
+
+
+def ink(method: str) -> str:
+    """Return a method's colour, dark enough for letters on white (a contrast of 4.5).
+
+    Examples
+    --------
+    >>> ink("sequential") == METHODS["sequential"].colour, ink("maxfit") == METHODS["maxfit"].colour
+    (True, False)
+    """
+    rgb = np.array(to_rgb(METHODS[method].colour))
+    while True:
+        linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+        if 1.05 / (float(linear @ (0.2126, 0.7152, 0.0722)) + 0.05) >= 4.5:
+            red, green, blue = (float(c) for c in rgb)
+            return str(to_hex((red, green, blue)))
+        rgb = rgb * 0.97
 
 
 def _column_names(ax: Axes, entries: Sequence[tuple[float, str, str]]) -> None:
@@ -64,18 +80,20 @@ def small_list(
     true = np.r_[truth.sum(), truth]
     measured, fit = np.r_[noisy[0], noisy[1]], np.r_[fitted[0], fitted[1]]
     x = np.arange(true.size) + np.where(np.arange(true.size) > 0, 0.35, 0.0)
-    ax.bar(x, true, width=0.62, color=COLOURS["light"], zorder=1)
+    ax.bar(x, true, width=0.75, color=COLOURS["light"], zorder=1)
     ax.axhline(0, color=COLOURS["black"], linewidth=1.2, zorder=2)
     for place, a, b in zip(x, measured, fit, strict=True):
         ax.annotate(
             "",
-            (place, b),
-            (place, a),
-            arrowprops={"arrowstyle": "->", "color": style.colour, "linewidth": 1.8, "shrinkB": 4},
+            (place + 0.16, b),
+            (place - 0.16, a),
+            arrowprops={"arrowstyle": "-", "color": style.colour, "linewidth": 1.5, "shrinkA": 3},
         )
-    ax.plot(x, measured, "x", color=COLOURS["black"], markersize=8, markeredgewidth=2, zorder=4)
     ax.plot(
-        x,
+        x - 0.16, measured, "x", color=COLOURS["black"], markersize=8, markeredgewidth=2, zorder=4
+    )
+    ax.plot(
+        x + 0.16,
         fit,
         style.marker,
         color=style.colour,
@@ -94,7 +112,7 @@ def small_list(
         ax,
         [
             (measured[0], "noisy ×", COLOURS["black"]),
-            (fit[0], "fitted", style.colour),
+            (fit[0], "fitted", ink(method)),
             (true[0] / 2, "true", COLOURS["grey"]),
         ],
     )
@@ -155,7 +173,7 @@ def response(noisy: Array, fitted: Array, empty: Mask, unit: float, method: str)
     ax.set_ylabel("fitted cell, records")
     notes = [("○ really empty", COLOURS["grey"]), ("dashed: left as it was", COLOURS["grey"])]
     if (~empty).any():
-        notes.insert(0, ("filled: cells with records", style.colour))
+        notes.insert(0, ("filled: cells with records", ink(method)))
     for row, (text, colour) in enumerate(notes):
         ax.annotate(
             text,
@@ -237,47 +255,4 @@ def balance_bars(balance: Balance, method: str) -> Figure:
     ax.set_xlim(low - 0.06 * span, high + 0.24 * span)
     ax.set_xlabel("records, mean over the runs (± 2 standard errors)")
     ax.grid(axis="y", visible=False)
-    return figure
-
-
-@drawn
-def table_maps(tables: Sequence[tuple[str, Array]], rows: str, columns: str) -> Figure:
-    """Draw small maps of tables under each other, two beside each other, on one colour scale.
-
-    Parameters
-    ----------
-    tables
-        A title and a table of counts for each; a list is folded into rows of ten.
-    rows, columns
-        What the two axes are.
-    """
-    count = len(tables)
-    figure, axes = panels(2, (count + 1) // 2, height=1.75 * ((count + 1) // 2) + 0.5)
-    most = max(float(t.max()) for _, t in tables)
-    norm = LogNorm(1.0, max(most, 10.0), clip=True)
-    image = None
-    for ax, (title, given) in zip(axes, tables, strict=False):
-        table = given if given.ndim == 2 else given.reshape(-1, 10 if given.size % 10 == 0 else 1)
-        shown = np.ma.masked_where(table <= 0, table)
-        image = ax.pcolormesh(shown, cmap="cividis_r", norm=norm, edgecolor="white", linewidth=0.3)
-        y, x = np.nonzero(table < 0)
-        ax.plot(x + 0.5, y + 0.5, "_", color=COLOURS["red"], markersize=4, markeredgewidth=1.4)
-        ax.set_title(title, fontsize=11.5)
-        ax.invert_yaxis()
-        ax.set_xticks([])
-        ax.set_yticks([])
-        ax.grid(visible=False)
-        for side in ax.spines.values():
-            side.set_visible(True)
-            side.set_color(COLOURS["grey"])
-    for ax in axes[count:]:
-        ax.set_visible(False)
-    axes[0].set_ylabel(f"{rows} ↓" if rows else "", fontsize=11)
-    axes[0].set_xlabel(f"{columns} →", fontsize=11, labelpad=2)
-    if image is not None:
-        bar = figure.colorbar(
-            image, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=40
-        )
-        plain_log(bar.ax, "x")
-        bar.set_label("records (1 or less: palest; white: none; red dash: negative)")
     return figure

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -109,4 +110,47 @@ def errors_by_set(frame: pd.DataFrame) -> Figure:
     )
     ax.set_xlabel("squared error over OLS's (± 2 standard errors)")
     ax.grid(axis="y", visible=False)
+    return figure
+
+
+@drawn
+def table_maps(tables: Sequence[tuple[str, Array]], rows: str, columns: str) -> Figure:
+    """Draw small maps of tables under each other, two beside each other, on one colour scale.
+
+    Parameters
+    ----------
+    tables
+        A title and a table of counts for each; a list is folded into rows of ten.
+    rows, columns
+        What the two axes are.
+    """
+    count = len(tables)
+    figure, axes = panels(2, (count + 1) // 2, height=1.75 * ((count + 1) // 2) + 0.5)
+    most = max(float(t.max()) for _, t in tables)
+    norm = LogNorm(1.0, max(most, 10.0), clip=True)
+    image = None
+    for ax, (title, given) in zip(axes, tables, strict=False):
+        table = given if given.ndim == 2 else given.reshape(-1, 10 if given.size % 10 == 0 else 1)
+        shown = np.ma.masked_where(table <= 0, table)
+        image = ax.pcolormesh(shown, cmap="cividis_r", norm=norm, edgecolor="white", linewidth=0.3)
+        y, x = np.nonzero(table < 0)
+        ax.plot(x + 0.5, y + 0.5, "_", color=COLOURS["red"], markersize=4, markeredgewidth=1.4)
+        ax.set_title(title, fontsize=11.5)
+        ax.invert_yaxis()
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.grid(visible=False)
+        for side in ax.spines.values():
+            side.set_visible(True)
+            side.set_color(COLOURS["grey"])
+    for ax in axes[count:]:
+        ax.set_visible(False)
+    axes[0].set_ylabel(f"{rows} ↓" if rows else "", fontsize=11)
+    axes[0].set_xlabel(f"{columns} →", fontsize=11, labelpad=2)
+    if image is not None:
+        bar = figure.colorbar(
+            image, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=40
+        )
+        plain_log(bar.ax, "x")
+        bar.set_label("records (1 or less: palest; white: none; red dash: negative)")
     return figure

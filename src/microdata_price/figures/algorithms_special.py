@@ -9,6 +9,7 @@ from matplotlib import patheffects
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from .algorithms import ink
 from .labels import name_ends, name_line
 from .price import plain_log
 from .style import COLOURS, METHODS, drawn, panels
@@ -54,7 +55,7 @@ def growth(
         ax,
         [
             (cells[-1], clipped[-1], "clipping\nalone (exact)", COLOURS["red"]),
-            (cells[-1], measured[0][-1], "NNLS", style.colour),
+            (cells[-1], measured[0][-1], "NNLS", ink("nnls")),
             (cells[-1], signed, "standard\ndeviation of\nthe noise", COLOURS["black"]),
         ],
         gap=0.17,
@@ -92,7 +93,7 @@ def extreme_cell(place: Array, roots: Sequence[tuple[str, Array]], distance: Arr
             place,
             values,
             METHODS[method].label,
-            METHODS[method].colour,
+            ink(method),
             shift=(-4, 12 if above else -14),
         )
     style = METHODS["maxfit"]
@@ -221,11 +222,12 @@ def cutoff(answers: Array, level: Array, cut: float, empty: Mask, unit: float) -
     ax.axvspan(0.5, low + 0.5, color="#f3eef2", zorder=0)
     ax.annotate(
         f"{low} low",
-        (low + 0.5, bottom),
-        xytext=(-5, 6),
+        (low + 0.5 if low > answers.size / 4 else 0.5, 1.3 * high),
+        xytext=(-5 if low > answers.size / 4 else 5, -4),
         textcoords="offset points",
-        ha="right",
-        color=style.colour,
+        ha="right" if low > answers.size / 4 else "left",
+        va="top",
+        color=ink("reweighted"),
         fontweight="bold",
         path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
     )
