@@ -18,7 +18,7 @@ from .two_way import two_way
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 17
 """Cells times runs that are worked on at once: the arrays of a block stay in the cache."""
 _MATRICES = 1 << 20
 """Entries of dense Newton matrices that are worked on at once."""

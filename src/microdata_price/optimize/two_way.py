@@ -24,15 +24,29 @@ class Extra:
     kind
         What is counted.
     members
-        1 for what is counted, else 0; shape (runs or 1, rows, columns or cells).
+        1 for what is counted, else 0; shape (runs or 1, rows, columns or cells); ``None`` for all.
     """
 
     kind: Literal["rows", "columns", "cells"]
-    members: Array
+    members: Array | None
 
     def select(self, runs: Runs | slice) -> Extra:
         """Return it for some of the runs."""
-        return self if self.members.shape[0] == 1 else Extra(self.kind, self.members[runs])
+        if self.members is None or self.members.shape[0] == 1:
+            return self
+        return Extra(self.kind, self.members[runs])
+
+    def times(self, a: Array) -> Array:
+        """Return ``a`` (runs, items) where the item is counted, else 0."""
+        return a if self.members is None else self.members * a
+
+    def dot(self, a: Array) -> Array:
+        """Return the sum of ``a`` (runs, items) over the items counted, shape (runs, 1)."""
+        if self.members is None:
+            return np.asarray(a.sum(axis=1, keepdims=True))
+        if self.members.shape[0] == 1:
+            return np.asarray(a @ self.members[0][:, None])
+        return np.asarray(np.einsum("bi,bi->b", self.members, a)[:, None])
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +91,7 @@ class TwoWay:
         by_column: Array = y[:, self._kept :] if self.columns else np.zeros((y.shape[0], 1))
         by_cell: Array | None = None
         for k, extra in enumerate(self.extras, self._row_end):
-            part = extra.members * y[:, k : k + 1]
+            part = extra.times(y[:, k : k + 1])
             if extra.kind == "rows":
                 by_row = by_row + part
             elif extra.kind == "columns":
@@ -102,16 +116,9 @@ class TwoWay:
         parts = [row_sums] if self.rows else []
         column_sums = np.ones(r) @ table if self._needs_columns else None
         for extra in self.extras:
-            if extra.kind == "rows":
-                counted = row_sums
-            elif extra.kind == "columns":
-                assert column_sums is not None
-                counted = column_sums
-            else:
-                counted = x
-            parts.append(
-                np.einsum("bi,bi->b", *np.broadcast_arrays(extra.members, counted))[:, None]
-            )
+            items = {"rows": row_sums, "columns": column_sums, "cells": x}[extra.kind]
+            assert items is not None
+            parts.append(extra.dot(items))
         if self.columns:
             assert column_sums is not None
             parts.append(column_sums)
@@ -126,63 +133,69 @@ class TwoWay:
         runs = free.shape[0]
         r, c = self.shape
         m, k = self._row_end, self._kept
+        need = self._needs_columns
         table = free.reshape(runs, r, c)
         row_sums = free.sum(axis=1, keepdims=True) if r == 1 else table @ np.ones(c)
-        need = self._needs_columns
         column_sums = np.ones(r) @ table if need else np.zeros((runs, 0))
+        # For each extra aggregate: what it counts of each row and of each column.
+        by_rows: list[Array] = []
+        by_columns: list[Array] = []
+        for extra in self.extras:
+            v = extra.members
+            if extra.kind == "rows":
+                by_rows.append(extra.times(row_sums))
+                by_columns.append(
+                    column_sums if v is None or not need else (v[:, None] @ table)[:, 0]
+                )
+            elif extra.kind == "columns":
+                by_rows.append(row_sums if v is None else (table @ v[:, :, None])[:, :, 0])
+                by_columns.append(extra.times(column_sums))
+            else:
+                box = extra.times(free).reshape(runs, r, c)
+                by_rows.append(box.sum(axis=2) if r == 1 else box @ np.ones(c))
+                by_columns.append(np.ones(r) @ box if need else column_sums)
         kept = np.zeros((runs, k, k))
         if self.rows:
             np.einsum("bkk->bk", kept)[:, :m] = row_sums
-        coupling = table if self.columns and not self.extras and self.rows else None
-        by_rows: list[Array] = []
-        by_columns: list[Array] = []
-        counted: list[Array | None] = []
-        for extra in self.extras:
-            v = extra.members
-            part = None
-            if extra.kind == "rows":
-                by_rows.append(v * row_sums)
-                by_columns.append(_times(v[:, None, :], table)[:, 0, :] if need else column_sums)
-            elif extra.kind == "columns":
-                by_rows.append(_times(table, v[:, :, None])[:, :, 0])
-                by_columns.append(v * column_sums)
-            else:
-                part = v * free
-                box = part.reshape(runs, r, c)
-                by_rows.append(box.sum(axis=2))
-                by_columns.append(np.ones(r) @ box if need else column_sums)
-            counted.append(part)
-        for i, extra in enumerate(self.extras):
+        for i, one in enumerate(self.extras):
             if self.rows:
                 kept[:, m + i, :m] = kept[:, :m, m + i] = by_rows[i]
-            for j in range(i + 1):
-                if extra.kind == "rows":
-                    both = extra.members * by_rows[j]
-                elif extra.kind == "columns":
-                    both = extra.members * by_columns[j]
-                else:
-                    other = counted[j]
-                    if other is None:  # the other is of rows or columns: let it count
-                        v = self.extras[j].members
-                        both = v * (by_rows[i] if self.extras[j].kind == "rows" else by_columns[i])
-                    else:
-                        both = extra.members * other
-                kept[:, m + i, m + j] = kept[:, m + j, m + i] = both.sum(axis=1)
+            for j, other in enumerate(self.extras[: i + 1]):
+                both = self._both(
+                    one, other, (by_rows[i], by_rows[j]), (by_columns[i], by_columns[j]), free
+                )
+                kept[:, m + i, m + j] = kept[:, m + j, m + i] = both[:, 0]
         diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
         diagonal[...] = regular(diagonal, slack[:, :k], ridge)
         if not self.columns:
             return solve_small(kept, residual)
-        if coupling is None:
-            sides = [table] if self.rows else []
-            sides += [part[:, None, :] for part in by_columns]
-            coupling = np.concatenate(sides, axis=1) if sides else np.zeros((runs, 0, c))
+        if self.rows and not self.extras:
+            coupling = table
+        else:
+            coupling = np.empty((runs, k, c))
+            if self.rows:
+                coupling[:, :m] = table
+            for i, part in enumerate(by_columns):
+                coupling[:, m + i] = part
         side = regular(column_sums, slack[:, k:], ridge)
         u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])
         return np.concatenate([u, v], axis=1)
 
-
-def _times(a: Array, b: Array) -> Array:
-    return np.asarray(np.matmul(a, b))
+    @staticmethod
+    def _both(
+        one: Extra,
+        other: Extra,
+        rows: tuple[Array, Array],
+        columns: tuple[Array, Array],
+        free: Array,
+    ) -> Array:
+        """Return what two extra aggregates count both, shape (runs, 1)."""
+        for kind, parts in (("rows", rows), ("columns", columns)):
+            if one.kind == kind:
+                return one.dot(parts[1])
+            if other.kind == kind:
+                return other.dot(parts[0])
+        return one.dot(other.times(free))
 
 
 def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int], bool] | None:
@@ -231,7 +244,7 @@ def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int],
                 kind = "cells"
                 members = term.spread(np.ones((1, 1)))
         if kind == "sum":
-            extras.append((k, Extra("rows", np.ones((1, r)))))
+            extras.append((k, Extra("rows", None)))
         elif kind == "rows" and members is not None:
             extras.append((k, Extra("rows", members)))
         elif kind == "columns" and members is not None:

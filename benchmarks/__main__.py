@@ -1,0 +1,49 @@
+"""Measure everything, print it, and write it as CSV."""
+
+from __future__ import annotations
+
+import platform
+from pathlib import Path
+
+import click
+import pandas as pd
+
+from .large_tables import SIDES, large_tables
+from .per_fit import per_fit
+from .scaling import SIZES, list_scaling, slopes
+
+QUICK_SIZES, QUICK_SIDES = (10**3, 10**4, 10**5), (30, 100)
+NAMES = ("per_fit", "list_scaling", "large_tables")
+
+
+@click.command()
+@click.option("--quick", is_flag=True, help="Smaller sizes and fewer runs: about 20 seconds.")
+@click.option("--only", type=click.Choice(NAMES), multiple=True, help="Only this one; repeat it.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, file_okay=False),
+    default=Path("results/benchmarks"),
+    show_default=True,
+    help="Folder for the tables, one CSV file each.",
+)
+def main(quick: bool, only: tuple[str, ...], out: Path) -> None:
+    """Measure speed as ratios in one process, one core, the least of several repeats."""
+    frames: dict[str, pd.DataFrame] = {}
+    wanted = only or NAMES
+    if "per_fit" in wanted:
+        frames["per_fit"] = per_fit(runs=300, baseline_runs=3) if quick else per_fit()
+    if "list_scaling" in wanted:
+        frames["list_scaling"] = list_scaling(QUICK_SIZES if quick else SIZES)
+    if "large_tables" in wanted:
+        frames["large_tables"] = large_tables(QUICK_SIDES if quick else SIDES, 30 if quick else 100)
+    out.mkdir(parents=True, exist_ok=True)
+    click.echo(f"{platform.machine()}, Python {platform.python_version()}")
+    for name, frame in frames.items():
+        frame.to_csv(out / f"{name}.csv", index=False)
+        click.echo(f"\n{name}\n{frame.to_string(index=False)}")
+        if name == "list_scaling":
+            click.echo(f"\n{slopes(frame).to_string()}")
+    click.echo(f"\nwritten to {out}")
+
+
+main()
