@@ -1,0 +1,222 @@
+"""Pictures of the benchmark's tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Colormap, ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from .style import COLOURS, WIDE, drawn, panels
+
+Array = NDArray[np.float64]
+
+_TOP = 20_000
+_EMPTY = 0.1
+
+
+def _colours() -> tuple[Colormap, LogNorm]:
+    """Light for one record, dark for many, white for none: in order in grey, too."""
+    shades = ListedColormap(colormaps["cividis_r"](np.linspace(0.15, 1, 256)))
+    shades.set_under("white")
+    return shades, LogNorm(1, _TOP)
+
+
+def with_edges(table: Array) -> Array:
+    """Put a table's marginals and total beyond a gap of one cell at its right and lower edges.
+
+    Examples
+    --------
+    >>> with_edges(np.array([[1.0, 2.0], [3.0, 4.0]]))[-1]
+    array([ 4.,  6., nan, 10.])
+    """
+    rows, columns = table.shape
+    whole = np.full((rows + 2, columns + 2), np.nan)
+    whole[:rows, :columns] = table
+    whole[:rows, -1] = table.sum(axis=1)
+    whole[-1, :columns] = table.sum(axis=0)
+    whole[-1, -1] = table.sum()
+    return whole
+
+
+def _mesh(ax: Axes, values: Array) -> None:
+    cmap, norm = _colours()
+    shown = np.ma.masked_invalid(np.where(values == 0, _EMPTY, values))
+    ax.pcolormesh(shown, cmap=cmap, norm=norm, edgecolors="#c9c9c9", linewidth=0.35)
+    ax.invert_yaxis()
+    ax.grid(visible=False)
+    ax.set_frame_on(False)
+    ax.tick_params(length=0)
+
+
+def _bar(figure: Figure, axes: Sequence[Axes]) -> None:
+    cmap, norm = _colours()
+    bar = figure.colorbar(
+        ScalarMappable(norm, cmap), ax=list(axes), location="bottom", aspect=40, extend="min"
+    )
+    bar.set_ticks([1, 10, 100, 1000, 10000], labels=["1", "10", "100", "1,000", "10,000"])
+    bar.set_label("records (log colour scale; white: none)")
+    bar.minorticks_off()
+
+
+@drawn
+def lists(tables: Mapping[str, Array]) -> Figure:
+    """Draw lists as strips of cells, one below the other.
+
+    Parameters
+    ----------
+    tables
+        Counts of shape (cells,), by name.
+    """
+    figure, axes = panels(1, len(tables), height=0.62 * len(tables) + 1.1, sharex=True)
+    for ax, (name, cells) in zip(axes, tables.items(), strict=True):
+        _mesh(ax, cells[None, :])
+        ax.set_yticks([])
+        ax.set_title(name, fontsize=11.5, pad=2)
+        ax.set_xticks([0.5, 24.5, 49.5, 74.5, 99.5], ["1", "25", "50", "75", "100"])
+    axes[-1].set_xlabel("cell")
+    _bar(figure, axes)
+    return figure
+
+
+@drawn
+def squares(tables: Mapping[str, Array]) -> Figure:
+    """Draw square tables with their marginals at the edges, two beside each other.
+
+    Parameters
+    ----------
+    tables
+        Counts of shape (rows, columns), by name.
+    """
+    rows = -(-len(tables) // 2)
+    figure, axes = panels(2, rows, height=2.75 * rows + 0.9)
+    for ax, (name, table) in zip(axes, tables.items(), strict=False):
+        _mesh(ax, with_edges(table))
+        ax.set_aspect("equal")
+        ax.set_title(name, fontsize=11.5)
+        ax.set_xticks([5, 11.5], ["columns", "row sum"], fontsize=9.5)
+        ax.set_yticks([5, 11.5], ["rows", "sum"], fontsize=9.5)
+    for ax in axes[len(tables) :]:
+        ax.set_axis_off()
+    _bar(figure, axes)
+    return figure
+
+
+@drawn
+def people(tables: Mapping[str, Array], races: Sequence[str], origins: Sequence[str]) -> Figure:
+    """Draw tables of race by origin, turned so that both have readable labels.
+
+    Parameters
+    ----------
+    tables
+        Counts of shape (races, origins), by name.
+    races, origins
+        Short labels.
+    """
+    rows = -(-len(tables) // 2)
+    figure = Figure(figsize=(WIDE, 4.3 * rows + 2.0), layout="constrained")
+    axes = list(figure.subplots(rows, 2, squeeze=False, sharex=True, sharey=True).ravel())
+    places = (np.arange(len(races)) + 0.5, np.arange(len(origins)) + 0.5)
+    for ax, (name, table) in zip(axes, tables.items(), strict=False):
+        _mesh(ax, with_edges(table.T))
+        ax.set_title(name, fontsize=11.5)
+        ax.set_xticks(
+            [*places[0], len(races) + 1.5], [*races, "all races"], rotation=90, fontsize=9.5
+        )
+        ax.set_yticks([*places[1], len(origins) + 1.5], [*origins, "all origins"], fontsize=9.5)
+    axes[0].set_ylim(len(origins) + 2, 0)
+    for k, ax in enumerate(axes[len(tables) :]):
+        ax.set_axis_off()
+        axes[len(tables) + k - 2].tick_params(axis="x", labelbottom=True)
+    _bar(figure, axes)
+    return figure
+
+
+@drawn
+def empty_cells(about: pd.DataFrame) -> Figure:
+    """Draw the share of empty cells of each table, as bars in order of size.
+
+    Parameters
+    ----------
+    about
+        Rows with ``dataset``, ``records`` and ``share``, already in order.
+    """
+    figure, (ax,) = panels(height=0.27 * len(about) + 1.1)
+    place = np.arange(len(about))
+    real = about["family"].eq("pums").to_numpy()
+    share = 100 * about["share"].to_numpy()
+    ax.barh(place[real], share[real], color=COLOURS["blue"], height=0.72)
+    ax.barh(
+        place[~real],
+        share[~real],
+        color=COLOURS["orange"],
+        hatch="////",
+        edgecolor="white",
+        height=0.72,
+    )
+    for y, (value, records) in enumerate(zip(share, about["records"], strict=True)):
+        ax.annotate(
+            f"{value:.0f} % of cells, {records:,} records" if value < 45 else f"{records:,}",
+            (value, y),
+            xytext=(4 if value < 45 else -4, 0),
+            textcoords="offset points",
+            va="center",
+            ha="left" if value < 45 else "right",
+            fontsize=9.5,
+            color="black" if value < 45 or not real[y] else "white",
+            bbox=None if real[y] or value < 45 else {"fc": "white", "ec": "none", "pad": 1},
+        )
+    ax.set_yticks(place, list(about["dataset"]), fontsize=9.5)
+    ax.invert_yaxis()
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("empty cells, % (numbers: records; hatched: synthetic)")
+    ax.grid(axis="y", visible=False)
+    return figure
+
+
+@drawn
+def largest_noise(
+    curves: Sequence[tuple[str, Array, Array]], sizes: Sequence[float], highlight: float
+) -> Figure:
+    """Draw the distribution of the largest of many noises, with the sizes of synthetic cells.
+
+    Parameters
+    ----------
+    curves
+        For each noise its label, sizes in records and the percentile at which they lie.
+    sizes
+        Cell sizes to mark, in records.
+    highlight
+        The percentile that the paper names.
+    """
+    figure, (ax,) = panels(height=4.3)
+    dashes = ("-", "--", "-.", ":")
+    names = ("blue", "orange", "green", "pink", "black", "red", "sky")
+    for k, (label, x, y) in enumerate(curves):
+        style = dashes[k % len(dashes)]
+        ax.plot(x, y, linestyle=style, color=COLOURS[names[k % len(names)]], label=label)
+    for size in sizes:
+        ax.axvline(size, color=COLOURS["grey"], linewidth=1)
+        ax.annotate(
+            f"{size:g}",
+            (size, 100),
+            xytext=(0, 3),
+            textcoords="offset points",
+            ha="center",
+            fontsize=10,
+        )
+    ax.axhline(highlight, color=COLOURS["grey"], linewidth=1, linestyle=":")
+    ax.set_xscale("log")
+    ax.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])
+    ax.set_ylim(0, 100)
+    ax.set_xlim(min(sizes) * 0.8, max(float(x.max()) for _, x, _ in curves))
+    ax.set_xlabel("records (log scale; lines: sizes of the synthetic cells)")
+    ax.set_ylabel("percentile of the largest noise")
+    figure.legend(loc="outside lower center", ncols=2)
+    return figure
