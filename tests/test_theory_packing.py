@@ -17,7 +17,9 @@ from microdata_price.noise_discrete import (
 )
 from microdata_price.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory import fano_walk as fw
+from microdata_price.theory import gamma_bounds as gb
 from microdata_price.theory import packing_walk as pw
+from microdata_price.theory.exact_errors import worst_clipped_sum
 from microdata_price.theory.outputs import clipped_law
 from microdata_price.theory.packing import Packing, packing_at
 from microdata_price.theory.steps import Step, steps_frame
@@ -205,3 +207,33 @@ def test_all_pairs_of_tables_are_as_far_apart():
     packing = packing_at(5, 1.0, 2.0, 1.5)
     for i, j in itertools.combinations(range(2, 6), 2):
         assert np.abs(packing.table(i) - packing.table(j)).sum() == packing.steps
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.125, 2.0, 10.0])
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 0.9])
+def test_gamma_bounds_allow_the_clipping_mechanism_and_no_less_than_the_inequality(rho, gamma):
+    noise = DiscreteGaussian(1 / (2 * rho))
+    for d in (2, 100, 10**6, 10**12):
+        own = math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
+        found = gb.gamma_sum_error(rho, d, noise.std, gamma)
+        assert float(found.value) <= own
+        # At the bound itself the inequality is an equality.
+        if found.value > 0:
+            k = found.m - found.alpha * noise.std
+            K = (2 * found.alpha * noise.std + found.alpha * float(found.value) + k) / k
+            left = 4 * rho * found.m**2
+            assert left == pytest.approx(gamma * math.log(d - 1) - math.log(K) - math.log(2))
+        best, _ = gb.best_gamma_sum_error(rho, d, noise.std)
+        assert found.value * (1 - 1e-9) <= best
+        assert float(best) <= own
+
+
+def test_information_grows_with_the_records_and_stays_below_its_bounds():
+    rho = 0.125
+    noise = DiscreteGaussian(1 / (2 * rho))
+    ms = np.array([1, 3, 6, 12])
+    curve = fw.information_curve(noise, 60, ms, 400, np.random.default_rng(2))
+    assert (np.diff(curve.information) > 0).all()
+    assert (curve.information <= curve.divergence + 5 * curve.error).all()
+    assert (curve.divergence <= rho * ms**2).all()
+    assert (curve.information <= math.log(59) + 1e-12).all()

@@ -1,4 +1,4 @@
-"""Figures of the lower bounds: the packing, the room for its sets, curves and slopes."""
+"""Figures of the lower bounds: curves, slopes, ceilings, information."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from ..theory.packing import Packing
+from ..theory.fano_walk import InformationCurve
 from .labels import name_ends, name_line
 from .style import COLOURS, drawn, panels
 
@@ -25,96 +24,6 @@ SERIES = (
     ("black", "v", (0, (3, 1, 1, 1, 1, 1))),
 )
 """Colour, marker and dash of the first, second, ... line of a figure."""
-
-
-@drawn
-def packing_tables(packing: Packing, rows: int = 6, columns: int = 7) -> Figure:
-    """Draw the first few tables of a packing as rows of cells with their counts, in records."""
-    rows, columns = min(rows, packing.d), min(columns, packing.d)
-    figure, (ax,) = panels(1, height=0.9 + 0.48 * rows)
-    for r in range(rows):
-        table = packing.table(r + 1)
-        for c in range(columns):
-            count = int(table[c])
-            colour = "light" if count == 0 else "blue" if c == 0 else "red"
-            ax.add_patch(
-                Rectangle(
-                    (c + 0.04, -r - 0.96),
-                    0.92,
-                    0.92,
-                    facecolor="white" if count == 0 else COLOURS[colour],
-                    edgecolor=COLOURS["light"],
-                )
-            )
-            ax.text(
-                c + 0.5,
-                -r - 0.5,
-                f"{count:,}",
-                ha="center",
-                va="center",
-                color=COLOURS["grey"] if count == 0 else "white",
-                fontweight="normal" if count == 0 else "bold",
-            )
-        ax.text(-0.15, -r - 0.5, rf"$\mathcal{{D}}_{{{r + 1}}}$", ha="right", va="center")
-        if columns < packing.d:
-            ax.text(columns + 0.3, -r - 0.5, "…", ha="center", va="center")
-    for c in range(columns):
-        ax.text(c + 0.5, 0.12, f"{c + 1}", ha="center", va="bottom", color=COLOURS["grey"])
-    ax.text(-0.15, 0.12, "cell", ha="right", va="bottom", color=COLOURS["grey"])
-    if rows < packing.d:
-        ax.text(columns / 2, -rows - 0.25, "⋮", ha="center", va="center")
-    ax.set_xlim(-0.8, columns + 0.6)
-    ax.set_ylim(-rows - 0.5, 0.6)
-    ax.axis("off")
-    return figure
-
-
-@drawn
-def room(packings: Sequence[Packing], titles: Sequence[str]) -> Figure:
-    """Draw how much of the sum, in records, is left for cells that each need k.
-
-    One bar a packing: what the first cell takes at the least, then one block of k after the other
-    up to the largest allowed sum.
-    """
-    figure, axes = panels(1, len(packings), height=1.75 * len(packings))
-    for ax, p, title in zip(axes, packings, titles, strict=True):
-        first, top = max(p.first_range[0], 0.0), p.sum_range[1]
-        ax.barh(0, first, height=0.8, color=COLOURS["light"], edgecolor=COLOURS["grey"])
-        blocks = min(int((top - first) / p.k * (1 + 1e-12)), p.d - 1)
-        if blocks <= 60:
-            for j in range(blocks):
-                ax.barh(
-                    0,
-                    p.k,
-                    left=first + j * p.k,
-                    height=0.8,
-                    color=COLOURS["blue" if j % 2 else "sky"],
-                    edgecolor="white",
-                )
-        else:
-            ax.barh(
-                0, blocks * p.k, left=first, height=0.8, color=COLOURS["sky"], hatch="|||",
-                edgecolor="white",
-            )  # fmt: skip
-        ax.axvline(top, color=COLOURS["red"], ls=(0, (4, 2)))
-        ax.annotate(
-            "largest sum",
-            (top, 1),
-            xycoords=("data", "axes fraction"),
-            xytext=(-4, -2),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-            color=COLOURS["red"],
-        )
-        ax.set_title(title, pad=8)
-        ax.set_yticks([])
-        ax.set_ylim(-0.55, 1.05)
-        ax.set_xlim(0, 1.04 * top)
-        ax.spines["left"].set_visible(False)
-        ax.grid(axis="y", visible=False)
-    axes[-1].set_xlabel("records")
-    return figure
 
 
 def _log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
@@ -194,7 +103,9 @@ def slopes(
     axes[1].yaxis.set_minor_locator(NullLocator())
     if reference is not None:
         axes[1].plot(ds, reference[1], color=COLOURS["grey"], lw=1)
-        name_line(axes[1], ds, reference[1], reference[0], COLOURS["grey"], at=0.75, shift=(-8, 4))
+        top = max([float(c.max()) for _, c in right] + [1e-300])
+        inside = np.where(reference[1] < top, reference[1], np.nan)
+        name_line(axes[1], ds, inside, reference[0], COLOURS["grey"], at=0.95, shift=(-6, 0))
     seen = [c[c > 0] for _, c in right if (c > 0).any()]
     if seen:
         axes[1].set_ylim(
@@ -268,4 +179,44 @@ def ceilings(ds: Array, curves: Sequence[tuple[str, Array, float]], ylabel: str)
     ax.set_xlabel("cells $d$")
     ax.set_ylabel(ylabel)
     name_ends(ax, ends, gap=0.075)
+    return figure
+
+
+@drawn
+def information(curve: InformationCurve, rho: float, d: int) -> Figure:
+    """Draw what an output tells about the place of m records, in nats, under its bounds."""
+    figure, (ax,) = panels(1, height=4.1)
+    full = float(np.log(d - 1)) if d > 2 else 0.0
+    x = np.linspace(0, float(curve.m[-1]), 200)
+    top = 1.3 * max(full, float(curve.information.max()), 1.0)
+    for factor, colour, dash, text in (
+        (4, "black", (0, (1, 1)), r"$\rho(2m)^2$"),
+        (1, "orange", (0, (5, 1.5)), r"$\rho m^2$"),
+    ):
+        y = factor * rho * x**2
+        ax.plot(x, y, color=COLOURS[colour], ls=dash)
+        inside = np.where(y < 0.93 * top, y, np.nan)
+        name_line(ax, x, inside, text, COLOURS[colour], shift=(-6, 2))
+    ax.axhline(full, color=COLOURS["green"], ls=(0, (5, 1.5, 1, 1.5)))
+    name_line(
+        ax, x, np.full(x.shape, full), r"$\ln(d-1)$: the place is known", COLOURS["green"],
+        shift=(0, 9),
+    )  # fmt: skip
+    ax.errorbar(
+        curve.m,
+        curve.information,
+        yerr=2 * curve.error,
+        color=COLOURS["blue"],
+        marker="o",
+        ls="-",
+        lw=1,
+    )
+    name_line(
+        ax, curve.m, curve.information, "information", COLOURS["blue"], at=0.75, shift=(8, -14),
+        ha="left",
+    )  # fmt: skip
+    ax.set_xlim(0, float(curve.m[-1]) * 1.02)
+    ax.set_ylim(0, top)
+    ax.set_xlabel("records moved, $m$")
+    ax.set_ylabel("nats")
     return figure
