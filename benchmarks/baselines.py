@@ -169,7 +169,7 @@ def piqp_nnls(m: Measurements) -> list[Array]:
         if run:
             solver.update(b=root * b[run])
         solver.solve()
-        found.append(np.asarray(solver.result.x)[:cells])
+        found.append(np.array(solver.result.x)[:cells])  # a copy: piqp reuses the memory
     return found
 
 
