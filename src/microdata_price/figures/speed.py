@@ -19,24 +19,25 @@ def per_fit(frame: pd.DataFrame) -> Figure:
     """
     figure, (ax,) = panels(height=0.42 * len(frame) + 1.1)
     names = []
-    for place, row in enumerate(frame.itertuples()):
-        own = row.solver == "ours"
-        style = METHODS[str(row.method)]
+    rows = zip(frame["method"], frame["solver"], frame["milliseconds"].to_numpy(), strict=True)
+    for place, (method, solver, milliseconds) in enumerate(rows):
+        own = solver == "ours"
+        style = METHODS[str(method)]
         ax.barh(
             place,
-            row.milliseconds,
+            float(milliseconds),
             color=style.colour if own else COLOURS["light"],
             edgecolor=COLOURS["black"] if own else COLOURS["grey"],
             hatch="//" if own else None,
         )
         ax.annotate(
-            f"{row.milliseconds:.2g}",
-            (float(row.milliseconds), place),
+            f"{milliseconds:.2g}",
+            (float(milliseconds), place),
             xytext=(4, 0),
             textcoords="offset points",
             va="center",
         )
-        names.append(f"{style.label}: {row.solver}")
+        names.append(f"{style.label}: {solver}")
     ax.set_yticks(range(len(names)), names)
     ax.invert_yaxis()
     ax.set_xscale("log")
