@@ -1,6 +1,6 @@
 # make book and make test are the two commands; make help lists the others.
 
-LOCK_EXTRAS = book test cluster dev
+LOCK_EXTRAS = book test pdf cluster dev
 
 # make book without a release's own Python: the newest of 3.13, 3.12, 3.11 that is at hand.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -65,9 +65,10 @@ grid: $(STAMP) ## the whole experiment grid into results/grid
 benchmarks: $(STAMP) ## measure speed, as ratios
 	@$(BIN)/python -m benchmarks
 
-peers: $(STAMP) ## remake data/peers.csv with mbi (installs the optional extra)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check '.[peers]'
-	@$(BIN)/python -m microdata_price.peers
+peers: $(STAMP) ## remake data/peers.csv with mbi (in an environment of its own, since it brings JAX along)
+	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
+	@.venv-peers/bin/python -W ignore -m microdata_price.peers
 
 lint: $(STAMP) ## style and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy

@@ -90,6 +90,20 @@ def test_a_page_is_whole_and_stays_on_the_machine(chromium: Browser, site: Path,
             assert facts == [True, True, True], f"the formula {text!r} is not rendered"
 
 
+def violations(page: Page) -> list[str]:
+    """What axe finds; a heading that is one formula has no text for it, but has MathML."""
+    return [
+        f"{found['id']}: {node['html'][:160]} | {node.get('failureSummary', '')[:300]}"
+        for found in Axe().run(page).response["violations"]
+        for node in found["nodes"]
+        if found["id"] != "empty-table-header"
+        or not page.evaluate(
+            "selector => document.querySelector(selector).querySelector('math')?.textContent ?? ''",
+            node["target"][0],
+        )
+    ]
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
 def test_a_page_is_accessible_and_fits_a_phone(
@@ -101,14 +115,9 @@ def test_a_page_is_accessible_and_fits_a_phone(
         wide = watched.page.evaluate("() => document.documentElement.scrollWidth")
         assert wide <= 390, f"{page} is {wide} pixels wide"
         assert watched.page.evaluate("() => document.documentElement.dataset.theme") == theme
-        narrow = Axe().run(watched.page).response["violations"]
+        found = violations(watched.page)
         watched.page.set_viewport_size({"width": 1280, "height": 900})
-        broad = Axe().run(watched.page).response["violations"]
-    found = [
-        f"{v['id']}: {node['html'][:160]} | {node.get('failureSummary', '')[:300]}"
-        for v in [*narrow, *broad]
-        for node in v["nodes"]
-    ]
+        found += violations(watched.page)
     assert found == []
 
 
