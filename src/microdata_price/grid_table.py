@@ -218,3 +218,60 @@ def tables_of(parts: list[PairRows]) -> Tables:
         whole = isinstance(values[0], np.ndarray)
         columns[name] = np.concatenate(values) if whole else np.repeat(values, sizes)
     return Tables(errors[list(ERROR_COLUMNS)], pd.DataFrame(columns))
+
+
+def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Split total errors into squared bias and variance, the former without its own noise (ours).
+
+    The square of an estimated bias is too large by the variance of the estimate, which is taken
+    off; both parts are sums over the queries of a group.
+
+    Parameters
+    ----------
+    queries
+        Errors of every query, from 2 or more runs.
+    keys
+        What makes a group, for example ``["method", "query_set"]``.
+
+    Returns
+    -------
+    DataFrame
+        ``squared_bias`` and ``variance`` in squared counts, indexed by the keys.
+
+    Examples
+    --------
+    >>> queries = pd.DataFrame({"m": ["a"], "bias": [3.0], "variance": [4.0], "runs": [5]})
+    >>> squared_parts(queries, ["m"]).to_numpy().tolist()
+    [[8.0, 5.0]]
+    """
+    runs = queries["runs"]
+    spread = queries["variance"] * runs / (runs - 1)
+    parts = pd.DataFrame({"squared_bias": queries["bias"] ** 2 - spread / runs, "variance": spread})
+    found = parts.groupby([queries[k] for k in keys], sort=False).sum()
+    return found.assign(squared_bias=found["squared_bias"].clip(lower=0))
+
+
+def sharpest(errors: pd.DataFrame) -> tuple[Array, Array]:
+    """Return the best that is known of each expected error, with its standard error (ours).
+
+    What is known exactly is not estimated and has the standard error 0. Totals are estimated with
+    OLS as control variate; where that is of no use (few runs), the plain mean remains, and it is
+    what a maximum is made of.
+
+    Parameters
+    ----------
+    errors
+        Rows of the error table.
+
+    Examples
+    --------
+    >>> rows = {"exact": [2.0], "value": [2.5], "standard_error": [0.4], "estimate_cv": [2.1]}
+    >>> errors = pd.DataFrame(rows | {"se_cv": [0.1], "metric": ["total"]})
+    >>> [a.tolist() for a in sharpest(errors)]
+    [[2.0], [0.0]]
+    """
+    known = np.isfinite(errors["exact"].to_numpy())
+    sharp = np.isfinite(errors["se_cv"].to_numpy()) & (errors["metric"] == "total").to_numpy()
+    value = np.where(sharp, errors["estimate_cv"], errors["value"])
+    error = np.where(sharp, errors["se_cv"], errors["standard_error"])
+    return np.where(known, errors["exact"], value), np.where(known, 0.0, error)

@@ -13,7 +13,7 @@ from .benchmark import DataSet
 from .exceptions import InputError, unknown_name
 from .fitting import METHODS
 from .grid_blocks import block_size, fit_block
-from .grid_table import combine, pair_rows, tables_of
+from .grid_table import combine, pair_rows, sharpest, squared_parts, tables_of
 from .known_errors import ols_variances
 from .measurement import noise_for
 from .privacy import ConcentratedDP, PureDP
@@ -69,14 +69,6 @@ def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
         if method not in METHODS:
             raise unknown_name("method", method, METHODS)
     return tuple(m for m in METHODS if m in methods or m == "ols")
-
-
-def _squared_parts(queries: pd.DataFrame, runs: int) -> pd.DataFrame:
-    """Split each set's total into squared bias and variance, the former without its own noise."""
-    keys = [queries["method"], queries["query_set"]]
-    noisy = (queries["bias"] ** 2).groupby(keys, sort=False).sum()
-    spread = queries["variance"].groupby(keys, sort=False).sum() * runs / (runs - 1)
-    return pd.DataFrame({"squared_bias": (noisy - spread / runs).clip(lower=0), "variance": spread})
 
 
 def price_table(
@@ -168,14 +160,7 @@ def _priced(
         for metric in ("total", "max")
     }
     base = np.array([ols[key] for key in zip(errors["query_set"], errors["metric"], strict=True)])
-    # What is known exactly is not estimated; where the control variate is of no use (few runs),
-    # the plain mean remains.
-    known = np.isfinite(errors["exact"].to_numpy())
-    sharp = np.isfinite(errors["se_cv"].to_numpy()) & (errors["metric"] == "total").to_numpy()
-    value = np.where(
-        known, errors["exact"], np.where(sharp, errors["estimate_cv"], errors["value"])
-    )
-    error = np.where(known, 0.0, np.where(sharp, errors["se_cv"], errors["standard_error"]))
+    value, error = sharpest(errors)
     totals = errors[["method", "query_set", "metric"]].assign(
         squared_error=value,
         standard_error=error,
@@ -183,7 +168,7 @@ def _priced(
         price=value / base,
         price_error=error / base,
     )
-    parts = _squared_parts(queries, runs).reset_index().assign(metric="total")
+    parts = squared_parts(queries, ["method", "query_set"]).reset_index().assign(metric="total")
     totals = totals.merge(parts, on=["method", "query_set", "metric"], how="left")
     names = [
         query_label(schema, values)

@@ -80,7 +80,9 @@ def at_a_glance(rows: pd.DataFrame) -> Figure:
     for ax, (title, own) in zip(axes, shown, strict=False):
         _dots(ax, own, order)
         ax.set_title(title)
-    axes[0].set_yticks(np.arange(len(order)), order, fontsize=9.5)
+    axes[0].set_yticks(np.arange(len(order)), order)
+    for ax in axes[::2]:
+        ax.tick_params(axis="y", labelsize=9.5)
     axes[0].set_ylim(len(order) - 0.5, -0.5)
     handles, names = axes[0].get_legend_handles_labels()
     spare = axes[len(shown) :]

@@ -1,0 +1,244 @@
+"""Figures of the price of microdata over the whole grid."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
+from numpy.typing import NDArray
+
+from .price import plain_log
+from .style import COLOURS, METHODS, WIDE, drawn, panels
+
+Array = NDArray[np.float64]
+
+FAMILY_MARKERS = {"1d": ("o", "lists"), "2d": ("s", "10 × 10"), "pums": ("^", "9 × 24, real")}
+
+
+@dataclass(frozen=True, eq=False)
+class Heat:
+    """Prices of one query set.
+
+    Parameters
+    ----------
+    title
+        The query set.
+    rows
+        Names of the tables.
+    values
+        Prices of shape (tables, methods x levels), the levels of one method beside each other.
+    breaks
+        Rows before which a new family begins.
+    """
+
+    title: str
+    rows: Sequence[str]
+    values: Array
+    breaks: Sequence[int]
+
+
+def shades() -> ListedColormap:
+    """Return light for cheap, dark for dear: in order in grey, too."""
+    return ListedColormap(colormaps["cividis_r"](np.linspace(0.05, 1, 256)))
+
+
+@drawn
+def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figure:
+    """Draw all prices as one map: a row a table, a column a method and level.
+
+    Parameters
+    ----------
+    parts
+        One a query set.
+    levels
+        Names of the levels, in the order of the columns of each method.
+    limit
+        Prices above it carry a dot.
+    """
+    methods = [m for m in METHODS if m != "ols"]
+    heights = [len(part.rows) for part in parts]
+    figure = Figure(figsize=(WIDE, 0.118 * sum(heights) + 3.0), layout="constrained")
+    axes = list(figure.subplots(len(parts), 1, height_ratios=heights, squeeze=False).ravel())
+    low = min(float(np.nanmin(part.values)) for part in parts)
+    high = max(float(np.nanmax(part.values)) for part in parts)
+    norm = LogNorm(max(low, 1e-3), max(high, 2 * limit))
+    for ax, part in zip(axes, parts, strict=True):
+        ax.pcolormesh(part.values, cmap=shades(), norm=norm)
+        dear = np.argwhere(part.values > limit)
+        ax.scatter(dear[:, 1] + 0.5, dear[:, 0] + 0.5, s=4, color="white", linewidth=0)
+        for place in part.breaks:
+            ax.axhline(place, color="white", linewidth=2)
+        for k in range(1, len(methods)):
+            ax.axvline(k * len(levels), color="white", linewidth=3)
+        ax.set_yticks(np.arange(len(part.rows)) + 0.5, list(part.rows), fontsize=7.5)
+        ax.set_ylim(len(part.rows), 0)
+        ax.set_xticks([])
+        ax.set_title(part.title, pad=17)
+        ax.grid(visible=False)
+        ax.tick_params(length=0)
+        ax.set_frame_on(False)
+        for k, method in enumerate(methods):
+            ax.annotate(
+                METHODS[method].label,
+                ((k + 0.5) / len(methods), 1),
+                xycoords="axes fraction",
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+                fontsize=9.5,
+            )
+    places = np.arange(len(methods) * len(levels)) + 0.5
+    axes[-1].set_xticks(places, list(levels) * len(methods), rotation=90, fontsize=8.5)
+    bar = figure.colorbar(
+        ScalarMappable(norm, shades()), ax=axes, location="bottom", aspect=40, pad=0.01
+    )
+    bar.ax.xaxis.set_major_locator(FixedLocator([0.01, 0.03, 0.1, 0.3, 1, 3, 10]))
+    plain_log(bar.ax, "x")
+    bar.set_label(f"squared error over OLS's (log colour scale; dot: beyond {limit:g})")
+    return figure
+
+
+@drawn
+def bias_shares(parts: pd.DataFrame, titles: dict[str, str]) -> Figure:
+    """Draw the share of squared bias in the error: a panel a query set, a row a method.
+
+    Parameters
+    ----------
+    parts
+        Rows with ``query_set``, ``method``, ``family`` and ``share``, one a table and level.
+    titles
+        Query sets in order, with what they are called.
+    """
+    there = [q for q in titles if parts["query_set"].eq(q).any()]
+    figure, axes = panels(2, -(-len(there) // 2), height=6.0, sharex=True, sharey=True)
+    methods = [m for m in METHODS if m != "ols"]
+    for ax, query_set in zip(axes, there, strict=False):
+        for place, method in enumerate(methods):
+            own = parts[parts["query_set"].eq(query_set) & parts["method"].eq(method)]
+            for k, (family, (marker, _)) in enumerate(FAMILY_MARKERS.items()):
+                group = own[own["family"] == family].sort_values("share")
+                spread = np.linspace(-0.1, 0.1, len(group)) if len(group) > 1 else np.zeros(1)
+                ax.scatter(
+                    100 * group["share"],
+                    place + 0.25 * (k - 1) + spread[: len(group)],
+                    s=13,
+                    marker=marker,
+                    color=METHODS[method].colour,
+                    edgecolor=COLOURS["black"],
+                    linewidth=0.25,
+                )
+            middle = 100 * float(own["share"].median())
+            ax.plot([middle] * 2, [place - 0.42, place + 0.42], color=COLOURS["black"])
+        ax.set_title(titles[query_set])
+        ax.grid(axis="y", visible=False)
+    axes[0].set_yticks(range(len(methods)), [METHODS[m].label for m in methods])
+    axes[0].set_ylim(len(methods) - 0.5, -0.5)
+    axes[0].set_xlim(-3, 103)
+    for ax in axes[len(there) :]:
+        ax.set_axis_off()
+    signs = zip(FAMILY_MARKERS.values(), "○□△", strict=True)
+    key = ", ".join(f"{sign}: {name}" for (_, name), sign in signs)
+    figure.supxlabel(f"squared bias, % of the error ({key})", fontsize=11)
+    return figure
+
+
+@drawn
+def against_noise(medians: pd.DataFrame) -> Figure:
+    """Draw the median price of each family's tables against the noise.
+
+    Parameters
+    ----------
+    medians
+        Rows with ``family``, ``kind`` (``"sum"`` or ``"worst"``), ``method``, ``privacy``,
+        ``noise`` (standard deviation, records) and ``median``.
+    """
+    there = [f for f in FAMILY_MARKERS if medians["family"].eq(f).any()]
+    figure, axes = panels(2, len(there), height=2.55 * len(there) + 0.9, sharex=True)
+    methods = [m for m in METHODS if m != "ols"]
+    first = medians["privacy"].iloc[0]
+    for row, family in enumerate(there):
+        for column, kind in enumerate(("sum", "worst")):
+            ax = axes[2 * row + column]
+            chosen = medians[medians["family"].eq(family) & medians["kind"].eq(kind)]
+            for method in methods:
+                style = METHODS[method]
+                for privacy, filled in (("pure", True), ("zcdp", False)):
+                    own = chosen[chosen["method"].eq(method) & chosen["privacy"].eq(privacy)]
+                    own = own.sort_values("noise")
+                    ax.plot(
+                        own["noise"],
+                        own["median"],
+                        linestyle=style.dash,
+                        linewidth=1.4,
+                        color=style.colour,
+                        marker=style.marker,
+                        markersize=5.5,
+                        markerfacecolor=style.colour if filled else "white",
+                        label=style.label if privacy == first else None,
+                    )
+            ax.axhline(1, color=COLOURS["black"], linewidth=1.2)
+            ax.set_xscale("log")
+            ax.set_yscale("log")
+            ax.yaxis.set_major_locator(FixedLocator([0.1, 0.2, 0.5, 0.7, 1, 1.4, 2, 3, 5, 10]))
+            ax.xaxis.set_major_locator(FixedLocator([1, 3, 10, 30, 100, 300]))
+            plain_log(ax, "x")
+            plain_log(ax, "y")
+            ax.minorticks_off()
+            what = "sum" if kind == "sum" else "worst cell"
+            ax.set_title(f"{FAMILY_MARKERS[family][1]}: {what}", fontsize=11.5)
+    figure.supxlabel(
+        "standard deviation of the noise, records (filled: pure; hollow: zCDP)", fontsize=11
+    )
+    figure.supylabel("squared error over OLS's", fontsize=12)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(
+        handles, labels, loc="outside upper center", ncols=4, columnspacing=1.0, handlelength=1.6
+    )
+    return figure
+
+
+@drawn
+def against_sparsity(prices: pd.DataFrame, level: str) -> Figure:
+    """Draw the price of the sum against the share of empty cells, a panel a method.
+
+    Parameters
+    ----------
+    prices
+        Rows with ``family``, ``method``, ``share``, ``price`` and ``price_error``.
+    level
+        The privacy level, in words.
+    """
+    figure, axes = panels(2, 2, height=5.4, sharex=True, sharey=True)
+    methods = [m for m in METHODS if m != "ols"]
+    for ax, method in zip(axes, methods, strict=True):
+        style = METHODS[method]
+        for family, (marker, label) in FAMILY_MARKERS.items():
+            own = prices[prices["method"].eq(method) & prices["family"].eq(family)]
+            ax.errorbar(
+                100 * own["share"],
+                own["price"],
+                yerr=np.nan_to_num(2 * own["price_error"].to_numpy()),
+                fmt=marker,
+                color=style.colour,
+                markeredgecolor=COLOURS["black"],
+                markeredgewidth=0.4,
+                elinewidth=0.8,
+                capsize=0,
+                label=label,
+            )
+        ax.axhline(1, color=COLOURS["black"], linewidth=1.2)
+        ax.axhline(2, color=COLOURS["black"], linewidth=1, linestyle=(0, (4, 2)))
+        ax.set_title(style.label)
+    axes[0].set_ylim(bottom=0)
+    figure.supxlabel(f"empty cells, % ({level})", fontsize=12)
+    figure.supylabel("sum's squared error over OLS's", fontsize=12)
+    handles, labels = axes[0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    return figure
