@@ -87,12 +87,6 @@ def test_every_notebook_is_checked_before_any_runs(tmp_path: Path) -> None:
         chapters(root, Edition())
 
 
-def test_an_unknown_chapter_gets_the_nearest_suggested(tmp_path: Path) -> None:
-    root = make_root(tmp_path, {"lower_pure": ordinary()}, {})
-    with pytest.raises(InputError, match="did you mean lower_pure"):
-        chapters(root, Edition(), only=["lower_pur"])
-
-
 def test_the_root_is_found_from_below_and_its_absence_explained(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from . import notebook
-from .exceptions import InputError, unknown_name
+from .exceptions import InputError
 from .grid_spec import PAPER_EPSILONS, PAPER_RHOS
 from .parameters import Parameter, check
 from .privacy import check_delta, check_epsilon, check_rho
@@ -190,24 +190,17 @@ def values_for(
     return check(declared, given, where), tuple(f for f in FOLDERS if f in declared)
 
 
-def chapters(root: Path, edition: Edition, only: list[str] | None = None) -> list[Chapter]:
+def chapters(root: Path, edition: Edition) -> list[Chapter]:
     """Read every notebook of the book and check what it will be run with, before any runs.
 
     Raises
     ------
     InputError
-        A notebook that is missing or broken, a parameter that it never reads, a value that it
-        cannot take, or a name in ``only`` that is not in the book.
+        A notebook that is missing or broken, a parameter that it never reads, or a value that it
+        cannot take.
     """
-    paths = notebook_paths(root)
-    if only is not None:
-        known = {p.stem: p for p in paths}
-        for name in only:
-            if name not in known:
-                raise unknown_name("notebook", name, known)
-        paths = [p for p in paths if p.stem in only]
     found = []
-    for path in paths:
+    for path in notebook_paths(root):
         source = notebook.strip(notebook.read(path))
         values, folders = values_for(notebook.parameters(source, path.stem), edition, path.stem)
         found.append(Chapter(path, source, values, folders))

@@ -1,0 +1,147 @@
+"""The commands book and run: what they refuse, before anything is computed."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from microdata_price import book, book_one
+from microdata_price.book_plan import Edition
+from microdata_price.cli import main
+from tiny_book import ROOT, make_notebook, make_root, ordinary
+
+
+@pytest.fixture
+def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    made = make_root(tmp_path, {"chapter": ordinary(), "lower_pure": ordinary("Lower")}, {})
+    monkeypatch.chdir(made)
+
+    def never(*_args: object, **_named: object) -> None:
+        raise AssertionError("something was computed")
+
+    monkeypatch.setattr(book, "run_all", never)
+    monkeypatch.setattr(book_one, "run_all", never)
+    return made
+
+
+def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    with pytest.raises(SystemExit) as stop:
+        main(arguments)
+    out, err = capsys.readouterr()
+    assert stop.value.code == 2
+    assert out == ""
+    assert "Traceback" not in err
+    return err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--epsilon", "0"], "epsilon is 0"),
+        (["--epsilon", "-1"], "epsilon is -1"),
+        (["--epsilon", "inf"], "epsilon is inf"),
+        (["--epsilon", "nan"], "epsilon is nan"),
+        (["--epsilon", "much"], "'much' is not a valid float"),
+        (["--rho", "0"], "rho is 0"),
+        (["--delta", "1"], "delta is 1"),
+        (["--runs", "0"], "runs is 0"),
+        (["--runs", "2.5"], "'2.5' is not a valid integer"),
+        (["--sigma", "2"], "No such option"),
+    ],
+)
+def test_book_refuses_levels_that_cannot_be(
+    root: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert said in refused(["book", *arguments], capsys)
+    assert not (root / "book" / "_build").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["chaptr"], "there is no notebook 'chaptr'; did you mean chapter?"),
+        (["none.ipynb"], "there is no notebook 'none.ipynb'"),
+        (["chapter", "-p", "epsilom", "1"], "no parameter 'epsilom'; did you mean epsilon?"),
+        (["chapter", "-p", "epsilon", "much"], "parameter 'epsilon' is 'much'"),
+        (["chapter", "-p", "epsilon", "-1"], "epsilon is -1"),
+        (["chapter", "-p", "runs", "2.5"], "parameter 'runs' is 2.5"),
+        (["chapter", "-p", "epsilon", "[1"], "parameter 'epsilon' is '[1'"),
+        (["chapter", "-f", "none.yaml"], "there is no parameter file 'none.yaml'"),
+        (["chapter", "-f", "bad.yaml"], "bad.yaml must hold lines such as"),
+        (["chapter", "--param-grid", "epsilon"], "NAME=V1,V2"),
+        (["chapter", "--param-grid", "epsilon=0.5,0"], "epsilon is 0"),
+        (
+            ["chapter", "--param-grid", "epsilon=1,2", "--param-grid", "epsilon=3"],
+            "two lists of values",
+        ),
+        (["chapter", "--out", "full"], "full exists and is not an earlier run"),
+        (["chapter", "--out", "bad.yaml"], "bad.yaml exists and is not an earlier run"),
+    ],
+)
+def test_run_refuses_what_it_cannot_use(
+    root: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "bad.yaml").write_text("- 1\n", encoding="utf-8")
+    (root / "full").mkdir()
+    (root / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
+    assert said in refused(["run", *arguments], capsys)
+    assert (root / "full" / "thesis.txt").read_text(encoding="utf-8") == "mine"
+    assert not (root / "results").exists()
+
+
+def test_a_parameter_that_the_notebook_never_reads_is_refused(
+    root: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from microdata_price import notebook
+
+    lazy = make_notebook(("text", "# L"), ("code", "rho = 1.0", "parameters"), ("code", "1"))
+    notebook.write(lazy, root / "lazy.ipynb")
+    assert "declares the parameter 'rho' and never reads it" in refused(
+        ["run", "lazy.ipynb", "-p", "rho", "0.5"], capsys
+    )
+
+
+def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path: Path) -> None:
+    """The installed package elsewhere: no book above the folder nor above the code."""
+    target = tmp_path / "installed"
+    target.mkdir()
+    shutil.copytree(ROOT / "src" / "microdata_price", target / "microdata_price")
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    done = subprocess.run(
+        [sys.executable, "-c", "from microdata_price.cli import main; main(['book'])"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(target), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert "no book was found" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_parameters_given_twice_prefer_the_command_line_to_the_file(
+    root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[object] = []
+
+    def note(given: str, values: object, *_rest: object) -> Path:
+        seen.extend([given, values])
+        return Path("page.html")
+
+    monkeypatch.setattr("microdata_price.commands.run.run_one", note)
+    (root / "p.yaml").write_text("epsilon: 1e-3\nruns: 5\n", encoding="utf-8")
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "chapter", "-f", "p.yaml", "-p", "runs", "7"])
+    assert stop.value.code in (0, None)
+    assert seen == ["chapter", {"epsilon": "1e-3", "runs": 7}]
+    assert capsys.readouterr().out == "page.html\n"
+
+
+def test_the_default_site_and_others_lie_where_the_readme_says() -> None:
+    assert book.default_site(ROOT, Edition()) == ROOT / "book" / "_build" / "html"
