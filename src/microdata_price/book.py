@@ -128,20 +128,21 @@ def _write(path: Path, text: str) -> None:
 
 
 def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> None:
-    book = root / "book"
+    book, listed = root / "book", set(toc_entries(root))
     for path in sorted(book.rglob("*")):
         relative = path.relative_to(book)
         if relative.parts[0] in ("_build", "_generated", "_config.yml") or not path.is_file():
             continue
         to = target / relative
         to.parent.mkdir(parents=True, exist_ok=True)
+        page = relative.with_suffix("").as_posix()
         if path.suffix != ".md":
             shutil.copyfile(path, to)
+        if page not in listed or path.suffix != ".md":
             continue
         text = path.read_text(encoding="utf-8")
         if not edition.solutions:
             text = book_stage.without_solutions(text)
-        page = relative.with_suffix("").as_posix()
         to.write_text(quote(text, page, found), encoding="utf-8")
 
 

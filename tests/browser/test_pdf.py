@@ -1,0 +1,42 @@
+"""The printed edition, from pages of the built site."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+
+import pytest
+from pypdf import PdfReader
+
+from microdata_price.book_pdf import join, print_pages
+from microdata_price.exceptions import InputError
+
+PAGES = ["intro", "notebooks/difficult_table"]
+
+
+@pytest.fixture(scope="module")
+def printed(site: Path) -> PdfReader:
+    return PdfReader(io.BytesIO(join(site, PAGES, print_pages(site, PAGES))))
+
+
+def test_theorem_boxes_solutions_and_figures_are_printed(printed: PdfReader) -> None:
+    text = "\n".join(page.extract_text() for page in printed.pages)
+    for words in ("Remark 1", "The trade-off in one sentence", "Solution to", "Table 1", "Fig. 1"):
+        assert words in text
+    assert "Hide code cell source" not in text
+    assert [item.title for item in printed.outline] == [
+        "The price of microdata",
+        "The difficult table",
+    ]
+
+
+def test_links_between_pages_stay_inside_the_document(printed: PdfReader) -> None:
+    notes = [note.get_object() for page in printed.pages for note in page.get("/Annots", [])]
+    targets = [str(note.get("/A", {}).get("/URI", "")) for note in notes]
+    assert not any(target.startswith("file:") for target in targets)
+    assert any("/Dest" in note or note.get("/A", {}).get("/S") == "/GoTo" for note in notes)
+
+
+def test_a_site_that_is_not_built_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no page intro; build the site first"):
+        print_pages(tmp_path, PAGES)
