@@ -155,7 +155,7 @@ def _compute(chapter: Chapter, folders: Mapping[str, Path], folder: Path, kernel
     Where a cell raises, the notebook as far as it came is kept two folders up.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    draft = folder / "draft.ipynb"
+    draft = folder / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
     failed = folder.parents[1] / f"{chapter.name}.failed.ipynb"
     start = time.perf_counter()
     try:
