@@ -12,6 +12,7 @@ from microdata_price.noise_discrete import DiscreteGaussian, DoubleGeometric
 from microdata_price.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory import channel_program as cp
 from microdata_price.theory import moment_walk as mw
+from microdata_price.theory.leading import leading_ratios
 from microdata_price.theory.lower_bounds import sum_error_bound
 from microdata_price.theory.outputs import clipped_law
 from microdata_price.theory.packing_walk import truncated_cells
@@ -128,3 +129,25 @@ def test_bad_input_is_one_sentence(call):
     with pytest.raises(InputError) as error:
         call()
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.01), PureDP(0.5), ConcentratedDP(0.125)])
+def test_lower_and_upper_bounds_approach_their_common_leading_term(guarantee):
+    found = leading_ratios(guarantee, 10.0 ** np.array([3, 12, 50, 250]))
+    assert (found.lower <= 1).all()
+    assert (found.upper >= 1).all()
+    assert (np.diff(found.lower) > 0).all()
+    assert (np.diff(found.upper) < 0).all()
+    assert found.upper[-1] - found.lower[-1] < 0.5 * (found.upper[0] - found.lower[0])
+
+
+def test_a_leading_term_needs_three_cells():
+    with pytest.raises(InputError, match="3 or more"):
+        leading_ratios(PureDP(1.0), [2])
+
+
+def test_usable_records_are_those_at_which_the_proof_runs():
+    guarantee, noise = ConcentratedDP(0.125), DiscreteGaussian(4.0)
+    m = mw.usable_records(guarantee, noise, 1000, 20)
+    assert mw.best_order(guarantee, mw.clipping_setting(noise, 1000, m)) > 1
+    assert mw.usable_records(ConcentratedDP(10.0), DiscreteGaussian(0.05), 2, 3) == 0

@@ -164,6 +164,22 @@ def best_order(guarantee: ConcentratedDP, case: Setting) -> float:
     return math.sqrt(L / spread)
 
 
+def usable_records(guarantee: ConcentratedDP, noise: DiscreteNoise, d: int, most: int) -> int:
+    """Return the largest m, up to ``most``, at which the zCDP bound says something; 0 if none.
+
+    Examples
+    --------
+    >>> from ..noise_discrete import DiscreteGaussian
+    >>> usable_records(ConcentratedDP(0.125), DiscreteGaussian(4.0), 100, 3)
+    3
+    """
+    for m in range(most, 0, -1):
+        case = clipping_setting(noise, d, m)
+        if math.log(m / case.share) > guarantee.rho * m**2:
+            return m
+    return 0
+
+
 def zcdp_moment_steps(guarantee: ConcentratedDP, noise: DiscreteNoise, case: Setting) -> list[Step]:
     """Return the proof of the zCDP bound, step by step, with ``f = min(x, m)/m``.
 
