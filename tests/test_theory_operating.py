@@ -32,7 +32,7 @@ def assert_allowed(guarantee: Guarantee, d: float, place: points.Operating) -> N
 def test_every_place_is_allowed(guarantee: Guarantee) -> None:
     for d in POINTS:
         places = [points.clipping(guarantee, d), points.split(guarantee, d, 5)]
-        if not isinstance(guarantee, ConcentratedDP) or d in (10, 10**6):
+        if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
             places += points.fitted(guarantee, d)
         if isinstance(guarantee, ApproximateDP):
             places.append(points.truncated(guarantee, d))
@@ -45,7 +45,10 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee: PureDP) ->
     for d in (2, 1000):
         path = points.weighted(guarantee, d, [1e-9, 0.01, 1.0, 1e6])
         assert_allowed(guarantee, d, path)
-        assert (np.diff(path.D) < 1e-9).all()
+        if d == 1000:  # with few cells, pooling them makes the sum better than its own answer
+            assert (np.diff(path.C) > 0).all()
+            assert (np.diff(path.D) < 0).all()
+        assert math.isclose(path.D[-1], signed_error(guarantee), rel_tol=1e-3)
         assert math.isclose(path.C[-1], points.fitted(guarantee, d)[0].C[0], rel_tol=1e-3)
         assert math.isclose(path.C[0], signed_error(guarantee), rel_tol=1e-3)
 

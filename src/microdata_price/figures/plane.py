@@ -116,10 +116,10 @@ def plane(
         colour = "red" if sure else "orange"
         if path.C.size > 1:
             ax.plot(path.D, path.C, color=COLOURS[colour], lw=1.4, ls="--" if sure else "-")
-            at = 0 if sure else path.C.size // 2
+            at = path.C.size - 1 if sure else path.C.size // 2
             if not sure:
                 ax.plot(path.D, path.C, color=COLOURS[colour], marker=".", ls="none", ms=8)
-            _note(ax, path.D[at], path.C[at], path.name, colour, (8, 9))
+            _note(ax, path.D[at], path.C[at], path.name, colour, (9, 0 if sure else 9))
         else:
             ax.plot(path.D, path.C, color=COLOURS[colour], marker="v", ls="none", mfc="white")
             _note(ax, path.D[0], path.C[0], path.name, colour, (9, -9))
