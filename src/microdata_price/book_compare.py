@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import book_stage, notebook
-from .book_quote import Found, collect
+from .book_quote import Found, collect, quote
 from .book_run import Run
 
 
@@ -20,7 +20,7 @@ def _level(values: Mapping[str, Any]) -> str:
 def comparison(
     runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]
 ) -> tuple[str, dict[str, str]]:
-    """Write the page that compares runs: every quoted number in one table, then every figure.
+    """Write the page that compares runs: every quoted number and sentence, then every figure.
 
     Parameters
     ----------
@@ -43,24 +43,36 @@ def comparison(
         one = Found()
         collect(run.name, executed, one)
         svgs = book_stage.images(executed)
-        found.append((one.quoted[run.name], book_stage.descriptions(executed)))
+        about = book_stage.descriptions(executed)
+        texts = {
+            name: quote(text, run.name, one)
+            for name, text in one.quoted[run.name].items()
+            if name.rpartition(".")[0] not in about
+        }
+        found.append((texts, about))
         pictures |= {f"compare-{i}-{name}": svg for name, svg in svgs.items()}
     levels = [_level(v) for v in varied]
-    names = list(dict.fromkeys(name for quoted, _ in found for name in quoted))
+    title = notebook.read(runs[0].path).cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
-        f"# {runs[0].name}: {len(runs)} runs compared",
+        f"# {title}: {len(runs)} runs compared",
         "",
         "The same notebook at several values of its parameters. The other parameters are those on "
         f"[its own page](notebooks/{runs[0].name}.ipynb), which shows the first of these runs.",
-        "",
-        "## What the text quotes",
-        "",
-        f"| name | {' | '.join(levels)} |",
-        f"| :--- |{' ---: |' * len(levels)}",
     ]
-    for name in names:
-        cells = [quoted.get(name, "–").replace("|", "\\|") for quoted, _ in found]
-        lines.append(f"| {name} | {' | '.join(cells)} |")
+    names = list(dict.fromkeys(name for texts, _ in found for name in texts))
+    short = [n for n in names if all(len(texts.get(n, "")) < 32 for texts, _ in found)]
+    kinds = (
+        ("Numbers", short, "---:"),
+        ("Sentences", [n for n in names if n not in short], ":---"),
+    )
+    for heading, chosen, align in kinds:
+        if not chosen:
+            continue
+        lines += ["", f"## {heading}", "", f"| name | {' | '.join(levels)} |"]
+        lines.append(f"| :--- |{f' {align} |' * len(levels)}")
+        for name in chosen:
+            cells = [texts.get(name, "–").replace("|", "\\|") for texts, _ in found]
+            lines.append(f"| {name} | {' | '.join(cells)} |")
     figures = list(dict.fromkeys(name for _, about in found for name in about))
     for name in figures:
         lines += ["", f"## Figure {name}", "", "::::{grid} 1 1 2 2", ":gutter: 2", ""]

@@ -70,12 +70,15 @@ def _histogram(ax: Axes, values: Array, edges: Array, truth: float, colour: str)
         height = zero.sum() * share
         ax.bar(0, height, 1.6 * width, facecolor="white", edgecolor=colour, hatch="////")
         if height > 5:
+            room = -edges[0] > 0.27 * (edges[-1] - edges[0])
             ax.annotate(
                 f"exactly 0:\n{height:.0f} % of\nruns",
-                (-1.2 * width, 0.97 * ax.get_ylim()[1]),
-                ha="right",
+                (-1.2 * width if room else 1.5 * width, 0.97 * ax.get_ylim()[1]),
+                ha="right" if room else "left",
                 va="top",
                 fontsize=11,
+                bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.0},
+                zorder=4,
             )
     ax.axvline(truth, color=COLOURS["black"], linewidth=1.6)
     mean = float(values.mean())
