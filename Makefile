@@ -18,7 +18,7 @@ LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
 GRID_LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') $(if $(RUNS),--runs '$(RUNS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve pdf test test-browser check-tables grid benchmarks peers lint format lock clean
+.PHONY: help install book serve pdf test test-browser check-tables grid benchmarks peers picture lint format lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -69,6 +69,9 @@ peers: $(STAMP) ## remake data/peers.csv with mbi (in an environment of its own,
 	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
 	@.venv-peers/bin/python -W ignore -m microdata_price.peers
+
+picture: $(STAMP) ## draw the README's picture again, from the chapter that computes it
+	@$(BIN)/python -m microdata_price.readme_picture
 
 lint: $(STAMP) ## style and types
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy

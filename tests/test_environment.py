@@ -105,3 +105,15 @@ def test_no_file_names_a_registry() -> None:
     for name in names:
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!localhost)", text), name
+
+
+def test_the_readme_leads_to_files_and_targets_that_exist() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)#]+)\)", readme)
+    assert "docs/main-result.svg" in links
+    assert [link for link in links if not (ROOT / link).is_file()] == []
+    targets = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
+    assert set(re.findall(r"make ([a-z-]+)", readme)) <= targets
+    assert all(alt.strip() for alt in re.findall(r"!\[(.*?)\]\(", readme, re.DOTALL)), (
+        "a picture needs alternative text"
+    )
