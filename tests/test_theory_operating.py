@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from microdata_price.exceptions import InputError
 from microdata_price.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory import operating_points as points
-from microdata_price.theory.lower_bounds import NAMES, Name, point_error_bound, sum_error_bound
+from microdata_price.theory.lower_bounds import Name, point_error_bound, sum_error_bound
 from microdata_price.theory.validity import signed_error
 
 PURE = [PureDP(e) for e in (0.01, 0.5, 10.0)]
@@ -20,8 +21,7 @@ POINTS = (2, 10, 1000, 10**6, 10**12)
 
 
 def assert_allowed(guarantee: Guarantee, d: float, place: points.Operating) -> None:
-    name: Name
-    for name in NAMES:
+    for name in get_args(Name):
         low = point_error_bound(name, guarantee, d, place.D)
         assert (low <= place.C * (1 + 1e-9)).all(), (name, place)
         low = sum_error_bound(name, guarantee, d, place.C)

@@ -70,15 +70,17 @@ def plane(
     figure, (ax,) = panels(1, height=5.3)
     low, high = float(sum_errors[0]), float(sum_errors[-1])
     _log_x(ax, low, high)
-    top = 1.12 * max(
+    top = 1.3 * max(
         [float(certified.C[0]), 1.3]
         + [float(c.max()) for c in curves.values()]
         + [float(p.C.max()) for p in paths]
     )
-    low_c = 0.12
+    low_c = min(0.12, 0.5 * float(clipping.C[0]))
     ax.set_yscale("log")
     ax.set_ylim(low_c, top)
-    ax.yaxis.set_major_locator(FixedLocator([0.2, 0.5, 1, 2, 5, 10, 20, 50, 100]))
+    ax.yaxis.set_major_locator(
+        FixedLocator([1e-4, 1e-3, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100])
+    )
     ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     ax.yaxis.set_minor_locator(NullLocator())
     best = np.max(list(curves.values()), axis=0)
@@ -94,7 +96,7 @@ def plane(
         text, colour, dash = BOUND_STYLES[name]
         ax.plot(
             sum_errors,
-            np.where(curves[name] > 0, curves[name], np.nan),
+            np.maximum(curves[name], 1e-9),
             color=COLOURS[colour],
             ls=dash,
             lw=2.6 if name == shown[0] else 1.6,
@@ -119,7 +121,7 @@ def plane(
             at = path.C.size - 1 if sure else path.C.size // 2
             if not sure:
                 ax.plot(path.D, path.C, color=COLOURS[colour], marker=".", ls="none", ms=8)
-            _note(ax, path.D[at], path.C[at], path.name, colour, (9, 0 if sure else 9))
+            _note(ax, path.D[at], path.C[at], path.name, colour, (9, 10 if sure else 9))
         else:
             ax.plot(path.D, path.C, color=COLOURS[colour], marker="v", ls="none", mfc="white")
             _note(ax, path.D[0], path.C[0], path.name, colour, (9, -9))
@@ -127,13 +129,13 @@ def plane(
     ax.plot([x, x], [y, sure_y], color=COLOURS["red"], lw=1.2, ls=":")
     ax.plot(x, sure_y, marker="v", ls="none", color=COLOURS["red"], mfc="white", zorder=6)
     ax.plot(x, y, marker="D", ls="none", color=COLOURS["orange"], mec="white", ms=9, zorder=6)
-    _note(ax, x, y, f"{known.name}, worst known", "orange", (9, 6))
+    _note(ax, x, y, f"{known.name}, worst known", "orange", (9, 9))
     _note(ax, x, sure_y, f"{certified.name}, certified", "red", (9, 8))
     x, y = float(clipping.D[0]), float(clipping.C[0])
     ax.plot(x, y, marker="s", ls="none", color=COLOURS["black"], mec="white", ms=9, zorder=6)
     _note(ax, x, y, clipping.name, "black", (0, -14))
     ax.plot(1, 1, marker="*", ms=16, ls="none", color=COLOURS["red"], mec="white", zorder=6)
-    _note(ax, 1, 1, "signed answers", "red", (10, 0))
+    _note(ax, 1, 1, "signed answers", "red", (10, -8))
     ax.set_xlabel("root error of the sum $D$, in signed errors")
     ax.set_ylabel("root error of a cell $C$, in signed errors")
     return figure
