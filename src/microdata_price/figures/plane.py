@@ -135,7 +135,7 @@ def plane(
     ax.plot(x, y, marker="s", ls="none", color=COLOURS["black"], mec="white", ms=9, zorder=6)
     _note(ax, x, y, clipping.name, "black", (0, -14))
     ax.plot(1, 1, marker="*", ms=16, ls="none", color=COLOURS["red"], mec="white", zorder=6)
-    _note(ax, 1, 1, "signed answers", "red", (10, -8))
+    _note(ax, 1, 1, "signed answers", "red", (10, 0))
     ax.set_xlabel("root error of the sum $D$, in signed errors")
     ax.set_ylabel("root error of a cell $C$, in signed errors")
     return figure
