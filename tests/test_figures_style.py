@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 import microdata_price.figures as package
 from microdata_price.exceptions import InputError
+from microdata_price.figures.sources import source_of
 from microdata_price.figures.style import (
     COLOURS,
     METHODS,
@@ -19,7 +20,6 @@ from microdata_price.figures.style import (
     panels,
     render,
     show,
-    source_of,
 )
 from microdata_price.fitting import METHODS as FITTED
 
@@ -88,7 +88,9 @@ def test_a_caption_is_one_line() -> None:
 
 
 def modules() -> list[str]:
-    return [m.name for m in pkgutil.iter_modules(package.__path__) if m.name != "style"]
+    return [
+        m.name for m in pkgutil.iter_modules(package.__path__) if m.name not in ("style", "sources")
+    ]
 
 
 @pytest.mark.parametrize("name", modules())

@@ -9,7 +9,7 @@ from .book_plan import Edition
 from .book_quote import Found
 from .book_run import Run
 from .book_stage import code_label
-from .figures.style import source_of
+from .figures.sources import source_of
 
 
 def _value(value: object) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -289,17 +288,3 @@ def method_style(method: str) -> MethodStyle:
     if method not in METHODS:
         raise unknown_name("method", method, METHODS)
     return METHODS[method]
-
-
-def source_of(drawn_by: str) -> str:
-    """Return the source text of a function marked by `drawn`, from its full name.
-
-    Examples
-    --------
-    >>> source_of("microdata_price.figures.style.render").splitlines()[0]
-    'def render(figure: Figure) -> str:'
-    """
-    import importlib
-
-    module, _, function = drawn_by.rpartition(".")
-    return inspect.getsource(inspect.unwrap(getattr(importlib.import_module(module), function)))
