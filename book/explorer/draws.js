@@ -1,0 +1,172 @@
+/* One small table, its noisy answers and what five methods make of them, draw after draw. */
+(function (E) {
+  "use strict";
+  var data = window.EXPLORER_DRAWS;
+
+  function unpack(block) {
+    if (!block.numbers) {
+      var sum = 0;
+      block.numbers = block.packed.split(",").map(function (x) { sum += Number(x); return sum / data.scale; });
+    }
+    return block.numbers;
+  }
+
+  function find(list, key) { return list.filter(function (item) { return item.key === key; })[0]; }
+
+  function grid(cells, rows, columns) {
+    var out = { cells: cells, rows: [], columns: [], sum: 0 };
+    for (var r = 0; r < rows; r += 1) {
+      out.rows.push(0);
+      for (var c = 0; c < columns; c += 1) {
+        var x = cells[r * columns + c];
+        out.rows[r] += x; out.columns[c] = (out.columns[c] || 0) + x; out.sum += x;
+      }
+    }
+    return out;
+  }
+
+  /** Everything that one draw shows, and the running means of the draws up to it. */
+  E.drawValues = function (state) {
+    var table = find(data.tables, state.table), run = data.runs[state.table + "|" + state.level];
+    var R = table.rows, C = table.columns, cells = R * C, all = 1 + R + C + cells, at = state.draw - 1;
+    var noisy = unpack(run.noisy).slice(at * all, (at + 1) * all), truth = grid(table.truth, R, C);
+    var methods = data.methods.map(function (m) {
+      var numbers = unpack(run.fits[m.key]), sums = [], squares = 0, total = 0;
+      for (var k = 0; k <= at; k += 1) {
+        var one = numbers.slice(k * cells, (k + 1) * cells), sum = 0;
+        one.forEach(function (x, i) { sum += x; total += (x - table.truth[i]) * (x - table.truth[i]); });
+        sums.push(sum - truth.sum);
+      }
+      sums.forEach(function (e) { squares += e * e; });
+      return {
+        key: m.key, title: m.title, fit: grid(numbers.slice(at * cells, (at + 1) * cells), R, C), errors: sums,
+        bias: sums.reduce(function (a, b) { return a + b; }, 0) / sums.length,
+        sumSquared: squares / sums.length, cellsSquared: total / sums.length, expected: run.expected[m.key]
+      };
+    });
+    return {
+      table: table, level: find(data.levels, state.level), draw: state.draw, draws: data.draws, truth: truth,
+      noisy: { sum: noisy[0], rows: noisy.slice(1, 1 + R), columns: noisy.slice(1 + R, 1 + R + C), cells: noisy.slice(1 + R + C) },
+      methods: methods
+    };
+  };
+
+  /* In a cell: one decimal while there is room for it, none in the true table. */
+  function written(x, whole) {
+    var text = Math.abs(x) < 99.95 && !whole ? Math.abs(x).toFixed(1) : E.number(Math.round(Math.abs(x)));
+    if (text === "0.0") { text = "0"; }
+    return (x < 0 && text !== "0" ? "−" : "") + text;
+  }
+
+  function cell(row, tag, value, truth, std, css, scope) {
+    var node = document.createElement(tag);
+    node.textContent = written(value, truth === null);
+    if (scope) { node.scope = scope; }
+    if (truth !== null) {
+      var off = Math.max(-1, Math.min(1, (value - truth) / (2.5 * std)));
+      node.style.setProperty("--off", Math.abs(off).toFixed(2));
+      css += off > 0.04 ? " high" : off < -0.04 ? " low" : "";
+    }
+    if (value < -0.049) { css += " negative"; }
+    node.className = css.trim();
+    row.appendChild(node);
+    return node;
+  }
+
+  function hidden(row, text, scope) {
+    var th = document.createElement("th");
+    th.scope = scope;
+    th.innerHTML = "<span class=\"visually-hidden\"></span>";
+    th.firstChild.textContent = text;
+    row.appendChild(th);
+  }
+
+  function panel(parent, key, title, note, g, truth, std) {
+    var section = document.createElement("section"), table = document.createElement("table");
+    section.className = "panel " + key;
+    section.innerHTML = "<h3></h3><p></p>";
+    section.firstChild.textContent = title;
+    section.lastChild.textContent = note;
+    var head = document.createElement("thead"), body = document.createElement("tbody"), top = document.createElement("tr");
+    hidden(top, "row", "col");
+    g.columns.forEach(function (unused, c) { hidden(top, "column " + (c + 1), "col"); });
+    hidden(top, "row total", "col");
+    head.appendChild(top);
+    g.rows.forEach(function (sum, r) {
+      var row = document.createElement("tr");
+      hidden(row, "row " + (r + 1), "row");
+      g.columns.forEach(function (unused, c) {
+        var i = r * g.columns.length + c;
+        cell(row, "td", g.cells[i], truth ? truth.cells[i] : null, std, "");
+      });
+      cell(row, "td", sum, truth ? truth.rows[r] : null, std, "total");
+      body.appendChild(row);
+    });
+    var last = document.createElement("tr");
+    hidden(last, "column total", "row");
+    g.columns.forEach(function (x, c) { cell(last, "td", x, truth ? truth.columns[c] : null, std, "total"); });
+    cell(last, "td", g.sum, truth ? truth.sum : null, std, "total sum");
+    body.appendChild(last);
+    table.appendChild(head); table.appendChild(body);
+    section.appendChild(table);
+    parent.appendChild(section);
+  }
+
+  E.drawPanels = function (v) {
+    var parent = document.getElementById("panels"), std = v.level.std, fresh = document.createDocumentFragment();
+    panel(fresh, "truth", "True table", v.table.why, v.truth, null, std);
+    panel(fresh, "noisy", "Noisy answers", "every cell, row, column and the total with its own noise", v.noisy, v.truth, std);
+    v.methods.forEach(function (m) {
+      var e = m.errors[m.errors.length - 1];
+      panel(fresh, m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")), m.fit, v.truth, std);
+    });
+    parent.replaceChildren(fresh);
+  };
+
+  E.drawStrips = function (v) {
+    var svg = document.getElementById("strips"), width = Math.max(280, svg.clientWidth || 300), rowHeight = 34;
+    var height = v.methods.length * rowHeight + 40, left = width < 420 ? 84 : 110;
+    svg.setAttribute("viewBox", "0 0 " + width + " " + height);
+    svg.style.height = height + "px";
+    svg.replaceChildren();
+    var run = data.runs[v.table.key + "|" + v.level.key], low = Math.min(run.range[0], 0), high = Math.max(run.range[1], 0), pad = (high - low) * 0.04;
+    var x = function (e) { return left + (e - low + pad) / (high - low + 2 * pad) * (width - left - 12); };
+    E.el(svg, "line", { x1: x(0), x2: x(0), y1: 4, y2: height - 34, class: "zero" });
+    v.methods.forEach(function (m, i) {
+      var y = 8 + (i + 0.5) * rowHeight;
+      E.el(svg, "text", { x: left - 8, y: y + 4, class: "label", "text-anchor": "end", "font-size": 13 }, m.title);
+      m.errors.forEach(function (e, k) {
+        var newest = k === m.errors.length - 1;
+        E.el(svg, "circle", { cx: x(e), cy: y + ((k * 7) % 5 - 2) * 2.2, r: newest ? 5 : 3, class: "draw-dot " + m.key + (newest ? " newest" : "") });
+      });
+      E.el(svg, "path", { d: "M" + x(m.bias) + " " + (y + 9) + "l-5 8h10z", class: "mean" });
+    });
+    var step = Math.pow(10, Math.floor(Math.log10(high - low))), n = (high - low) / step;
+    step = n < 2 ? step / 2 : n > 5 ? step * 2 : step;
+    for (var t = Math.ceil(low / step) * step; t <= high; t += step) {
+      E.el(svg, "text", { x: x(t), y: height - 14, class: "tick", "text-anchor": "middle" }, (t > 0 ? "+" : "") + E.number(Math.abs(t) < step / 2 ? 0 : t));
+    }
+    document.getElementById("strips-caption").textContent = "Each dot is a draw, the triangle their mean, the line no error.";
+  };
+
+  E.drawSentence = function (v) {
+    return "The true total is " + written(v.truth.sum, true) + ", its noisy answer " + written(v.noisy.sum) + ". The tables fitted say: " +
+      v.methods.map(function (m) { return m.title + " " + written(m.fit.sum); }).join(", ") + ".";
+  };
+
+  E.drawTable = function (v) {
+    var body = document.querySelector("#draw-values tbody"), rows = document.createDocumentFragment();
+    v.methods.forEach(function (m) {
+      var row = document.createElement("tr"), head = document.createElement("th");
+      head.scope = "row"; head.textContent = m.title; row.appendChild(head);
+      [written(m.bias), E.number(m.sumSquared), E.number(m.expected.sum) + " ± " + E.number(m.expected.sum_error, 2),
+        E.number(m.cellsSquared), E.number(m.expected.cells) + " ± " + E.number(m.expected.cells_error, 2)
+      ].forEach(function (text) { var td = document.createElement("td"); td.textContent = text; row.appendChild(td); });
+      rows.appendChild(row);
+    });
+    body.replaceChildren(rows);
+    document.getElementById("draw-values-caption").textContent =
+      "Draws 1 to " + v.draw + " of “" + v.table.title + "” at " + v.level.title + "; expected: mean of " + data.expected_runs +
+      " other draws with its standard error.";
+  };
+}(window.Explorer));

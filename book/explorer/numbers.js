@@ -1,0 +1,56 @@
+/* How numbers are written. */
+window.Explorer = window.Explorer || {};
+(function (E) {
+  "use strict";
+  var SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
+  function raised(n) { return String(n).split("").map(function (c) { return SUPERSCRIPTS[c]; }).join(""); }
+
+  function grouped(text) {
+    var pieces = text.split(".");
+    pieces[0] = pieces[0].replace(/\B(?=(\d{3})+$)/g, ",");
+    return pieces.join(".");
+  }
+
+  /** As the book writes numbers: three significant digits, whole numbers below a million in full. */
+  E.number = function (x, digits) {
+    digits = digits || 3;
+    if (x === 0) { return "0"; }
+    if (!isFinite(x)) { return "∞"; }
+    var sign = x < 0 ? "−" : "", a = Math.abs(x);
+    if (a === Math.floor(a) && a < 1e6) { return sign + grouped(String(a)); }
+    // A value that is short already, such as the level 0.5, gets no zeros at its end.
+    var own = String(a).replace(/e.*$/, "").replace(".", "").replace(/^0+|0+$/g, "").length;
+    digits = Math.min(digits, own);
+    var parts = a.toExponential(digits - 1).split("e"), power = parseInt(parts[1], 10);
+    if (power < -4 || power >= 6) {
+      return sign + (parts[0].indexOf(".") < 0 ? parts[0] : parts[0].replace(/\.?0+$/, "")) + " × 10" + raised(power);
+    }
+    return sign + grouped(Number(parts.join("e")).toFixed(Math.max(0, digits - 1 - power)));
+  };
+
+  /** A setting as it was chosen: no digits added, none lost. */
+  E.exact = function (x) {
+    if (x >= 1e6 || x < 1e-3) {
+      var parts = x.toExponential().split("e");
+      return (parts[0] === "1" ? "" : parts[0] + " × ") + "10" + raised(parseInt(parts[1], 10));
+    }
+    return grouped(String(x));
+  };
+
+  /** A factor: two digits do. */
+  E.factor = function (x) { return E.number(x, x < 9.95 ? 2 : 3); };
+
+  /** Ticks of a logarithmic axis between two logarithms: powers of ten, with 2 and 5 when few. */
+  E.ticks = function (low, high) {
+    var out = [], every = Math.max(1, Math.ceil((high - low) / 8));
+    var fine = high - low < 2.2 ? [1, 2, 5] : [1];
+    for (var p = Math.floor(low); p <= Math.ceil(high); p += 1) {
+      if (p % every !== 0) { continue; }
+      fine.forEach(function (m) {
+        var t = p + Math.log10(m);
+        if (t >= low - 1e-9 && t <= high + 1e-9) { out.push({ at: t, value: Number((m * Math.pow(10, p)).toPrecision(6)) }); }
+      });
+    }
+    return out;
+  };
+}(window.Explorer));

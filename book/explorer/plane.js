@@ -1,0 +1,187 @@
+/* The C-D plane: what no microdata mechanism can do, and what some do. */
+(function (E) {
+  "use strict";
+  var MARGIN = { top: 34, right: 48, bottom: 46, left: 58 };
+  var svg, frame = null;
+
+  /** The window: what is shown follows the signed error, so that the picture keeps its place when the level moves. */
+  function scales(v, width, height) {
+    var right = 30, top = 6;
+    v.mechanisms.forEach(function (m) {
+      [].concat(m.D).forEach(function (x) { right = Math.max(right, x / v.unit); });
+      [].concat(m.C, m.upper || []).forEach(function (y) { top = Math.max(top, y / v.unit); });
+    });
+    var unit = Math.log10(v.unit);
+    return {
+      x: E.scale(unit + Math.log10(0.3), unit + Math.log10(right * 3), MARGIN.left, width - MARGIN.right),
+      y: E.scale(unit + Math.log10(0.22), unit + Math.log10(top * 1.35), height - MARGIN.bottom, MARGIN.top)
+    };
+  }
+
+  function axes(g, x, y, v, width, height) {
+    var bottom = height - MARGIN.bottom, right = width - MARGIN.right;
+    E.ticks(x.low, x.high).forEach(function (t) {
+      var px = x(t.value);
+      E.el(g, "line", { x1: px, x2: px, y1: MARGIN.top, y2: bottom, class: "grid" });
+      E.el(g, "text", { x: px, y: bottom + 17, class: "tick", "text-anchor": "middle" }, E.exact(t.value));
+    });
+    E.ticks(y.low, y.high).forEach(function (t) {
+      var py = y(t.value);
+      E.el(g, "line", { x1: MARGIN.left, x2: right, y1: py, y2: py, class: "grid" });
+      E.el(g, "text", { x: MARGIN.left - 7, y: py + 4, class: "tick", "text-anchor": "end" }, E.exact(t.value));
+    });
+    // The second pair of axes counts in multiples of the signed error.
+    var unit = Math.log10(v.unit);
+    E.ticks(x.low - unit, x.high - unit).forEach(function (t) {
+      E.el(g, "text", { x: x(t.value * v.unit), y: MARGIN.top - 8, class: "tick faint", "text-anchor": "middle" }, E.exact(t.value) + "×");
+    });
+    E.ticks(y.low - unit, y.high - unit).forEach(function (t) {
+      E.el(g, "text", { x: right + 7, y: y(t.value * v.unit) + 4, class: "tick faint" }, E.exact(t.value) + "×");
+    });
+    E.el(g, "text", { x: right, y: bottom + 37, class: "axis", "text-anchor": "end" }, "error of the sum, D →");
+    E.el(g, "text", { x: MARGIN.left - 50, y: MARGIN.top - 20, class: "axis" }, "↑ error of a count, C");
+    E.el(g, "text", { x: right + 44, y: MARGIN.top - 20, class: "axis faint", "text-anchor": "end" }, "× signed error");
+  }
+
+  function clip(points, x, y) {
+    // Keep one point beyond each edge, so that lines reach the frame; the clip path hides the rest.
+    var low = Math.pow(10, x.low), high = Math.pow(10, x.high), floor = Math.pow(10, y.low);
+    return points.filter(function (p, i) {
+      var next = points[i + 1], before = points[i - 1];
+      return (p[0] >= low || (next && next[0] >= low)) && (p[0] <= high || (before && before[0] <= high)) &&
+        (p[1] >= floor || (before && before[1] >= floor));
+    }).map(function (p) { return [x(p[0]), y(p[1])]; });
+  }
+
+  function envelope(bounds, x, y) {
+    // The union of the regions below the curves, drawn as overlapping fills of one group with one opacity.
+    return bounds.map(function (b) {
+      var p = clip(b.curve, x, y);
+      if (p.length < 2) { return ""; }
+      var left = x.from, bottom = y.from;
+      return "M" + left + " " + bottom + "L" + left + " " + p[0][1].toFixed(1) + E.line(p).replace(/^M/, "L") +
+        "L" + p[p.length - 1][0].toFixed(1) + " " + bottom + "Z";
+    }).join("");
+  }
+
+  E.drawPlane = function (v, hide, onSum) {
+    svg = svg || document.getElementById("plane");
+    var width = Math.max(280, svg.clientWidth || 640), narrow = width < 520;
+    var height = narrow ? Math.round(Math.min(width * 0.95, window.innerHeight * 0.5)) : Math.round(Math.min(560, width * 0.72));
+    svg.setAttribute("viewBox", "0 0 " + width + " " + height);
+    svg.style.height = height + "px";
+    var old = svg.querySelector("g.all");
+    if (old) { old.remove(); }
+    var g = E.el(svg, "g", { class: "all" }), s = scales(v, width, height), x = s.x, y = s.y;
+    frame = { x: x, onSum: onSum };
+    var shown = function (key) { return hide.indexOf(key) < 0; };
+    var box = { x0: MARGIN.left, x1: width - MARGIN.right, y0: MARGIN.top, y1: height - MARGIN.bottom };
+    var id = E.el(g, "clipPath", { id: "plane-clip" });
+    E.el(id, "rect", { x: box.x0, y: box.y0, width: box.x1 - box.x0, height: box.y1 - box.y0 });
+
+    var bounds = v.bounds.filter(function (b) { return shown(b.key); });
+    var mechanisms = v.mechanisms.filter(function (m) { return shown(m.key); });
+    var inside = E.el(g, "g", { "clip-path": "url(#plane-clip)" });
+    E.el(inside, "path", { d: envelope(bounds, x, y), class: "region" });
+    axes(g, x, y, v, width, height);
+    var curves = E.el(g, "g", { "clip-path": "url(#plane-clip)" });
+    bounds.forEach(function (b) { E.el(curves, "path", { d: E.line(clip(b.curve, x, y)), class: "bound " + b.key }); });
+    E.el(curves, "line", { x1: x(v.sum), x2: x(v.sum), y1: box.y0, y2: box.y1, class: "cursor" });
+    mechanisms.forEach(function (m) {
+      if (!m.path) { return; }
+      E.el(curves, "path", { d: E.line(m.D.map(function (D, i) { return [x(D), y(m.C[i])]; })), class: "mechanism-path " + m.key });
+    });
+    var placer = new E.Placer(box);
+    mechanisms.forEach(function (m) {
+      if (m.path) { return; }
+      if (m.upper) {
+        E.el(curves, "line", { x1: x(m.D), x2: x(m.D), y1: y(m.C), y2: y(m.upper), class: "reach" });
+        E.el(curves, "line", { x1: x(m.D) - 6, x2: x(m.D) + 6, y1: y(m.upper), y2: y(m.upper), class: "reach" });
+      }
+      E.el(curves, "circle", { cx: x(m.D), cy: y(m.C), r: m.key === "signed" ? 5.5 : 6, class: "mechanism " + m.key });
+      placer.block(x(m.D), y(m.C), 8);
+    });
+    var best = v.sharpestC && bounds.filter(function (b) { return b.C > 0; }).reduce(function (a, b) { return !a || b.C > a.C ? b : a; }, null);
+    if (best) {
+      E.el(curves, "circle", { cx: x(v.sum), cy: y(best.C), r: 4.5, class: "cursor-dot" });
+      placer.block(x(v.sum), y(best.C), 6);
+    }
+    label(g, placer, x, y, v, bounds, mechanisms, best, narrow, box);
+  };
+
+  function label(g, placer, x, y, v, bounds, mechanisms, best, narrow, box) {
+    var size = narrow ? 12 : 13;
+    function put(text, css, candidates) {
+      var c = placer.place(E.width(text, size), size, candidates);
+      if (c) { E.el(g, "text", { x: c.x, y: c.y, class: "label " + css, "text-anchor": c.anchor || "start", "font-size": size }, text); }
+      return Boolean(c);
+    }
+    if (best) {
+      var cx = x(v.sum), cy = y(best.C);
+      put("C ≥ " + E.number(best.C), "strong " + best.key, [
+        { x: cx + 9, y: cy - 8 }, { x: cx - 9, y: cy - 8, anchor: "end" }, { x: cx + 9, y: cy + 18 }, { x: cx + 9, y: cy - 24 }
+      ]);
+    }
+    mechanisms.forEach(function (m) {
+      if (m.path) { return; }
+      var px = x(m.D), py = y(m.C), near = [
+        { x: px + 11, y: py + 4 }, { x: px - 11, y: py + 4, anchor: "end" }, { x: px, y: py - 13, anchor: "middle" },
+        { x: px, y: py + 22, anchor: "middle" }, { x: px + 9, y: py - 12 }, { x: px + 9, y: py + 22 },
+        { x: px - 9, y: py - 12, anchor: "end" }, { x: px - 9, y: py + 22, anchor: "end" }
+      ];
+      if (!(!narrow && put(m.title, m.key, near))) { put(m.short, m.key, near); }
+    });
+    mechanisms.forEach(function (m) {
+      if (!m.path) { return; }
+      [0.5, 0.35, 0.65, 0.2, 0.8, 0.95].some(function (share) {
+        var i = Math.round(share * (m.C.length - 1)), px = x(m.D[i]), py = y(m.C[i]);
+        return put(narrow ? m.short : m.title, m.key, [
+          { x: px + 8, y: py - 8 }, { x: px, y: py - 12, anchor: "middle" }, { x: px - 8, y: py + 16, anchor: "end" }, { x: px + 10, y: py - 26 }
+        ]);
+      });
+    });
+    // Bounds are named along their flat part, from the sharpest down.
+    bounds.slice().sort(function (a, b) { return b.C - a.C; }).forEach(function (b) {
+      var p = clip(b.curve, x, y);
+      if (p.length < 2) { return; }
+      var text = narrow ? b.title.replace(/ \(.*\)/, "") : b.title, done = false;
+      for (var share = 0.02; share < 0.9 && !done; share += 0.06) {
+        var target = box.x0 + 6 + share * (box.x1 - box.x0), py = null;
+        for (var i = 1; i < p.length; i += 1) {
+          if (p[i][0] >= target) {
+            var t = (target - p[i - 1][0]) / Math.max(1e-9, p[i][0] - p[i - 1][0]);
+            py = p[i - 1][1] + Math.max(0, Math.min(1, t)) * (p[i][1] - p[i - 1][1]);
+            break;
+          }
+        }
+        if (py === null) { break; }
+        done = put(text, "bound-label " + b.key, [{ x: target, y: py - 7 }, { x: target, y: py + 17 }]);
+      }
+    });
+    if (bounds.some(function (b) { return b.curve.length > 1; })) {
+      var mid = (box.x0 + box.x1) / 2;
+      [0.15, 0.3, 0.45].some(function (share) {
+        return put("no microdata here", "region-label", [
+          { x: box.x0 + share * (box.x1 - box.x0), y: box.y1 - 12 }, { x: mid * share * 2, y: box.y1 - 30 }
+        ]);
+      });
+    }
+  }
+
+  /** A finger or a mouse on the plane moves the sum's error; up and down it still scrolls the page. */
+  E.listenPlane = function () {
+    var node = document.getElementById("plane"), down = false;
+    function move(event) {
+      if (!frame) { return; }
+      var box = node.getBoundingClientRect();
+      frame.onSum(frame.x.invert((event.clientX - box.left) * (node.viewBox.baseVal.width / box.width)));
+    }
+    node.addEventListener("pointerdown", function (event) {
+      down = true;
+      try { node.setPointerCapture(event.pointerId); } catch (error) { /* a pointer that is gone */ }
+      move(event);
+    });
+    node.addEventListener("pointermove", function (event) { if (down) { move(event); } });
+    ["pointerup", "pointercancel"].forEach(function (name) { node.addEventListener(name, function () { down = false; }); });
+  };
+}(window.Explorer));

@@ -1,0 +1,81 @@
+/* The state: which setting is shown. It lives in the address, so that a link or a reload restores it. */
+(function (E) {
+  "use strict";
+  var plane = window.EXPLORER_PLANE, draws = window.EXPLORER_DRAWS;
+
+  function start() {
+    var s = plane.start;
+    return {
+      view: "plane", privacy: s.privacy, epsilon: s.epsilon, rho: s.rho, delta: s.delta, d: s.d, sum: s.sum,
+      hide: [], table: draws.tables[0].key, level: draws.start, draw: 1
+    };
+  }
+
+  /** The stop nearest to a value, by ratio. */
+  function nearest(stops, value) {
+    var best = stops[0];
+    stops.forEach(function (stop) {
+      if (Math.abs(Math.log(stop / value)) < Math.abs(Math.log(best / value))) { best = stop; }
+    });
+    return best;
+  }
+
+  function stops(name) {
+    if (name === "d") { return plane.points; }
+    if (name === "sum") { return plane.sums; }
+    if (name === "delta") { return plane.modes.approximate.deltas; }
+    return plane.modes[name === "rho" ? "zcdp" : "pure"].levels;
+  }
+
+  var KEYS = {
+    view: ["plane", "draws"],
+    privacy: ["pure", "approximate", "zcdp"],
+    table: draws.tables.map(function (t) { return t.key; }),
+    level: draws.levels.map(function (l) { return l.key; })
+  };
+
+  /** Read an address; whatever is not understood is named, and the default stays. */
+  function read(hash) {
+    var state = start(), complaints = [];
+    hash.replace(/^#/, "").split("&").forEach(function (pair) {
+      if (!pair) { return; }
+      var at = pair.indexOf("="), key = at < 0 ? pair : pair.slice(0, at), text = "";
+      try { text = decodeURIComponent(at < 0 ? "" : pair.slice(at + 1)); } catch (error) { text = pair; }
+      if (KEYS[key]) {
+        if (KEYS[key].indexOf(text) >= 0) { state[key] = text; }
+        else { complaints.push(key + " is “" + text + "”; it can be " + KEYS[key].join(", ")); }
+      } else if (["epsilon", "rho", "delta", "d", "sum"].indexOf(key) >= 0) {
+        var value = Number(text);
+        if (!(value > 0) || !isFinite(value)) { complaints.push(key + " is “" + text + "”; it must be a positive number"); return; }
+        state[key] = nearest(stops(key), value);
+        if (Math.abs(state[key] / value - 1) > 1e-9) {
+          complaints.push("the slider has no stop at " + key + " = " + text + "; shown is the nearest, " + E.exact(state[key]));
+        }
+      } else if (key === "draw") {
+        var n = Number(text);
+        if (n >= 1 && n <= draws.draws && Math.floor(n) === n) { state.draw = n; }
+        else { complaints.push("draw is “" + text + "”; it must be a whole number from 1 to " + draws.draws); }
+      } else if (key === "hide") {
+        state.hide = text.split(",").filter(function (name) { return E.LAYERS.some(function (l) { return l.key === name; }); });
+      } else { complaints.push("the address says “" + pair + "”, which means nothing here"); }
+    });
+    return { state: state, complaints: complaints };
+  }
+
+  /** Write the address of a state: only what the view shows. */
+  function write(state) {
+    var pairs = [];
+    if (state.view === "draws") {
+      pairs = [["view", "draws"], ["table", state.table], ["level", state.level], ["draw", state.draw]];
+    } else {
+      pairs.push(["privacy", state.privacy]);
+      if (state.privacy === "zcdp") { pairs.push(["rho", state.rho]); } else { pairs.push(["epsilon", state.epsilon]); }
+      if (state.privacy === "approximate") { pairs.push(["delta", state.delta]); }
+      pairs.push(["d", state.d], ["sum", state.sum]);
+      if (state.hide.length) { pairs.push(["hide", state.hide.join(",")]); }
+    }
+    return "#" + pairs.map(function (p) { return p[0] + "=" + p[1]; }).join("&");
+  }
+
+  E.State = { start: start, read: read, write: write, stops: stops, nearest: nearest };
+}(window.Explorer));

@@ -1,0 +1,162 @@
+"""The explorer's lower bounds at the nodes of its sliders, and how far straight lines miss them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .privacy import Guarantee
+from .theory.lower_bounds import Name, point_error_bound, sum_error_bound
+from .theory.validity import signed_error
+
+Array = NDArray[np.float64]
+
+
+def _steps(mantissas: tuple[float, ...], first: int, last: int) -> tuple[float, ...]:
+    """Return mantissas times powers of ten, as the decimal literals that people write."""
+    return tuple(float(f"{m:g}e{p}") for p in range(first, last) for m in mantissas)
+
+
+POINTS = (2, 5, *(int(x) for x in _steps((1, 2, 5), 1, 9)), 10**9)
+"""Numbers d of counts at which the slider stops."""
+SUMS = (0.25, 0.35, 0.5, 0.7, *_steps((1, 1.5, 2, 3, 5, 7), 0, 2), *_steps((1, 2, 5), 2, 9), 1e9)
+"""Errors D of the sum at which the slider stops, in multiples of the signed error."""
+COUNTS = (0.1, 0.15, 0.22, 0.32, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2, 3.0)
+"""Errors C of the counts at which D is computed too, in multiples of the signed error."""
+EPSILONS = _steps((1, 1.5, 2, 3, 5, 7), -2, 1)[:-2]
+RHOS = tuple(sorted((*_steps((1, 2, 5), -4, 1), 0.125)))
+DELTAS = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
+EVERY: dict[Name, int] = {"packing_empty": 5}
+"""Between nodes this bound is measured at every so many d only; the others at every d."""
+
+_NEARLY_ZERO = 1e-9
+"""An error C, in multiples of the signed error, that stands for none at all."""
+
+
+BOUNDS: dict[Name, str] = {
+    "first_moment": "first moments (ours)",
+    "packing_empty": "packing, best constants (ours)",
+    "printed": "as printed (Theorem 3)",
+}
+"""The bounds drawn and their titles, the sharpest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class BoundNodes:
+    """One bound at one level, in multiples of the signed error; 0 where it says nothing.
+
+    Parameters
+    ----------
+    C
+        Shape (d, D): the least C given D.
+    D
+        Shape (d, C): the least D given C.
+    between
+        How far the drawn curve is from the true one between neighbouring nodes, at most: as a share
+        of C or of D, whichever is less.
+    """
+
+    C: Array
+    D: Array
+    between: float
+
+
+def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
+    """Return a bound on C for pairs of d and D, sparing pairs at which it must say nothing.
+
+    A bound falls as D grows, and is 0 from the D on that it excludes at (nearly) no C.
+
+    Parameters
+    ----------
+    name
+        One of `BOUNDS`.
+    guarantee
+        The level.
+    d, D
+        Arrays that broadcast; D in counts.
+
+    Examples
+    --------
+    >>> from microdata_price.privacy import PureDP
+    >>> point_errors("printed", PureDP(1.0), np.array([2.0, 1e9]), np.array(2.0)).round(3)
+    array([0.   , 3.672])
+    """
+    d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
+    unit = signed_error(guarantee)
+    every, where = np.unique(d, return_inverse=True)
+    end = sum_error_bound(name, guarantee, every, _NEARLY_ZERO * unit)
+    says = end[where.reshape(d.shape)] > D
+    value = np.zeros(d.shape)
+    if says.any():
+        value[says] = point_error_bound(name, guarantee, d[says], D[says])
+    return value
+
+
+def drawn_curve(C: Array, D: Array) -> tuple[Array, Array]:
+    """Join the nodes of one bound at one d into the curve that the page draws.
+
+    Parameters
+    ----------
+    C
+        At `SUMS`, in multiples of the signed error.
+    D
+        At `COUNTS`, likewise.
+
+    Returns
+    -------
+    tuple of ndarray
+        ``ln D`` growing and C falling; between them the page draws C straight against ``ln D``.
+    """
+    x = np.log(np.concatenate([np.array(SUMS)[C > 0], D[D > 0]]))
+    y = np.concatenate([C[C > 0], np.array(COUNTS)[D > 0]])
+    order = np.lexsort((-y, x))
+    return x[order], y[order]
+
+
+def bound_nodes(name: Name, guarantee: Guarantee) -> BoundNodes:
+    """Compute one bound at one level, for all d, and measure the curve between its nodes.
+
+    Parameters
+    ----------
+    name
+        One of `BOUNDS`.
+    guarantee
+        The level.
+
+    Examples
+    --------
+    >>> from microdata_price.privacy import PureDP
+    >>> nodes = bound_nodes("first_moment", PureDP(0.5))
+    >>> nodes.C.shape == (len(POINTS), len(SUMS)), nodes.between < 0.02
+    (True, True)
+    """
+    unit = signed_error(guarantee)
+    d = np.array(POINTS, dtype=float)[:, None]
+    C = point_errors(name, guarantee, d, unit * np.array(SUMS)) / unit
+    D = sum_error_bound(name, guarantee, d, unit * np.array(COUNTS)) / unit
+    return BoundNodes(C, D, _between(name, guarantee, C, D))
+
+
+def _between(name: Name, guarantee: Guarantee, C: Array, D: Array) -> float:
+    unit = signed_error(guarantee)
+    places: list[tuple[float, float, float]] = []
+    for i in range(0, len(POINTS), EVERY.get(name, 1)):
+        x, y = drawn_curve(C[i], D[i])
+        # Beyond its lowest nodes the plane is not drawn.
+        drawn = (y[1:] >= min(COUNTS)) & (x[:-1] >= math.log(min(SUMS)))
+        for k in np.flatnonzero(drawn):
+            for t in (0.25, 0.5, 0.75):
+                across = math.exp(x[k] + t * (x[k + 1] - x[k]))
+                places.append((POINTS[i], across, y[k] + t * (y[k + 1] - y[k])))
+    if not places:
+        return 0.0
+    d, D_drawn, C_drawn = (np.array(v, dtype=float) for v in zip(*places, strict=True))
+    C_true = point_error_bound(name, guarantee, d, unit * D_drawn) / unit
+    D_true = sum_error_bound(name, guarantee, d, unit * C_drawn) / unit
+    # The nearest point of the true curve is at most as far as either of these two.
+    with np.errstate(divide="ignore"):
+        off = np.minimum(np.abs(C_drawn / C_true - 1), np.abs(D_drawn / D_true - 1))
+    return float(off.max())

@@ -1,0 +1,233 @@
+"""The explorer's operating points: what known mechanisms pay, in multiples of the signed error."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .explorer_bounds import POINTS
+from .explorer_pack import pack_logarithms
+from .privacy import ConcentratedDP, Guarantee, PureDP
+from .theory.operating_points import (
+    Operating,
+    clipping,
+    continuous,
+    fitted,
+    sampled_weighted,
+    split,
+    weighted,
+)
+from .theory.upper_bounds import certified_truncated
+from .theory.validity import signed_error
+
+Array = NDArray[np.float64]
+
+_D = np.array(POINTS, dtype=float)
+EXPONENTS = (1.0, 0.7, 0.35, 0.0)
+"""The weighted family is computed at the weights ``d**-e`` of these e, at 0 and at infinity."""
+KNOTS = (2, 5, 10, 20, 100, 1_000, 10**5, 10**7, 10**9)
+"""Numbers d at which the weighted family is computed under pure DP; between them its errors are
+straight in logarithms."""
+CHECKED = (50, 10**4)
+"""Numbers d at which that is measured."""
+SAMPLED_UP_TO = 1_000
+"""Largest d at which the weighted family is simulated under zCDP."""
+_SAMPLED_CELLS = 2_000_000
+_MOST_RUNS = 4_000
+_SPLITS = 17
+
+
+class Weighted(NamedTuple):
+    """The weighted family at one d: errors from weight 0 on, in multiples of the signed error.
+
+    Examples
+    --------
+    >>> Weighted(np.ones(1), np.ones(1), 0.0).se
+    0.0
+    """
+
+    C: Array
+    D: Array
+    se: float
+    """The largest standard error of C and D, as a share of them; 0 if they are exact."""
+
+
+def sum_first(guarantee: PureDP | ConcentratedDP, d: int) -> tuple[float, float]:
+    """Return C of M' on the worst tables known and what is certified for all (both of signed).
+
+    Noise is continuous, so that the multiples are the same at every level.
+
+    Examples
+    --------
+    >>> known, sure = sum_first(PureDP(1.0), 10_000)
+    >>> known < sure and bool(np.isclose(sum_first(PureDP(0.1), 10_000), (known, sure)).all())
+    True
+    """
+    known, sure = fitted(guarantee, d)
+    unit = signed_error(guarantee)
+    return float(known.C[0]) / unit, float(sure.C[0]) / unit
+
+
+def weighted_family(guarantee: PureDP | ConcentratedDP, d: int) -> Weighted:
+    """Compute the weighted family at one d: exactly under pure DP, simulated under zCDP.
+
+    Examples
+    --------
+    >>> path = weighted_family(PureDP(1.0), 100)
+    >>> bool(path.D[0] > 30 and path.D[-1] < 3)
+    True
+    """
+    weights = [0.0, *(float(d) ** -e for e in EXPONENTS)]
+    unit = signed_error(guarantee)
+    if isinstance(guarantee, PureDP):
+        path = weighted(guarantee, d, weights)
+        return Weighted(path.C / unit, path.D / unit, 0.0)
+    runs = min(_MOST_RUNS, _SAMPLED_CELLS // d)
+    path = sampled_weighted(guarantee, d, weights, runs, np.random.default_rng([2021, d]))
+    assert path.se is not None
+    se = float((path.se / np.array([path.C, path.D])).max())
+    return Weighted(path.C / unit, path.D / unit, se)
+
+
+class Pieces(NamedTuple):
+    """What takes long to compute, for one kind of privacy.
+
+    Parameters
+    ----------
+    fitted
+        `sum_first` at every d of `POINTS`.
+    weighted
+        `weighted_family` at some d.
+    checked
+        The same at other d, to measure what interpolation misses; empty if there is none.
+    """
+
+    fitted: Sequence[tuple[float, float]]
+    weighted: Mapping[int, Weighted]
+    checked: Mapping[int, Weighted]
+
+
+def _between_knots(pieces: Pieces, d: Sequence[int]) -> tuple[Array, Array]:
+    """Return C and D of the weighted family at any d, straight in logarithms between knots."""
+    at = sorted(pieces.weighted)
+    found = np.array([[pieces.weighted[k].C, pieces.weighted[k].D] for k in at])
+    x, knots = np.log(np.array(d, dtype=float)), np.log(np.array(at, dtype=float))
+    flat = np.log(found).reshape(len(at), -1)
+    out = np.stack([np.exp(np.interp(x, knots, column)) for column in flat.T], axis=1)
+    C, D = out.reshape(len(x), 2, -1).transpose(1, 0, 2)
+    return C, D
+
+
+def weighted_between(pieces: Pieces) -> float:
+    """Return the largest relative error of the weighted family between its knots."""
+    checked = sorted(pieces.checked)
+    C, D = _between_knots(pieces, checked)
+    true = np.array([[pieces.checked[d].C, pieces.checked[d].D] for d in checked])
+    return float(np.abs(np.stack([C, D], axis=1) / true - 1).max())
+
+
+def mechanisms(
+    given: Sequence[Guarantee], deltas: Sequence[float] | None, pieces: Pieces
+) -> list[dict[str, Any]]:
+    """Return the mechanisms at all levels of one kind of privacy, ready for JSON.
+
+    Parameters
+    ----------
+    given
+        One guarantee a level; of approximate ones, at any delta.
+    deltas
+        The stops of delta, for approximate DP.
+    pieces
+        What was computed beforehand.
+
+    Returns
+    -------
+    list of dict
+        Errors C and D, and where C is not known exactly an ``upper`` end for it; packed.
+    """
+    found = [_signed(), _counts_first(given), _sum_first(pieces)]
+    found += [_weighted(given[0], pieces), _split(given[0])]
+    if deltas is not None:
+        found.append(_truncated(given, deltas))
+    return found
+
+
+def _pack(axes: str, values: object) -> dict[str, Any]:
+    return pack_logarithms(axes.split(), np.asarray(values, dtype=float))
+
+
+def _entry(key: str, title: str, short: str, sure: str, status: str) -> dict[str, Any]:
+    return {"key": key, "title": title, "short": short, "sure": sure, "status": status}
+
+
+def _signed() -> dict[str, Any]:
+    about = _entry("signed", "signed answers", "signed", "exact", "exact; not microdata")
+    return about | {"C": _pack("", 1.0), "D": _pack("", 1.0)}
+
+
+def _counts_first(given: Sequence[Guarantee]) -> dict[str, Any]:
+    about = _entry(
+        "counts_first", "counts first: M", "M", "exact", "exact, the worst of all tables"
+    )
+    places = [[clipping(g, d) for d in POINTS] for g in given]
+    units = np.array([signed_error(g) for g in given])
+    return about | {
+        "C": _pack("level", [row[0].C[0] for row in places] / units),
+        "D": _pack("level d", np.array([[p.D[0] for p in row] for row in places]) / units[:, None]),
+    }
+
+
+def _sum_first(pieces: Pieces) -> dict[str, Any]:
+    status = "C: on the worst tables known, and certified for all; D: exact"
+    about = _entry("sum_first", "sum first: M′", "M′", "exact", status)
+    known, sure = zip(*pieces.fitted, strict=True)
+    return about | {"C": _pack("d", known), "D": _pack("", 1.0), "upper": _pack("d", sure)}
+
+
+def _weighted(guarantee: Guarantee, pieces: Pieces) -> dict[str, Any]:
+    about = _entry("weighted", "weighted fits", "weighted", "known", "on the worst tables known")
+    if isinstance(guarantee, ConcentratedDP):
+        se = 100 * max(w.se for w in pieces.weighted.values())
+        about["status"] = f"simulated on the worst tables known, standard errors up to {se:.1f} %"
+        empty = np.zeros(len(EXPONENTS) + 1)
+        found = [pieces.weighted.get(d, Weighted(empty, empty, 0.0)) for d in POINTS]
+        C, D = np.array([w.C for w in found]), np.array([w.D for w in found])
+    else:
+        C, D = _between_knots(pieces, POINTS)
+    # The last place, an infinite weight, is M'; without the others there is none.
+    here = C[:, :1] > 0
+    known = np.array([[k] for k, _ in pieces.fitted])
+    C, D = (np.hstack([x, np.where(here, end, 0.0)]) for x, end in ((C, known), (D, 1.0)))
+    return about | {"path": True, "C": _pack("d node", C), "D": _pack("d node", D)}
+
+
+def _path(places: Sequence[Operating], unit: float) -> dict[str, Any]:
+    return {
+        "path": True,
+        "C": _pack("d node", [p.C / unit for p in places]),
+        "D": _pack("d node", [p.D / unit for p in places]),
+    }
+
+
+def _split(guarantee: Guarantee) -> dict[str, Any]:
+    status = "certified for all tables"
+    about = _entry("split", "split budget, certified", "split", "certified", status)
+    return about | _path([split(guarantee, d, _SPLITS) for d in POINTS], signed_error(guarantee))
+
+
+def _truncated(given: Sequence[Guarantee], deltas: Sequence[float]) -> dict[str, Any]:
+    status = "certified for all tables"
+    about = _entry("truncated", "clipped noise, certified", "clipped", "certified", status)
+    found = [
+        [certified_truncated(continuous(g).epsilon, x, _D) for x in deltas]  # type: ignore[union-attr]
+        for g in given
+    ]
+    units = np.array([signed_error(g) for g in given])[:, None, None]
+    C, D = (np.array([[getattr(e, what) for e in row] for row in found]) for what in ("C", "D"))
+    return about | {
+        "C": _pack("level delta d", C / units),
+        "D": _pack("level delta", D[..., 0] / units[..., 0]),
+    }

@@ -1,0 +1,147 @@
+"""What the explorer's page says of its numbers, chosen by the numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .explorer_bounds import BOUNDS, EVERY
+from .explorer_pack import SCALE
+from .explorer_values import Shown, shown
+from .prose import format_number
+
+
+def _range(stops: Sequence[float]) -> str:
+    low, high = (format_number(f(stops)).removeprefix("1 × ") for f in (min, max))
+    return f"{low} to {high} ({len(stops)} stops)"
+
+
+def setting_title(start: Mapping[str, Any]) -> str:
+    """Name a setting.
+
+    Examples
+    --------
+    >>> setting_title({"privacy": "pure", "epsilon": 0.5, "d": 10000})
+    'ε = 0.5, d = 10,000'
+    """
+    if start["privacy"] == "zcdp":
+        level = f"ρ = {start['rho']:g}"
+    elif start["privacy"] == "approximate":
+        level = f"ε = {start['epsilon']:g}, δ = {start['delta']:g}"
+    else:
+        level = f"ε = {start['epsilon']:g}"
+    return f"{level}, d = {format_number(start['d'])}"
+
+
+def _finding(now: Shown) -> str:
+    """Say what the bounds say at the setting shown first."""
+    best, D = now.sharpest, format_number(now.total)
+    if best.C <= 0:
+        return f"at a sum error of D = {D} the bounds say nothing"
+    C, signed = format_number(best.C), format_number(now.signed)
+    if now.signed >= best.C:
+        return (
+            f"microdata whose sum has error {D} must have a count with error {C} or more on some "
+            f"table, which is no more than the {signed} of signed answers"
+        )
+    times = format_number(best.C / now.signed, 2)
+    return (
+        f"microdata whose sum has error {D} must have a count with error {C} or more on some "
+        f"table, {times} times the {signed} of signed answers"
+    )
+
+
+def _alt(start: Mapping[str, Any], now: Shown) -> str:
+    mechanisms = "; ".join(
+        f"{m.title} has C = {format_number(float(m.C[0]))} and D = {format_number(float(m.D[0]))}"
+        for m in now.mechanisms
+        if m.C.size == 1
+    )
+    bounds = ", ".join(f"{b.title} {format_number(b.C)}" for b in now.bounds if b.C > 0)
+    return (
+        f"The C-D plane at {setting_title(start)}, both axes logarithmic. Curves that fall from "
+        "the upper left bound the error C of some count from below, given the error D of the sum; "
+        f"at D = {format_number(now.total)}: {bounds or 'none'}. Points: {mechanisms}."
+    )
+
+
+def _sparse() -> str:
+    return ", ".join(f"every {n}th d: {BOUNDS[name].split(' (')[0]}" for name, n in EVERY.items())
+
+
+def _between(plane: Mapping[str, Any]) -> str:
+    parts = []
+    names = {"pure": "pure DP", "approximate": "approximate DP", "zcdp": "zCDP"}
+    for kind, mode in plane["modes"].items():
+        each = ", ".join(
+            f"{format_number(100 * b['between'], 2)} % ({b['title'].split(' (')[0]})"
+            for b in mode["bounds"]
+        )
+        parts.append(f"{names[kind]}: {each}")
+    worst = max(b["between"] for mode in plane["modes"].values() for b in mode["bounds"])
+    return (
+        "Between its computed points a bound is drawn straight, C against log D. The largest error "
+        f"that this makes is {format_number(100 * worst, 2)} %: so far is a drawn curve from the "
+        "true one at most, in C or in D, at three places between neighbouring points, for all "
+        f"levels and numbers d ({_sparse()}). By bound, for {'; '.join(parts)}."
+    )
+
+
+def _exact(plane: Mapping[str, Any]) -> str:
+    modes = plane["modes"]
+    return (
+        "Every number was computed by the package behind the book, and the sliders stop only where "
+        f"it was: ε from {_range(modes['pure']['levels'])}, ρ from "
+        f"{_range(modes['zcdp']['levels'])}, δ from {_range(modes['approximate']['deltas'])}, d "
+        f"from {_range(plane['points'])}, and D from {_range(plane['sums'])} times the error of "
+        f"signed answers. At a stop nothing is interpolated; numbers are kept to "
+        f"{format_number(100 / (2 * SCALE), 2)} %."
+    )
+
+
+def _draws(draws: Mapping[str, Any]) -> str:
+    return (
+        f"The second view shows {draws['draws']} draws for each of {len(draws['tables'])} tables "
+        f"and {len(draws['levels'])} levels, with noise drawn and tables fitted by the package; "
+        f"the worst certificate of optimality of all its fits is "
+        f"{format_number(draws['worst_certificate'], 2)}. Expected errors are means of "
+        f"{format_number(draws['expected_runs'])} other draws, with their standard errors."
+    )
+
+
+def _weighted(plane: Mapping[str, Any]) -> str:
+    pure, zcdp = plane["modes"]["pure"], plane["modes"]["zcdp"]
+    off = format_number(100 * pure["weighted_between"], 2)
+    knots, checked = (
+        ", ".join(format_number(d).removeprefix("1 × ") for d in pure[name])
+        for name in ("knots", "checked")
+    )
+    return (
+        "Nonnegative least squares in which the sum has its own weight, from 0 to infinity, where "
+        "it is M′; half of the budget for the counts and half for the sum. Drawn are its errors on "
+        "the worst of three kinds of tables: one large count among zeros, all zeros, all large "
+        f"(ours). For pure and approximate privacy they are exact at d = {knots}, and interpolated "
+        f"elsewhere, with an error of at most {off} % where that was measured (d = {checked}). For "
+        f"zCDP they are simulated, up to d = {format_number(max(zcdp['knots']))}."
+    )
+
+
+def placeholders(plane: dict[str, Any], draws: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts that the page waits for, by the names of their places.
+
+    Parameters
+    ----------
+    plane, draws
+        The two views' data.
+    """
+    start = plane["start"]
+    now = shown(plane, start)
+    return {
+        "STATIC_ALT": _alt(start, now),
+        "STATIC_CAPTION": f"At {setting_title(start)}, {_finding(now)}.",
+        "WEIGHTED_NOTE": _weighted(plane),
+        "EXACT_NOTE": _exact(plane),
+        "BETWEEN_NOTE": _between(plane),
+        "DRAWS_NOTE": _draws(draws),
+        "DRAWS_LEVEL": draws["start"],
+    }

@@ -1,0 +1,85 @@
+"""The explorer in a browser, watched, and its numbers beside the package's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from microdata_price.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.theory.lower_bounds import lower_bounds
+from microdata_price.theory.upper_bounds import exact_clipping
+from microdata_price.theory.validity import signed_error
+
+KEPT = 3e-5
+"""Numbers on the page are rounded to one part in 40,000."""
+
+
+@contextmanager
+def opened(
+    chromium: Browser,
+    site: Path,
+    setting: str = "",
+    *,
+    theme: str = "light",
+    width: int = 1280,
+    **options: Any,
+) -> Iterator[Page]:
+    context = chromium.new_context(
+        viewport={"width": width, "height": 844}, color_scheme=theme, **options
+    )
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on(
+        "request",
+        lambda r: None if r.url.startswith(("file:", "data:")) else problems.append(r.url),
+    )
+    try:
+        page.goto((site / "explorer" / "index.html").as_uri() + setting)
+        page.wait_for_load_state("load")
+        yield page
+        assert not problems, problems
+    finally:
+        context.close()
+
+
+def now(page: Page) -> dict[str, Any]:
+    state: dict[str, Any] = page.evaluate("() => explorerState()")
+    return state
+
+
+def check_numbers(page: Page) -> dict[str, Any]:
+    """Compare what the page shows with what the package says; return the page's values."""
+    v: dict[str, Any] = now(page)["values"]
+    guarantee: Guarantee
+    if v["privacy"] == "zcdp":
+        guarantee = ConcentratedDP(v["rho"])
+    elif v["privacy"] == "approximate":
+        guarantee = ApproximateDP(v["epsilon"], v["delta"])
+    else:
+        guarantee = PureDP(v["epsilon"])
+    unit = signed_error(guarantee)
+    assert v["unit"] == pytest.approx(unit, rel=1e-12)
+    given_sum = lower_bounds(guarantee, v["d"], sum_error=v["sum"])
+    given_point = lower_bounds(guarantee, v["d"], point_error=unit)
+    assert len(v["bounds"]) == 3
+    for b in v["bounds"]:
+        assert b["C"] == pytest.approx(getattr(given_sum, b["key"]), rel=KEPT, abs=0)
+        assert b["D"] == pytest.approx(getattr(given_point, b["key"]), rel=KEPT, abs=0)
+    basis = PureDP(guarantee.epsilon) if isinstance(guarantee, ApproximateDP) else guarantee
+    exact = exact_clipping(basis, v["d"])
+    first = next(m for m in v["mechanisms"] if m["key"] == "counts_first")
+    assert first["C"] == pytest.approx(float(exact.C), rel=KEPT)
+    assert first["D"] == pytest.approx(float(exact.D), rel=KEPT)
+    shown = page.inner_text("#card-sum strong")
+    best = max(b["C"] for b in v["bounds"])
+    assert shown == (
+        f"C ≥ {page.evaluate('x => Explorer.number(x)', best)}" if best else "no bound"
+    )
+    return v
