@@ -9,9 +9,11 @@ import numpy as np
 import pytest
 
 from microdata_price.exceptions import InputError
+from microdata_price.noise import Laplace
 from microdata_price.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory import operating_points as points
 from microdata_price.theory.lower_bounds import Name, point_error_bound, sum_error_bound
+from microdata_price.theory.projection import project
 from microdata_price.theory.validity import signed_error
 
 PURE = [PureDP(e) for e in (0.01, 0.5, 10.0)]
@@ -40,23 +42,29 @@ def test_every_place_is_allowed(guarantee: Guarantee) -> None:
             assert_allowed(guarantee, d, place)
 
 
-@pytest.mark.parametrize("guarantee", PURE, ids=str)
-def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee: PureDP) -> None:
+@pytest.mark.parametrize("guarantee", [*PURE, *ZCDP], ids=str)
+def test_the_weighted_family_is_allowed_and_joins_its_ends(
+    guarantee: PureDP | ConcentratedDP,
+) -> None:
     for d in (2, 1000):
         path = points.weighted(guarantee, d, [1e-9, 0.01, 1.0, 1e6])
         assert_allowed(guarantee, d, path)
         if d == 1000:  # with few cells, pooling them makes the sum better than its own answer
             assert (np.diff(path.C) > 0).all()
             assert (np.diff(path.D) < 0).all()
+        sure = points.weighted_certified(guarantee, d, path.knob)
+        assert (path.C <= sure.C * (1 + 1e-9)).all()
+        assert (path.D <= sure.D * (1 + 1e-9)).all()
         assert math.isclose(path.D[-1], signed_error(guarantee), rel_tol=1e-3)
         assert math.isclose(path.C[-1], points.fitted(guarantee, d)[0].C[0], rel_tol=1e-3)
         assert math.isclose(path.C[0], signed_error(guarantee), rel_tol=1e-3)
 
 
-def test_sampling_agrees_with_the_exact_family() -> None:
+@pytest.mark.parametrize("guarantee", [PURE[1], ZCDP[1]], ids=str)
+def test_sampling_agrees_with_the_exact_family(guarantee: PureDP | ConcentratedDP) -> None:
     weights = [0.01, 0.1, 1.0]
-    exact = points.weighted(PureDP(0.5), 100, weights)
-    found = points.sampled_weighted(PureDP(0.5), 100, weights, 4000, np.random.default_rng(7))
+    exact = points.weighted(guarantee, 100, weights)
+    found = points.sampled_weighted(guarantee, 100, weights, 4000, np.random.default_rng(7))
     assert found.se is not None
     assert (np.abs(found.C - exact.C) < 4 * found.se[0]).all()
     assert (np.abs(found.D - exact.D) < 4 * found.se[1]).all()
@@ -70,10 +78,30 @@ def test_certified_is_never_below_the_worst_known() -> None:
             assert known.D[0] == sure.D[0] == pytest.approx(signed_error(guarantee))
 
 
+def test_the_family_holds_the_worst_of_many_sampled_tables() -> None:
+    """No sampled table of 40 cells errs more than the stated family, by 5 standard errors."""
+    rng = np.random.default_rng(9)
+    noise, d, runs, column = Laplace(4.0), 40, 5000, np.arange(40)
+    tables = [np.zeros(d), np.full(d, 3.0), np.full(d, 500.0), column * 1.0]
+    tables += [np.where(column < k, 1e4, 0.0) for k in (2, 5, 20)]
+    tables += [np.where(column < k, q, 0.0) for k in (1, 3, 10) for q in (4.0, 12.0)]
+    for weight in (0.05, 1.0, math.inf):
+        place = points.weighted(PureDP(0.5), d, [weight])
+        for table in tables:
+            total = table.sum() + noise.sample(rng, runs)
+            if math.isinf(weight):
+                total = np.maximum(total, 0)
+            fit = project(table + noise.sample(rng, (runs, d)), total, weight)
+            cells, sums = (fit - table) ** 2, (fit.sum(axis=1) - table.sum())[:, None] ** 2
+            for found, worst in ((cells, place.C), (sums, place.D)):
+                mean, se = found.mean(axis=0), found.std(axis=0) / math.sqrt(runs)
+                assert (mean - 5 * se <= worst**2).all()
+
+
 def test_bad_input_is_refused() -> None:
     with pytest.raises(InputError, match="cells"):
         points.clipping(PureDP(1.0), 1)
-    with pytest.raises(InputError, match="Laplace"):
-        points.weighted(ConcentratedDP(1.0), 10, [1.0])
+    with pytest.raises(InputError, match="weight"):
+        points.weighted_certified(ConcentratedDP(1.0), 10, [-1.0])
     with pytest.raises(InputError, match="runs"):
         points.sampled_weighted(PureDP(1.0), 10, [1.0], 1, np.random.default_rng(1))

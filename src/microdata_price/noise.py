@@ -110,6 +110,11 @@ class Laplace:
         low = np.log(2 * np.minimum(1 - p, 0.5))
         return np.asarray(self.scale * np.where(p < 0.5, high, low))
 
+    def pdf(self, x: float | Array) -> Array:
+        """Density at x, per count."""
+        t = np.abs(np.asarray(x, dtype=float)) / self.scale
+        return np.asarray(np.exp(-t) / (2 * self.scale))
+
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at q >= 0: ``b e^(-q/b)/2`` and ``b^2 e^(-q/b)``."""
         decay = np.exp(-np.asarray(q, dtype=float) / self.scale)
@@ -153,12 +158,18 @@ class Gaussian:
         """Return the t with ``P(z > t) = p``."""
         return np.asarray(-self.std * special.ndtri(np.asarray(p, dtype=float)))
 
+    def pdf(self, x: float | Array) -> Array:
+        """Density at x, per count."""
+        t = np.asarray(x, dtype=float) / self.std
+        return np.asarray(np.exp(-(t**2) / 2) / (math.sqrt(2 * math.pi) * self.std))
+
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at q >= 0, with ``t = q/std``.
 
         They are ``std (phi(t) - t P(z > q))`` and ``std^2 ((1 + t^2) P(z > q) - t phi(t))``.
         """
-        t = np.asarray(q, dtype=float) / self.std
+        # Far beyond every tail the squares need not overflow.
+        t = np.minimum(np.asarray(q, dtype=float) / self.std, 1e9)
         # Mills' ratio (1 - Phi(t))/phi(t) keeps the differences accurate far out.
         mills = math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
         phi = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .excess_gaussian import log1p_complex
+from .excess_gaussian import harmonics, log1p_complex
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 _MANY = 99
 """From this n on the noises above a negative g add up to more than any s that matters."""
-_EULER, _TERMS, _EXTRA = 12.5, 150, 12
+_EULER, _TERMS, _EXTRA = 12.5, 60, 12
 _FEW = 45
 """Up to this mean number of noises above g the law is summed over their number."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
@@ -48,9 +48,10 @@ class LaplaceExcess:
         t = theta * self.b
         p = 0.5 * np.exp(-np.maximum(g, 0) / self.b)
         # For g < 0 the noises between g and 0 add a term that is 0/0 at t = 1.
-        gap = np.where(np.abs(1 - t) < 1e-8, 1e-8, 1 - t)
+        gap = h * (1 - t)
+        ratio = np.expm1(gap) / np.where(gap == 0, 1.0, gap)
         decay = np.exp(-h)
-        middle = decay * np.expm1(h * gap) / (2 * gap)
+        middle = 0.5 * decay * h * np.where(gap == 0, 1.0, ratio)
         low = np.log(0.5 * decay + middle + np.exp(-t * h) / (2 * (1 + t)))
         high = log1p_complex(np.asarray(-p * t / (1 + t), dtype=complex))
         return np.exp(self.n * np.where(g >= 0, high, low))
@@ -158,8 +159,8 @@ class LaplaceExcess:
             log = self.n * log1p_complex(-p * omega * self.b * 1j / (1 + omega * self.b * 1j))
             # E exp(-i omega S), centred at the mean, over the frequency's number.
             values = np.exp(log + 1j * omega * mean) / (1 + (omega * other) ** 2) / j
-            phase = np.exp(1j * np.outer(s[near] - mean, omega))
-            out[near] = 0.5 + (phase @ values).imag / math.pi
+            angle = (s[near] - mean) * step
+            out[near] = 0.5 + harmonics(values[None], angle[None])[0].imag / math.pi
         return np.clip(out, 0.0, 1.0)
 
     def _poisson_mean(self, g: Array, s: Array, smoothed: bool) -> Array:

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..exceptions import InputError
 from ..noise import Gaussian, Laplace
 from ..privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from .exact_errors import worst_clipped_sum
 from .extremes import check_points
 from .fitted_errors import (
     cell_errors,
@@ -25,7 +26,7 @@ from .fitted_errors import (
     large_table_errors,
     lone_cell_sum_error,
 )
-from .projection import project
+from .projection import check_weight, project
 from .upper_bounds import certified, certified_truncated, exact_clipping
 from .validity import signed_error
 
@@ -133,8 +134,16 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
 def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, on the worst of the family.
 
-    Its budget is halved between cells and sum, as in M'. Laplace noise only: for Gaussian noise see
-    `sampled_weighted`.
+    Its budget is halved between cells and sum, as in M'.
+
+    Parameters
+    ----------
+    guarantee
+        Pure DP or zCDP, and approximate DP as pure.
+    d
+        The number of cells.
+    weights
+        Of the sum, each beside a cell's weight of 1, from 0 (only clipped) to infinity (M').
 
     Examples
     --------
@@ -144,8 +153,6 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """
     points, noise = _points(d), half_budget_noise(guarantee)
     knob = np.atleast_1d(np.asarray(weights, dtype=float))
-    if isinstance(noise, Gaussian):
-        raise InputError("the exact weighted family needs Laplace noise; sample it for zCDP")
     C, D = [], []
     for w in knob.tolist():
         cell, total = large_table_errors(noise, noise, points, w)
@@ -153,6 +160,32 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
         lone = lone_cell_sum_error(noise, noise, points, w)
         D.append(max(total, lone, empty_table_sum_error(noise, noise, points, w)))
     return Operating("weighted sum", "family", np.sqrt(C), np.sqrt(D), knob)
+
+
+def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
+    """Return nonnegative least squares with a weight of the sum, certified for all tables (ours).
+
+    C: the threshold gamma lies within ``|z*| + max |z_j|`` of 0, or else the fitted table is empty,
+    the noisy sum negative and every count below ``|z*|``; so M' certifies C at every weight. D: the
+    sum errs by ``z* + gamma/weight``; and the fitted sum lies between the noisy sum, clipped at 0,
+    and the sum of the clipped cells, so that its square error is at most the sum of theirs. The
+    smaller of both.
+
+    Examples
+    --------
+    >>> known, sure = (f(PureDP(0.5), 100, [0.01, 1.0]) for f in (weighted, weighted_certified))
+    >>> bool((known.C <= sure.C).all() and (known.D <= sure.D).all())
+    True
+    """
+    points, noise = _points(d), half_budget_noise(guarantee)
+    knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
+    C = float(certified(continuous(guarantee), points).C)
+    # Of C = sd(z) + sd(z*) + largest, the last two bound the root mean square of gamma.
+    with np.errstate(divide="ignore"):
+        near = noise.std + (C - noise.std) / knob
+    clip = float(worst_clipped_sum(noise, points).squared_error)
+    D = np.minimum(near, math.sqrt(clip + noise.variance))
+    return Operating("weighted sum", "certified", np.full(knob.shape, C), D, knob)
 
 
 def sampled_weighted(
