@@ -111,16 +111,19 @@ def test_bounds_on_the_page_are_those_of_the_package(
         b["key"]: (picked(b["C"], at) * unit, picked(b["D"], at) * unit) for b in mode["bounds"]
     }
     said = 0
+    nodes = {b["key"]: (b["sums"], b["counts"]) for b in mode["bounds"]}
     for i in (0, 7, 12, len(POINTS) - 1):
-        for k in (0, 2, 9, 20, len(SUMS) - 1):
-            now = lower_bounds(guarantee, POINTS[i], sum_error=SUMS[k] * unit)
+        for D_given in (SUMS[0], SUMS[2], SUMS[9], SUMS[20], SUMS[-1]):
+            now = lower_bounds(guarantee, POINTS[i], sum_error=D_given * unit)
             for key, (C, _) in tables.items():
-                assert C[i, k] == pytest.approx(getattr(now, key), rel=ROUNDING, abs=0), (key, i, k)
-                said += C[i, k] > 0
-        for k in (0, 7, len(COUNTS) - 1):
-            now = lower_bounds(guarantee, POINTS[i], point_error=COUNTS[k] * unit)
+                found = C[i, nodes[key][0].index(D_given)]
+                assert found == pytest.approx(getattr(now, key), rel=ROUNDING, abs=0), (key, i)
+                said += found > 0
+        for C_given in (COUNTS[0], 1.0, COUNTS[-1]):
+            now = lower_bounds(guarantee, POINTS[i], point_error=C_given * unit)
             for key, (_, D) in tables.items():
-                assert D[i, k] == pytest.approx(getattr(now, key), rel=ROUNDING, abs=0), (key, i, k)
+                found = D[i, nodes[key][1].index(C_given)]
+                assert found == pytest.approx(getattr(now, key), rel=ROUNDING, abs=0), (key, i)
     assert said > 20
 
 
@@ -143,7 +146,7 @@ def test_drawn_curves_miss_by_no_more_than_the_page_says(guarantee: Guarantee) -
     for name in ("first_moment", "printed"):
         nodes = bound_nodes(name, guarantee)
         for i in rng.choice(len(POINTS), 6, replace=False):
-            x, y = drawn_curve(nodes.C[i], nodes.D[i])
+            x, y = drawn_curve(name, nodes.C[i], nodes.D[i])
             seen = (y[1:] >= min(COUNTS)) & (x[:-1] >= math.log(min(SUMS)))
             for k in np.flatnonzero(seen):
                 t = rng.random()

@@ -22,8 +22,8 @@
     });
     if (!found) { return "No mechanism drawn here manages that."; }
     var number = E.number(found.value), sure = what === "C" && found.m.upper ? "known" : found.m.sure;
-    return { exact: found.m.short + " has exactly " + number + ".", known: found.m.short + " has " + number + " on the worst table known.",
-      certified: found.m.short + " has at most " + number + "." }[sure];
+    return { exact: found.m.subject + " has exactly " + number + ".", known: found.m.subject + " has " + number + " on the worst table known.",
+      certified: found.m.subject + " has at most " + number + "." }[sure];
   }
 
   /* What is said of a setting; each sentence is chosen by the numbers. Cards and speech share it. */

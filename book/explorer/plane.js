@@ -92,6 +92,15 @@
       E.el(curves, "path", { d: E.line(m.D.map(function (D, i) { return [x(D), y(m.C[i])]; })), class: "mechanism-path " + m.key });
     });
     var placer = new E.Placer(box);
+    // Labels keep clear of the curves: small boxes stand for them.
+    function avoid(points) {
+      points.forEach(function (p, i) {
+        var q = points[i - 1] || p, n = Math.max(1, Math.ceil(Math.hypot(p[0] - q[0], p[1] - q[1]) / 10));
+        for (var k = 1; k <= n; k += 1) { placer.block(q[0] + (p[0] - q[0]) * k / n, q[1] + (p[1] - q[1]) * k / n, 2.5); }
+      });
+    }
+    bounds.forEach(function (b) { avoid(clip(b.curve, x, y)); });
+    mechanisms.forEach(function (m) { if (m.path) { avoid(m.D.map(function (D, i) { return [x(D), y(m.C[i])]; })); } });
     mechanisms.forEach(function (m) {
       if (m.path) { return; }
       if (m.upper) {
@@ -155,7 +164,7 @@
           }
         }
         if (py === null) { break; }
-        done = put(text, "bound-label " + b.key, [{ x: target, y: py - 7 }, { x: target, y: py + 17 }]);
+        done = put(text, "bound-label " + b.key, [{ x: target, y: py - 8 }, { x: target, y: py + 18 }]);
       }
     });
     if (bounds.some(function (b) { return b.curve.length > 1; })) {

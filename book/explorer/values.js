@@ -45,10 +45,10 @@
   }
 
   /** Join the points C(D) and D(C) of one curve, from small D to large; between them C is straight against log D. */
-  function join(C, D, unit) {
+  function join(b, C, D, unit) {
     var points = [], out = [], i, k, t;
-    for (i = 0; i < C.length; i += 1) { if (C[i] > 0) { points.push([plane.sums[i] * unit, C[i] * unit]); } }
-    for (i = 0; i < D.length; i += 1) { if (D[i] > 0) { points.push([D[i] * unit, plane.counts[i] * unit]); } }
+    for (i = 0; i < C.length; i += 1) { if (C[i] > 0) { points.push([b.sums[i] * unit, C[i] * unit]); } }
+    for (i = 0; i < D.length; i += 1) { if (D[i] > 0) { points.push([D[i] * unit, b.counts[i] * unit]); } }
     points.sort(function (a, b) { return a[0] - b[0] || b[1] - a[1]; });
     points.forEach(function (p, j) {
       var q = points[j - 1];
@@ -67,8 +67,7 @@
     return {
       level: index(mode.levels, state.privacy === "zcdp" ? state.rho : state.epsilon),
       delta: mode.deltas ? index(mode.deltas, state.delta) : 0,
-      d: index(plane.points, state.d),
-      sum: index(plane.sums, state.sum)
+      d: index(plane.points, state.d)
     };
   };
 
@@ -79,13 +78,12 @@
   /** All numbers of a setting, in counts. */
   E.values = function (state) {
     var mode = plane.modes[state.privacy], at = E.indices(state), unit = mode.signed[at.level];
-    var same = index(plane.counts, 1);
     var bounds = mode.bounds.map(function (b) {
-      var C = pick(mode, b.C, at), D = pick(mode, b.D, at), joined = join(C, D, unit);
-      return { key: b.key, title: b.title, C: C[at.sum] * unit, D: D[same] * unit, nodes: joined.nodes, curve: joined.drawn };
+      var C = pick(mode, b.C, at), D = pick(mode, b.D, at), joined = join(b, C, D, unit);
+      return { key: b.key, title: b.title, C: C[index(b.sums, state.sum)] * unit, D: D[index(b.counts, 1)] * unit, nodes: joined.nodes, curve: joined.drawn };
     });
     var mechanisms = mode.mechanisms.map(function (m) {
-      var out = { key: m.key, title: m.title, short: m.short, status: m.status, sure: m.sure, path: Boolean(m.path) };
+      var out = { key: m.key, title: m.title, short: m.short, status: m.status, sure: m.sure, subject: m.subject, path: Boolean(m.path) };
       ["C", "D", "upper"].forEach(function (what) {
         if (!m[what]) { return; }
         var v = pick(mode, m[what], at);
@@ -114,7 +112,7 @@
     var reached = state.sum >= pick(mode, known.D, at) * (1 - 1e-6);
     return {
       points: plane.points,
-      bounds: mode.bounds.map(function (b) { return { key: b.key, title: b.title, price: over(b.C, at.sum) }; }),
+      bounds: mode.bounds.map(function (b) { return { key: b.key, title: b.title, price: over(b.C, index(b.sums, state.sum)) }; }),
       known: reached ? over(known.C, null) : null,
       upper: reached && known.upper ? over(known.upper, null) : null
     };

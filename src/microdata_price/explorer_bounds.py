@@ -29,8 +29,13 @@ COUNTS = (0.1, 0.15, 0.22, 0.32, 0.45, 0.6, 0.8, 1.0, 1.3, 1.7, 2.2, 3.0)
 EPSILONS = _steps((1, 1.5, 2, 3, 5, 7), -2, 1)[:-2]
 RHOS = tuple(sorted((*_steps((1, 2, 5), -4, 1), 0.125)))
 DELTAS = (1e-12, 1e-9, 1e-6, 1e-4, 1e-2)
-EVERY: dict[Name, int] = {"packing_empty": 5}
-"""Between nodes this bound is measured at every so many d only; the others at every d."""
+DENSE_SUMS = tuple(sorted({*SUMS, *_steps((1.2, 1.5, 1.7, 2.5, 3, 4, 6, 7, 8.5), 0, 9)}))
+DENSE_COUNTS = tuple(
+    sorted({*COUNTS, 0.12, 0.18, 0.27, 0.38, 0.52, 0.7, 0.9, 1.15, 1.5, 1.95, 2.6})
+)
+"""The first-moment bound has corners, at whole numbers of records, and more nodes for them."""
+EVERY: dict[Name, int] = {"packing_empty": 5, "first_moment": 2}
+"""Between nodes these bounds are measured at every so many d only; the other at every d."""
 
 _NEARLY_ZERO = 1e-9
 """An error C, in multiples of the signed error, that stands for none at all."""
@@ -64,6 +69,17 @@ class BoundNodes:
     between: float
 
 
+def nodes_of(name: Name) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """Return the D and the C at which a bound is computed, in multiples of the signed error.
+
+    Examples
+    --------
+    >>> set(SUMS) <= set(nodes_of("first_moment")[0])
+    True
+    """
+    return (DENSE_SUMS, DENSE_COUNTS) if name == "first_moment" else (SUMS, COUNTS)
+
+
 def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
     """Return a bound on C for pairs of d and D, sparing pairs at which it must say nothing.
 
@@ -95,23 +111,24 @@ def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
     return value
 
 
-def drawn_curve(C: Array, D: Array) -> tuple[Array, Array]:
+def drawn_curve(name: Name, C: Array, D: Array) -> tuple[Array, Array]:
     """Join the nodes of one bound at one d into the curve that the page draws.
 
     Parameters
     ----------
-    C
-        At `SUMS`, in multiples of the signed error.
-    D
-        At `COUNTS`, likewise.
+    name
+        One of `BOUNDS`.
+    C, D
+        Its values at `nodes_of`, in multiples of the signed error.
 
     Returns
     -------
     tuple of ndarray
         ``ln D`` growing and C falling; between them the page draws C straight against ``ln D``.
     """
-    x = np.log(np.concatenate([np.array(SUMS)[C > 0], D[D > 0]]))
-    y = np.concatenate([C[C > 0], np.array(COUNTS)[D > 0]])
+    sums, counts = (np.array(v) for v in nodes_of(name))
+    x = np.log(np.concatenate([sums[C > 0], D[D > 0]]))
+    y = np.concatenate([C[C > 0], counts[D > 0]])
     order = np.lexsort((-y, x))
     return x[order], y[order]
 
@@ -130,13 +147,14 @@ def bound_nodes(name: Name, guarantee: Guarantee) -> BoundNodes:
     --------
     >>> from microdata_price.privacy import PureDP
     >>> nodes = bound_nodes("first_moment", PureDP(0.5))
-    >>> nodes.C.shape == (len(POINTS), len(SUMS)), nodes.between < 0.02
+    >>> nodes.C.shape == (len(POINTS), len(DENSE_SUMS)), nodes.between < 0.02
     (True, True)
     """
     unit = signed_error(guarantee)
     d = np.array(POINTS, dtype=float)[:, None]
-    C = point_errors(name, guarantee, d, unit * np.array(SUMS)) / unit
-    D = sum_error_bound(name, guarantee, d, unit * np.array(COUNTS)) / unit
+    sums, counts = (unit * np.array(v) for v in nodes_of(name))
+    C = point_errors(name, guarantee, d, sums) / unit
+    D = sum_error_bound(name, guarantee, d, counts) / unit
     return BoundNodes(C, D, _between(name, guarantee, C, D))
 
 
@@ -144,7 +162,7 @@ def _between(name: Name, guarantee: Guarantee, C: Array, D: Array) -> float:
     unit = signed_error(guarantee)
     places: list[tuple[float, float, float]] = []
     for i in range(0, len(POINTS), EVERY.get(name, 1)):
-        x, y = drawn_curve(C[i], D[i])
+        x, y = drawn_curve(name, C[i], D[i])
         # Beyond its lowest nodes the plane is not drawn.
         drawn = (y[1:] >= min(COUNTS)) & (x[:-1] >= math.log(min(SUMS)))
         for k in np.flatnonzero(drawn):

@@ -26,12 +26,12 @@ from .theory.validity import signed_error
 Array = NDArray[np.float64]
 
 _D = np.array(POINTS, dtype=float)
-EXPONENTS = (1.0, 0.7, 0.35, 0.0)
+EXPONENTS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 """The weighted family is computed at the weights ``d**-e`` of these e, at 0 and at infinity."""
-KNOTS = (2, 5, 10, 20, 100, 1_000, 10**5, 10**7, 10**9)
+KNOTS = (2, 5, 10, 20, 100, 10**4, 10**9)
 """Numbers d at which the weighted family is computed under pure DP; between them its errors are
 straight in logarithms."""
-CHECKED = (50, 10**4)
+CHECKED = (50, 10**6)
 """Numbers d at which that is measured."""
 SAMPLED_UP_TO = 1_000
 """Largest d at which the weighted family is simulated under zCDP."""
@@ -159,8 +159,19 @@ def _pack(axes: str, values: object) -> dict[str, Any]:
     return pack_logarithms(axes.split(), np.asarray(values, dtype=float))
 
 
+_SUBJECTS = {
+    "signed": "Signed answers",
+    "counts_first": "M",
+    "sum_first": "M′",
+    "weighted": "A weighted fit",
+    "split": "A split budget",
+    "truncated": "Clipped noise",
+}
+
+
 def _entry(key: str, title: str, short: str, sure: str, status: str) -> dict[str, Any]:
-    return {"key": key, "title": title, "short": short, "sure": sure, "status": status}
+    about = {"key": key, "title": title, "short": short, "sure": sure, "status": status}
+    return about | {"subject": _SUBJECTS[key]}
 
 
 def _signed() -> dict[str, Any]:

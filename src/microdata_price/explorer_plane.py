@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 
 from .explorer_bounds import (
     BOUNDS,
-    COUNTS,
     DELTAS,
     EPSILONS,
     POINTS,
@@ -21,6 +20,7 @@ from .explorer_bounds import (
     SUMS,
     BoundNodes,
     bound_nodes,
+    nodes_of,
 )
 from .explorer_mechanisms import (
     CHECKED,
@@ -202,7 +202,6 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
         "start": start.__dict__ | {"d": int(start.d)},
         "points": list(POINTS),
         "sums": list(SUMS),
-        "counts": list(COUNTS),
         "modes": modes,
         "layers": [{"key": k, "title": t} for k, t in layers.items()],
     }
@@ -229,6 +228,8 @@ def _mode(
             {
                 "key": name,
                 "title": BOUNDS[name],
+                "sums": list(nodes_of(name)[0]),
+                "counts": list(nodes_of(name)[1]),
                 "C": pack([n.C for n in found]),
                 "D": pack([n.D for n in found]),
                 "between": max(n.between for n in found),

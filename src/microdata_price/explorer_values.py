@@ -112,11 +112,11 @@ def shown(plane: dict[str, Any], setting: Mapping[str, Any]) -> Shown:
         "d": plane["points"].index(setting["d"]),
     }
     unit = mode["signed"][at["level"]]
-    column, same = plane["sums"].index(setting["sum"]), plane["counts"].index(1.0)
     bounds = []
     for b in mode["bounds"]:
         C, D = _pick(b["C"], at), _pick(b["D"], at)
-        x, y = drawn_curve(C, D)
+        x, y = drawn_curve(b["key"], C, D)
+        column, same = b["sums"].index(setting["sum"]), b["counts"].index(1.0)
         curve = (np.exp(x) * unit, y * unit)
         numbers = (float(C[column]) * unit, float(D[same]) * unit)
         bounds.append(ShownBound(b["key"], b["title"], *numbers, curve))
