@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fitting_oracle import TIGHT
+from fitting_oracle import solve
 from microdata_price.optimize import TOLERANCE, Problem, Solution, SubsetSum, Term, certify
 from microdata_price.optimize.conic import leaves_open, solve_conic
 from microdata_price.optimize.stack import Stack, hold_pinned, pinned_cells
@@ -46,9 +46,7 @@ def oracle(problem, run):
     r = a @ x - stack.target
     constraints = [r[k] == 0 for k in np.flatnonzero(stack.equal)]
     constraints += [cp.abs(r[k]) <= stack.radius[k] for k in np.flatnonzero(stack.bounded)]
-    cp.Problem(cp.Minimize(cp.sum_squares(cp.multiply(np.sqrt(soft), r))), constraints).solve(
-        **TIGHT
-    )
+    solve(cp.sum_squares(cp.multiply(np.sqrt(soft), r)), constraints)
     return x.value * stack.count
 
 
