@@ -64,14 +64,12 @@ def test_any_problem_is_certified(seed):
 def test_answers_are_those_of_a_plain_formulation(seed):
     problem = random_problem(seed, runs=1)
     ours = solve_conic(problem)
-    try:
-        theirs = oracle(problem, 0)
-    except UserWarning:  # it says itself that it is not sure of its answer
-        return
+    theirs = oracle(problem, 0)
     for term in problem.terms:
         counts = term.weight[0] > 0
         difference = term.answers(ours.x) - term.answers(theirs[None, :])
-        assert np.abs(difference[0][counts]).max(initial=0.0) <= 1e-3
+        # At a weight of 0.001 the oracle's value, right to 1e-8, fixes an answer to 0.003.
+        assert np.abs(difference[0][counts]).max(initial=0.0) <= 1e-2
 
 
 def test_equalities_that_repeat_each_other_and_pin_cells_are_met():
