@@ -1,16 +1,42 @@
-"""A small explorer that several test modules look at."""
+"""A small explorer, built once a session, that several test modules look at."""
 
 from __future__ import annotations
 
-from functools import cache
+import fcntl
+import json
+import os
+from pathlib import Path
 from typing import Any
 
-from microdata_price.explorer_plane import Levels, Setting, plane_data
+import pytest
 
-FEW = Levels((0.5, 3.0), (0.125,), (1e-6, 1e-2), knots=(2, 1_000, 10**9), checked=(100,))
+from microdata_price.book_plan import Edition
+from microdata_price.explorer import build_explorer
+from microdata_price.explorer_plane import Levels
+
+SOURCES = Path(__file__).parents[1] / "book" / "explorer"
+EDITION = Edition(epsilon=0.5, rho=0.125)
+FEW = Levels((3.0,), (), (1e-2,), knots=(2, 10**9), checked=(100,))
+"""Stops beside those of the edition."""
 
 
-@cache
-def small_plane() -> dict[str, Any]:
-    """Compute the plane at few levels, once a process."""
-    return plane_data(Setting(), FEW)
+def read_data(folder: Path, name: str) -> dict[str, Any]:
+    """Read what a script of the page hands over."""
+    text = (folder / f"{name}-data.js").read_text(encoding="utf-8")
+    head = f"window.EXPLORER_{name.upper()}="
+    assert text.startswith(head)
+    data: dict[str, Any] = json.loads(text.removeprefix(head).rstrip(";\n"))
+    return data
+
+
+def small_explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the folder of the small explorer; processes that share the tests share it too."""
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent
+    folder = base / "small-explorer"
+    with (base / "small-explorer.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.is_dir():
+            build_explorer(folder, SOURCES, EDITION, levels=FEW, workers=1)
+    return folder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from explorer_data import small_plane
+from explorer_data import EDITION, SOURCES, read_data, small_explorer
 from microdata_price import explorer
 from microdata_price.book_plan import Edition
 from microdata_price.exceptions import BuildError, InputError
@@ -23,8 +22,8 @@ from microdata_price.explorer_bounds import (
     RHOS,
     SUMS,
 )
-from microdata_price.explorer_draws import DRAWS, SCALE, TABLES, draws_data, draws_of
-from microdata_price.explorer_plane import Levels, Setting
+from microdata_price.explorer_draws import DRAWS, SCALE, TABLES, draws_of
+from microdata_price.explorer_plane import Setting
 from microdata_price.explorer_text import placeholders
 from microdata_price.fitting import METHODS, fit
 from microdata_price.known_errors import ols_variances
@@ -33,17 +32,20 @@ from microdata_price.theory.lower_bounds import lower_bounds
 from microdata_price.theory.validity import signed_error
 from microdata_price.workload import Workload
 
-SOURCES = Path(__file__).parents[1] / "book" / "explorer"
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_explorer(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def plane() -> dict[str, Any]:
-    return small_plane()
+def plane(built: Path) -> dict[str, Any]:
+    return read_data(built, "plane")
 
 
 @pytest.fixture(scope="module")
-def draws() -> dict[str, Any]:
-    return draws_data([PureDP(0.5), ConcentratedDP(0.125)], PureDP(0.5))
+def draws(built: Path) -> dict[str, Any]:
+    return read_data(built, "draws")
 
 
 def test_levels_of_an_edition_become_stops_and_the_start() -> None:
@@ -123,26 +125,23 @@ def test_a_place_without_text_and_a_text_without_place_are_errors(page: str) -> 
         explorer.fill(page, {"KNOWN": "x"})
 
 
-def test_the_folder_is_built_whole(tmp_path: Path) -> None:
-    out = tmp_path / "explorer"
-    edition = Edition(epsilon=0.37, rho=0.03)
-    few = Levels((0.5,), (0.125,), (1e-6,), knots=(2, 5), checked=(10,))
-    page = explorer.build_explorer(out, SOURCES, edition, levels=few, workers=1)
-    assert page == out / "index.html"
+def test_the_folder_is_built_whole(built: Path) -> None:
     names = {p.name for p in SOURCES.iterdir()} | {"plane-data.js", "draws-data.js", "static.svg"}
-    assert {p.name for p in out.iterdir()} == names
-    text = page.read_text(encoding="utf-8")
+    assert {p.name for p in built.iterdir()} == names
+    text = (built / "index.html").read_text(encoding="utf-8")
     for source in re.findall(r'(?:src|href)="([^"#:]+)"', text):
-        assert (out / source).is_file() or source == "../index.html", source
-    data = (out / "plane-data.js").read_text(encoding="utf-8")
-    loaded = json.loads(data.removeprefix("window.EXPLORER_PLANE=").rstrip(";\n"))
-    assert loaded["start"]["epsilon"] == 0.37
-    assert 0.37 in loaded["modes"]["pure"]["levels"]
-    drawn = (out / "draws-data.js").read_text(encoding="utf-8")
-    levels = json.loads(drawn.removeprefix("window.EXPLORER_DRAWS=").rstrip(";\n"))["levels"]
-    assert [level["key"] for level in levels] == ["epsilon-0.37", "rho-0.03"]
+        assert (built / source).is_file() or source == "../index.html", source
+    plane = read_data(built, "plane")
+    assert plane["start"]["epsilon"] == EDITION.epsilon
+    assert EDITION.epsilon in plane["modes"]["pure"]["levels"]
+    assert EDITION.rho in plane["modes"]["zcdp"]["levels"]
+    levels = read_data(built, "draws")["levels"]
+    assert [level["key"] for level in levels] == ["epsilon-0.5", "rho-0.125"]
+
+
+def test_a_folder_is_never_written_over(built: Path) -> None:
     with pytest.raises(InputError, match="exists already"):
-        explorer.build_explorer(out, SOURCES, edition, levels=few, workers=1)
+        explorer.build_explorer(built, SOURCES, EDITION)
 
 
 def test_scripts_need_no_module_no_fetch_and_no_network() -> None:
@@ -153,11 +152,17 @@ def test_scripts_need_no_module_no_fetch_and_no_network() -> None:
         assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), path.name
 
 
-def test_a_failed_build_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(explorer, "plane_data", Mock(return_value=small_plane()))
+def test_a_failed_build_leaves_nothing(
+    plane: dict[str, Any],
+    draws: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explorer, "plane_data", Mock(return_value=plane))
+    monkeypatch.setattr(explorer, "draws_data", Mock(return_value=draws))
     monkeypatch.setattr(explorer, "placeholders", Mock(return_value={}))
     with pytest.raises(BuildError, match="disagree"):
-        explorer.build_explorer(tmp_path / "explorer", SOURCES, Edition())
+        explorer.build_explorer(tmp_path / "explorer", SOURCES, EDITION)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from explorer_data import small_plane
+from explorer_data import read_data, small_explorer
 from microdata_price.exceptions import InputError
 from microdata_price.explorer_bounds import (
     BOUNDS,
@@ -24,7 +23,14 @@ from microdata_price.explorer_bounds import (
     drawn_curve,
     point_errors,
 )
-from microdata_price.explorer_mechanisms import SAMPLED_UP_TO, sum_first, weighted_family
+from microdata_price.explorer_mechanisms import (
+    EXPONENTS,
+    KNOTS,
+    Pieces,
+    Weighted,
+    sum_first,
+    weighted_between,
+)
 from microdata_price.explorer_pack import (
     SCALE as LOG_SCALE,
 )
@@ -33,23 +39,16 @@ from microdata_price.explorer_pack import (
     pack_logarithms,
     unpack_logarithms,
 )
-from microdata_price.explorer_plane import Levels, Setting, plane_data
+from microdata_price.explorer_plane import _Bounds, _compute, _Fitted, _Weighted
 from microdata_price.explorer_values import shown
 from microdata_price.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.fitted_errors import cell_errors
 from microdata_price.theory.lower_bounds import lower_bounds, point_error_bound, sum_error_bound
-from microdata_price.theory.operating_points import fitted, half_budget_noise, split
+from microdata_price.theory.operating_points import fitted, split, weighted
 from microdata_price.theory.projection import project
 from microdata_price.theory.upper_bounds import certified, certified_truncated, exact_clipping
 from microdata_price.theory.validity import signed_error
 
-SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 ROUNDING = 1.01 / (2 * LOG_SCALE)
-
-
-@pytest.fixture(scope="module")
-def plane() -> dict[str, Any]:
-    return small_plane()
 
 
 def settings() -> list[tuple[str, Guarantee, dict[str, int]]]:
@@ -63,7 +62,13 @@ def settings() -> list[tuple[str, Guarantee, dict[str, int]]]:
 
 
 def picked(table: dict[str, Any], at: dict[str, int]) -> np.ndarray:
-    return unpack_logarithms(table)[tuple(at[a] for a in table["axes"] if a in at)]
+    values: np.ndarray = unpack_logarithms(table)[tuple(at[a] for a in table["axes"] if a in at)]
+    return values
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return read_data(small_explorer(tmp_path_factory), "plane")
 
 
 # Packing
@@ -216,34 +221,32 @@ def test_the_fitted_error_is_what_simulation_finds(basis: PureDP | ConcentratedD
     assert abs(squares.mean() - want) < 5 * squares.std() / math.sqrt(runs)
 
 
-def test_the_weighted_family_is_exact_at_its_knots_and_near_between(plane: dict[str, Any]) -> None:
-    mode = plane["modes"]["pure"]
-    table = next(m for m in mode["mechanisms"] if m["key"] == "weighted")
-    C, D = (unpack_logarithms(table[what]) for what in ("C", "D"))
+@pytest.mark.parametrize(("kind", "basis"), [("pure", PureDP(0.7)), ("zcdp", ConcentratedDP(2.0))])
+def test_the_weighted_family_is_exact_at_its_knots_and_near_between(
+    plane: dict[str, Any], kind: str, basis: PureDP | ConcentratedDP
+) -> None:
+    mode, unit = plane["modes"][kind], signed_error(basis)
+    mechanisms = {m["key"]: m for m in mode["mechanisms"]}
+    C, D = (unpack_logarithms(mechanisms["weighted"][what]) for what in ("C", "D"))
     for d in (*mode["knots"], *mode["checked"]):
-        path = weighted_family(PureDP(0.7), d)
+        nodes = [0, 2, 5]
+        path = weighted(basis, d, [0.0, *(d ** -EXPONENTS[k - 1] for k in nodes[1:])])
         i = POINTS.index(d)
         off = ROUNDING if d in mode["knots"] else mode["weighted_between"] + ROUNDING
-        assert C[i, :-1] == pytest.approx(path.C, rel=off)
-        assert D[i, :-1] == pytest.approx(path.D, rel=off)
+        assert C[i, nodes] * unit == pytest.approx(path.C, rel=off)
+        assert D[i, nodes] * unit == pytest.approx(path.D, rel=off)
     # It ends in M'.
-    known = unpack_logarithms(next(m for m in mode["mechanisms"] if m["key"] == "sum_first")["C"])
-    assert C[:, -1] == pytest.approx(known, rel=ROUNDING)
+    assert C[:, -1] == pytest.approx(unpack_logarithms(mechanisms["sum_first"]["C"]), rel=ROUNDING)
+    assert D[:, -1] == pytest.approx(1.0, rel=ROUNDING)
 
 
-def test_simulated_families_are_near_the_exact_ones_and_end_where_they_must(
-    plane: dict[str, Any],
-) -> None:
-    mode = plane["modes"]["zcdp"]
-    table = next(m for m in mode["mechanisms"] if m["key"] == "weighted")
-    C = unpack_logarithms(table["C"])
-    assert [(c > 0).all() for c in C] == [d <= SAMPLED_UP_TO for d in POINTS]
-    assert [(c == 0).all() for c in C] == [d > SAMPLED_UP_TO for d in POINTS]
-    path = weighted_family(ConcentratedDP(0.125), 50)
-    noise = half_budget_noise(ConcentratedDP(0.125))
-    exact = math.sqrt(cell_errors(noise, noise, 50, weight=50**-0.7).squared_error) / noise.std
-    assert abs(path.C[2] / exact - 1) < 5 * path.se
-    assert 0 < path.se < 0.02
+def test_the_knots_of_the_weighted_family_are_close_enough() -> None:
+    # One weight in the middle of the family; the page's own check is of all weights.
+    basis, e = ConcentratedDP(0.5), EXPONENTS[2]
+    known = {d: weighted(basis, d, [float(d) ** -e]) for d in (*KNOTS, 20, 200, 10**8)}
+    path = {d: Weighted(p.C, p.D) for d, p in known.items()}
+    pieces = Pieces([], {d: path[d] for d in KNOTS}, {d: path[d] for d in path if d not in KNOTS})
+    assert weighted_between(pieces) < 0.01
 
 
 def test_no_mechanism_lies_where_the_page_says_that_none_can(plane: dict[str, Any]) -> None:
@@ -269,6 +272,18 @@ def test_no_mechanism_lies_where_the_page_says_that_none_can(plane: dict[str, An
 
 
 def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
-    few = Levels((1.0,), (0.5,), (1e-6,), knots=(2, 5), checked=(10,))
-    start = Setting(epsilon=1.0, rho=0.5)
-    assert plane_data(start, few, workers=2) == plane_data(start, few, workers=1)
+    bases: list[PureDP | ConcentratedDP] = [PureDP(1.0), ConcentratedDP(0.5)]
+    tasks: list[_Bounds | _Fitted | _Weighted] = [
+        *(_Bounds(name, g) for name in ("printed", "first_moment") for g in bases),
+        *(_Fitted(g, 2) for g in bases),
+        _Weighted(ConcentratedDP(0.5), 2),
+    ]
+    one, two = (_compute(tasks, workers) for workers in (1, 2))
+    assert list(one) == list(two) == tasks
+    for task in tasks:
+        parts = (
+            vars(r[task]) if isinstance(task, _Bounds) else enumerate(r[task]) for r in (one, two)
+        )
+        first, second = (dict(p) for p in parts)
+        assert first.keys() == second.keys()
+        assert all(np.array_equal(first[k], second[k]) for k in first)

@@ -108,20 +108,20 @@ def build_explorer(
         A fit of the second view that misses its certificate.
     """
     start = setting_of(edition)
-    plane = plane_data(start, levels, workers=workers)
     pure = [PureDP(e) for e in edition.epsilons]
     given: list[PureDP | ConcentratedDP]
     given = [*pure, *(ConcentratedDP(r) for r in edition.rhos)]
-    draws = draws_data(given, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
-    picture = static_picture(shown(plane, plane["start"]), setting_title(plane["start"]))
     with new_folder(out_dir, private=False) as folder:
         for path in sorted(sources.iterdir()):
             shutil.copyfile(path, folder / path.name)
+        plane = plane_data(start, levels, workers=workers)
+        draws = draws_data(given, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
         page = (sources / "index.html").read_text(encoding="utf-8")
         texts = placeholders(plane, draws)
         (folder / "index.html").write_text(fill(page, texts), encoding="utf-8")
         (folder / "plane-data.js").write_text(_script("EXPLORER_PLANE", plane), encoding="utf-8")
         (folder / "draws-data.js").write_text(_script("EXPLORER_DRAWS", draws), encoding="utf-8")
+        picture = static_picture(shown(plane, plane["start"]), setting_title(plane["start"]))
         (folder / "static.svg").write_text(render(picture), encoding="utf-8")
     return out_dir / "index.html"
 

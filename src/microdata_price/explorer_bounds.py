@@ -37,6 +37,8 @@ DENSE_COUNTS = tuple(
 EVERY: dict[Name, int] = {"packing_empty": 5, "first_moment": 2}
 """Between nodes these bounds are measured at every so many d only; the other at every d."""
 
+_TOGETHER = 40
+"""Places between nodes that are measured at a time."""
 _NEARLY_ZERO = 1e-9
 """An error C, in multiples of the signed error, that stands for none at all."""
 
@@ -172,9 +174,17 @@ def _between(name: Name, guarantee: Guarantee, C: Array, D: Array) -> float:
     if not places:
         return 0.0
     d, D_drawn, C_drawn = (np.array(v, dtype=float) for v in zip(*places, strict=True))
-    C_true = point_error_bound(name, guarantee, d, unit * D_drawn) / unit
-    D_true = sum_error_bound(name, guarantee, d, unit * C_drawn) / unit
-    # The nearest point of the true curve is at most as far as either of these two.
+    up = point_error_bound(name, guarantee, d, unit * D_drawn) / unit
+    # The nearest point of the true curve is at most as far as the one above and the one beside. The
+    # one beside is looked for only while the one above is farther than the worst place known.
     with np.errstate(divide="ignore"):
-        off = np.minimum(np.abs(C_drawn / C_true - 1), np.abs(D_drawn / D_true - 1))
-    return float(off.max())
+        above = np.abs(C_drawn / up - 1)
+        order, worst = np.argsort(-above), 0.0
+        for start in range(0, order.size, _TOGETHER):
+            some = order[start : start + _TOGETHER]
+            if above[some].max() <= worst:
+                break
+            beside = sum_error_bound(name, guarantee, d[some], unit * C_drawn[some]) / unit
+            off = np.minimum(above[some], np.abs(D_drawn[some] / beside - 1))
+            worst = max(worst, float(off.max()))
+    return worst

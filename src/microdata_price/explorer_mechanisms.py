@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.interpolate import PchipInterpolator
 
 from .explorer_bounds import POINTS
 from .explorer_pack import pack_logarithms
@@ -16,7 +17,6 @@ from .theory.operating_points import (
     clipping,
     continuous,
     fitted,
-    sampled_weighted,
     split,
     weighted,
 )
@@ -28,15 +28,11 @@ Array = NDArray[np.float64]
 _D = np.array(POINTS, dtype=float)
 EXPONENTS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 """The weighted family is computed at the weights ``d**-e`` of these e, at 0 and at infinity."""
-KNOTS = (2, 5, 10, 20, 100, 10**4, 10**9)
-"""Numbers d at which the weighted family is computed under pure DP; between them its errors are
-straight in logarithms."""
-CHECKED = (50, 10**6)
-"""Numbers d at which that is measured."""
-SAMPLED_UP_TO = 1_000
-"""Largest d at which the weighted family is simulated under zCDP."""
-_SAMPLED_CELLS = 2_000_000
-_MOST_RUNS = 4_000
+KNOTS = (2, 5, 10, 50, 500, 20_000, 10**7, 10**9)
+"""Numbers d at which the weighted family is computed; between them the logarithms of its errors are
+cubics of ln d that do not overshoot."""
+CHECKED = (20, 10**8)
+"""Numbers d at which that is measured; where it is worst among all stops of the slider."""
 _SPLITS = 17
 
 
@@ -45,14 +41,12 @@ class Weighted(NamedTuple):
 
     Examples
     --------
-    >>> Weighted(np.ones(1), np.ones(1), 0.0).se
-    0.0
+    >>> Weighted(np.ones(1), np.ones(1)).C
+    array([1.])
     """
 
     C: Array
     D: Array
-    se: float
-    """The largest standard error of C and D, as a share of them; 0 if they are exact."""
 
 
 def sum_first(guarantee: PureDP | ConcentratedDP, d: int) -> tuple[float, float]:
@@ -72,7 +66,7 @@ def sum_first(guarantee: PureDP | ConcentratedDP, d: int) -> tuple[float, float]
 
 
 def weighted_family(guarantee: PureDP | ConcentratedDP, d: int) -> Weighted:
-    """Compute the weighted family at one d: exactly under pure DP, simulated under zCDP.
+    """Compute the weighted family at one d, exactly on the worst tables known.
 
     Examples
     --------
@@ -80,16 +74,9 @@ def weighted_family(guarantee: PureDP | ConcentratedDP, d: int) -> Weighted:
     >>> bool(path.D[0] > 30 and path.D[-1] < 3)
     True
     """
-    weights = [0.0, *(float(d) ** -e for e in EXPONENTS)]
+    path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)])
     unit = signed_error(guarantee)
-    if isinstance(guarantee, PureDP):
-        path = weighted(guarantee, d, weights)
-        return Weighted(path.C / unit, path.D / unit, 0.0)
-    runs = min(_MOST_RUNS, _SAMPLED_CELLS // d)
-    path = sampled_weighted(guarantee, d, weights, runs, np.random.default_rng([2021, d]))
-    assert path.se is not None
-    se = float((path.se / np.array([path.C, path.D])).max())
-    return Weighted(path.C / unit, path.D / unit, se)
+    return Weighted(path.C / unit, path.D / unit)
 
 
 class Pieces(NamedTuple):
@@ -100,9 +87,9 @@ class Pieces(NamedTuple):
     fitted
         `sum_first` at every d of `POINTS`.
     weighted
-        `weighted_family` at some d.
+        `weighted_family` at the knots.
     checked
-        The same at other d, to measure what interpolation misses; empty if there is none.
+        The same at other d, to measure what interpolation misses.
     """
 
     fitted: Sequence[tuple[float, float]]
@@ -111,14 +98,11 @@ class Pieces(NamedTuple):
 
 
 def _between_knots(pieces: Pieces, d: Sequence[int]) -> tuple[Array, Array]:
-    """Return C and D of the weighted family at any d, straight in logarithms between knots."""
+    """Return C and D of the weighted family at any d."""
     at = sorted(pieces.weighted)
-    found = np.array([[pieces.weighted[k].C, pieces.weighted[k].D] for k in at])
-    x, knots = np.log(np.array(d, dtype=float)), np.log(np.array(at, dtype=float))
-    flat = np.log(found).reshape(len(at), -1)
-    out = np.stack([np.exp(np.interp(x, knots, column)) for column in flat.T], axis=1)
-    C, D = out.reshape(len(x), 2, -1).transpose(1, 0, 2)
-    return C, D
+    found = np.log([[pieces.weighted[k].C, pieces.weighted[k].D] for k in at])
+    out = np.exp(PchipInterpolator(np.log(at), found)(np.log(d)))
+    return out[:, 0], out[:, 1]
 
 
 def weighted_between(pieces: Pieces) -> float:
@@ -149,7 +133,7 @@ def mechanisms(
         Errors C and D, and where C is not known exactly an ``upper`` end for it; packed.
     """
     found = [_signed(), _counts_first(given), _sum_first(pieces)]
-    found += [_weighted(given[0], pieces), _split(given[0])]
+    found += [_weighted(pieces), _split(given[0])]
     if deltas is not None:
         found.append(_truncated(given, deltas))
     return found
@@ -198,20 +182,12 @@ def _sum_first(pieces: Pieces) -> dict[str, Any]:
     return about | {"C": _pack("d", known), "D": _pack("", 1.0), "upper": _pack("d", sure)}
 
 
-def _weighted(guarantee: Guarantee, pieces: Pieces) -> dict[str, Any]:
+def _weighted(pieces: Pieces) -> dict[str, Any]:
     about = _entry("weighted", "weighted fits", "weighted", "known", "on the worst tables known")
-    if isinstance(guarantee, ConcentratedDP):
-        se = 100 * max(w.se for w in pieces.weighted.values())
-        about["status"] = f"simulated on the worst tables known, standard errors up to {se:.1f} %"
-        empty = np.zeros(len(EXPONENTS) + 1)
-        found = [pieces.weighted.get(d, Weighted(empty, empty, 0.0)) for d in POINTS]
-        C, D = np.array([w.C for w in found]), np.array([w.D for w in found])
-    else:
-        C, D = _between_knots(pieces, POINTS)
-    # The last place, an infinite weight, is M'; without the others there is none.
-    here = C[:, :1] > 0
+    C, D = _between_knots(pieces, POINTS)
+    # The last place, an infinite weight, is M'.
     known = np.array([[k] for k, _ in pieces.fitted])
-    C, D = (np.hstack([x, np.where(here, end, 0.0)]) for x, end in ((C, known), (D, 1.0)))
+    C, D = np.hstack([C, known]), np.hstack([D, np.ones(known.shape)])
     return about | {"path": True, "C": _pack("d node", C), "D": _pack("d node", D)}
 
 

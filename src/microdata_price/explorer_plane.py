@@ -25,7 +25,6 @@ from .explorer_bounds import (
 from .explorer_mechanisms import (
     CHECKED,
     KNOTS,
-    SAMPLED_UP_TO,
     Pieces,
     Weighted,
     mechanisms,
@@ -78,7 +77,7 @@ class Levels:
         The stops.
     knots, checked
         Numbers d at which the weighted family is computed, and at which the interpolation between
-        them is measured, under pure DP.
+        them is measured.
 
     Examples
     --------
@@ -91,12 +90,6 @@ class Levels:
     deltas: tuple[float, ...] = DELTAS
     knots: tuple[int, ...] = KNOTS
     checked: tuple[int, ...] = CHECKED
-
-    def weighted_at(self, basis: PureDP | ConcentratedDP) -> tuple[tuple[int, ...], ...]:
-        """Return the numbers d of the weighted family's knots and of the places checked."""
-        if isinstance(basis, ConcentratedDP):
-            return tuple(d for d in POINTS if d <= SAMPLED_UP_TO), ()
-        return self.knots, self.checked
 
 
 def stops(values: Iterable[float], start: float) -> tuple[float, ...]:
@@ -181,7 +174,7 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
     bases = {kind: continuous(given[0]) for kind, given in kinds.items()}
     tasks: list[_Task] = []
     for basis in dict.fromkeys(bases.values()):
-        tasks += [_Weighted(basis, d) for at in levels.weighted_at(basis) for d in at]
+        tasks += [_Weighted(basis, d) for d in (*levels.knots, *levels.checked)]
         tasks += [_Fitted(basis, d) for d in POINTS]
     tasks += [_Bounds(name, g) for given in kinds.values() for name in BOUNDS for g in given]
     found = _compute(tasks, workers)
@@ -190,7 +183,7 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
         basis, approximate = bases[kind], kind == "approximate"
         nodes = {name: [found[_Bounds(name, g)] for g in given] for name in BOUNDS}
         known, checked = (
-            {d: found[_Weighted(basis, d)] for d in at} for at in levels.weighted_at(basis)
+            {d: found[_Weighted(basis, d)] for d in at} for at in (levels.knots, levels.checked)
         )
         pieces = Pieces([found[_Fitted(basis, d)] for d in POINTS], known, checked)
         first = given[:: len(slack)] if approximate else given
@@ -238,6 +231,6 @@ def _mode(
         ],
         "knots": sorted(pieces.weighted),
         "checked": sorted(pieces.checked),
-        "weighted_between": weighted_between(pieces) if pieces.checked else None,
+        "weighted_between": weighted_between(pieces),
         "mechanisms": mechanisms(first, deltas, pieces),
     }

@@ -110,19 +110,18 @@ def _draws(draws: Mapping[str, Any]) -> str:
 
 
 def _weighted(plane: Mapping[str, Any]) -> str:
-    pure, zcdp = plane["modes"]["pure"], plane["modes"]["zcdp"]
-    off = format_number(100 * pure["weighted_between"], 2)
+    modes = plane["modes"].values()
+    off = format_number(100 * max(mode["weighted_between"] for mode in modes), 2)
     knots, checked = (
-        ", ".join(format_number(d).removeprefix("1 × ") for d in pure[name])
+        ", ".join(format_number(d).removeprefix("1 × ") for d in plane["modes"]["pure"][name])
         for name in ("knots", "checked")
     )
     return (
         "Nonnegative least squares in which the sum has its own weight, from 0 to infinity, where "
         "it is M′; half of the budget for the counts and half for the sum. Drawn are its errors on "
         "the worst of three kinds of tables: one large count among zeros, all zeros, all large "
-        f"(ours). For pure and approximate privacy they are exact at d = {knots}, and interpolated "
-        f"elsewhere, with an error of at most {off} % where that was measured (d = {checked}). For "
-        f"zCDP they are simulated, up to d = {format_number(max(zcdp['knots']))}."
+        f"(ours). They are exact integrals at d = {knots}, and interpolated elsewhere, with an "
+        f"error of at most {off} % where that was measured (d = {checked})."
     )
 
 

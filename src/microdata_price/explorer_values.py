@@ -124,8 +124,5 @@ def shown(plane: dict[str, Any], setting: Mapping[str, Any]) -> Shown:
     for m in mode["mechanisms"]:
         upper = float(_pick(m["upper"], at)[0]) * unit if "upper" in m else None
         C, D = (_pick(m[w], at) * unit for w in ("C", "D"))
-        if C[0] == 0:
-            # A family that was not computed at this d.
-            continue
         mechanisms.append(ShownMechanism(m["key"], m["title"], C, D, upper))
     return Shown(unit, setting["sum"] * unit, tuple(bounds), tuple(mechanisms))
