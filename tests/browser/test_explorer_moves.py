@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 import pytest
+from bs4 import BeautifulSoup
 from explorer_page import KEPT, check_numbers, now, opened
-from playwright.sync_api import Browser
+from playwright.sync_api import Browser, Page
 
 from microdata_price.explorer_bounds import EPSILONS, POINTS, RHOS, SUMS
 from microdata_price.privacy import PureDP
@@ -175,7 +177,21 @@ def test_a_wrong_address_is_explained_and_harmless(
         assert page.is_hidden("#message")
 
 
-def test_links_for_teachers_lead_to_settings(chromium: Browser, site: Path) -> None:
+def check_setting(page: Page, want: str) -> None:
+    """Check that the page shows the setting of a link, without a complaint."""
+    assert page.is_hidden("#message"), want
+    state = now(page)["state"]
+    pairs = re.findall(r"(\w+)=([^&]+)", want)
+    assert pairs, want
+    for key, value in pairs:
+        got = state[key]
+        if isinstance(got, list):
+            assert ",".join(got) == value
+        else:
+            assert str(got) == value or float(got) == float(value)
+
+
+def test_its_links_for_teachers_lead_to_settings(chromium: Browser, site: Path) -> None:
     with opened(chromium, site) as page:
         links = page.locator("a[data-setting]")
         assert links.count() >= 5
@@ -183,10 +199,20 @@ def test_links_for_teachers_lead_to_settings(chromium: Browser, site: Path) -> N
             want = links.nth(i).get_attribute("data-setting") or ""
             links.nth(i).click()
             page.wait_for_timeout(50)
-            assert page.is_hidden("#message"), want
-            state = now(page)["state"]
-            for key, value in re.findall(r"(\w+)=([^&]+)", want):
-                got = state[key]
-                assert (",".join(got) if key == "hide" else str(got)) == value or float(
-                    got
-                ) == float(value)
+            check_setting(page, want)
+
+
+def test_the_books_links_to_settings_lead_there(chromium: Browser, site: Path) -> None:
+    explorer = (site / "explorer" / "index.html").resolve()
+    settings: set[str] = set()
+    for path in site.rglob("*.html"):
+        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
+        for link in soup.find_all("a", href=True):
+            parts = urlsplit(str(link["href"]))
+            file = (path.parent / unquote(parts.path)).resolve()
+            if file == explorer and "=" in parts.fragment:
+                settings.add(parts.fragment)
+    assert len(settings) >= 4
+    for setting in settings:
+        with opened(chromium, site, f"#{setting}") as page:
+            check_setting(page, setting)
