@@ -165,11 +165,12 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
 def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, certified for all tables (ours).
 
-    C: the threshold gamma lies within ``|z*| + max |z_j|`` of 0, or else the fitted table is empty,
-    the noisy sum negative and every count below ``|z*|``; so M' certifies C at every weight. D: the
-    sum errs by ``z* + gamma/weight``; and the fitted sum lies between the noisy sum, clipped at 0,
-    and the sum of the clipped cells, so that its square error is at most the sum of theirs. The
-    smaller of both.
+    A cell errs by less than its noise and the threshold gamma. Gamma lies within ``|z*| + max
+    |z_j|`` of 0, or else the fitted table is empty, the noisy sum negative and every count below
+    ``|z*|``; and within the weight times how far the clipped cells' sum lies from the noisy one.
+    The sum errs by ``z* + gamma/weight``; and the fitted sum lies between the noisy sum, clipped at
+    0, and the clipped cells' sum, so that its square error is at most the sum of theirs. The
+    smaller is taken of both. At weight 0 both errors are exact, those of clipping.
 
     Examples
     --------
@@ -179,13 +180,15 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     """
     points, noise = _points(d), half_budget_noise(guarantee)
     knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
-    C = float(certified(continuous(guarantee), points).C)
-    # Of C = sd(z) + sd(z*) + largest, the last two bound the root mean square of gamma.
-    with np.errstate(divide="ignore"):
-        near = noise.std + (C - noise.std) / knob
     clip = float(worst_clipped_sum(noise, points).squared_error)
-    D = np.minimum(near, math.sqrt(clip + noise.variance))
-    return Operating("weighted sum", "certified", np.full(knob.shape, C), D, knob)
+    apart = math.sqrt(clip + noise.variance)
+    # Of what certifies C of M', all but one sd(z) bounds the root mean square of gamma.
+    gamma = float(certified(continuous(guarantee), points).C) - noise.std
+    shift = np.minimum(gamma, knob * apart)
+    clipped = knob == 0
+    near = noise.std + shift / np.where(clipped, 1.0, knob)
+    D = np.where(clipped, math.sqrt(clip), np.minimum(near, apart))
+    return Operating("weighted sum", "certified", noise.std + shift, D, knob)
 
 
 def sampled_weighted(
