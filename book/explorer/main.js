@@ -32,7 +32,7 @@
     function finding(what, other, bound, limit, given, subject) {
       var f = { given: given, none: !(bound && bound[what] > 0) };
       f.big = f.none ? "no bound" : what + " ≥ " + E.number(bound[what]);
-      f.then = f.none ? "The bounds say nothing of " + subject + " here." :
+      f.then = f.none ? "Here the bounds say nothing of " + (what === "C" ? "any count." : "the sum.") :
         bound[what] > v.unit ? "for " + subject + ", on some table: " + E.factor(bound[what] / v.unit) + "× signed answers’ " + signed + "." :
           "for " + subject + ": no more than signed answers’ " + signed + ".";
       f.known = bestKnown(v, what, other, limit);

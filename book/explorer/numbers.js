@@ -40,10 +40,10 @@ window.Explorer = window.Explorer || {};
   /** A factor: two digits do. */
   E.factor = function (x) { return E.number(x, x < 9.95 ? 2 : 3); };
 
-  /** Ticks of a logarithmic axis between two logarithms: powers of ten, with 2 and 5 when few. */
-  E.ticks = function (low, high) {
-    var out = [], every = Math.max(1, Math.ceil((high - low) / 8));
-    var fine = high - low < 2.2 ? [1, 2, 5] : [1];
+  /** Ticks of a logarithmic axis between two logarithms: powers of ten, with 2 and 5 when there is room for so many. */
+  E.ticks = function (low, high, most) {
+    var out = [], every = Math.max(1, Math.ceil((high - low) / most));
+    var fine = high - low < 2.2 && 3 * (high - low) <= most ? [1, 2, 5] : [1];
     for (var p = Math.floor(low); p <= Math.ceil(high); p += 1) {
       if (p % every !== 0) { continue; }
       fine.forEach(function (m) {

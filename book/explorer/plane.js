@@ -19,23 +19,23 @@
   }
 
   function axes(g, x, y, v, width, height) {
-    var bottom = height - MARGIN.bottom, right = width - MARGIN.right;
-    E.ticks(x.low, x.high).forEach(function (t) {
+    var bottom = height - MARGIN.bottom, right = width - MARGIN.right, across = (right - MARGIN.left) / 62, up = (bottom - MARGIN.top) / 34;
+    E.ticks(x.low, x.high, across).forEach(function (t) {
       var px = x(t.value);
       E.el(g, "line", { x1: px, x2: px, y1: MARGIN.top, y2: bottom, class: "grid" });
       E.el(g, "text", { x: px, y: bottom + 17, class: "tick", "text-anchor": "middle" }, E.exact(t.value));
     });
-    E.ticks(y.low, y.high).forEach(function (t) {
+    E.ticks(y.low, y.high, up).forEach(function (t) {
       var py = y(t.value);
       E.el(g, "line", { x1: MARGIN.left, x2: right, y1: py, y2: py, class: "grid" });
       E.el(g, "text", { x: MARGIN.left - 7, y: py + 4, class: "tick", "text-anchor": "end" }, E.exact(t.value));
     });
     // The second pair of axes counts in multiples of the signed error.
     var unit = Math.log10(v.unit);
-    E.ticks(x.low - unit, x.high - unit).forEach(function (t) {
+    E.ticks(x.low - unit, x.high - unit, across).forEach(function (t) {
       E.el(g, "text", { x: x(t.value * v.unit), y: MARGIN.top - 8, class: "tick faint", "text-anchor": "middle" }, E.exact(t.value) + "×");
     });
-    E.ticks(y.low - unit, y.high - unit).forEach(function (t) {
+    E.ticks(y.low - unit, y.high - unit, up).forEach(function (t) {
       E.el(g, "text", { x: right + 7, y: y(t.value * v.unit) + 4, class: "tick faint" }, E.exact(t.value) + "×");
     });
     E.el(g, "text", { x: right, y: bottom + 37, class: "axis", "text-anchor": "end" }, "error of the sum, D →");
@@ -67,7 +67,7 @@
   E.drawPlane = function (v, hide, onSum) {
     svg = svg || document.getElementById("plane");
     var width = Math.max(280, svg.clientWidth || 640), narrow = width < 520;
-    var height = narrow ? Math.round(Math.min(width * 0.95, window.innerHeight * 0.5)) : Math.round(Math.min(560, width * 0.72));
+    var height = narrow ? Math.round(Math.min(width * 0.95, window.innerHeight * 0.5)) : Math.round(Math.min(560, width * 0.72, Math.max(400, window.innerHeight * 0.6)));
     svg.setAttribute("viewBox", "0 0 " + width + " " + height);
     svg.style.height = height + "px";
     var old = svg.querySelector("g.all");
@@ -90,8 +90,14 @@
     mechanisms.forEach(function (m) {
       if (!m.path) { return; }
       E.el(curves, "path", { d: E.line(m.D.map(function (D, i) { return [x(D), y(m.C[i])]; })), class: "mechanism-path " + m.key });
+      // Where few places were computed they are marked, so that the corners between explain themselves.
+      if (m.C.length < 12) { m.D.forEach(function (D, i) { E.el(curves, "circle", { cx: x(D), cy: y(m.C[i]), r: 2.6, class: "node" }); }); }
     });
-    var placer = new E.Placer(box);
+    // A label may hang over the axis on the left, but not over its numbers.
+    var placer = new E.Placer({ x0: box.x0 - 12, x1: box.x1, y0: box.y0, y1: box.y1 });
+    E.ticks(y.low, y.high, (box.y1 - box.y0) / 34).forEach(function (t) {
+      placer.blockBox({ x0: 0, x1: box.x0 - 6, y0: y(t.value) - 5, y1: y(t.value) + 5 });
+    });
     // Labels keep clear of the curves: small boxes stand for them.
     function avoid(points) {
       points.forEach(function (p, i) {
@@ -106,6 +112,7 @@
       if (m.upper) {
         E.el(curves, "line", { x1: x(m.D), x2: x(m.D), y1: y(m.C), y2: y(m.upper), class: "reach" });
         E.el(curves, "line", { x1: x(m.D) - 6, x2: x(m.D) + 6, y1: y(m.upper), y2: y(m.upper), class: "reach" });
+        avoid([[x(m.D), y(m.C)], [x(m.D), y(m.upper)]]);
       }
       E.el(curves, "circle", { cx: x(m.D), cy: y(m.C), r: m.key === "signed" ? 5.5 : 6, class: "mechanism " + m.key });
       placer.block(x(m.D), y(m.C), 8);
@@ -153,19 +160,24 @@
     bounds.slice().sort(function (a, b) { return b.C - a.C; }).forEach(function (b) {
       var p = clip(b.curve, x, y);
       if (p.length < 2) { return; }
-      var text = narrow ? b.title.replace(/ \(.*\)/, "") : b.title, done = false;
-      for (var share = 0.02; share < 0.9 && !done; share += 0.06) {
-        var target = box.x0 + 6 + share * (box.x1 - box.x0), py = null;
+      function at(target) {
         for (var i = 1; i < p.length; i += 1) {
           if (p[i][0] >= target) {
             var t = (target - p[i - 1][0]) / Math.max(1e-9, p[i][0] - p[i - 1][0]);
-            py = p[i - 1][1] + Math.max(0, Math.min(1, t)) * (p[i][1] - p[i - 1][1]);
-            break;
+            return p[i - 1][1] + Math.max(0, Math.min(1, t)) * (p[i][1] - p[i - 1][1]);
           }
         }
-        if (py === null) { break; }
-        done = put(text, "bound-label " + b.key, [{ x: target, y: py - 8 }, { x: target, y: py + 18 }]);
+        return null;
       }
+      var plain = b.title.replace(/ \(.*\)/, "");
+      (narrow ? [plain, plain.split(",")[0]] : [b.title, plain, plain.split(",")[0]]).some(function (text) {
+        for (var share = 0.02; share < 0.9; share += 0.03) {
+          var target = box.x0 + 6 + share * (box.x1 - box.x0), py = at(target);
+          if (py === null) { return false; }
+          if (put(text, "bound-label " + b.key, [{ x: target, y: py - 8 }, { x: target, y: py + 18 }])) { return true; }
+        }
+        return false;
+      });
     });
     if (bounds.some(function (b) { return b.curve.length > 1; })) {
       var mid = (box.x0 + box.x1) / 2;

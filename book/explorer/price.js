@@ -16,7 +16,7 @@
     var x = E.scale(Math.log10(p.points[0]), Math.log10(p.points[p.points.length - 1]), MARGIN.left, width - MARGIN.right);
     var y = function (price) { return height - MARGIN.bottom - price / top * (height - MARGIN.bottom - MARGIN.top); };
     var bottom = height - MARGIN.bottom, step = [1, 2, 5, 10, 20].filter(function (s) { return top / s <= 6; })[0] || 50;
-    E.ticks(x.low, x.high).forEach(function (t) {
+    E.ticks(x.low, x.high, (x.to - x.from) / 58).forEach(function (t) {
       E.el(svg, "text", { x: x(t.value), y: bottom + 17, class: "tick", "text-anchor": "middle" }, E.exact(t.value));
     });
     for (var s = 0; s <= top; s += step) {

@@ -225,7 +225,7 @@ def _mode(
                 "counts": list(nodes_of(name)[1]),
                 "C": pack([n.C for n in found]),
                 "D": pack([n.D for n in found]),
-                "between": max(n.between for n in found),
+                "between": np.reshape([n.between for n in found], (len(first), -1)).max(1).tolist(),
             }
             for name, found in nodes.items()
         ],

@@ -9,6 +9,7 @@ from .explorer_bounds import BOUNDS, EVERY
 from .explorer_pack import SCALE
 from .explorer_values import Shown, shown
 from .prose import format_number
+from .theory.lower_bounds import Name
 
 
 def _range(stops: Sequence[float]) -> str:
@@ -65,37 +66,48 @@ def _alt(start: Mapping[str, Any], now: Shown) -> str:
     )
 
 
-def _sparse() -> str:
-    return ", ".join(f"every {n}th d: {BOUNDS[name].split(' (')[0]}" for name, n in EVERY.items())
+_ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
+
+
+def _name(bound: Name) -> str:
+    return BOUNDS[bound].split(" (")[0]
 
 
 def _between(plane: Mapping[str, Any]) -> str:
-    parts = []
-    names = {"pure": "pure DP", "approximate": "approximate DP", "zcdp": "zCDP"}
-    for kind, mode in plane["modes"].items():
-        each = ", ".join(
-            f"{format_number(100 * b['between'], 2)} % ({b['title'].split(' (')[0]})"
-            for b in mode["bounds"]
-        )
-        parts.append(f"{names[kind]}: {each}")
-    worst = max(b["between"] for mode in plane["modes"].values() for b in mode["bounds"])
+    """Say how far a drawn bound is from the true one between nodes, at worst and at the start."""
+    start = plane["start"]
+    symbol, at_start = (
+        ("ρ", start["rho"]) if start["privacy"] == "zcdp" else ("ε", start["epsilon"])
+    )
+    errors = [
+        (off, b["key"], "ρ" if kind == "zcdp" else "ε", level)
+        for kind, mode in plane["modes"].items()
+        for b in mode["bounds"]
+        for level, off in zip(mode["levels"], b["between"], strict=True)
+    ]
+    worst, name, axis, level = max(errors)
+    mode = plane["modes"][start["privacy"]]
+    here = max(b["between"][mode["levels"].index(at_start)] for b in mode["bounds"])
+    sparse = ", ".join(f"every {_ORDINALS[n]} for {_name(b)}" for b, n in EVERY.items())
     return (
-        "Between its computed points a bound is drawn straight, C against log D. The largest error "
-        f"that this makes is {format_number(100 * worst, 2)} %: so far is a drawn curve from the "
-        "true one at most, in C or in D, at three places between neighbouring points, for all "
-        f"levels and numbers d ({_sparse()}). By bound, for {'; '.join(parts)}."
+        "Between its computed points a bound is drawn straight, C against log D. So far is a drawn "
+        "curve from the true one at most, in C or in D, at three places between neighbouring "
+        f"points and for every number d ({sparse}): {format_number(100 * here, 2)} % at {symbol} = "
+        f"{at_start:g}; and {format_number(100 * worst, 2)} % at the worst level, "
+        f"{axis} = {level:g} ({_name(name)})."
     )
 
 
 def _exact(plane: Mapping[str, Any]) -> str:
     modes = plane["modes"]
+    kept = format_number(100 / (2 * SCALE), 2)
     return (
         "Every number was computed by the package behind the book, and the sliders stop only where "
         f"it was: ε from {_range(modes['pure']['levels'])}, ρ from "
         f"{_range(modes['zcdp']['levels'])}, δ from {_range(modes['approximate']['deltas'])}, d "
         f"from {_range(plane['points'])}, and D from {_range(plane['sums'])} times the error of "
-        f"signed answers. At a stop nothing is interpolated; numbers are kept to "
-        f"{format_number(100 / (2 * SCALE), 2)} %."
+        f"signed answers. At a stop no bound is interpolated, and of the "
+        f"mechanisms only weighted fits; numbers are kept to {kept} %."
     )
 
 
