@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -15,6 +18,10 @@ _BOUNDS = {
     "printed": (COLOURS["grey"], (0, (5, 3)), 1.8),
 }
 _MECHANISM = COLOURS["red"]
+_PATHS: dict[str, tuple[str, Any, float]] = {"split": ("#8a6d00", (0, (1, 1.5)), 0.35)}
+"""Colour, dash and the name's place along the path; other paths are drawn as mechanisms are."""
+_SHIFTS = {"sum_first": (7, -15), "signed": (0, -15), "counts_first": (0, -15)}
+"""Where a point's name goes, clear of the paths and curves that lead away from it."""
 
 
 @drawn
@@ -39,15 +46,19 @@ def static_picture(shown: Shown, title: str) -> Figure:
         if D.size < 2:
             continue
         colour, dash, width = _BOUNDS[bound.key]
-        ax.fill_between(D, low, np.maximum(C, low), color=COLOURS["blue"], alpha=0.07, lw=0)
+        # Opaque and of one shade, so that the regions look like the one region that they make.
+        ax.fill_between(D, low, np.maximum(C, low), color="#e9f1f8", lw=0, zorder=0)
         ax.plot(D, C, color=colour, linestyle=dash, lw=width)
         seen = (0.4 * unit < D) & (low * 1.3 < C)
         if seen.any():
-            name_line(ax, D[seen], C[seen], bound.title, colour, at=0.0, shift=(2, 7), ha="left")
+            name = re.sub(r",[^(]*", " ", bound.title)
+            at = 0.18 if bound.key == "first_moment" else 0.0
+            name_line(ax, D[seen], C[seen], name, colour, at=at, shift=(2, 8), ha="left")
     for m in shown.mechanisms:
         if m.C.size > 1:
-            ax.plot(m.D, m.C, color=_MECHANISM, lw=1.6, linestyle=(0, (1, 1.5)))
-            name_line(ax, m.D, m.C, m.title, _MECHANISM, at=0.5, shift=(5, 7), ha="left")
+            colour, style, at = _PATHS.get(m.key, (_MECHANISM, "-", 0.5))
+            ax.plot(m.D, m.C, color=colour, lw=1.6, linestyle=style)
+            name_line(ax, m.D, m.C, m.title, colour, at=at, shift=(6, 7), ha="left")
     for m in points:
         hollow = m.key == "signed"
         ax.plot(
@@ -62,8 +73,9 @@ def static_picture(shown: Shown, title: str) -> Figure:
         if m.upper is not None:
             ax.plot([m.D[0]] * 2, [m.C[0], m.upper], color=_MECHANISM, lw=1.2, marker="_")
         colour = COLOURS["black"] if hollow else _MECHANISM
-        name_line(ax, m.D, m.C, m.title, colour, shift=(9, 0), ha="left")
-    ax.set(xscale="log", yscale="log", xlim=(0.3 * unit, right), ylim=(low, top))
+        shift = _SHIFTS.get(m.key, (9, 0))
+        name_line(ax, m.D, m.C, m.title, colour, shift=shift, ha="left" if shift[0] else "center")
+    ax.set(xscale="log", yscale="log", xlim=(0.25 * unit, right), ylim=(low, top))
     ax.set(xlabel="error of the sum, D (counts)", ylabel="error of a count, C (counts)")
     ax.set_title(title)
     return figure
