@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import re
 import statistics
 from pathlib import Path
 
@@ -189,9 +188,8 @@ def test_the_theme_is_the_books(chromium: Browser, site: Path) -> None:
     page.click("#theme")
     assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
     page.click("a.home")
-    page.wait_for_url(re.compile(r"intro\.html|/html/index\.html|site/index\.html"))
+    # The first page of the site sends its visitors on to the book's.
+    page.wait_for_url("**/intro.html")
     page.wait_for_load_state("load")
-    assert page.url.split("#")[0].endswith("/index.html")
-    assert "/explorer/" not in page.url
     assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
     context.close()
