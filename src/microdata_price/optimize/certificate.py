@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .problem import AnyTerm, Problem, Solution
+from .problem import AnyTerm, Problem, Solution, Term
 
 Array = NDArray[np.float64]
 
@@ -93,6 +93,23 @@ def _weights(term: AnyTerm) -> Array:
     return term.weight[:, :1] if repeated else term.weight
 
 
+def _over(term: AnyTerm, values: Array) -> Array:
+    """Give each cell its queries' value, as an array that broadcasts against (runs, *shape)."""
+    if isinstance(term, Term):
+        queries = term.queries
+    else:
+        queries, values = term.base, term.members * values
+    if queries.axes is None:
+        return queries.spread(values).reshape(-1, *queries.shape)
+    sides = (n if a in queries.axes else 1 for a, n in enumerate(queries.shape))
+    return values.reshape(-1, *sides)
+
+
+def _is_plain(term: AnyTerm, w: Array) -> bool:
+    """Whether a term has positive finite weights and no bounds."""
+    return term.radius is None and bool(w.min() > 0) and bool(w.max() < np.inf)
+
+
 def _scales(problem: Problem) -> tuple[Array, Array]:
     """Return each run's largest count asked for and its least noise, shapes (runs, 1)."""
     count = np.zeros((problem.runs, 1))
@@ -100,11 +117,12 @@ def _scales(problem: Problem) -> tuple[Array, Array]:
     for term in problem.terms:
         w = _weights(term)
         target = np.abs(term.target)
-        if term.radius is None and (w == 0).any():
-            target = np.where(w == 0, 0.0, target)
+        if not _is_plain(term, w):
+            if term.radius is None:
+                target = np.where(w == 0, 0.0, target)
+            w = np.where(np.isinf(w), 0.0, w)
         count = np.maximum(count, target.max(axis=1, keepdims=True))
-        finite = np.where(np.isinf(w), 0.0, w)
-        weight = np.maximum(weight, finite.max(axis=1, keepdims=True))
+        weight = np.maximum(weight, w.max(axis=1, keepdims=True))
     noise = np.where(weight > 0, 1 / np.sqrt(np.where(weight > 0, weight, 1.0)), 0.0)
     return count, noise
 
@@ -113,18 +131,19 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
     """Measure one term at an answer; ``least`` is the run's scale of counts."""
     w = _weights(term)
     r = term.answers(x) - term.target
-    equal = np.isinf(w)
-    positive = (w > 0) & ~equal
-    safe = np.where(positive, w, 1.0)
-    scale = np.where(positive, 1 / np.sqrt(safe) + ROUNDING * count, least)
-    force_scale = np.where(positive, safe * scale, 0.0)
     primal = np.zeros(x.shape[0])
-    plain = term.radius is None and bool(positive.all())
-    if plain:
-        away = y / safe - r
-        gap = (safe / 2 * away * away).sum(axis=1)
+    if _is_plain(term, w):
+        scale = 1 / np.sqrt(w) + ROUNDING * count
+        force_scale = w * scale
+        away = y / w - r
         dual = (np.abs(away) / scale).max(axis=1)
+        gap = (w * away * away).sum(axis=1) / 2
     else:
+        equal = np.isinf(w)
+        positive = (w > 0) & ~equal
+        safe = np.where(positive, w, 1.0)
+        scale = np.where(positive, 1 / np.sqrt(safe) + ROUNDING * count, least)
+        force_scale = np.where(positive, safe * scale, 0.0)
         t = np.where(equal, 0.0, np.inf if term.radius is None else term.radius)
         sign = np.where(y < 0, -1.0, 1.0)
         over = np.abs(r) - t
@@ -225,14 +244,14 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     ]
     primal = np.max([p.primal for p in parts], axis=0)
     dual = np.max([p.dual for p in parts], axis=0)
-    gradient = np.zeros_like(x)
-    allowed = np.zeros_like(x)
+    gradient, allowed = np.zeros_like(x), np.zeros_like(x)
+    tables = gradient.reshape(-1, *problem.shape), allowed.reshape(-1, *problem.shape)
     # The largest force that noise makes: that of the least noise, 1 if nothing is noisy.
     floor = np.where(noise > 0, least / np.where(noise > 0, noise, 1.0) ** 2, 1.0)
     largest = floor[:, 0]
     for term, part in zip(problem.terms, parts, strict=True):
-        gradient += term.spread(part.force)
-        np.maximum(allowed, term.spread(part.force_scale), out=allowed)
+        np.add(tables[0], _over(term, part.force), out=tables[0])
+        np.maximum(tables[1], _over(term, part.force_scale), out=tables[1])
         largest = np.maximum(largest, part.force_scale.max(axis=1))
     _fill_uncovered(problem, allowed, floor)
     if problem.nonnegative:

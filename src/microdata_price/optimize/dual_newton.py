@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .boxed import Boxed
+from .dual_point import Point, Structure
+from .line_search import ENOUGH, search
 
 Array = NDArray[np.float64]
 Runs = NDArray[np.intp]
 
 _STEPS = 100
-_SEARCH = 40
 _CONVERGED = 1e-11
-_TOO_FAR = 0.5
 _TOO_NEAR = 0.9
 _RIDGE = 1e-2
 _LEAST_RIDGE = 1e-14
@@ -28,41 +27,7 @@ _ROUNDED = 1e-9
 _STALLED = 10
 _MENDS = 2
 _LATE = 20
-
-
-class Structure(Protocol):
-    """The aggregates' matrix U, one row an aggregate, as what it does."""
-
-    def select(self, runs: Runs | slice) -> Self:
-        """Return the structure of some of the runs."""
-
-    def pull(self, y: Array) -> Array:
-        """Return U'y, shape (runs, cells), or (runs, 1) where it is the same for all cells."""
-
-    def push(self, x: Array) -> Array:
-        """Return Ux, shape (runs, aggregates)."""
-
-    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
-
-
-@dataclass
-class _Point:
-    """Multipliers and what follows from them, for the runs still going."""
-
-    y: Array
-    free: Array
-    residual: Array
-    slack: Array
-
-    def put(self, runs: Runs, other: _Point) -> None:
-        self.y[runs] = other.y
-        self.free[runs] = other.free
-        self.residual[runs] = other.residual
-        self.slack[runs] = other.slack
-
-    def select(self, runs: Runs) -> _Point:
-        return _Point(self.y[runs], self.free[runs], self.residual[runs], self.slack[runs])
+_HARDLY = 1e-3
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,54 +57,6 @@ def _step(at: Structure, free: Array, slack: Array, residual: Array, ridge: Arra
     unit = free.max(axis=1, keepdims=True)
     unit = np.where(unit > 0, unit, 1.0)
     return at.step(free / unit, slack / unit, residual, ridge) / unit
-
-
-def _at(structure: Structure, box: Boxed, y: Array) -> _Point:
-    x, free = box.cells(structure.pull(y))
-    residual, slack = box.residual(structure.push(x), y)
-    return _Point(y, free, residual, slack)
-
-
-def _search(
-    structure: Structure, box: Boxed, start: _Point, step: Array, slope: Array, end: Array
-) -> _Point:
-    """Search along the step for a point where the slope has nearly gone, per run.
-
-    Along a line the dual function is convex, and its slope ``residual . step``, positive at the
-    start, falls piecewise linearly. Where the step ends before the slope has fallen, as in a
-    direction in which the Newton matrix is singular, it is doubled; once the slope's zero is
-    enclosed: false position, halving the side that does not move.
-    """
-    low, high = np.zeros_like(slope), np.ones_like(slope)
-    at_low, at_high = slope.copy(), end.copy()
-    goal = _TOO_FAR * slope
-    last = np.zeros_like(slope)
-    t = np.ones_like(slope)
-    done = np.zeros(slope.shape, dtype=bool)
-    point = start
-    for _ in range(_SEARCH):
-        enclosed = at_high < 0
-        between = low + (high - low) * at_low / np.where(enclosed, at_low - at_high, 1.0)
-        t = np.where(done, t, np.where(enclosed, between, 2 * high))
-        point = _at(structure, box, start.y + t[:, None] * step)
-        found = np.einsum("bk,bk->b", point.residual, step)
-        done |= np.abs(found) <= goal
-        if done.all():
-            break
-        right = found < 0
-        side = np.where(right, -1.0, 1.0)
-        again = enclosed & (side == last)
-        outside = ~enclosed & ~right
-        low, high = (
-            np.where(right, low, np.where(outside, high, t)),
-            np.where(right | outside, t, high),
-        )
-        at_low, at_high = (
-            np.where(right, np.where(again, at_low / 2, at_low), np.where(outside, at_high, found)),
-            np.where(right | outside, found, np.where(again, at_high / 2, at_high)),
-        )
-        last = np.where(enclosed, side, 0.0)
-    return point
 
 
 def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs, Array]:
@@ -199,7 +116,7 @@ def newton(structure: Structure, box: Boxed) -> Answer:
         return Answer(answer, box.cells(nothing)[0], nothing, contradictory)
     misses = np.full(runs, np.inf)
     index, at, at_box = np.arange(runs), structure, box
-    point = _at(at, at_box, answer.copy())
+    point = Point.at(at, at_box, answer.copy())
     best, stalled = misses.copy(), np.zeros(runs, dtype=int)
     for count in range(_STEPS):
         miss = (np.abs(point.residual) / at_box.scale).max(axis=1)
@@ -222,7 +139,7 @@ def newton(structure: Structure, box: Boxed) -> Answer:
         ridge = np.clip(_RIDGE * vanishing[:, None], _LEAST_RIDGE, _RIDGE)
         step = _step(at, point.free, point.slack, point.residual, ridge)
         slope = np.einsum("bk,bk->b", point.residual, step)
-        new = _at(at, at_box, point.y + step)
+        new = Point.at(at, at_box, point.y + step)
         end = np.einsum("bk,bk->b", new.residual, step)
         after = (np.abs(new.residual) / at_box.scale).max(axis=1)
         # A step that halves the residual is good; near rounding the slopes say nothing.
@@ -233,18 +150,14 @@ def newton(structure: Structure, box: Boxed) -> Answer:
             contradictory[index[near[proved]]] = True
             new.y[near[proved]] = answer[index[near[proved]]] = proofs[proved]
             new.residual[near[proved]] = np.inf
-        far = np.flatnonzero(~good & ((end < -_TOO_FAR * slope) | (end > _TOO_NEAR * slope)))
+        # Going past the zero of the slope may lead uphill, and so round in circles: late, hardly.
+        past = ENOUGH if count < _LATE else _HARDLY
+        far = np.flatnonzero(~good & ((end < -past * slope) | (end > _TOO_NEAR * slope)))
         far = far[~contradictory[index[far]]]
         if far.size:
-            searched = _search(
-                at.select(far),
-                at_box.select(far),
-                point.select(far),
-                step[far],
-                slope[far],
-                end[far],
-            )
-            new.put(far, searched)
+            part, part_box = at.select(far), at_box.select(far)
+            t = search(part, part_box, point.y[far], step[far], slope[far], past)
+            new.put(far, Point.at(part, part_box, point.y[far] + t[:, None] * step[far]))
         point = new
     return _finish(structure, box, answer, misses, contradictory)
 
@@ -271,11 +184,12 @@ def _finish(
         after, _ = part_box.residual(part.push(moved), y[runs] + step)
         better = (np.abs(after) / part_box.scale).max(axis=1) < miss
         # The cells that the new multipliers ask for must be the same up to rounding.
-        afresh = _at(part, part_box, y[runs] + step).residual
+        afresh = Point.at(part, part_box, y[runs] + step).residual
         better &= (np.abs(afresh) / part_box.scale).max(axis=1) < 4 * miss
         chosen = runs[better]
         x[chosen], y[chosen] = moved[better], y[chosen] + step[better]
         runs = chosen
+        pulled[chosen] = structure.select(chosen).pull(y[chosen])
         if not runs.size:
             break
-    return Answer(y, x, structure.pull(y), contradictory)
+    return Answer(y, x, pulled, contradictory)

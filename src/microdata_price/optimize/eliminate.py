@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
@@ -9,15 +11,17 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _BATCHED = 64
+_SLIGHT = 1e-14
 
 
 def regular(free: Array, slack: Array, ridge: Array) -> Array:
     """Return the diagonal of a Newton matrix, made regular.
 
-    That is ``free + slack``, with ``ridge`` times ``free`` in the place of a slack of 0: equalities
-    and bounds may contradict each other on the free cells, and without a ridge the step is then
-    as long as rounding makes it. A query with neither a free cell nor slack is treated
-    as if it had one typical cell, so that its step can free one.
+    That is ``free + slack``, with ``ridge`` times ``free`` in the place of a slack of 0, or one so
+    slight that rounding takes it for 0: equalities and bounds may contradict each other on the
+    free cells, and without a ridge the step is then as long as rounding makes it. A query with
+    neither a free cell nor slack is treated as if it had one typical cell, so that its step can
+    free one.
 
     Parameters
     ----------
@@ -29,12 +33,15 @@ def regular(free: Array, slack: Array, ridge: Array) -> Array:
     ridge
         Shape (runs, 1), small; it must vanish as the residual does.
     """
-    diagonal = free + np.where(slack > 0, slack, ridge * free)
+    diagonal = free + np.where(slack > _SLIGHT * free, slack, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)
 
 
 def solve_small(matrix: Array, right: Array) -> Array:
     """Solve symmetric positive definite systems, shapes (runs, k, k) and (runs, k).
+
+    Queries that say the same almost exactly make a system that is singular once rounded; then it
+    is solved in the sense of least squares.
 
     Examples
     --------
@@ -47,13 +54,25 @@ def solve_small(matrix: Array, right: Array) -> Array:
     if k == 1:
         return right / matrix[:, 0]
     if k <= _BATCHED:
-        return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=float)
-    solved = np.empty_like(right)
-    for b in range(matrix.shape[0]):
-        solved[b] = scipy.linalg.solve(
-            matrix[b], right[b], assume_a="sym", check_finite=False, overwrite_a=True
-        )
-    return solved
+        try:
+            return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=float)
+        except np.linalg.LinAlgError:  # in some run: the others must not notice
+            pass
+    return np.stack([_solve_one(m, r) for m, r in zip(matrix, right, strict=True)])
+
+
+def _solve_one(matrix: Array, right: Array) -> Array:
+    """Solve one system; where it is singular to rounding, in the sense of least squares."""
+    try:
+        if right.size <= _BATCHED:
+            return np.asarray(np.linalg.solve(matrix, right))
+        with warnings.catch_warnings():  # a badly conditioned step is as good as another
+            warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
+            return np.asarray(scipy.linalg.solve(matrix, right, assume_a="sym", check_finite=False))
+    except np.linalg.LinAlgError:
+        if not np.isfinite(matrix).all():
+            return np.full_like(right, np.nan)
+        return np.asarray(np.linalg.lstsq(matrix, right)[0])
 
 
 def solve_bordered(

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from ..queryset import QuerySet
 from .boxed import Boxed, add_aggregates, box_cells, columns, pinning, split
-from .dual_newton import Structure, newton
+from .dual_newton import newton
+from .dual_point import Structure
+from .memory import keep_memory
 from .partitions import partitions
 from .problem import Problem, Solution, Term
 from .tree import tree
@@ -190,6 +192,7 @@ def solve_structured(problem: Problem) -> Solution | None:
     plan = _plan(problem)
     if plan is None:
         return None
+    keep_memory()
     if problem.runs <= plan.block:
         return _solve_block(problem, plan)
     parts = []

@@ -1,0 +1,163 @@
+"""Line search on a convex piecewise quadratic function, a batch of runs at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .boxed import Boxed
+from .dual_point import Structure
+
+Array = NDArray[np.float64]
+Runs = NDArray[np.intp]
+
+_EVALUATIONS = 40
+ENOUGH = 0.5
+"""The part of the slope at the start that may be left."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Line:
+    """The dual function along a step, so that an evaluation needs no product with U.
+
+    Parameters
+    ----------
+    cells, move
+        The cells before they are held within their bounds, which are ``cells - t move``.
+    force
+        U' step: how the step acts on each cell.
+    lo, hi
+        The cells' bounds.
+    wanted, rate
+        The residual that each multiplier asks for, ``wanted + t rate`` within the radius.
+    step, radius
+        Of the aggregates.
+    slope
+        ``F . step`` at the start.
+    """
+
+    cells: Array
+    move: Array
+    force: Array
+    lo: Array
+    hi: Array | None
+    wanted: Array
+    rate: Array
+    step: Array
+    radius: Array | None
+    slope: Array
+
+    @classmethod
+    def of(cls, structure: Structure, box: Boxed, y: Array, step: Array, slope: Array) -> _Line:
+        """Return the line from y along the step."""
+        force = structure.pull(step)
+        return cls(
+            box.centre - structure.pull(y) * box.yielding,
+            force * box.yielding,
+            force,
+            box.lo,
+            box.hi,
+            y * box.slack,
+            step * box.slack,
+            step,
+            box.radius,
+            slope,
+        )
+
+    def select(self, runs: Runs) -> _Line:
+        """Return the lines of some of the runs."""
+        return _Line(
+            self.cells[runs],
+            self.move[runs],
+            self.force[runs],
+            self.lo if self.lo.shape[0] == 1 else self.lo[runs],
+            None if self.hi is None else self.hi[runs],
+            self.wanted[runs],
+            self.rate[runs],
+            self.step[runs],
+            None if self.radius is None else self.radius[runs],
+            self.slope[runs],
+        )
+
+    def at(self, t: Array) -> tuple[Array, Array]:
+        """Return the slope ``F . step`` at t and how fast it falls there, shapes (runs,)."""
+        v = self.cells - t[:, None] * self.move
+        inside = v > self.lo
+        x, start = np.maximum(v, self.lo), np.maximum(self.cells, self.lo)
+        wanted, rate = t[:, None] * self.rate, self.rate
+        if self.hi is not None:
+            inside &= v < self.hi
+            x, start = np.minimum(x, self.hi), np.minimum(start, self.hi)
+        if self.radius is not None:
+            asked = self.wanted + wanted
+            rate = np.where(np.abs(asked) < self.radius, rate, 0.0)
+            wanted = np.clip(asked, -self.radius, self.radius)
+            wanted = wanted - np.clip(self.wanted, -self.radius, self.radius)
+        # Differences from the start, so that large counts cancel before they are multiplied.
+        slope = self.slope + (self.force * (x - start)).sum(axis=1)
+        slope -= (self.step * wanted).sum(axis=1)
+        bend = (inside * (self.force * self.move)).sum(axis=1)
+        return slope, np.asarray(bend + (self.step * rate).sum(axis=1))
+
+
+def search(
+    structure: Structure, box: Boxed, y: Array, step: Array, slope: Array, past: float
+) -> Array:
+    """Search along the step for a point where the slope has nearly gone, run by run.
+
+    Along a line the dual function is convex, and its slope ``F . step``, positive at the start,
+    falls piecewise linearly. Where the step ends before the slope has fallen, as in a direction in
+    which the Newton matrix is singular, it is doubled. Once the slope's zero is enclosed: in turn
+    the zero of the chord and that of the tangent at the far end. Where the slope falls late and
+    steeply, as it does when a step frees many cells, the first creeps up from the start and the
+    second comes down fast.
+
+    Parameters
+    ----------
+    structure, box
+        The problem.
+    y, step
+        Multipliers and their step, shape (runs, aggregates).
+    slope
+        The slope at the start, shape (runs,).
+    past
+        How much slope of the other sign may be reached, as a part of that at the start.
+
+    Returns
+    -------
+    ndarray
+        How far to go, in steps, shape (runs,).
+    """
+    line = _Line.of(structure, box, y, step, slope)
+    left = np.arange(slope.size)
+    best, high = np.ones(slope.size), np.ones(slope.size)
+    low, at_low = np.zeros(slope.size), slope
+    at_high, bend = line.at(high)
+    for count in range(_EVALUATIONS):
+        enclosed = at_high < 0
+        chord = low + (high - low) * at_low / np.where(enclosed, at_low - at_high, 1.0)
+        t = np.where(enclosed, chord, 2 * high)
+        if count % 2 == 1:
+            tangent = high + at_high / np.where(bend > 0, bend, 1.0)
+            usable = (bend > 0) & (tangent > low) & (tangent < high)
+            t = np.where(enclosed, np.where(usable, tangent, (low + high) / 2), t)
+        found, bends = line.at(t)
+        best[left] = t
+        keep = np.flatnonzero((found > ENOUGH * line.slope) | (found < -past * line.slope))
+        if keep.size == 0:
+            break
+        beyond = found < 0
+        # Without a zero between them both ends move on.
+        low, at_low = (
+            np.where(beyond, np.where(enclosed, low, high), t),
+            np.where(beyond, np.where(enclosed, at_low, at_high), found),
+        )
+        ahead = beyond | ~enclosed
+        high, at_high = np.where(ahead, t, high), np.where(ahead, found, at_high)
+        bend = np.where(ahead, bends, bend)
+        if keep.size < found.size:
+            left, line, bend = left[keep], line.select(keep), bend[keep]
+            low, high, at_low, at_high = low[keep], high[keep], at_low[keep], at_high[keep]
+    return best

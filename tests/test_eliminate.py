@@ -1,0 +1,54 @@
+"""Small Newton systems: regular, singular to rounding, and hopeless ones in one batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microdata_price.optimize.eliminate import regular, solve_bordered, solve_small
+
+
+def definite(rng, runs, k):
+    a = rng.normal(size=(runs, k, k + 3))
+    return a @ a.transpose(0, 2, 1)
+
+
+@pytest.mark.parametrize("k", [0, 1, 2, 13, 64, 65, 80])
+def test_regular_systems_are_solved(k):
+    rng = np.random.default_rng(k)
+    matrix, x = definite(rng, 5, k), rng.normal(size=(5, k))
+    found = solve_small(matrix.copy(), (matrix @ x[:, :, None])[:, :, 0])
+    np.testing.assert_allclose(found, x, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize("k", [2, 13, 64, 70])
+def test_a_singular_run_leaves_the_others_alone(k):
+    rng = np.random.default_rng(k)
+    matrix, right = definite(rng, 4, k), rng.normal(size=(4, k))
+    alone = [solve_small(matrix[[b]].copy(), right[[b]])[0] for b in range(4)]
+    matrix[1], right[1] = 1.0, 2.0  # the same query k times over
+    matrix[2] = np.nan
+    found = solve_small(matrix, right)
+    for b in (0, 3):
+        np.testing.assert_array_equal(found[b], alone[b])
+    np.testing.assert_allclose(found[1].sum(), 2.0)
+    assert np.isnan(found[2]).all()
+
+
+def test_slack_that_rounding_takes_for_none_gives_way_to_the_ridge():
+    free, ridge = np.array([[4.0, 4.0, 4.0, 0.0]]), np.array([[1e-2]])
+    slack = np.array([[0.0, 1e-17, 1.0, 0.0]])
+    np.testing.assert_allclose(regular(free, slack, ridge), [[4.04, 4.04, 5.0, 1.0]])
+
+
+def test_a_bordered_system_is_the_whole_one():
+    rng = np.random.default_rng(1)
+    whole = definite(rng, 3, 9)
+    whole[:, 4:, 4:] = 0.0
+    diagonal = rng.uniform(20, 30, (3, 5))
+    whole[:, range(4, 9), range(4, 9)] = diagonal
+    x = rng.normal(size=(3, 9))
+    right = (whole @ x[:, :, None])[:, :, 0]
+    kept, coupling = whole[:, :4, :4].copy(), whole[:, :4, 4:]
+    found = solve_bordered(kept, coupling, diagonal, right[:, :4], right[:, 4:])
+    np.testing.assert_allclose(np.concatenate(found, axis=1), x, atol=1e-9)

@@ -1,0 +1,73 @@
+"""Counts, noises and weights over many orders of magnitude: a certified fit, or a named refusal."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microdata_price.exceptions import CertificateError
+from microdata_price.fitting.methods import METHODS, fit
+from microdata_price.fitting.reweighted import reweighting
+from microdata_price.measurement import Measurements
+from microdata_price.noise import Gaussian, Laplace
+from microdata_price.optimize import WORST_TOLERANCE
+from microdata_price.workload import Workload
+from random_measurements import random_workload
+
+SOLVE = sys.modules["microdata_price.optimize.solve"]
+
+
+def extreme_measurements(seed: int) -> Measurements:
+    """Counts up to 10^9; each query set's noise anywhere from 10^-6 to 10^9 counts; ties."""
+    rng = np.random.default_rng(seed)
+    workload = random_workload(rng)
+    x = rng.integers(0, 3, workload.cells) * rng.integers(
+        0, 10 ** int(rng.integers(0, 10)) + 1, workload.cells
+    )
+    least, most = np.sort(rng.uniform(-6, 9, 2))
+    rounded = rng.random() < 0.3
+    noise, answers = [], []
+    for q in workload.query_sets:
+        kind = Laplace if rng.random() < 0.5 else Gaussian
+        noise.append(kind(float(10.0 ** rng.uniform(least, most))))
+        a = q.answers(x.reshape(workload.shape)) + noise[-1].sample(rng, (2, q.size))
+        answers.append(np.round(a) if rounded else a)
+    return Measurements(workload, tuple(answers), tuple(noise))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(seed=st.integers(0, 2**32 - 1))
+@settings(max_examples=60, deadline=None)
+def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
+    m = extreme_measurements(seed)
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        conic = SOLVE.solve_conic
+        patch.setattr(SOLVE, "solve_conic", lambda p: (asked.append(p.runs), conic(p))[1])
+        try:
+            assert fit(m, method).certificate.worst <= WORST_TOLERANCE
+        except CertificateError:
+            assert asked
+
+
+@pytest.mark.parametrize("scale", [4e7, 1e9, 1e12])
+@pytest.mark.parametrize("side", [3, 30])
+def test_low_answers_may_count_for_nothing_beside_their_sum(scale, side):
+    # The downweight grows with the noise, so that weights differ by more than 64 bits can hold.
+    rng = np.random.default_rng(1)
+    shape = (side, side)
+    workload = Workload.table(shape)
+    noise = Laplace(scale)
+    truth = np.zeros(shape)
+    truth[0, 0] = 1e6
+    answers = [q.answers(truth) + noise.sample(rng, (20, q.size)) for q in workload.query_sets]
+    m = Measurements(workload, tuple(answers), (noise,) * len(answers))
+    weights = [s.weight for s in reweighting(m)]
+    assert max(w.max() for w in weights) / min(w.min() for w in weights) > 1e16
+    found = fit(m, "reweighted")
+    assert found.certificate.worst <= WORST_TOLERANCE
+    assert (found.cells >= 0).all()

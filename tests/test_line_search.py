@@ -1,0 +1,54 @@
+"""The line search against the dual function itself, evaluated point by point."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import microdata_price.optimize.dual_newton as dual_newton
+from microdata_price.optimize import TOLERANCE, certify
+from microdata_price.optimize.dual_point import Point
+from microdata_price.optimize.line_search import ENOUGH, search
+from microdata_price.optimize.structured import solve_structured
+from random_problems import KINDS, STRUCTURES, Recipe, random_problem
+
+
+@pytest.fixture
+def searched(monkeypatch):
+    """Collect every line searched: its arguments and the length found."""
+    seen = []
+
+    def note(*given):
+        seen.append((*given, search(*given)))
+        return seen[-1][-1]
+
+    monkeypatch.setattr(dual_newton, "search", note)
+    return seen
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_slope_has_nearly_gone_where_the_search_ends(searched, structure, kind):
+    rng = np.random.default_rng(1)
+    recipes = Recipe(), Recipe(large=1e9), Recipe(empty=True), Recipe(orders=6.0)
+    for k in range(24):
+        solve_structured(random_problem(rng, structure, kind, recipes[k % 4], runs=8))
+    ended = many = 0
+    for at, box, y, step, slope, past, t in searched:
+        point = Point.at(at, box, y + t[:, None] * step)
+        left = np.einsum("bk,bk->b", point.residual, step)
+        size = np.abs(point.residual * step).sum(axis=1)  # what rounding is relative to
+        rounding = 1e-12 * (np.abs(step) * np.abs(box.target)).sum(axis=1) + 1e-12 * size
+        within = (left <= ENOUGH * slope + rounding) & (left >= -past * slope - rounding)
+        ended, many = ended + int(within.sum()), many + t.size
+    # A line along which the function falls for ever has no end; it is a proof, met seldom.
+    assert ended >= 0.98 * many
+    assert many > 0
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_bounded_residuals_do_not_lead_round_in_circles(structure):
+    rng = np.random.default_rng(2)
+    for _ in range(40):
+        problem = random_problem(rng, structure, "bounds", Recipe(), runs=8)
+        assert certify(problem, solve_structured(problem)).worst <= TOLERANCE
