@@ -69,6 +69,24 @@ def test_standing_counts_every_pair_once(found: pd.DataFrame) -> None:
     assert on_sum["best"].sum() >= len(pairs)
 
 
+def test_the_readers_table_has_every_count(found: pd.DataFrame) -> None:
+    counts = text.standing(found)
+    table = text.standing_table(counts)
+    written = " ".join(table.drop(columns=["value", "pairs"]).to_numpy().ravel())
+    assert len(table) == len(counts) // (len(METHODS) - 1)
+    told = [tuple(map(int, p)) for p in re.findall(r"\((\d+), (?:▲ )?(\d+)\)", written)]
+    assert sorted(told) == sorted(zip(counts["best"], counts["beyond"], strict=True))
+
+
+def test_each_table_of_maxima_leads_to_the_chapter_on_them(found: pd.DataFrame) -> None:
+    for e in experiments(found):
+        captions = re.findall(
+            r"^::::\{table\} (.*)\n:name: (\S+)", text.tables(e, e.rows(found)), re.M
+        )
+        for caption, name in captions:
+            assert ("(max_bias.ipynb)" in caption) == name.endswith("-max")
+
+
 def test_the_sentence_names_whom_the_marks_name(found: pd.DataFrame) -> None:
     for e in experiments(found):
         rows = e.rows(found)

@@ -137,10 +137,6 @@ def _is_glue(output: Any) -> bool:
     return "scrapbook" in output.get("metadata", {})
 
 
-def _is_file(output: Any) -> bool:
-    return "file" in output.get("metadata", {}).get(METADATA_KEY, {})
-
-
 def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
     """Return a code cell followed by its figures, tables, texts and files, each as a block."""
     kept: list[Any] = []
@@ -168,7 +164,7 @@ def _is_solution(cell: notebook.Notebook) -> bool:
 def _header(name: str) -> str:
     return (
         f"*This page is a notebook, computed when the book was built: "
-        f"{{download}}`download {name}.ipynb <../downloads/{name}.ipynb>`, or see "
+        f"{{download}}`download {name}.ipynb <../downloads/{name}.ipynb>` to run it, or see "
         "{ref}`how and when it was computed <computed>`.*"
     )
 
@@ -236,6 +232,7 @@ def download(
 ) -> notebook.Notebook:
     """Turn an executed notebook into the one that readers download: runnable, its prose filled in.
 
+    It has no outputs: the page shows them, and they would make a notebook a hundred times as long.
     The arguments are those of `page`.
     """
     kept = [
@@ -248,8 +245,4 @@ def download(
             cell.source = shown_parameters(cell.source, values)
         if cell.cell_type == "markdown":
             cell.source = quote(cell.source, name, found)
-    clean = notebook.strip(nbformat.from_dict({"cells": kept}))
-    for cell, original in zip(clean.cells, kept, strict=True):
-        if cell.cell_type == "code":
-            cell.outputs = [o for o in original.outputs if not (_is_glue(o) or _is_file(o))]
-    return clean
+    return notebook.strip(nbformat.from_dict({"cells": kept}))

@@ -15,9 +15,10 @@ from .experiments import (
     result_table,
 )
 from .figures.style import METHODS
-from .prose import table_markdown
+from .prose import format_number, table_markdown
 
-METRICS = {"total": "total over the set", "max": "its worst query"}
+METRICS = {"total": "total over the set", "max": "the worst query"}
+_TOO_HIGH = "[Why a maximum is too high](max_bias.ipynb)."
 
 COLUMNS = (
     "dataset",
@@ -125,7 +126,7 @@ def tables(experiment: Experiment, rows: pd.DataFrame) -> str:
             caption = (
                 f"{what[0].upper()}{what[1:]}: expected squared error ± standard error, "
                 f"{FAMILY_NAMES[experiment.family].lower()}, {experiment.level_text}. "
-                f"{exact_sentence(rows, query_set, metric)}"
+                f"{exact_sentence(rows, query_set, metric)} {_TOO_HIGH if metric == 'max' else ''}"
             ).strip()
             frame = result_table(rows, query_set, metric)
             parts.append(
@@ -186,3 +187,44 @@ def standing(found: pd.DataFrame) -> pd.DataFrame:
         price=("price", "median"),
     )
     return table.reset_index()
+
+
+def standing_table(counts: pd.DataFrame) -> pd.DataFrame:
+    """Lay `standing` out for readers: a row a kind of value, a column a method.
+
+    Parameters
+    ----------
+    counts
+        From `standing`.
+
+    Returns
+    -------
+    DataFrame
+        Texts such as ``"2.5 (14, ▲ 105)"``: the median price, how often it is the smallest, how
+        often beyond.
+
+    Examples
+    --------
+    >>> counts = pd.DataFrame({"query_set": ["sum"], "metric": ["total"], "method": ["nnls"],
+    ...     "pairs": [6], "best": [1], "beyond": [4], "price": [2.531]})
+    >>> standing_table(counts).to_dict("records")
+    [{'value': 'sum', 'pairs': 6, 'NNLS': '2.53 (1, ▲ 4)'}]
+    """
+    rows = []
+    for query_set, name in QUERY_NAMES.items():
+        for metric in METRICS:
+            own = counts[counts["query_set"].eq(query_set) & counts["metric"].eq(metric)]
+            if own.empty:
+                continue
+            kind = {"total": "total", "max": "worst"}[metric]
+            texts = {
+                METHODS[str(method)].label: (
+                    f"{format_number(float(price))} ({best}, {'▲ ' if beyond else ''}{beyond})"
+                )
+                for method, price, best, beyond in zip(
+                    own["method"], own["price"], own["best"], own["beyond"], strict=True
+                )
+            }
+            value = name if query_set == "sum" else f"{name}, {kind}"
+            rows.append({"value": value, "pairs": int(own["pairs"].iloc[0]), **texts})
+    return pd.DataFrame(rows)

@@ -210,15 +210,30 @@ def table(name: str, frame: pd.DataFrame, caption: str, *, digits: int = 3) -> N
     )
 
 
-def certificate(*fits: Fit) -> None:
+def certificate(*fits: Fit | float) -> None:
     """Report the worst certificate of fits, for the book's page of computations.
 
     Parameters
     ----------
     *fits
-        Every fit that the notebook uses.
+        Every fit that the notebook uses, or the worst certificate of such fits as a number where
+        the fits themselves are gone, as with an experiment grid.
+
+    Raises
+    ------
+    InputError
+        No fit, or a number that is not finite or below zero.
+
+    Examples
+    --------
+    >>> certificate(2e-12, 3e-13)  # shows nothing; the page of computations has 2.0e-12
     """
-    worst = max(fit.certificate.worst for fit in fits)
+    values = [float(f) if isinstance(f, (int, float)) else f.certificate.worst for f in fits]
+    if not values or not all(math.isfinite(v) and v >= 0 for v in values):
+        raise InputError(
+            f"the certificates to report are {values}; give at least one, finite and not negative"
+        )
+    worst = max(values)
     _publish(
         {"text/plain": f"worst certificate {worst:.1e}"}, {METADATA_KEY: {"certificate": worst}}
     )
