@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from matplotlib import patheffects
 from matplotlib.axes import Axes
-from numpy.typing import ArrayLike
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.lines import Line2D
+from matplotlib.transforms import Bbox
+from numpy.typing import ArrayLike, NDArray
 
 
 def name_line(
@@ -128,6 +132,118 @@ def name_ends(
             fontsize=size,
             annotation_clip=False,
         )
+
+
+class Name(NamedTuple):
+    """A name to be written beside one of several points.
+
+    Examples
+    --------
+    >>> Name("signed answers", "red", [(1.0, 1.0)]).text
+    'signed answers'
+    """
+
+    text: str
+    colour: str
+    points: Sequence[tuple[float, float]]
+    """In data, the best first."""
+
+
+# Horizontal and vertical place beside a point, the best first: right, above, left, below.
+_SIDES = (
+    *((1, 0), (1, 1), (1, -1), (0, 1), (-1, 1), (-1, 0), (0, -1), (-1, -1)),
+    *((2, 0), (0, 2), (-2, 0), (0, -2), (1, 4), (1, -4), (-1, 4), (-1, -4)),
+)
+
+
+def place_names(ax: Axes, names: Sequence[Name], *, size: float = 10.5) -> None:
+    """Write names beside points, each where it covers least of names, marks and lines.
+
+    Names come in the order of importance. Call it when everything else is drawn and the axes have
+    their final limits and scales.
+
+    Parameters
+    ----------
+    ax
+        The axes, in a figure with a layout.
+    names
+        What to write, and where it may be; those with no points are left out.
+    size
+        Of the letters, in points.
+    """
+    figure = ax.get_figure(root=True)
+    if figure is None:
+        raise TypeError("the axes are in no figure")
+    renderer: RendererAgg = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    figure.draw_without_rendering()
+    marks, lines = _drawn_points(ax)
+    room, taken = ax.get_window_extent(renderer).padded(-4), list[Bbox]()
+    for name in filter(lambda n: n.points, names):
+        text = ax.text(
+            *(*name.points[0], name.text),
+            fontsize=size,
+            color=name.colour,
+            va="center",
+            zorder=8,
+            path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
+        )
+        extent = text.get_window_extent(renderer)
+        best = (math.inf, 0.0, 0.0, Bbox.null())
+        pixel = figure.dpi / 72
+        for rank, point in enumerate(name.points):
+            x0, y0 = ax.transData.transform(point)
+            for turn, (right, up) in enumerate(_SIDES):
+                gap = pixel * (8 if right * up == 0 else 5) * max(abs(right), abs(up), 1)
+                x = x0 + np.sign(right) * gap - (1 - np.sign(right)) * extent.width / 2
+                y = y0 + np.sign(up) * (gap + extent.height / 2)
+                box = Bbox.from_bounds(x, y - extent.height / 2, extent.width, extent.height)
+                reach = 40 * (abs(up) > 2)  # so far from its point only to clear other names
+                cost = 0.5 * rank + 0.5 * turn + reach
+                cost += _cover(box.padded(pixel), room, taken, marks, lines)
+                if cost < best[0]:
+                    best = (cost, x, y, box)
+        x, y = ax.transData.inverted().transform(best[1:3])
+        text.set_position((float(x), float(y)))
+        text.set_in_layout(False)
+        taken.append(best[3].padded(2 * pixel))
+
+
+def _cover(
+    box: Bbox,
+    room: Bbox,
+    taken: Sequence[Bbox],
+    marks: NDArray[np.float64],
+    lines: NDArray[np.float64],
+) -> float:
+    """Return how much a box covers; a name or the rim weighs more than a mark, that than a line."""
+    inside = Bbox.intersection(box, room)
+    outside = 1 - (inside.width * inside.height / (box.width * box.height) if inside else 0)
+    others = sum(1 for other in taken if box.overlaps(other))
+    near = box.padded(4)
+    return (
+        1000 * (outside > 0)
+        + 400 * outside
+        + 1000 * others
+        + 60 * near.count_contains(marks)
+        + 1.0 * box.count_contains(lines)
+    )
+
+
+def _drawn_points(ax: Axes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return the pixels of all marks, and of all lines at steps of two."""
+    marks, lines = [np.empty((0, 2))], [np.empty((0, 2))]
+    for line in ax.get_lines():
+        if not isinstance(line, Line2D) or line.get_transform() != ax.transData:
+            continue
+        at = ax.transData.transform(np.column_stack(line.get_data()).astype(float))
+        at = at[np.isfinite(at).all(axis=1)]
+        if line.get_marker() not in ("None", "none", "", None):
+            marks.append(at)
+        if line.get_linestyle() != "None" and len(at) > 1:
+            along = np.r_[0, np.cumsum(np.hypot(*np.diff(at, axis=0).T))]
+            steps = np.arange(0, along[-1], 2.0)
+            lines.append(np.column_stack([np.interp(steps, along, at[:, k]) for k in (0, 1)]))
+    return np.concatenate(marks), np.concatenate(lines)
 
 
 def size_label(d: float) -> str:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib import patheffects
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
 from ..theory.operating_points import Operating
-from .labels import name_ends, name_line, spread_labels
+from .labels import Name, name_ends, place_names
 from .style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
@@ -26,119 +24,74 @@ BOUND_STYLES = {
 }
 """Each bound's name, colour and dash, the sharpest first."""
 
-_RIM = [patheffects.withStroke(linewidth=3, foreground="white")]
 
+def log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
+    """Make the horizontal axis logarithmic, from low to high, with few ticks at powers of ten.
 
-def _log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
+    Over less than two of them there are ticks at 2 and 5 times these as well.
+
+    Examples
+    --------
+    >>> ax = panels(1)[1][0]
+    >>> log_x(ax, 0.1, 10.0)
+    >>> ax.get_xscale()
+    'log'
+    """
     ax.set_xscale("log")
     ax.set_xlim(low, high)
     ax.xaxis.set_major_locator(LogLocator(numticks=ticks))
+    if high < 100 * low:
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _note(ax: Axes, x: float, y: float, text: str, colour: str, shift: tuple[float, float]) -> None:
-    ax.annotate(
-        text,
-        (x, y),
-        xytext=shift,
-        textcoords="offset points",
-        ha="left" if shift[0] > 0 else "right" if shift[0] < 0 else "center",
-        va="center",
-        color=COLOURS[colour],
-        fontsize=10.5,
-        path_effects=_RIM,
-        annotation_clip=False,
-        zorder=8,
-    )
+def inside(ax: Axes, x: float, y: float) -> tuple[float, float]:
+    """Return a point, moved to the axes' left or lower end if it lies beyond.
 
-
-@drawn
-def plane(
-    sum_errors: Array,
-    curves: dict[str, Array],
-    clipping: Operating,
-    known: Operating,
-    certified: Operating,
-    paths: Sequence[Operating],
-) -> Figure:
-    """Draw the plane: what is impossible, and where mechanisms are, in units of signed errors.
-
-    Parameters are the D of all curves, each bound's C, and M, M' (worst known, certified) and
-    further families of mechanisms, everything divided by the root error of a signed answer.
+    Examples
+    --------
+    >>> inside(panels(1)[1][0], -1.0, 0.5)
+    (0.0, 0.5)
     """
-    figure, (ax,) = panels(1, height=5.3)
-    low, high = float(sum_errors[0]), float(sum_errors[-1])
-    _log_x(ax, low, high)
-    top = 1.3 * max(
-        [float(certified.C[0]), 1.3]
-        + [float(c.max()) for c in curves.values()]
-        + [float(p.C.max()) for p in paths]
+    return max(x, float(ax.get_xlim()[0])), max(y, float(ax.get_ylim()[0]))
+
+
+def mark(ax: Axes, x: float, y: float, marker: str, colour: str, *, hollow: bool = False) -> None:
+    """Draw a mark; one beyond the axes' left or lower end stands there, with an arrow.
+
+    Examples
+    --------
+    >>> ax = panels(1)[1][0]
+    >>> mark(ax, 0.5, 0.5, "s", "black")
+    >>> len(ax.lines)
+    1
+    """
+    low_x, low_y = ax.get_xlim()[0], ax.get_ylim()[0]
+    face = "white" if hollow else COLOURS[colour]
+    edge = COLOURS[colour] if hollow else "white"
+    ax.plot(
+        *inside(ax, x, y),
+        marker=marker,
+        ls="none",
+        color=COLOURS[colour],
+        mfc=face,
+        mec=edge,
+        ms=16 if marker == "*" else 7 if marker == "v" else 9,
+        clip_on=False,
+        zorder=6,
     )
-    low_c = min(0.12, 0.5 * float(clipping.C[0]))
-    ax.set_yscale("log")
-    ax.set_ylim(low_c, top)
-    ax.yaxis.set_major_locator(
-        FixedLocator([1e-4, 1e-3, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100])
-    )
-    ax.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
-    ax.yaxis.set_minor_locator(NullLocator())
-    best = np.max(list(curves.values()), axis=0)
-    edge = np.maximum(best, low_c)
-    ax.fill_between(sum_errors, low_c, edge, color=COLOURS["blue"], alpha=0.12, lw=0)
-    ax.fill_between(
-        sum_errors, low_c, edge, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0
-    )
-    shown = [n for n in BOUND_STYLES if n in curves and float(curves[n].max()) > 0]
-    start = [math.log(max(float(curves[n][0]), low_c) / low_c) for n in shown]
-    places = spread_labels([s / math.log(top / low_c) + 0.02 for s in start], 0.052, low=0.03)
-    for name, place in zip(shown, places, strict=True):
-        text, colour, dash = BOUND_STYLES[name]
-        ax.plot(
-            sum_errors,
-            np.maximum(curves[name], 1e-9),
-            color=COLOURS[colour],
-            ls=dash,
-            lw=2.6 if name == shown[0] else 1.6,
-        )
-        ax.annotate(
-            text,
-            (0.0, place),
-            xycoords="axes fraction",
-            xytext=(6, 0),
-            textcoords="offset points",
-            va="center",
-            color=COLOURS[colour],
-            fontsize=10,
-            path_effects=_RIM,
-            zorder=7,
-        )
-    for path in paths:
-        sure = path.status == "certified"
-        colour = "red" if sure else "orange"
-        if path.C.size > 1:
-            ax.plot(path.D, path.C, color=COLOURS[colour], lw=1.4, ls="--" if sure else "-")
-            at = path.C.size - 1 if sure else path.C.size // 2
-            if not sure:
-                ax.plot(path.D, path.C, color=COLOURS[colour], marker=".", ls="none", ms=8)
-            _note(ax, path.D[at], path.C[at], path.name, colour, (9, 10 if sure else 9))
-        else:
-            ax.plot(path.D, path.C, color=COLOURS[colour], marker="v", ls="none", mfc="white")
-            _note(ax, path.D[0], path.C[0], path.name, colour, (9, -9))
-    x, y, sure_y = float(known.D[0]), float(known.C[0]), float(certified.C[0])
-    ax.plot([x, x], [y, sure_y], color=COLOURS["red"], lw=1.2, ls=":")
-    ax.plot(x, sure_y, marker="v", ls="none", color=COLOURS["red"], mfc="white", zorder=6)
-    ax.plot(x, y, marker="D", ls="none", color=COLOURS["orange"], mec="white", ms=9, zorder=6)
-    _note(ax, x, y, f"{known.name}, worst known", "orange", (9, 9))
-    _note(ax, x, sure_y, f"{certified.name}, certified", "red", (9, 8))
-    x, y = float(clipping.D[0]), float(clipping.C[0])
-    ax.plot(x, y, marker="s", ls="none", color=COLOURS["black"], mec="white", ms=9, zorder=6)
-    _note(ax, x, y, clipping.name, "black", (0, -14))
-    ax.plot(1, 1, marker="*", ms=16, ls="none", color=COLOURS["red"], mec="white", zorder=6)
-    _note(ax, 1, 1, "signed answers", "red", (10, 0))
-    ax.set_xlabel("root error of the sum $D$, in signed errors")
-    ax.set_ylabel("root error of a cell $C$, in signed errors")
-    return figure
+    for beyond, shift in ((x < low_x, (-16, 0)), (y < low_y, (0, -16))):
+        if beyond:
+            ax.annotate(
+                "",
+                inside(ax, x, y),
+                xytext=shift,
+                textcoords="offset points",
+                arrowprops={"arrowstyle": "<-", "color": COLOURS[colour], "lw": 1.6},
+                annotation_clip=False,
+            )
 
 
 @drawn
@@ -156,23 +109,28 @@ def planes(
     dashes = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)), "--", "-.")
     markers = ("o", "s", "^", "D", "v", "P")
     figure, (ax,) = panels(1, height=4.8)
-    _log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
+    log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
     top = 1.12 * max([float(c.max()) for _, c in curves] + [float(k.C[0]) for k in knowns] + [1.3])
     ax.set_ylim(0, top)
+    names = []
     for i, (name, curve) in enumerate(curves):
         colour = COLOURS[colours[i % 6]]
         line = np.where(curve > 0, curve, np.nan)
         ax.plot(sum_errors, line, color=colour, ls=dashes[i % 6])
         ax.fill_between(sum_errors, curve, color=colour, alpha=0.06, lw=0)
         for place in (clippings[i], knowns[i]):
-            ax.plot(
-                place.D, place.C, marker=markers[i % 6], ls="none", color=colour, mec="white", ms=9
-            )
-        _note(ax, float(knowns[i].D[0]), float(knowns[i].C[0]), name, colours[i % 6], (9, 5))
-    ax.plot(1, 1, marker="*", ms=16, ls="none", color=COLOURS["red"], mec="white", zorder=6)
+            mark(ax, float(place.D[0]), float(place.C[0]), markers[i % 6], colours[i % 6])
+        names.append(Name(name, colour, [(float(knowns[i].D[0]), float(knowns[i].C[0]))]))
+    mark(ax, 1, 1, "*", "red")
     ax.set_xlabel("root error of the sum $D$, in signed errors")
     ax.set_ylabel("root error of a cell $C$, in signed errors")
+    place_names(ax, names)
     return figure
+
+
+def _middle(x: Array, y: Array) -> list[tuple[float, float]]:
+    """Return the points of a curve's right half, where its name may be, from the left."""
+    return [(float(x[i]), float(y[i])) for i in range(x.size // 2, x.size, 1 + x.size // 12)]
 
 
 @drawn
@@ -186,22 +144,26 @@ def price_against_d(
     """
     figure, axes = panels(len(panels_of), height=4.0, sharey=True)
     for ax, (title, lower, upper, at, known, _) in zip(axes, panels_of, strict=True):
-        _log_x(ax, float(ds[0]), float(ds[-1]), ticks=4)
+        log_x(ax, float(ds[0]), float(ds[-1]), ticks=4)
         ax.set_title(title)
         ax.fill_between(ds, lower, color=COLOURS["blue"], alpha=0.10, lw=0)
         ax.fill_between(ds, lower, facecolor="none", edgecolor=COLOURS["light"], hatch="///", lw=0)
         ax.plot(ds, lower, color=COLOURS["blue"])
         ax.plot(ds, upper, color=COLOURS["red"], ls="--")
-        ax.plot(at, known, color=COLOURS["orange"], marker="D", lw=1.4)
+        ax.plot(at, known, color=COLOURS["orange"], marker="D", lw=1.4, clip_on=False, zorder=4)
         ax.axhline(1, color=COLOURS["grey"], lw=1)
         ax.set_xlabel("cells $d$")
     axes[0].set_ylim(0, None)
-    title, lower, upper, at, known, _ = panels_of[0]
-    name_line(axes[0], ds, upper, "certified", COLOURS["red"], at=0.6, shift=(-6, 8))
-    name_line(axes[0], at, known, "$M'$", COLOURS["orange"], at=0.7, shift=(-4, 10))
-    name_line(axes[0], ds, lower, "impossible", COLOURS["blue"], at=0.85, shift=(0, -34))
-    name_line(axes[0], ds, np.ones(ds.shape), "signed", COLOURS["grey"], at=1.0, shift=(-4, -8))
+    _, lower, upper, at, known, _ = panels_of[0]
+    names = [
+        Name("signed", COLOURS["grey"], [(float(x), 1.0) for x in ds[::-5]]),
+        Name("certified", COLOURS["red"], _middle(ds, upper)),
+        Name("$M'$", COLOURS["orange"], _middle(at, known)),
+    ]
+    if lower.max() > 0:
+        names.append(Name("impossible", COLOURS["blue"], _middle(ds, 0.6 * lower)))
     axes[0].set_ylabel("$C$ at $D$ = signed, in signed errors")
+    place_names(axes[0], names, size=11)
     return figure
 
 
@@ -213,7 +175,7 @@ def crossings(rows: Sequence[tuple[str, str, float, float]], largest: float) -> 
     d (infinite for never), and the largest d drawn; what lies beyond ends in an arrow.
     """
     figure, (ax,) = panels(1, height=5.0)
-    _log_x(ax, 1.5, largest, ticks=6)
+    log_x(ax, 1.5, largest, ticks=6)
     kinds = list(dict.fromkeys(r[0] for r in rows))
     heights, labels = [], []
     for i, (kind, name, says, exceeds) in enumerate(rows):
@@ -246,7 +208,7 @@ def balanced(ds: Array, curves: Sequence[tuple[str, Array]], ylabel: str) -> Fig
     Parameters are the d, each curve's name in `BOUND_STYLES` and values, and the vertical label.
     """
     figure, (ax,) = panels(1, height=3.8)
-    _log_x(ax, float(ds[0]), float(ds[-1]))
+    log_x(ax, float(ds[0]), float(ds[-1]))
     ends = []
     for name, curve in curves:
         text, colour, dash = BOUND_STYLES[name]
