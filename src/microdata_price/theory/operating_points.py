@@ -26,12 +26,12 @@ from .fitted_errors import (
     large_table_errors,
     lone_cell_sum_error,
 )
-from .projection import check_weight, project
+from .projection import check_weight
 from .upper_bounds import certified, certified_truncated, exact_clipping
 from .validity import signed_error
 
 Array = NDArray[np.float64]
-Status = Literal["exact", "family", "certified", "sampled"]
+Status = Literal["exact", "family", "certified"]
 
 _LARGEST_SHARE = 0.75
 
@@ -46,13 +46,11 @@ class Operating:
         What it is, in words.
     status
         ``exact``: suprema over all tables. ``family``: the worst of the family of tables, exact.
-        ``sampled``: the same, simulated. ``certified``: upper ends for all tables.
+        ``certified``: upper ends for all tables.
     C, D
         Root errors of a cell and of the sum, shape (n,).
     knob
         What is turned along the places (a weight, a share), shape (n,).
-    se
-        Standard errors of C and D, if sampled, shape (2, n).
 
     Examples
     --------
@@ -65,7 +63,6 @@ class Operating:
     C: Array
     D: Array
     knob: Array
-    se: Array | None = None
 
 
 def continuous(guarantee: Guarantee) -> PureDP | ConcentratedDP:
@@ -189,63 +186,6 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     near = noise.std + shift / np.where(clipped, 1.0, knob)
     D = np.where(clipped, math.sqrt(clip), np.minimum(near, apart))
     return Operating("weighted sum", "certified", noise.std + shift, D, knob)
-
-
-def sampled_weighted(
-    guarantee: Guarantee, d: int, weights: ArrayLike, runs: int, rng: np.random.Generator
-) -> Operating:
-    """Simulate nonnegative least squares with a weight of the sum, on the worst of the family.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP or zCDP, and approximate DP as pure.
-    d
-        The number of cells.
-    weights
-        Of the sum, each beside a cell's weight of 1.
-    runs
-        How many draws of the noise; the same for all weights.
-    rng
-        The random stream.
-
-    Examples
-    --------
-    >>> path = sampled_weighted(
-    ...     ConcentratedDP(0.125), 100, [0.01, 1.0], 500, np.random.default_rng(1)
-    ... )
-    >>> bool(path.C[0] < path.C[1]), bool(path.D[0] > path.D[1])
-    (True, True)
-    """
-    points, noise = _points(d), half_budget_noise(guarantee)
-    if runs < 2:
-        raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
-    knob = np.atleast_1d(np.asarray(weights, dtype=float))
-    cells = noise.sample(rng, (runs, int(points)))
-    star = noise.sample(rng, runs)
-    # A count beyond every noise: the cell that has it is never clipped.
-    count = 1e4 * noise.std * math.sqrt(points)
-    C, D = [], []
-    for w in knob.tolist():
-        cell, total = large_table_errors(noise, noise, points, w)
-        full = cells.copy()
-        full[:, 0] += count
-        lone = project(full, star + count, w)
-        empty = project(cells, star, w)
-        C.append(_worst(cell, [lone[:, 0] - count]))
-        D.append(_worst(total, [lone.sum(axis=1) - count, empty.sum(axis=1)]))
-    (c, c_se), (s, s_se) = np.array(C).T, np.array(D).T
-    return Operating("weighted sum", "sampled", c, s, knob, np.array([c_se, s_se]))
-
-
-def _worst(known: float, errors: list[Array]) -> tuple[float, float]:
-    """Return the root of the largest mean square, and its standard error."""
-    means = [float((e**2).mean()) for e in errors]
-    i = int(np.argmax(means))
-    if known >= means[i]:
-        return math.sqrt(known), 0.0
-    spread = float((errors[i] ** 2).std(ddof=1)) / math.sqrt(errors[i].size)
-    return math.sqrt(means[i]), spread / (2 * math.sqrt(means[i]))
 
 
 def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
