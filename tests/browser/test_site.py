@@ -277,7 +277,8 @@ def test_the_students_edition_has_no_solution_anywhere(site: Path, students: Pat
     assert sum(line in full for line in lines) > len(lines) / 2
     for path in sorted(students.rglob("*")):
         if path.suffix in (".html", ".ipynb", ".md", ".txt", ".js") and "mathjax" not in path.parts:
-            assert [line for line in lines if line in text_of(path)] == [], path
+            text = text_of(path)
+            assert [line for line in lines if line in text] == [], path
             if path.suffix == ".html":
                 soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
                 assert soup.select(".solution, .tag_solution") == [], path
