@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,10 @@ PAGES = ["intro", "notebooks/difficult_table"]
 
 @pytest.fixture(scope="module")
 def printed(site: Path) -> PdfReader:
-    return PdfReader(io.BytesIO(join(site, PAGES, print_pages(site, PAGES))))
+    # In a thread of its own: in this one the other tests' browser may be at work.
+    with ThreadPoolExecutor(1) as pool:
+        pages = pool.submit(print_pages, site, PAGES).result()
+    return PdfReader(io.BytesIO(join(site, PAGES, pages)))
 
 
 def test_theorem_boxes_solutions_and_figures_are_printed(printed: PdfReader) -> None:

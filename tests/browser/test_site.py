@@ -41,6 +41,8 @@ class Watched:
 
     def open(self, url: str) -> None:
         self.page.goto(url)
+        if url.endswith("/index.html"):  # It leads to the first page at once.
+            self.page.wait_for_url("**/intro.html")
         self.page.wait_for_load_state("load")
         self.page.evaluate("() => window.MathJax?.startup?.promise ?? null")
 
