@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import ListedColormap, LogNorm
+from matplotlib.colors import FuncNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -44,6 +44,32 @@ class Heat:
     breaks: Sequence[int]
 
 
+def price_norm(low: float, high: float) -> FuncNorm:
+    """Return a logarithmic scale with price 1 in the middle, so that dear and cheap part clearly.
+
+    Parameters
+    ----------
+    low, high
+        The lowest and highest price shown; the scale takes in a half and 2 at least.
+
+    Examples
+    --------
+    >>> norm = price_norm(0.01, 6.0)
+    >>> [round(float(norm(v)), 3) for v in (0.01, 0.1, 1.0, 6.0)]
+    [0.0, 0.25, 0.5, 1.0]
+    """
+    ends = np.log([min(low, 0.5), 1.0, max(high, 2.0)])
+    places = np.array([0.0, 0.5, 1.0])
+    return FuncNorm(
+        (
+            lambda price: np.interp(np.log(price), ends, places),
+            lambda place: np.exp(np.interp(place, places, ends)),
+        ),
+        vmin=float(np.exp(ends[0])),
+        vmax=float(np.exp(ends[2])),
+    )
+
+
 def shades() -> ListedColormap:
     """Return light for cheap, dark for dear: in order in grey, too."""
     return ListedColormap(colormaps["cividis_r"](np.linspace(0.05, 1, 256)))
@@ -68,7 +94,7 @@ def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figu
     axes = list(figure.subplots(len(parts), 1, height_ratios=heights, squeeze=False).ravel())
     low = min(float(np.nanmin(part.values)) for part in parts)
     high = max(float(np.nanmax(part.values)) for part in parts)
-    norm = LogNorm(max(low, 1e-3), max(high, 2 * limit))
+    norm = price_norm(max(low, 1e-3), max(high, 2 * limit))
     for ax, part in zip(axes, parts, strict=True):
         ax.pcolormesh(part.values, cmap=shades(), norm=norm)
         dear = np.argwhere(part.values > limit)
@@ -99,9 +125,11 @@ def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figu
     bar = figure.colorbar(
         ScalarMappable(norm, shades()), ax=axes, location="bottom", aspect=40, pad=0.01
     )
-    bar.ax.xaxis.set_major_locator(FixedLocator([0.01, 0.03, 0.1, 0.3, 1, 3, 10]))
+    bar.ax.xaxis.set_major_locator(FixedLocator([0.01, 0.1, 0.3, 1, 2, 4, 8]))
     plain_log(bar.ax, "x")
-    bar.set_label(f"squared error over OLS's (log colour scale; dot: beyond {limit:g})")
+    bar.set_label(
+        f"squared error over OLS's (colours: log scale on each side of 1; dot: beyond {limit:g})"
+    )
     return figure
 
 
