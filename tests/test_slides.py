@@ -31,6 +31,11 @@ def test_each_section_is_a_slide_with_its_notes_apart():
     assert second.notes == ""
 
 
+def test_the_way_to_the_deck_is_not_in_the_deck():
+    (slide,) = read_slides('# T\n\n<a href="../slides/index.html">Open</a> (keys)\nmore.\n\nx\n')
+    assert slide.body.strip() == "<h1>T</h1>\n<p>x</p>"
+
+
 def test_links_lead_from_the_deck_to_the_pages():
     (slide,) = read_slides("# T\n\n[a](../notebooks/dice.ipynb) [b](lessons.md)\n")
     assert 'href="../notebooks/dice.html"' in slide.body

@@ -20,6 +20,23 @@ def _value(value: object) -> str:
     return repr(value)
 
 
+_COMMANDS = (
+    "# this book, in a .venv of its own",
+    "make book",
+    "# another edition, beside it",
+    "make book EPSILON=0.25 RHO=0.03 DELTA=1e-8",
+    "# fewer simulated runs: sooner, and less exact",
+    "make book RUNS=100",
+    "# the students' edition",
+    "make book SOLUTIONS=no",
+    "# one chapter alone, or at several levels side by side",
+    ".venv/bin/microdata-price run difficult_table -p epsilon 0.25",
+    ".venv/bin/microdata-price run difficult_table --param-grid epsilon=0.1,1",
+    "# the experiments, or a part of them",
+    ".venv/bin/microdata-price grid --help",
+)
+
+
 def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[str, str]) -> str:
     """Write the page that says how and when each notebook was computed.
 
@@ -43,6 +60,18 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
         f"that shows it. This edition was computed at: {levels}. A notebook is run again when its "
         "text, its parameters, the code it imports, the data or the versions below have changed; "
         "otherwise the earlier result, which would be the same, is used.",
+        "",
+        "## Compute it yourself",
+        "",
+        "From the top of the project, on Linux or macOS with Python 3.11 or newer and make:",
+        "",
+        "```bash",
+        *_COMMANDS,
+        "```",
+        "",
+        "A level that is out of range, or a name that no notebook knows, is an error before "
+        "anything runs. Each page begins with a link to its notebook, which runs in Jupyter and in "
+        "plain papermill too.",
         "",
         "## Notebooks",
         "",

@@ -33,6 +33,8 @@ _IMAGE = re.compile(
     re.MULTILINE,
 )
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]+?)\.(?:ipynb|md)\)")
+_TO_DECK = re.compile(r"^<a href=\"\.\./slides/.*\n(?:\S.*\n)*", re.MULTILINE)
+"""The paragraph by which the page leads to the deck; in the deck it would lead nowhere."""
 _DIRECTIVE = re.compile(r"^(?:`{3,}|:{3,})\{", re.MULTILINE)
 _ROLE = re.compile(r"\{[a-z:-]+\}`")
 
@@ -47,7 +49,9 @@ body { background: #fff; }
 .reveal .slides section { text-align: left; }
 .reveal p, .reveal li { line-height: 1.35; margin: 0.35em 0; }
 .reveal ul, .reveal ol { padding-left: 1.2em; }
-.reveal img { display: block; margin: 0.3em auto; max-height: 520px; max-width: 100%; }
+.reveal img { display: block; margin: 0.3em auto; width: 100%; max-height: 440px;
+  object-fit: contain; }
+.reveal .slide-number { right: auto; left: 8px; }
 .reveal table { border-collapse: collapse; margin: 0.6em auto; }
 .reveal th, .reveal td { padding: 0.25em 0.7em; border-bottom: 1px solid #999; }
 .reveal a { color: var(--accent); text-decoration: underline; }
@@ -123,7 +127,7 @@ def read_slides(text: str) -> list[Slide]:
         notes = "\n\n".join(found.group(2) for found in _NOTE.finditer(part))
         body = _IMAGE.sub(
             lambda m: f"![{m['alt'].replace('[', '(').replace(']', ')')}](images/{m['file']})",
-            _NOTE.sub("", part),
+            _NOTE.sub("", _TO_DECK.sub("", part)),
         )
         for piece in (body, notes):
             left = _DIRECTIVE.search(piece) or _ROLE.search(piece)

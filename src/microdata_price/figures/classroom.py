@@ -41,9 +41,16 @@ def class_sums(signed: Array, first: int, clipped: Array) -> Figure:
     ax.axvline(0, color=COLOURS["black"], linewidth=1.6)
     top = 100 * max(float(signed.max()), float(clipped.max()))
     mean = float(clipped @ np.arange(clipped.size))
-    ax.set_ylim(0, 1.35 * top)
-    ax.annotate("signed", (0, 1.12 * top), ha="center", color=COLOURS["grey"])
-    ax.annotate("clipped at zero", (mean, 1.12 * top), ha="center", color=COLOURS["red"])
+    ax.set_ylim(0, 1.2 * top)
+    ax.annotate(
+        "signed",
+        (0, 100 * float(signed.max())),
+        xytext=(-7, 6),
+        textcoords="offset points",
+        ha="right",
+        color=COLOURS["grey"],
+    )
+    ax.annotate("clipped at zero", (mean, 1.06 * top), ha="center", color=COLOURS["red"])
     ax.set_xlabel("the class's sum (the truth is 0)")
     ax.set_ylabel("chance, %")
     return figure
