@@ -97,7 +97,7 @@ def converted(curves: Conversions, delta: float) -> Figure:
     figure, (ax,) = panels(1, height=3.9)
     lines = (
         (curves.simple, "simple", "black", (0, (1, 1))),
-        (curves.best, "best known", "orange", (0, (5, 1.5))),
+        (curves.best, "sharper", "orange", (0, (5, 1.5))),
         (curves.exact, "Gaussian,\nexact", "blue", "-"),
     )
     for y, _, colour, dash in lines:

@@ -16,6 +16,7 @@ from ..exceptions import InputError
 from ..privacy import check_delta, check_epsilon, check_rho
 
 Array = NDArray[np.float64]
+_NONE = 1e-30  # an epsilon that changes nothing, where 0 is not allowed
 
 
 def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
@@ -194,13 +195,13 @@ def gaussian_epsilon(rho: float, delta: float) -> float:
     True
     """
     r, d = check_rho(rho), check_delta(delta)
-    if gaussian_delta(r, 1e-300) <= d:
+    if gaussian_delta(r, _NONE) <= d:
         return 0.0
     high = r + 2 * math.sqrt(r * -math.log(d))
 
     # The logarithm is nearly a parabola, so that the root is found to full precision.
     def miss(e: float) -> float:
-        found = gaussian_delta(r, e) if e > 0 else gaussian_delta(r, 1e-300)
+        found = gaussian_delta(r, max(e, _NONE))
         return math.log(max(found, 1e-320)) - math.log(d)
 
     return float(optimize.brentq(miss, 0.0, high, xtol=1e-14 * max(high, 1.0), rtol=1e-14))
