@@ -11,7 +11,16 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from microdata_price.exceptions import InputError
-from microdata_price.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.privacy import (
+    LARGEST_LEVEL,
+    LEAST_DELTA,
+    LEAST_LEVEL,
+    ApproximateDP,
+    ConcentratedDP,
+    Guarantee,
+    PureDP,
+)
+from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower_bounds import (
     NAMES,
     lower_bounds,
@@ -329,6 +338,8 @@ def test_extreme_values_neither_overflow_nor_warn(name: str, level: float, d: in
         ("sum error is nan", {"sum_error": math.nan}),
         ("point error is -1", {"point_error": -1}),
         ("point error is inf", {"point_error": math.inf}),
+        ("point error is 1e-16; it must lie between", {"point_error": 1e-16}),
+        ("sum error is 1e.31; it must lie between", {"sum_error": 1e31}),
     ],
 )
 def test_bad_errors_are_one_sentence(words: str, kwargs: dict[str, float]) -> None:
@@ -336,7 +347,36 @@ def test_bad_errors_are_one_sentence(words: str, kwargs: dict[str, float]) -> No
         lower_bounds(PureDP(1.0), 10, **kwargs)
 
 
-@pytest.mark.parametrize("d", [1, 0, -3, 2.5, math.nan, 10**400])
+def _between(least: float, most: float) -> st.SearchStrategy[float]:
+    """Numbers of any size between two limits, and the limits."""
+    inside = st.floats(math.log(least), math.log(most)).map(math.exp)
+    return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
+
+
+ANY_LEVEL = _between(LEAST_LEVEL, LARGEST_LEVEL)
+ANY_GUARANTEE = st.one_of(
+    ANY_LEVEL.map(PureDP),
+    st.builds(ApproximateDP, ANY_LEVEL, _between(LEAST_DELTA, 1 - 1e-15)),
+    ANY_LEVEL.map(ConcentratedDP),
+)
+
+
+@given(
+    ANY_GUARANTEE,
+    _between(2, MOST_POINTS).map(math.floor),
+    _between(LEAST_ERROR, LARGEST_ERROR),
+    st.sampled_from(["sum_error", "point_error"]),
+)
+@settings(max_examples=60)
+def test_within_the_limits_nothing_overflows(
+    guarantee: Guarantee, d: int, error: float, given: str
+) -> None:
+    """Warnings are errors here, so that one from NumPy would fail."""
+    found = lower_bounds(guarantee, min(d, int(MOST_POINTS)), **{given: error})
+    assert all(0 <= getattr(found, name) < math.inf for name in NAMES)
+
+
+@pytest.mark.parametrize("d", [1, 0, -3, 2.5, math.nan, 10**400, 10**251])
 def test_bad_numbers_of_queries_are_one_sentence(d: float) -> None:
     with pytest.raises(InputError, match="number of point queries"):
         lower_bounds(PureDP(1.0), d, sum_error=1.0)  # type: ignore[arg-type]

@@ -12,8 +12,12 @@ from numbers import Integral, Real
 
 from .exceptions import InputError
 
+LEAST_LEVEL, LARGEST_LEVEL = 1e-30, 1e30
+"""Between these epsilon and rho, no formula of this package overflows numbers of 64 bits."""
+LEAST_DELTA = 1e-300
 
-def _positive(value: object, name: str, example: str) -> float:
+
+def _positive(value: object, name: str, example: str, least: float, most: float) -> float:
     if isinstance(value, bool) or not isinstance(value, Real):
         raise InputError(
             f"{name} is {value!r}; it must be a positive number, for example {example}"
@@ -22,6 +26,12 @@ def _positive(value: object, name: str, example: str) -> float:
     if not (math.isfinite(number) and number > 0):
         raise InputError(
             f"{name} is {number:g}; it must be a positive finite number, for example {example}"
+        )
+    if not least <= number <= most:
+        bound = f"at least {least:g}" if number < least else f"at most {most:g}"
+        raise InputError(
+            f"{name} is {number:g}; it must be {bound}, as numbers of 64 bits hold no answer "
+            f"beyond, for example {example}"
         )
     return number
 
@@ -34,7 +44,7 @@ def check_epsilon(value: object) -> float:
     >>> check_epsilon(1)
     1.0
     """
-    return _positive(value, "epsilon", "0.5")
+    return _positive(value, "epsilon", "0.5", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_rho(value: object) -> float:
@@ -45,7 +55,7 @@ def check_rho(value: object) -> float:
     >>> check_rho(0.125)
     0.125
     """
-    return _positive(value, "rho", "0.125")
+    return _positive(value, "rho", "0.125", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_delta(value: object) -> float:
@@ -56,7 +66,7 @@ def check_delta(value: object) -> float:
     >>> check_delta(1e-6)
     1e-06
     """
-    number = _positive(value, "delta", "1e-6")
+    number = _positive(value, "delta", "1e-6", LEAST_DELTA, math.inf)
     if number >= 1:
         raise InputError(
             f"delta is {number:g}; it must be between 0 and 1 (both excluded), for example 1e-6"

@@ -155,9 +155,10 @@ def mechanism_for(workload: Workload, guarantee: PureDP | ConcentratedDP) -> Mec
         )
     scale = touched / asked if pure else math.sqrt(touched / (2 * asked))
     if not scale <= LARGEST_SCALE:
+        least = touched / LARGEST_SCALE if pure else touched / (2 * LARGEST_SCALE**2)
         raise InputError(
             f"{word} is {asked:g}, which would need noise of {scale:.0e} counts; no answer would "
-            "mean anything"
+            f"mean anything, so that {least:g} or more is needed for {touched} query sets"
         )
     if pure:
         return _within("discrete Laplace", scale, touched, asked)

@@ -17,7 +17,7 @@ from scipy import optimize, sparse
 
 from ..exceptions import CertificateError, InputError
 from ..privacy import ApproximateDP, PureDP
-from .lower_bounds import check_error
+from .given import check_error
 
 Array = NDArray[np.float64]
 

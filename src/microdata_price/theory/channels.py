@@ -20,7 +20,7 @@ from scipy import optimize, sparse
 from ..exceptions import CertificateError, InputError
 from ..privacy import PureDP
 from .extremes import check_points
-from .lower_bounds import check_error
+from .given import check_error
 
 Array = NDArray[np.float64]
 

@@ -32,7 +32,7 @@ class Extremes(NamedTuple):
     square: Array | float
 
 
-def check_points(d: float | Array) -> Array:
+def check_points(d: float | Array, least: int = 1) -> Array:
     """Return numbers of point queries as floats, or say why they cannot be (ours).
 
     Examples
@@ -44,10 +44,10 @@ def check_points(d: float | Array) -> Array:
         points = np.asarray(d, dtype=float)
     except (TypeError, ValueError, OverflowError):
         points = np.asarray(np.nan)
-    good = np.isfinite(points) & (points >= 1) & (points == np.floor(points))
+    good = np.isfinite(points) & (points >= least) & (points == np.floor(points))
     if not good.all():
         raise InputError(
-            f"the number of point queries is {d!r}; it must be a whole number of 1 or more"
+            f"the number of point queries is {d!r}; it must be a whole number of {least} or more"
         )
     return points
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 from ..privacy import check_rho
-from .lower_bounds import check_error
+from .given import check_error
 
 Array = NDArray[np.float64]
 _EXPONENT = 700.0

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, unknown_name
 from ..privacy import ConcentratedDP, Guarantee
-from .extremes import check_points
+from .given import MOST_POINTS, check_error, check_queries
 from .moment_bounds import MomentBound, moment_point_error, moment_sum_error
 from .packing_bounds import PackingBound, packing_point_error, packing_sum_error
 from .printed_bounds import Printed, printed_point_error, printed_sum_error
@@ -28,33 +28,6 @@ NAMES = ("printed", "optimised", "packing_empty", "first_moment")
 """The bounds: as the paper prints it, and three of ours, each at most the true price."""
 
 Name = Literal["printed", "optimised", "packing_empty", "first_moment"]
-
-
-def check_error(value: ArrayLike, name: str) -> Array:
-    """Return root errors as positive floats, or say why they cannot be (ours).
-
-    Examples
-    --------
-    >>> float(check_error(2, "sum error"))
-    2.0
-    """
-    try:
-        errors = np.asarray(value, dtype=float)
-    except (TypeError, ValueError, OverflowError):
-        errors = np.asarray(np.nan)
-    if not (np.isfinite(errors) & (errors > 0)).all():
-        raise InputError(
-            f"the {name} is {value!r}; it must be a positive number of counts (the root of the "
-            "expected squared error)"
-        )
-    return errors
-
-
-def _check_queries(d: ArrayLike) -> Array:
-    points = check_points(np.asarray(d) if not isinstance(d, (int, float)) else d)
-    if (points < 2).any():
-        raise InputError(f"the number of point queries is {d!r}; the bounds need 2 or more")
-    return points
 
 
 def point_error_bound(
@@ -100,7 +73,7 @@ def point_error_bound(
     >>> point_error_bound("first_moment", PureDP(1.0), [10**3, 10**6], math.sqrt(8)).round(3)
     array([ 4.859, 11.749])
     """
-    points, errors = _check_queries(d), check_error(sum_error, "sum error")
+    points, errors = check_queries(d), check_error(sum_error, "sum error")
     if name == "printed":
         _no_limit(max_records)
         return printed_point_error(guarantee, points, errors).value
@@ -139,7 +112,7 @@ def sum_error_bound(
     >>> sum_error_bound("first_moment", PureDP(1.0), 10**6, math.sqrt(8)).round(0)
     np.float64(21458.0)
     """
-    points, errors = _check_queries(d), check_error(point_error, "point error")
+    points, errors = check_queries(d), check_error(point_error, "point error")
     if name == "printed":
         _no_limit(max_records)
         return printed_sum_error(guarantee, points, errors).value
@@ -244,9 +217,13 @@ def lower_bounds(
     """
     if (sum_error is None) == (point_error is None):
         raise InputError("give either the sum error or the point error, to bound the other")
-    d = np.asarray(_check_queries(points))
+    d = np.asarray(check_queries(points))
     if d.ndim:
         raise InputError("the number of point queries must be one number; curves take arrays")
+    if d > MOST_POINTS:
+        raise InputError(
+            f"the number of point queries is {float(d):g}; the bounds take at most {MOST_POINTS:g}"
+        )
     if sum_error is not None:
         amount = check_error(sum_error, "sum error")
         printed = printed_point_error(guarantee, d, amount)

@@ -152,11 +152,13 @@ def _point_square(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
         ratio = (reach + beta * D) / (m - a)
         rest = 1 / beta**2 + (guarantee.rho * m**2 + math.log(2) + np.log(ratio)) / log_n
     else:
-        # The exponent is capped where the bound has long become vacuous.
-        c = np.exp(np.minimum(guarantee.epsilon * m - case.log_n - np.log(m - a), 200.0))
+        # The exponent is held between where the bound has long become vacuous and where this term
+        # has long become invisible: raising the term weakens the bound, which stays one.
+        c = np.exp(np.clip(guarantee.epsilon * m - case.log_n - np.log(m - a), -400.0, 200.0))
         beta = (2 / (c * D)) ** (1 / 3)
         rest = 3 / beta**2 + c * reach + group_delta(guarantee, m)
-    return a**2 / case.cells * (1 - rest), beta
+    # Vacuous where rest is 1 or more, however large.
+    return a**2 / case.cells * (1 - np.minimum(rest, 1e100)), beta
 
 
 def _zcdp_beta(log_n: Array, r: Array) -> Array:

@@ -1,0 +1,51 @@
+"""What bounds are given, checked: numbers of point queries, and root errors in counts."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from .extremes import check_points
+
+Array = NDArray[np.float64]
+
+LEAST_ERROR, LARGEST_ERROR = 1e-15, 1e30
+MOST_POINTS = 1e250
+"""Within these limits, and those of epsilon, rho and delta, no bound overflows (`lower_bounds`)."""
+
+
+def check_error(value: ArrayLike, name: str) -> Array:
+    """Return root errors as positive floats, or say why they cannot be (ours).
+
+    Examples
+    --------
+    >>> float(check_error(2, "sum error"))
+    2.0
+    """
+    try:
+        errors = np.asarray(value, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        errors = np.asarray(np.nan)
+    if not (np.isfinite(errors) & (errors > 0)).all():
+        raise InputError(
+            f"the {name} is {value!r}; it must be a positive number of counts (the root of the "
+            "expected squared error)"
+        )
+    if not ((errors >= LEAST_ERROR) & (errors <= LARGEST_ERROR)).all():
+        raise InputError(
+            f"the {name} is {value!r}; it must lie between {LEAST_ERROR:g} and {LARGEST_ERROR:g} "
+            "counts, as numbers of 64 bits hold no bound beyond"
+        )
+    return errors
+
+
+def check_queries(d: ArrayLike) -> Array:
+    """Return numbers of point queries, each 2 or more, as floats, or say why they cannot be (ours).
+
+    Examples
+    --------
+    >>> float(check_queries(100))
+    100.0
+    """
+    return check_points(np.asarray(d) if not isinstance(d, (int, float)) else d, least=2)
