@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from microdata_price import book, book_one
+from microdata_price import book, book_one, book_site
 from microdata_price.book_plan import Edition
 from microdata_price.cli import main
 from tiny_book import ROOT, make_notebook, make_root, ordinary
@@ -45,12 +45,12 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         (["--epsilon", "-1"], "epsilon is -1"),
         (["--epsilon", "inf"], "epsilon is inf"),
         (["--epsilon", "nan"], "epsilon is nan"),
-        (["--epsilon", "much"], "'much' is not a valid float"),
+        (["--epsilon", "much"], "'much' is not a number"),
         (["--rho", "0"], "rho is 0"),
         (["--delta", "1"], "delta is 1"),
         (["--runs", "0"], "runs is 0"),
-        (["--runs", "2.5"], "'2.5' is not a valid integer"),
-        (["--sigma", "2"], "No such option"),
+        (["--runs", "2.5"], "'2.5' is not a whole number"),
+        (["--sigma", "2"], "no such option"),
     ],
 )
 def test_book_refuses_levels_that_cannot_be(
@@ -58,6 +58,27 @@ def test_book_refuses_levels_that_cannot_be(
 ) -> None:
     assert said in refused(["book", *arguments], capsys)
     assert not (root / "book" / "_build").exists()
+
+
+@pytest.mark.parametrize("out", ["full", "file", "file/below"])
+def test_book_replaces_nothing_but_an_earlier_site(
+    root: Path, out: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (root / "full").mkdir()
+    (root / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
+    (root / "file").write_text("mine", encoding="utf-8")
+    assert "--out" in refused(["book", "--out", out], capsys)
+    assert (root / "full" / "thesis.txt").read_text(encoding="utf-8") == "mine"
+    assert (root / "file").read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("name", ["an-empty-folder", "an-earlier-site", "nothing"])
+def test_a_site_may_go_where_nothing_is_lost(tmp_path: Path, name: str) -> None:
+    (tmp_path / "an-empty-folder").mkdir()
+    (tmp_path / "an-earlier-site").mkdir()
+    for file in ("index.html", "searchindex.js"):
+        (tmp_path / "an-earlier-site" / file).touch()
+    book_site.claim(tmp_path / name)
 
 
 @pytest.mark.parametrize(
@@ -76,16 +97,30 @@ def test_book_refuses_levels_that_cannot_be(
         (["chapter", "--param-grid", "epsilon=0.5,0"], "epsilon is 0"),
         (
             ["chapter", "--param-grid", "epsilon=1,2", "--param-grid", "epsilon=3"],
-            "two lists of values",
+            "'epsilon' is given twice",
         ),
+        (["chapter", "-p", "epsilon", "1", "-p", "epsilon", "2"], "'epsilon' is given twice"),
+        (
+            ["chapter", "-p", "epsilon", "1", "--param-grid", "epsilon=1"],
+            "'epsilon' is given twice",
+        ),
+        (["chapter", "--param-grid", "epsilon=1,2,1.0"], "epsilon = 1.0 is given twice"),
+        (["chapter", "-f", "twice.yaml"], "twice.yaml: 'epsilon' is given twice"),
+        (["chapter", "-f", "binary.yaml"], "binary.yaml is not a text file"),
+        (["chapter", "-f", "deep.yaml"], "deep.yaml is nested too deeply"),
+        (["chapter", "-p", "epsilon", "[" * 5000], "parameter 'epsilon' is '[[["),
+        (["chapter", "--out", "bad.yaml/here"], "bad.yaml is not one; choose"),
         (["chapter", "--out", "full"], "full exists and is not an earlier run"),
-        (["chapter", "--out", "bad.yaml"], "bad.yaml exists and is not an earlier run"),
+        (["chapter", "--out", "bad.yaml"], "bad.yaml is not one; choose"),
     ],
 )
 def test_run_refuses_what_it_cannot_use(
     root: Path, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (root / "bad.yaml").write_text("- 1\n", encoding="utf-8")
+    (root / "twice.yaml").write_text("epsilon: 1\nepsilon: 2\n", encoding="utf-8")
+    (root / "binary.yaml").write_bytes(b"\xff\x00")
+    (root / "deep.yaml").write_text("[" * 5000, encoding="utf-8")
     (root / "full").mkdir()
     (root / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
     assert said in refused(["run", *arguments], capsys)

@@ -91,6 +91,7 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
     document = json.loads(manifest.read_text())
     for text, message in (
         ("{", "is damaged: it is not a JSON document"),
+        ("[" * 100_000, "is damaged: it is not a JSON document"),
         ("[]", "was not written by release"),
         (json.dumps({**document, "format": "other"}), "was not written by release"),
         (json.dumps({**document, "guarantee": {"kind": "pure"}}), "is damaged: the guarantee must"),

@@ -82,6 +82,10 @@ SECRET = "SECRET"
         ("", "is empty"),
         ("region,count\nnorth,1\n", "lacks the schema's column 'sex'"),
         ("region,region,sex\n", "'region' twice"),
+        *[
+            (mark.join(["region", "sex", "count"]) + "\n", f"separate its columns by {word}")
+            for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars"))
+        ],
         ("region,sex,age,count\n", "'age', which is neither in the schema"),
         ("region,sex,count\nnorth,f\n", "row 2: 2 fields where the header has 3"),
         (f"region,sex,count\nnorth,f,1\nnorth,{SECRET},2\n", "row 3, column 'sex': the value"),
@@ -158,6 +162,7 @@ def columns(text):
     [
         ("columns:\n  a: [1]\n", "is not JSON (.*line 1)"),
         ("[]", 'an object with "columns"'),
+        ("[" * 100_000, "nested too deeply"),
         ('{"column": {"a": [1]}}', 'an object with "columns"'),
         ('{"columns": ["a"]}', 'an object with "columns"'),
         ('{"columns": {"a": [1]}, "weighted": 1}', "true or false"),

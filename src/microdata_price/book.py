@@ -170,6 +170,7 @@ def build(root: Path, edition: Edition, site: Path | None, report: Report) -> Pa
     start = time.perf_counter()
     site = default_site(root, edition) if site is None else site
     book_site.recover(site)
+    book_site.claim(site)
     _, runs, folders = _read_runs(root, edition, report)
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as home:

@@ -20,7 +20,8 @@ from .book_plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc
 from .book_quote import Found
 from .book_run import Run, run_all
 from .exceptions import InputError, unknown_name
-from .parameters import Parameter, check
+from .files import check_folder_can_be
+from .parameters import Parameter, check, no_repeats
 
 MARK = ".microdata-price-run"
 Report = Callable[[str], None]
@@ -58,10 +59,14 @@ def combinations(
     [{'epsilon': 0.1}, {'epsilon': 1.0}]
     """
     names = [name for name, _ in grid]
-    if len(set(names)) != len(names):
-        raise InputError(f"{where}: a parameter is given two lists of values")
+    no_repeats(names, where)
     rows = itertools.product(*(values for _, values in grid))
-    return [check(declared, dict(zip(names, row, strict=True)), where) for row in rows]
+    found = [check(declared, dict(zip(names, row, strict=True)), where) for row in rows]
+    for i, row in enumerate(found):
+        if row in found[:i]:
+            given = ", ".join(f"{name} = {value}" for name, value in row.items())
+            raise InputError(f"{where}: {given} is given twice; a comparison needs each value once")
+    return found
 
 
 def _edition(values: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Edition:
@@ -88,6 +93,7 @@ def claim(out: Path) -> None:
     InputError
         It is a file, or a folder with other content.
     """
+    check_folder_can_be(out)
     if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).is_file())):
         raise InputError(f"{out} exists and is not an earlier run; choose another --out")
 

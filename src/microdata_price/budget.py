@@ -124,7 +124,7 @@ def load_manifest(folder: Path) -> dict[str, object]:
         )
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
         raise InputError(f"{path} is damaged: it is not a JSON document") from None
     if not isinstance(document, dict) or document.get("format") != FORMAT:
         raise InputError(f"{path} was not written by release; its format must be {FORMAT!r}")

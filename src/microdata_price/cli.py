@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from .exceptions import BuildError, CertificateError, InputError
+from .exceptions import BuildError, CertificateError, InputError, system_sentence
 
 COMMANDS = (
     "grid",
@@ -53,14 +53,32 @@ def main(argv: list[str] | None = None) -> None:
     SystemExit: 0
     """
     try:
-        group.main(args=argv, prog_name="microdata-price", standalone_mode=True)
+        status = group.main(args=argv, prog_name="microdata-price", standalone_mode=False)
+        sys.exit(status or 0)
     except InputError as error:
         click.echo(f"microdata-price: {error}", err=True)
         sys.exit(2)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        sys.exit(2)
+    except click.UsageError as error:
+        click.echo(f"microdata-price: {_usage(error)}", err=True)
+        sys.exit(2)
+    except click.Abort:
+        click.echo("microdata-price: interrupted", err=True)
+        sys.exit(130)
     except (BuildError, CertificateError) as error:
         click.echo(f"microdata-price: {error}", err=True)
         sys.exit(1)
     except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        click.echo(f"microdata-price: {error.strerror or error}{where}", err=True)
-        sys.exit(1)
+        click.echo(f"microdata-price: {system_sentence(error)}", err=True)
+        sys.exit(2)
+
+
+def _usage(error: click.UsageError) -> str:
+    """Return one sentence about options and arguments that cannot be read."""
+    said = error.format_message().rstrip(".")
+    for jargon, plain in (("a valid float", "a number"), ("a valid integer", "a whole number")):
+        said = said.replace(jargon, plain)
+    path = error.ctx.command_path if error.ctx else "microdata-price"
+    return f"{said[:1].lower()}{said[1:]}; see {path} --help"

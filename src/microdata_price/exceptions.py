@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import errno
 from collections.abc import Iterable
 
 
@@ -28,6 +29,31 @@ class BuildError(RuntimeError):
     """The book cannot be built; the message names the page or the notebook and its cell."""
 
 
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What the system says when a disk is full."""
+
+
+def system_sentence(error: OSError) -> str:
+    """Say what the system refused, and what to do (ours).
+
+    Examples
+    --------
+    >>> system_sentence(OSError(errno.EROFS, "Read-only file system", "out.csv"))
+    'out.csv cannot be used (Read-only file system); choose a place that can be read and written'
+    """
+    reason = error.strerror or str(error) or type(error).__name__
+    place = error.filename2 or error.filename
+    if error.errno in NO_ROOM:
+        where = f" for {place}" if place else ""
+        return (
+            f"the disk has no room left{where} ({reason}); make room, or choose a place on another "
+            "disk, and run the same command again"
+        )
+    if place:
+        return f"{place} cannot be used ({reason}); choose a place that can be read and written"
+    return f"the system refused to go on ({reason}); mend that and run the same command again"
+
+
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     """Build the error for a name that is not known, with the nearest ones suggested (ours).
 
@@ -43,9 +69,9 @@ def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     Examples
     --------
     >>> str(unknown_name("method", "nlns", ["ols", "nnls"]))
-    "there is no method 'nlns'; did you mean nnls or ols? The methods are: ols, nnls"
+    "there is no method 'nlns'; did you mean nnls or ols? Known are: ols, nnls"
     """
     names = list(known)
     near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
-    return InputError(f"there is no {kind} {given!r}{hint} The {kind}s are: {', '.join(names)}")
+    return InputError(f"there is no {kind} {given!r}{hint} Known are: {', '.join(names)}")

@@ -42,6 +42,25 @@ create it first, or choose another place for new
         )
 
 
+def check_folder_can_be(path: Path) -> None:
+    """Refuse a folder that could not be made, as a file is in its place or above it.
+
+    Raises
+    ------
+    InputError
+        It says which file.
+
+    Examples
+    --------
+    >>> check_folder_can_be(Path("a-folder-that-is-not-there") / "new")
+    """
+    there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
+    if not there.is_dir():
+        raise InputError(
+            f"{path} cannot be a folder, because {there} is not one; choose another with --out"
+        )
+
+
 @contextlib.contextmanager
 def _stopping_politely() -> Iterator[None]:
     """Turn a request to terminate into an exception, so that what is half-written is removed."""

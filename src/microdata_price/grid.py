@@ -18,7 +18,7 @@ from .grid_files import ERRORS, QUERIES, GridFolder, explaining_writes, read_res
 from .grid_progress import Progress, standard_error
 from .grid_spec import GridSpec, check_runs, check_workers
 from .grid_table import Tables, combine, pair_rows, tables_of
-from .grid_workers import GridStoppedError, compute
+from .grid_workers import GridStoppedError, check_scheduler, compute
 from .privacy import ConcentratedDP, PureDP
 
 __all__ = [
@@ -115,6 +115,7 @@ def run_grid(
     """
     start = time.monotonic()
     workers = check_workers(workers)
+    check_scheduler(scheduler)
     folder = GridFolder(Path(out), spec)
     with explaining_writes(folder.path):
         folder.open()

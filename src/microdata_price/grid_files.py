@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from .error_sums import ErrorSums
-from .exceptions import InputError
+from .exceptions import NO_ROOM, InputError
 from .files import write_whole
 from .grid_blocks import CONTROL, BlockResult, Task
 from .grid_code import fingerprint
@@ -30,7 +30,6 @@ QUERIES = "queries.parquet"
 MANIFEST = "manifest.json"
 _BLOCKS = "blocks"
 _LOCK = ".lock"
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def manifest_of(spec: GridSpec) -> dict[str, Any]:
@@ -98,7 +97,7 @@ class GridFolder:
         try:
             found = json.loads(manifest.read_text())
             parameters, made_by = dict(found["parameters"]), dict(found["made_by"])
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, RecursionError):
             raise InputError(
                 f"{manifest} is not the manifest of a grid; choose another folder with --out"
             ) from None
@@ -203,7 +202,7 @@ def explaining_writes(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in _NO_ROOM:
+        if error.errno in NO_ROOM:
             raise InputError(
                 f"the disk has no room left for {folder} ({error.strerror}); what is finished is "
                 "kept: make room and run the same command again, and it goes on from there"

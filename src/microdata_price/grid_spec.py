@@ -115,7 +115,7 @@ def _chosen(kind: str, given: Iterable[str], known: Sequence[str]) -> tuple[str,
         if name not in known:
             raise unknown_name(kind, str(name), known)
     if not wanted:
-        raise InputError(f"no {kind} is named; the {kind}s are: {', '.join(known)}")
+        raise InputError(f"no {kind} is named; known are: {', '.join(known)}")
     return tuple(name for name in known if name in wanted)
 
 

@@ -133,11 +133,22 @@ def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Result]:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
-    if not re.fullmatch(r"(tcp|tls|ucx|ws|wss)://[^\s/:]+:\d{1,5}|inproc://\S+", address):
+def check_scheduler(address: str | None) -> None:
+    """Refuse what is no address of a scheduler, before a folder is made.
+
+    Examples
+    --------
+    >>> check_scheduler("tcp://10.0.0.1:8786")
+    """
+    if address is not None and not re.fullmatch(
+        r"(tcp|tls|ucx|ws|wss)://[^\s/:]+:\d{1,5}|inproc://\S+", address
+    ):
         raise InputError(
             f"the scheduler is {address!r}; it must be an address such as tcp://10.0.0.1:8786"
         )
+
+
+def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
     try:
         import distributed
     except ImportError:

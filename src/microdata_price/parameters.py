@@ -8,7 +8,8 @@ runs.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -228,6 +229,27 @@ def check(
     return checked
 
 
+class _Once(yaml.SafeLoader):
+    """Refuses a name that is given twice, where YAML would keep the last value without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        no_repeats(names, self.name)
+        return super().construct_mapping(node, deep)
+
+
+def no_repeats(names: Iterable[str], where: str) -> None:
+    """Refuse a parameter that is given two values.
+
+    Examples
+    --------
+    >>> no_repeats(["epsilon", "runs"], "the parameter file")
+    """
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"{where}: {twice[0]!r} is given twice; give it one value")
+
+
 def read_yaml(text: str, where: str = "the parameter file") -> dict[str, Any]:
     """Read parameters from YAML text: a mapping of names to values.
 
@@ -237,7 +259,11 @@ def read_yaml(text: str, where: str = "the parameter file") -> dict[str, Any]:
     {'epsilon': 0.25}
     """
     try:
-        content = yaml.safe_load(text)
+        loader = _Once(text)
+        loader.name = where
+        content = loader.get_single_data()
+    except RecursionError:
+        raise InputError(f"{where} is nested too deeply; needed are names and values") from None
     except yaml.YAMLError as error:
         raise InputError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):

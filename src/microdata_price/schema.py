@@ -186,6 +186,10 @@ def parse_schema(text: str) -> Schema:
     """
     try:
         document = json.loads(text, object_pairs_hook=_without_repeats)
+    except RecursionError:
+        raise InputError(
+            f"the schema is nested too deeply; needed is, for example, {_EXAMPLE}"
+        ) from None
     except json.JSONDecodeError as error:
         raise InputError(
             f"the schema is not JSON ({error.msg}, line {error.lineno}); needed is, for example, "

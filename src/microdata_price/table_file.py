@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -194,12 +194,23 @@ def read_table(path: Path, schema: Schema) -> Array:
                 f"{len(schema.values[-1])} values of {schema.columns[-1]!r} that the schema lists"
             )
         return _wide(path, schema, header, body)
+    _check_separator(path, header)
     missing = [c for c in schema.columns if c not in header]
     raise InputError(
         f"{path} lacks the schema's column {missing[0]!r}; needed are {', '.join(schema.columns)} "
         f"and {COUNT} with one row a cell, or the same without {COUNT} with one row a record, or "
         "a wide table (the values of the last column as headings)"
     )
+
+
+def _check_separator(path: Path, header: Sequence[str]) -> None:
+    """Refuse a header whose names are separated by something else than commas."""
+    for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
+        if len(header) == 1 and mark in header[0]:
+            raise InputError(
+                f"{path} seems to separate its columns by {word}; needed are commas: save it again "
+                "as a CSV file with commas"
+            )
 
 
 def schema_of_table(path: Path) -> Schema:
@@ -232,6 +243,7 @@ def schema_of_table(path: Path) -> Schema:
             for name, text in zip(header[1:], row[1:], strict=True):
                 _count(path, number, name, text)
         return Schema((header[0], "column"), (tuple(sides), tuple(header[1:])))
+    _check_separator(path, header)
     raise InputError(
         f"{path} is neither a table of counts with a column {COUNT!r} nor a wide one; for records "
         "give their schema with --schema"

@@ -10,13 +10,13 @@ import yaml
 
 from ..book_one import run_one
 from ..exceptions import InputError
-from ..parameters import read_yaml
+from ..parameters import no_repeats, read_yaml
 
 
 def _value(text: str) -> Any:
     try:
         return yaml.safe_load(text)
-    except yaml.YAMLError:
+    except (yaml.YAMLError, RecursionError):
         return text
 
 
@@ -49,7 +49,14 @@ def command(
     if file is not None:
         if not file.is_file():
             raise InputError(f"there is no parameter file {str(file)!r}")
-        given |= read_yaml(file.read_text(encoding="utf-8"), str(file))
+        try:
+            text = file.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            raise InputError(
+                f"{file} is not a text file in UTF-8; parameters are lines such as 'epsilon: 0.25'"
+            ) from None
+        given |= read_yaml(text, str(file))
+    no_repeats([name for name, _ in pairs], "-p")
     given |= {name: _value(text) for name, text in pairs}
     grid = []
     for text in grids:
@@ -60,4 +67,5 @@ def command(
                 "epsilon=0.1,0.5,1"
             )
         grid.append((name.strip(), [_value(v) for v in values.split(",")]))
+    no_repeats([name for name, _ in pairs] + [name for name, _ in grid], "-p and --param-grid")
     click.echo(run_one(notebook, given, grid, out, lambda line: click.echo(line, err=True)))

@@ -1,0 +1,97 @@
+"""What the command line makes of errors that no command explains itself."""
+
+from __future__ import annotations
+
+import errno
+import os
+
+import click
+import pytest
+
+from microdata_price import cli
+from microdata_price.exceptions import unknown_name
+
+
+def ended(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], problem: BaseException
+) -> tuple[int | str | None, str]:
+    """Run a command that fails so; return the exit status and the sentence."""
+
+    @click.command()
+    def failing() -> None:
+        raise problem
+
+    monkeypatch.setattr(cli, "group", failing)
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    out, err = capsys.readouterr()
+    assert out == ""
+    return stop.value.code, err
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EFBIG])
+@pytest.mark.parametrize("place", [None, "out/table.csv"])
+def test_a_full_disk(monkeypatch, capsys, number, place):
+    problem = OSError(number, os.strerror(number), *([place] if place else []))
+    code, said = ended(monkeypatch, capsys, problem)
+    assert code == 2
+    assert said.startswith("microdata-price: the disk has no room left")
+    assert (place or "") in said
+    assert "make room" in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "number", [errno.EACCES, errno.EROFS, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.EIO]
+)
+def test_a_place_that_cannot_be_used_is_named(monkeypatch, capsys, number):
+    code, said = ended(monkeypatch, capsys, OSError(number, os.strerror(number), "some/where"))
+    assert code == 2
+    assert said == (
+        f"microdata-price: some/where cannot be used ({os.strerror(number)}); choose a place that "
+        "can be read and written\n"
+    )
+
+
+def test_of_two_places_the_one_written_to_is_named(monkeypatch, capsys):
+    problem = OSError(errno.ENOSPC, "No space left on device", "from.csv", None, "to.csv")
+    assert "for to.csv" in ended(monkeypatch, capsys, problem)[1]
+
+
+def test_an_interruption(monkeypatch, capsys):
+    code, said = ended(monkeypatch, capsys, KeyboardInterrupt())
+    assert code == 130
+    assert said.strip() == "microdata-price: interrupted"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["boundz"], "no such command 'boundz'"),
+        (["bounds", "--epsilom", "1"], "did you mean '--epsilon'?; see microdata-price bounds"),
+        (["price"], "missing argument 'TABLE'; see microdata-price price --help"),
+        (["book", "--epsilon", "one"], "'one' is not a number; see microdata-price book --help"),
+        (["book", "--runs", "1.5"], "'1.5' is not a whole number"),
+        (["price", "none.csv", "--epsilon", "1"], "'none.csv' does not exist"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(arguments, said, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(arguments)
+    out, err = capsys.readouterr()
+    assert (stop.value.code, out) == (2, "")
+    assert err.startswith("microdata-price: ")
+    assert said.lower() in err.lower()
+    assert err.count("\n") == 1
+
+
+def test_without_a_command_the_commands_are_listed(capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([])
+    assert stop.value.code == 2
+    assert "check-tables" in capsys.readouterr().err
+
+
+def test_unknown_names_list_what_is_known_in_any_plural():
+    said = str(unknown_name("family", "3d", ["1d", "pums"]))
+    assert said == "there is no family '3d'; did you mean 1d? Known are: 1d, pums"
