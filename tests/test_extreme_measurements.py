@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from microdata_price.exceptions import CertificateError
@@ -19,6 +19,7 @@ from microdata_price.workload import Workload
 from random_measurements import random_workload
 
 SOLVE = sys.modules["microdata_price.optimize.solve"]
+MAX_FITTING = sys.modules["microdata_price.fitting.max_fitting"]
 
 
 def extreme_measurements(seed: int) -> Measurements:
@@ -41,13 +42,16 @@ def extreme_measurements(seed: int) -> Measurements:
 
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=st.integers(0, 2**32 - 1))
+@example(seed=302788)  # noises apart by 10^10: the linear program's multipliers prove nothing
 @settings(max_examples=60, deadline=None)
 def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
+    """The last to be asked is Clarabel for least squares and HiGHS for max fitting's distance."""
     m = extreme_measurements(seed)
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        conic = SOLVE.solve_conic
-        patch.setattr(SOLVE, "solve_conic", lambda p: (asked.append(p.runs), conic(p))[1])
+        for module, name in ((SOLVE, "solve_conic"), (MAX_FITTING, "exact_distance")):
+            last = getattr(module, name)
+            patch.setattr(module, name, lambda *a, last=last: (asked.append(last), last(*a))[1])
         try:
             assert fit(m, method).certificate.worst <= WORST_TOLERANCE
         except CertificateError:
