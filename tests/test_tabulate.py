@@ -160,6 +160,8 @@ def test_variables_that_are_not_known_need_their_values(tmp_path):
         (text([person(), person(sex=3)]), ("SEX",), "row 3, column 'SEX': the value is not one"),
         (text([person(), person(school="zz")]), ("SCHL",), "row 3, column 'SCHL': the value"),
         (text([person()]) + "1,SECRET\n", ("SEX",), "row 3: not one field a column"),
+        ("ST,PUMA,SEX,SEX\n1,01301,1,2\n", ("SEX",), "names column 'SEX' twice"),
+        ("ST,ST,PUMA,SEX\n1,1,01301,1\n", ("SEX",), "names column 'ST' twice"),
         (text([person()]), (), "no variable is named"),
         (text([person()]), ("SEX", "SEX"), "each name must occur once"),
     ],
@@ -207,6 +209,48 @@ def test_areas_are_seven_digits(area):
 def test_values_have_a_form(given_text):
     with pytest.raises(InputError, match="needed is a variable, an equal sign"):
         parse_values(given_text)
+
+
+@pytest.mark.parametrize("span", ["4-1", "1-99999999999", "0-2000000", "1-" + "9" * 5000])
+def test_ranges_of_values_rise_and_have_an_end(span):
+    with pytest.raises(InputError, match="are no range of codes"):
+        parse_values(f"MIL={span}")
+
+
+@pytest.mark.parametrize("out", ["", ".", "there.csv", "none/area.csv", "folder", "new"])
+def test_a_place_that_cannot_be_written_is_refused_before_anything_is_read(
+    tmp_path, monkeypatch, capsys, out
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "there.csv").write_text("mine")
+    (tmp_path / "new.schema.json").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "persons.csv").write_bytes(b"never read")
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["tabulate", "persons.csv", "--puma", "0101301", "--by", "SEX", "--out", out])
+    assert stop.value.code == 2
+    error = capsys.readouterr().err
+    assert "never overwritten" in error or "does not exist" in error or "no name" in error
+    assert (tmp_path / "there.csv").read_text() == "mine"
+
+
+def test_a_variables_values_are_given_once(tmp_path, capsys):
+    (tmp_path / "persons.csv").write_text(text([person()]))
+    given = ["--values", "MIL=1-2", "--values", "MIL=1-4", "--by", "MIL"]
+    with pytest.raises(SystemExit) as stop:
+        cli.main(
+            [
+                "tabulate",
+                str(tmp_path / "persons.csv"),
+                "--puma",
+                "0101301",
+                *given,
+                "--out",
+                str(tmp_path / "area.csv"),
+            ]
+        )
+    assert stop.value.code == 2
+    assert "'MIL' is given twice" in capsys.readouterr().err
 
 
 def test_memory_does_not_grow_with_the_file(tmp_path):

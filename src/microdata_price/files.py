@@ -31,6 +31,8 @@ def check_new(path: Path) -> None:
     microdata_price.exceptions.InputError: the folder a-folder-that-is-not-there does not exist; \
 create it first, or choose another place for new
     """
+    if not path.name:
+        raise InputError(f"the name {str(path)!r} is no name of a new file or folder; give another")
     if path.exists() or path.is_symlink():
         raise InputError(
             f"{path} exists already and is never overwritten; choose another name or move it away"

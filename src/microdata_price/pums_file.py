@@ -78,6 +78,9 @@ def _choose(header: Sequence[str], wanted: Sequence[str], area: str, place: str)
             raise InputError(
                 f"{place} has no column {name!r}{hint or '; see the dictionary of its year'}"
             )
+    for name in (state, area, *wanted):
+        if header.count(name) > 1:
+            raise InputError(f"{place} names column {name!r} twice; each name must occur once")
     return [state, area, *wanted]
 
 

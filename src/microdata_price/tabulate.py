@@ -17,7 +17,7 @@ from .benchmark import data_set, labels, names
 from .exceptions import InputError
 from .files import check_new, write_whole
 from .pums_file import WEIGHT, area_rows
-from .schema import Schema, schema_path
+from .schema import MOST_CELLS, Schema, schema_path
 from .table_text import table_text
 
 BLANK = "blank"
@@ -112,8 +112,17 @@ def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
     name, equal, listed = text.partition("=")
     values: list[str] = []
     for part in listed.split(","):
-        span = re.fullmatch(r"\s*(\d{1,6})-(\d{1,6})\s*", part)
-        values += _codes(int(span[1]), int(span[2])) if span else [part.strip()]
+        span = re.fullmatch(r"\s*(\d+)-(\d+)\s*", part, re.ASCII)
+        if span is None:
+            values.append(part.strip())
+            continue
+        first, last = int(span[1][:20]), int(span[2][:20])
+        if not first <= last < first + MOST_CELLS:
+            raise InputError(
+                f"the values {part.strip()} are no range of codes: the first must not be above the "
+                f"last, nor {MOST_CELLS} or more below it"
+            )
+        values += _codes(first, last)
     plain = [v if not re.fullmatch(r"0+\d+", v) else str(int(v)) for v in values]
     if not name.strip() or not equal or not all(plain):
         raise InputError(
@@ -228,6 +237,25 @@ def tabulate(
     return Tabulated(schema, shaped, persons, agrees)
 
 
+def check_place(path: Path) -> Path:
+    """Refuse a place where a table cannot be written; return where its schema goes.
+
+    Raises
+    ------
+    InputError
+        The table or the schema exists, or the folder does not.
+
+    Examples
+    --------
+    >>> check_place(Path("area.csv")).name
+    'area.schema.json'
+    """
+    check_new(path)
+    beside = schema_path(path)
+    check_new(beside)
+    return beside
+
+
 def write_table(tabulated: Tabulated, path: Path) -> None:
     """Write a table as a long CSV file and its schema beside it; neither may exist.
 
@@ -236,9 +264,7 @@ def write_table(tabulated: Tabulated, path: Path) -> None:
     InputError
         One of them exists, or the folder does not.
     """
-    beside = schema_path(path)
-    check_new(path)
-    check_new(beside)
+    beside = check_place(path)
     write_whole(beside, tabulated.schema.to_json())
     try:
         write_whole(path, table_text(tabulated.schema, tabulated.table))

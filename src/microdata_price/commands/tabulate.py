@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..schema import schema_path
-from ..tabulate import parse_values, tabulate, write_table
+from ..parameters import no_repeats
+from ..tabulate import check_place, parse_values, tabulate, write_table
 
 _AGREEMENT = {
     True: "It agrees with the paper's table of this area, cell for cell.",
@@ -62,19 +62,22 @@ def command(
     Example, one of the paper's tables (state 01, area 01301):
       microdata-price tabulate psam_p01.csv --puma 0101301 --by RAC1P --by HISP --out area.csv
     """  # noqa: D301
+    beside = check_place(out)  # before a file of several gigabytes is read
+    listed = [parse_values(text) for text in values]
+    no_repeats([name for name, _ in listed], "--values")
     made = tabulate(
         persons,
         puma,
         by,
         weighted=weighted,
-        values=dict(map(parse_values, values)),
+        values=dict(listed),
         area_column=puma_column,
     )
     write_table(made, out)
     if as_json:
         document = {
             "table": str(out),
-            "schema": str(schema_path(out)),
+            "schema": str(beside),
             "puma": puma,
             "by": list(by),
             "shape": list(made.schema.shape),
