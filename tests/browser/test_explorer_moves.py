@@ -198,7 +198,12 @@ def test_its_links_for_teachers_lead_to_settings(chromium: Browser, site: Path) 
         for i in range(links.count()):
             want = links.nth(i).get_attribute("data-setting") or ""
             links.nth(i).click()
-            page.wait_for_timeout(50)
+            for _ in range(100):  # The page follows its address a moment later.
+                try:
+                    check_setting(page, want)
+                    break
+                except AssertionError:
+                    page.wait_for_timeout(50)
             check_setting(page, want)
 
 
