@@ -42,7 +42,11 @@ def bytes_of(folder: Path) -> list[bytes]:
 
 
 def start(folder: Path, workers: int) -> subprocess.Popen[str]:
-    program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
+    # Where the tests run in the background, interrupts may be off from the start.
+    program = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
+        "from microdata_price.cli import main; main(sys.argv[1:])"
+    )
     arguments = [*ARGUMENTS, "--out", str(folder), "--workers", str(workers)]
     return subprocess.Popen(
         [sys.executable, "-c", program, "grid", *arguments],
