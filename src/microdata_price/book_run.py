@@ -72,7 +72,8 @@ def kernel() -> Iterator[str]:
                 sys.executable,
                 "-m",
                 "ipykernel_launcher",
-                "--log-level=ERROR",
+                # A kernel logs that it is being stopped as an error; errors of cells come otherwise.
+                "--log-level=CRITICAL",
                 "-f",
                 "{connection_file}",
             ],
