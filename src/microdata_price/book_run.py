@@ -72,7 +72,7 @@ def kernel() -> Iterator[str]:
                 sys.executable,
                 "-m",
                 "ipykernel_launcher",
-                # A kernel logs that it is being stopped as an error; errors of cells come otherwise.
+                # A kernel that is stopped logs it as an error; errors of cells come otherwise.
                 "--log-level=CRITICAL",
                 "-f",
                 "{connection_file}",
