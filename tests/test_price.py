@@ -12,7 +12,7 @@ from microdata_price.exceptions import InputError
 from microdata_price.figures.style import METHODS as STYLES
 from microdata_price.fitting import METHODS
 from microdata_price.price import price_table, query_label
-from microdata_price.price_files import NOTICE, price_files, report, summary
+from microdata_price.price_files import NOTICE, _with_error, price_files, report, summary
 from microdata_price.privacy import ConcentratedDP, PureDP
 from microdata_price.schema import Schema
 from microdata_price.table_text import table_text
@@ -63,17 +63,61 @@ def test_bias_and_variance_add_up_to_the_error(real):
     plain = queries.groupby(["method", "query_set"])["squared_error"].sum()
     parts = totals["squared_bias"] + totals["variance"]
     # The bias's own noise is taken off, and 0 is its least value.
-    np.testing.assert_allclose(parts, plain.loc[parts.index], rtol=0.02)
+    np.testing.assert_allclose(parts, totals["squared_error"], rtol=1e-12)
+    # The control variate moves a total by a few standard errors at most.
+    off = np.abs(parts - plain.loc[parts.index])
+    assert (off <= 6 * np.maximum(totals["standard_error"], 0.02 * parts)).all()
     assert totals.loc[("nnls", "sum"), "squared_bias"] > 3 * totals.loc[("nnls", "sum"), "variance"]
 
 
 def test_bias_is_not_inflated_by_few_runs():
-    """OLS has no bias; with ten runs a plain square would show a ninth of the variance."""
+    """Where no cell is near zero no method has a bias; ten runs show a tenth of the variance."""
     schema = Schema(("cell",), (tuple(map(str, range(400))),))
     workload = parse_workload("sum, identity", schema)
-    made = price_table(np.zeros(400), schema, workload, PureDP(1.0), ["ols"], runs=10)
-    row = made.totals.set_index(["query_set", "metric"]).loc[("identity", "total")]
+    made = price_table(np.full(400, 1e4), schema, workload, PureDP(1.0), ["nnls"], runs=10)
+    totals = made.totals.set_index(["method", "query_set", "metric"])
+    row = totals.loc[("nnls", "identity", "total")]
     assert row["squared_bias"] < 0.05 * row["variance"]
+    row = totals.loc[("ols", "identity", "total")]
+    assert (row["squared_bias"], row["variance"]) == (0, row["squared_error"])
+
+
+@pytest.mark.parametrize("runs", [2, 3, 40])
+@pytest.mark.parametrize("asked", ["sum, marginals, identity", "one, identity"])
+def test_one_quantity_has_one_value(runs, asked):
+    """A query that is a set of its own, the worst query of a set, and everything of OLS."""
+    schema = Schema(("one", "two"), (("x",), ("1", "2", "3")))
+    workload = parse_workload(asked, schema)
+    made = price_table([[90, 1, 0]], schema, workload, PureDP(0.5), runs=runs)
+    shared = ["squared_error", "standard_error", "price", "price_error"]
+    totals = made.totals.set_index(["method", "query_set", "metric"])
+    for (method, name), own in made.queries.groupby(["method", "query_set"]):
+        worst = own.loc[own["squared_error"].idxmax(), shared].astype(float)
+        metric = "max" if (method, name, "max") in totals.index else "total"
+        told = totals.loc[(method, name, metric), shared].astype(float)
+        np.testing.assert_allclose(told, worst, rtol=1e-9)
+        if len(own) == 1:
+            told = totals.loc[(method, name, "total"), shared].astype(float)
+            np.testing.assert_allclose(told, worst, rtol=1e-9)
+        if method == "ols":
+            assert (own["bias"] == 0).all()
+            np.testing.assert_array_equal(own["variance"], own["ols"])
+            np.testing.assert_array_equal(own["squared_error"], own["ols"])
+            assert (own["standard_error"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (1.3874, 0.0213, "1.39 ± 0.02"),
+        (0.5, 0.0, "0.5 (exact)"),
+        (1234.5, 17.0, "1230 ± 20"),
+        (3.0, 0.96, "3.0 ± 1.0"),
+        (1.0, 1e-9, "1 ± 1e-09"),
+    ],
+)
+def test_a_price_is_written_as_far_as_it_is_known(value, error, text):
+    assert _with_error(value, error) == text
 
 
 def test_the_same_seed_gives_the_same_price(real):

@@ -42,11 +42,12 @@ class Price:
         One row a method, query set and metric (``total`` of the set, or ``max``: its worst query):
         ``squared_error`` in squared counts with its ``standard_error`` (0 where it is known
         exactly), ``ols`` (exact), ``price`` (their ratio) and ``price_error``, and for totals the
-        parts ``squared_bias`` and ``variance``. A ``max`` is the largest of estimates, so it lies
-        above the truth on average.
+        parts ``squared_bias`` and ``variance``, which add up to it. A ``max`` is the largest of
+        estimates, so it lies above the truth on average.
     queries
         One row a method and query: its name, ``truth``, ``bias``, ``variance``,
-        ``squared_error``, ``standard_error``, ``ols``, ``price``.
+        ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``. A query that is
+        a set of its own has the set's error.
     """
 
     guarantee: PureDP | ConcentratedDP
@@ -160,7 +161,10 @@ def _priced(
         for metric in ("total", "max")
     }
     base = np.array([ols[key] for key in zip(errors["query_set"], errors["metric"], strict=True)])
-    value, error = sharpest(errors)
+    # The worst of one query is that query: its total, so that nothing has two values.
+    single = {q.name for q in workload.query_sets if q.size == 1}
+    alone = errors["query_set"].isin(single)
+    value, error = sharpest(errors.assign(metric=errors["metric"].mask(alone, "total")))
     totals = errors[["method", "query_set", "metric"]].assign(
         squared_error=value,
         standard_error=error,
@@ -169,7 +173,12 @@ def _priced(
         price_error=error / base,
     )
     parts = squared_parts(queries, ["method", "query_set"]).reset_index().assign(metric="total")
-    totals = totals.merge(parts, on=["method", "query_set", "metric"], how="left")
+    parts.loc[parts["method"] == "ols", "squared_bias"] = 0.0
+    totals = totals.merge(
+        parts.drop(columns="variance"), on=["method", "query_set", "metric"], how="left"
+    )
+    totals["squared_bias"] = totals[["squared_bias", "squared_error"]].min(axis=1, skipna=False)
+    totals["variance"] = totals["squared_error"] - totals["squared_bias"]
     names = [
         query_label(schema, values)
         for q in workload.query_sets
@@ -177,15 +186,19 @@ def _priced(
     ]
     repeats = len(queries) // len(names)
     each = np.tile(np.concatenate(exact), repeats)
+    kind = np.where(queries["query_set"].isin(single), "total", "max")
+    value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric=kind))
+    bias = np.where(queries["method"] == "ols", 0.0, queries["bias"])
     named = queries[["method", "query_set"]].assign(
         query=names * repeats,
         truth=queries["truth"],
-        bias=queries["bias"],
-        variance=queries["variance"],
-        squared_error=queries["mean_squared_error"],
-        standard_error=queries["standard_error"],
+        bias=bias,
+        variance=np.maximum(value - bias**2, 0.0),
+        squared_error=value,
+        standard_error=error,
         ols=each,
-        price=queries["mean_squared_error"] / each,
+        price=value / each,
+        price_error=error / each,
     )
     return Price(guarantee, runs, totals, named)
 

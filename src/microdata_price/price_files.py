@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,18 @@ NOTICE = (
 _MARK = "CONFIDENTIAL"
 
 
+def _with_error(value: float, error: float) -> str:
+    """Write a price to the last digit that its standard error leaves, or say that it is exact."""
+    if not error > 0:
+        return f"{value:.4g} (exact)"
+    digits = -math.floor(math.log10(error))
+    if digits <= 0:
+        return f"{round(value, digits):.0f} ± {round(error, digits):.0f}"
+    return (
+        f"{value:.{digits}f} ± {error:.{digits}f}" if digits <= 6 else f"{value:.4g} ± {error:.1g}"
+    )
+
+
 def summary(made: Price) -> pd.DataFrame:
     """Return the price of every query set and method as one table, a column a method.
 
@@ -33,8 +46,7 @@ def summary(made: Price) -> pd.DataFrame:
     """
     shown = made.totals[made.totals["method"] != "ols"].copy()
     shown["text"] = [
-        f"{p:.3g}" + (f" ± {e:.1g}" if e > 0 else "")
-        for p, e in zip(shown["price"], shown["price_error"], strict=True)
+        _with_error(p, e) for p, e in zip(shown["price"], shown["price_error"], strict=True)
     ]
     wide = shown.pivot(index=["query_set", "metric"], columns="method", values="text")
     order = shown[["query_set", "metric"]].drop_duplicates()
@@ -95,7 +107,9 @@ def _worst_text(made: Price) -> str:
             "bias": worst["bias"].map("{:.2f}".format),
             "root error": np.sqrt(worst["squared_error"]).map("{:.2f}".format),
             "signed": np.sqrt(worst["ols"]).map("{:.2f}".format),
-            "price": worst["price"].map("{:.3g}".format),
+            "price": [
+                _with_error(p, e) for p, e in zip(worst["price"], worst["price_error"], strict=True)
+            ],
         }
     )
     return shown.to_string(index=False)
