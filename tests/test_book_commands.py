@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from microdata_price import book, book_one, book_site
-from microdata_price.book_plan import Edition
+from microdata_price import book, book_one, book_site, notebook
+from microdata_price.book_plan import Chapter, Edition
+from microdata_price.book_run import Run
 from microdata_price.cli import main
 from tiny_book import ROOT, make_notebook, make_root, ordinary
 
@@ -131,8 +132,6 @@ def test_run_refuses_what_it_cannot_use(
 def test_a_parameter_that_the_notebook_never_reads_is_refused(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    from microdata_price import notebook
-
     lazy = make_notebook(("text", "# L"), ("code", "rho = 1.0", "parameters"), ("code", "1"))
     notebook.write(lazy, root / "lazy.ipynb")
     assert "declares the parameter 'rho' and never reads it" in refused(
@@ -180,3 +179,97 @@ def test_parameters_given_twice_prefer_the_command_line_to_the_file(
 
 def test_the_default_site_and_others_lie_where_the_readme_says() -> None:
     assert book.default_site(ROOT, Edition()) == ROOT / "book" / "_build" / "html"
+
+
+def own(body: str) -> notebook.Notebook:
+    return make_notebook(
+        ("text", "# Own"),
+        ("code", 'table = ""\nschema = ""\nepsilon = 0.5', "parameters"),
+        ("code", body),
+    )
+
+
+@pytest.fixture
+def quick(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Chapter]]:
+    """Run nothing and build nothing; note what would be run and where it would be kept."""
+    chapters: list[Chapter] = []
+
+    def note(_root: Path, given: list[Chapter], kept: Path, *_rest: object) -> list[Run]:
+        chapters.extend(given)
+        assert not given[0].values.get("table") or kept.stat().st_mode & 0o777 == 0o700
+        done = kept / "x.ipynb"
+        notebook.write(given[0].source, done)
+        return [Run(given[0].name, done, 1.0, "today", dict(given[0].values), {})]
+
+    def build(_book: Path, site: Path, **_named: object) -> Path:
+        site.mkdir()
+        return site
+
+    monkeypatch.setattr(book_one, "run_all", note)
+    monkeypatch.setattr(book_one, "_pages", lambda *_: "page")
+    monkeypatch.setattr(book_site, "run_builder", build)
+    notebook.write(own("print(table, schema, epsilon)"), root / "notebooks" / "own.ipynb")
+    return root, chapters
+
+
+def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(
+    quick: tuple[Path, list[Chapter]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    root, chapters = quick
+    here = root / "elsewhere"
+    here.mkdir()
+    (here / "wide.csv").touch()
+    monkeypatch.chdir(here)
+    path = str(root / "notebooks" / "own.ipynb")
+    with pytest.raises(SystemExit) as stop:
+        main(["run", path, "-p", "table", "wide.csv", "-p", "schema", "none.json"])
+    assert stop.value.code in (0, None)
+    assert chapters[0].values["table"] == str(here / "wide.csv")
+    assert chapters[0].values["schema"] == "none.json"
+    out = here / "results" / "own-table-wide-schema-none"
+    assert out.stat().st_mode & 0o777 == 0o700
+    assert "CONFIDENTIAL" in capsys.readouterr().err
+    assert not list((root / "book" / "_generated").glob("confidential-*"))
+
+
+def test_different_parameters_go_to_different_folders(
+    quick: tuple[Path, list[Chapter]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    root, _ = quick
+    runs: list[list[str]] = [
+        [],
+        ["-p", "epsilon", "0.25"],
+        ["--param-grid", "epsilon=0.1,0.5,1"],
+        ["-p", "table", "../a/b c.csv"],
+        ["-p", "table", "x" * 200],
+    ]
+    for words in runs:
+        with pytest.raises(SystemExit):
+            main(["run", "notebooks/own.ipynb", *words])
+    assert "replacing" not in capsys.readouterr().err
+    names = sorted(p.name for p in (root / "results").iterdir())
+    long = names.pop()
+    assert names == [
+        "own",
+        "own-epsilon-0.1-0.5-1",
+        "own-epsilon-0.25",
+        "own-table-b_c",
+    ]
+    assert len(long) < 100
+    with pytest.raises(SystemExit):
+        main(["run", "notebooks/own.ipynb", "-p", "epsilon", "0.25"])
+    assert "replacing the earlier run in results/own-epsilon-0.25" in capsys.readouterr().err
+
+
+def test_an_executed_copy_is_named_as_one(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    copy = make_notebook(
+        ("text", "# C"),
+        ("code", "epsilon = 1.0", "parameters"),
+        ("code", "epsilon = 0.25", "injected-parameters"),
+        ("code", "epsilon"),
+    )
+    notebook.write(copy, root / "copy.ipynb")
+    said = refused(["run", "copy.ipynb"], capsys)
+    assert "copy.ipynb is an executed copy" in said

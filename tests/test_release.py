@@ -484,6 +484,21 @@ def test_the_command_fits_again(inputs, capsys):
     assert "a release needs TABLE and its --schema, or --again" in error
 
 
+def test_a_schema_beside_the_table_is_named(tmp_path, capsys):
+    table = tmp_path / "b.csv"
+    table.write_text("sex,count\nf,1\nm,2\n")
+    words = ["release", table, "--method", "nnls", "--rho", 0.1, "--out", tmp_path / "o"]
+    code, _, error = run(capsys, *words)
+    assert code == 2
+    assert "a release needs TABLE and its --schema, or --again" in error
+    beside = tmp_path / "b.schema.json"
+    beside.write_text('{"columns": {"sex": ["f", "m"]}}')
+    code, _, error = run(capsys, *words)
+    assert code == 2
+    assert f"--schema {beside}" in error
+    assert not (tmp_path / "o").exists()
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

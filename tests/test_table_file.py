@@ -98,8 +98,11 @@ SECRET = "SECRET"
         ("region,sex,count\nnorth,f,١\n", "row 2, column 'count': not a whole number"),
         ("region,sex,count\nnorth,f,10000000000000\n", "row 2, column 'count': not a whole"),
         ("region,sex,count\nnorth,f,1\nnorth,f,0\n", "row 3: this cell has a row already"),
-        ("region,sex,count\nnorth,f,1\n", "every one of the schema's 6 cells"),
-        ("region,f,m\nnorth,1,2\n", "every one of the schema's 6 cells"),
+        (
+            "region,sex,count\nnorth,f,1\n",
+            "the 6 combinations of its columns' values; the first missing",
+        ),
+        ("region,f,m\nnorth,1,2\n", "first missing is region=south, sex=f;"),
         ("region,f,m\nnorth,1,2\nnorth,1,2\n", "row 3: its cells have a row already"),
         (f"region,f,m\n{SECRET},1,2\n", "row 2, column 'region': the value"),
         (f"region,f,m\nnorth,{SECRET},2\n", "row 2, column 'f': not a whole number"),
@@ -201,3 +204,13 @@ def test_cells_are_listed_in_the_order_of_the_table():
     assert schema.cell_values() == list(itertools.product(*schema.values))
     assert schema.cell_values((2,)) == [("", "", v) for v in "pqr"]
     assert schema.cell_values(()) == [("", "", "")]
+
+
+def test_the_first_missing_cell_is_named(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("region,age,count\nsouth,0-64,3\nsouth,65+,1\nnorth,0-64,2\n")
+    schema = schema_of_table(path)
+    with pytest.raises(
+        InputError, match=r"the 4 combinations .* first missing is region=north, age=65\+;"
+    ):
+        read_table(path, schema)

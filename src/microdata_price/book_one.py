@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from .book import GENERATED_PAGES, site_config, stage_generated, stage_notebooks
 from .book_compare import comparison
 from .book_extras import EXTRA
 from .book_grid import Folders, compute_folders
+from .book_keys import digest
 from .book_plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .book_quote import Found
 from .book_run import Run, run_all
@@ -24,6 +26,7 @@ from .files import check_folder_can_be
 from .parameters import Parameter, check, no_repeats
 
 MARK = ".microdata-price-run"
+_LONGEST_NAME = 80
 Report = Callable[[str], None]
 
 
@@ -102,6 +105,36 @@ def _slug(values: Mapping[str, Any]) -> str:
     return "-".join(f"{k}-{v:g}" if isinstance(v, float) else f"{k}-{v}" for k, v in values.items())
 
 
+_PATHS = ("table", "schema", *FOLDERS)
+"""Parameters that are paths: notebooks run in another folder than the one they are given in."""
+
+
+def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Make relative paths absolute that exist in the caller's folder."""
+    return {
+        k: str(Path(v).absolute()) if k in _PATHS and v and Path(v).exists() else v
+        for k, v in values.items()
+    }
+
+
+def _folder_name(
+    name: str, values: Mapping[str, Any], grid: Sequence[tuple[str, Sequence[Any]]]
+) -> str:
+    """Name the default folder by what is given, so that different runs lie side by side.
+
+    Examples
+    --------
+    >>> _folder_name("dice", {"epsilon": 0.25}, [("runs", [10, 20])])
+    'dice-epsilon-0.25-runs-10-20'
+    """
+    told = [(k, [Path(str(v)).stem if k in _PATHS else v]) for k, v in values.items()] + list(grid)
+    parts = [name, *("-".join(map(str, (k, *many))) for k, many in told)]
+    text = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in parts)
+    if len(text) <= _LONGEST_NAME:
+        return text
+    return f"{text[:_LONGEST_NAME]}-{digest(text)[:8]}"
+
+
 def run_one(
     given: str,
     values: Mapping[str, Any],
@@ -120,7 +153,7 @@ def run_one(
     grid
         Parameters with several values each: one run a combination, compared on one page.
     out
-        The folder to write; by default ``results/NAME``.
+        The folder to write; by default ``results/NAME`` with the given values after the name.
     report
         Called with each line of progress.
 
@@ -133,25 +166,35 @@ def run_one(
     """
     path, root = find_notebook(given)
     source = notebook.strip(notebook.read(path))
+    if any("injected-parameters" in notebook.tags(c) for c in source.cells):
+        raise InputError(
+            f"{path} is an executed copy, which has its values in a cell of its own; give the "
+            "notebook that it was made from"
+        )
     declared = notebook.parameters(source, path.stem)
-    base = check(declared, values, path.stem)
-    rows = [{**base, **row} for row in combinations(declared, grid, path.stem)]
-    out = Path("results") / path.stem if out is None else out
+    base = _paths_here(check(declared, values, path.stem))
+    varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
+    rows = [{**base, **row} for row in varied]
+    out = Path("results") / _folder_name(path.stem, values, grid) if out is None else out
     claim(out)
+    secret = any(row.get("table") for row in rows)
     cache = root / "book" / "_generated"
+    kept = cache / "notebooks"
+    if secret:
+        # Not shared with other runs: the table may change, and nobody else may read it.
+        cache.mkdir(parents=True, exist_ok=True)
+        kept = Path(tempfile.mkdtemp(prefix="confidential-", dir=cache))
     runs, folders = [], Folders()
     for row in rows:
         wanted = tuple(f for f in FOLDERS if f in declared and f not in row)
         chapter = Chapter(path, source, row, wanted)
         edition = _edition(row, declared) if wanted else Edition()
         folders = compute_folders([chapter], edition, cache / "grid", report)
-        kept = cache / "notebooks"
         runs += run_all(root, [chapter], kept, folders.paths, folders.keys, report)
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
         draft = Path(home) / "out"
         draft.mkdir()
-        varied = [{n: row[n] for n, _ in grid} for row in rows]
         for run, row in zip(runs, varied, strict=True):
             name = "-".join(filter(None, [path.stem, _slug(row)]))
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
@@ -159,9 +202,15 @@ def run_one(
         html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
         html.rename(draft / "html")
         (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
+        if secret:
+            draft.chmod(0o700)
         if out.exists():
+            report(f"replacing the earlier run in {out}")
             shutil.rmtree(out)
         draft.rename(out)
+    if secret:
+        shutil.rmtree(kept)
+        report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
     return out / "html" / f"{page}.html"
 
 

@@ -86,11 +86,15 @@ def _position(path: Path, number: int, schema: Schema, axis: int, text: str) -> 
     return place
 
 
-def _incomplete(path: Path, schema: Schema) -> InputError:
+def _incomplete(path: Path, schema: Schema, table: NDArray[np.int64]) -> InputError:
+    place = np.unravel_index(int(np.argmax(table < 0)), table.shape)
+    first = ", ".join(
+        f"{c}={v[k]}" for c, v, k in zip(schema.columns, schema.values, place, strict=True)
+    )
     return InputError(
-        f"{path} does not have a row for every one of the schema's {schema.cells} cells; each must "
-        "be there, with a count of 0 where there is nobody: leaving out empty cells would tell "
-        "where they are"
+        f"{path} does not have a row for every one of the {schema.cells} combinations of its "
+        f"columns' values; the first missing is {first}; each must be there, with a count of 0 "
+        "where there is nobody: leaving out empty cells would tell where they are"
     )
 
 
@@ -114,7 +118,7 @@ def _long(
             )
         table[cell] = _count(path, number, COUNT, row[place])
     if (table < 0).any():
-        raise _incomplete(path, schema)
+        raise _incomplete(path, schema, table)
     return table.astype(float)
 
 
@@ -133,7 +137,7 @@ def _wide(
         for name, place, text in zip(header[sides:], across, row[sides:], strict=True):
             table[(*line, place)] = _count(path, number, name, text)
     if (table < 0).any():
-        raise _incomplete(path, schema)
+        raise _incomplete(path, schema, table)
     return table.astype(float)
 
 

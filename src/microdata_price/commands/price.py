@@ -52,13 +52,17 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
 @click.option(
     "--schema",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Columns and allowed values (JSON). Default: TABLE.schema.json, else the table's own.",
+    help="Columns and allowed values (JSON). Default: the file with the table's name and "
+    ".schema.json in place of .csv, else the table's own values.",
 )
 @click.option("--epsilon", type=float, help="Pure differential privacy: Laplace noise.")
 @click.option("--rho", type=float, help="Concentrated (zCDP): Gaussian noise.")
 @click.option("--workload", default=DEFAULT, show_default=True, help="The queries, in order.")
 @click.option(
-    "--methods", default=",".join(METHODS), show_default=True, help="Separated by commas."
+    "--methods",
+    default=",".join(METHODS),
+    show_default=True,
+    help=f"Some of {', '.join(METHODS)}, separated by commas.",
 )
 @click.option("--runs", type=int, default=1000, show_default=True, help="Simulated runs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
@@ -83,6 +87,10 @@ def command(
     TABLE is a table of counts (long or wide, as tabulate writes it) or, with a schema, records. For
     every query set and method it gives the expected squared error over that of signed answers, bias
     and variance, and the worst queries by name; with --out also as files and pictures.
+
+    The workload lists query sets, those that matter most first: "sum" (all records), "identity"
+    (every cell), "marginals" (each column by itself), a column's name (its marginal), names joined
+    by stars (their joint marginal). The budget covers all of them together.
 
     What it prints and writes is computed from the true table without protection and is as
     confidential as the table. To publish something, use `microdata-price release`.

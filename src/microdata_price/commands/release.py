@@ -13,7 +13,7 @@ from ..fitting import METHODS
 from ..release import release, release_again
 from ..release_files import errors_text
 from ..release_fit import Release
-from ..schema import load_schema
+from ..schema import load_schema, schema_path
 from ..workload_text import DEFAULT, parse_workload
 
 
@@ -109,6 +109,11 @@ def command(
                 "--epsilon, --rho and --workload"
             )
         made = release_again(again, method, out)
+    elif table is not None and schema is None and (beside := schema_path(table)).is_file():
+        raise InputError(
+            f"a release needs its schema named, so that nobody releases by a schema that came from "
+            f"the data; if {beside} was written from what is public, add --schema {beside}"
+        )
     elif table is None or schema is None:
         raise InputError(
             "a release needs TABLE and its --schema, or --again with the folder of an earlier one"

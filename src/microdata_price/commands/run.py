@@ -33,7 +33,11 @@ def _value(text: str) -> Any:
     metavar="NAME=V1,V2,...",
     help="Several values of a parameter: one run each, compared on one page.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder; by default results/NOTEBOOK.")
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder; by default results/NOTEBOOK and what is given, as in results/dice-runs-500.",
+)
 def command(
     notebook: str,
     pairs: tuple[tuple[str, str], ...],
