@@ -111,6 +111,24 @@ def test_a_file_that_is_no_notebook_is_refused(tmp_path: Path, content: str) -> 
     assert len(notebook.faults(path)) == 1
 
 
+def test_every_cell_of_a_solution_must_have_its_tag(tmp_path: Path) -> None:
+    end = ("text", ":::{solution-end}\n:::", "solution")
+    parts = [
+        ("text", "# T"),
+        ("code", "epsilon = 0.5", "parameters"),
+        ("code", "epsilon"),
+        ("text", ":::{solution-start} ex\n:::", "solution"),
+    ]
+    path = tmp_path / "a.ipynb"
+    for kind, tagged, count in [("text", True, 0), ("text", False, 1), ("code", False, 1)]:
+        inner = (kind, "1 + 1", "solution") if tagged else (kind, "1 + 1")
+        outside = ("text", "Said to everybody.")
+        notebook.write(notebook.strip(make_notebook(*parts, inner, end, outside)), path)
+        found = notebook.faults(path)
+        assert len(found) == count
+        assert all("inside a solution without the tag" in f for f in found)
+
+
 def test_faults_name_outputs_titles_and_tags(tmp_path: Path) -> None:
     nb = make_notebook(
         ("text", "No title"), ("code", "a = 1", "parameters"), ("code", "a", "hide_input")

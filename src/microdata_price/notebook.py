@@ -178,6 +178,16 @@ def faults(path: Path) -> list[str]:
             f"{path.name} has the unknown tags {', '.join(sorted(unknown))}; known are "
             f"{', '.join(sorted(KNOWN_TAGS))}"
         )
+    inside = False
+    for cell in notebook.cells:
+        text = cell.source if cell.cell_type == "markdown" else ""
+        inside = inside or "{solution-start}" in text
+        if inside and "solution" not in tags(cell):
+            found.append(
+                f"{path.name} has a cell inside a solution without the tag 'solution', which the "
+                f"students' edition would show: {cell.source[:60]!r}"
+            )
+        inside = inside and "{solution-end}" not in text
     return found
 
 
