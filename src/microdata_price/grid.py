@@ -171,9 +171,18 @@ def load_errors(folder: str | Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The folder has none; the message says how to compute them.
+        No folder, or one that has none; the message says how to compute them.
+
+    Examples
+    --------
+    >>> load_errors("")
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: this notebook needs a computed grid: microdata-price \
+grid --out results/grid, then -p grid_dir /absolute/path/results/grid, or -p published_dir where \
+that is the parameter's name (make book and microdata-price run pass both by themselves)
     """
-    return read_result(Path(folder), ERRORS)
+    return read_result(folder, ERRORS)
 
 
 def load_queries(folder: str | Path) -> pd.DataFrame:
@@ -182,9 +191,9 @@ def load_queries(folder: str | Path) -> pd.DataFrame:
     Raises
     ------
     InputError
-        The folder has none; the message says how to compute them.
+        No folder, or one that has none; the message says how to compute them.
     """
-    return read_result(Path(folder), QUERIES)
+    return read_result(folder, QUERIES)
 
 
 def evaluate(

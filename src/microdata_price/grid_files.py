@@ -214,13 +214,13 @@ def explaining_writes(folder: Path) -> Iterator[None]:
         raise
 
 
-def read_result(folder: Path, name: str) -> pd.DataFrame:
+def read_result(folder: str | Path, name: str) -> pd.DataFrame:
     """Read one of the two results of a finished grid.
 
     Raises
     ------
     InputError
-        There is none.
+        There is none, or the folder is the empty text that notebooks have before one is given.
 
     Examples
     --------
@@ -230,6 +230,12 @@ def read_result(folder: Path, name: str) -> pd.DataFrame:
     microdata_price.exceptions.InputError: there is no errors.parquet in nowhere; compute it with: \
 microdata-price grid --out nowhere
     """
+    if folder == "":
+        raise InputError(
+            "this notebook needs a computed grid: microdata-price grid --out results/grid, then "
+            "-p grid_dir /absolute/path/results/grid, or -p published_dir where that is the "
+            "parameter's name (make book and microdata-price run pass both by themselves)"
+        )
     path = Path(folder) / name
     if not path.is_file():
         raise InputError(

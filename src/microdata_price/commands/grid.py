@@ -122,11 +122,27 @@ def command(
     as_json: bool,
     quiet: bool,
 ) -> None:
-    """Recompute the paper's experiments: every method on every data set at every privacy level.
+    r"""Recompute the paper's experiments: every method on every data set at every privacy level.
 
     --family, --dataset, --epsilon, --rho and --methods take one value, several separated by commas,
     or are repeated. A command that was stopped goes on where it was when it is given again, with
     the same numbers to the last bit.
+
+    errors.parquet has a row for each data set, level, method, query set and metric: "total" is the
+    sum of the expected squared errors of a query set's answers, "max" the largest of them.
+
+    \b
+    value, standard_error    mean over the runs
+    estimate_cv, se_cv       the same, sharpened by OLS as control variate
+    max_split, se_split      "max" without the bias of choosing the largest by its own
+                             noise: chosen on one half of the runs, taken from the other
+    exact                    the expected error itself where it is known, else empty
+    runs, failures           repetitions; fits that missed their certificate (they stop
+                             the grid, so it is 0)
+    worst_certificate        largest relative violation of optimality of any fit
+
+    queries.parquet has a row for every query of a set: its true count, bias, variance,
+    mean_squared_error with its standard_error, and estimate_cv, se_cv and exact as above.
     """
     spec = GridSpec.choose(
         split_names(families) or "all",
