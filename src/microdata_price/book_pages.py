@@ -63,7 +63,7 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
         "",
         "## Compute it yourself",
         "",
-        "From the top of the project, on Linux or macOS with Python 3.11 or newer and make:",
+        "From the top of the project, on Linux or macOS with Python 3.11, 3.12 or 3.13 and make:",
         "",
         "```bash",
         *_COMMANDS,
@@ -71,12 +71,16 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
         "",
         "A level that is out of range, or a name that no notebook knows, is an error before "
         "anything runs. Each page begins with a link to its notebook, which runs in Jupyter and in "
-        "plain papermill too.",
+        "plain papermill too; one with a parameter `grid_dir` or `published_dir` needs the folder "
+        "of a computed grid there.",
         "",
         "## Notebooks",
         "",
         "The worst certificate is the largest relative optimality violation of all fits of the "
-        "notebook; a fit that misses 1e-7 would have stopped the build.",
+        "notebook; a fit that misses 1e-7 would have stopped the build. "
+        '"None reported" is said of a notebook that makes no fits of its own, that draws on the '
+        "grid's (each certified when the grid was computed), or whose fits are made where they "
+        "are not kept: they too are checked, and one that misses is an error.",
         "",
         "| notebook | computed | seconds | parameters | worst certificate |",
         "| :--- | :--- | ---: | :--- | ---: |",
