@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import math
 
 import numpy as np
 import pandas as pd
@@ -14,6 +13,7 @@ from .exceptions import InputError
 from .figures.price import bias_and_variance, errors_by_count, prices
 from .measurement import noise_for
 from .price import Price
+from .prose import format_number
 from .release_measure import mechanism_for
 from .workload import Workload
 
@@ -25,15 +25,12 @@ _MARK = "CONFIDENTIAL"
 
 
 def _with_error(value: float, error: float) -> str:
-    """Write a price to the last digit that its standard error leaves, or say that it is exact."""
+    """Write a price as far as its standard error says that it is known, or that it is exact."""
     if not error > 0:
-        return f"{value:.4g} (exact)"
-    digits = -math.floor(math.log10(error))
-    if digits <= 0:
-        return f"{round(value, digits):.0f} ± {round(error, digits):.0f}"
-    return (
-        f"{value:.{digits}f} ± {error:.{digits}f}" if digits <= 6 else f"{value:.4g} ± {error:.1g}"
-    )
+        return f"{format_number(value)} (exact)"
+    if error < 1e-6 * value:
+        return f"{value:.4g} ± {error:.1g}"
+    return format_number(value, se=error)
 
 
 def summary(made: Price) -> pd.DataFrame:
