@@ -10,9 +10,13 @@ import multiprocessing
 import os
 import re
 import signal
+import struct
 import subprocess
 import sys
 import time
+from collections.abc import Callable
+from dataclasses import replace
+from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
@@ -22,7 +26,7 @@ from microdata_price import grid as grid_module
 from microdata_price import grid_files, grid_workers
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.grid import GridInterrupted, GridSpec, GridStoppedError, run_grid
-from microdata_price.grid_blocks import Task
+from microdata_price.grid_blocks import Task, tasks_of
 from microdata_price.grid_files import GridFolder
 from microdata_price.grid_progress import Progress
 
@@ -278,6 +282,46 @@ def test_a_worker_that_dies(whole: Path, tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(GridFolder, "save", keep)
     assert run_grid(SPEC, tmp_path, workers=1).reused >= 1
     assert bytes_of(tmp_path) == bytes_of(whole)
+
+
+def killed_within_an_answer(line: Connection) -> None:
+    """A worker that is killed when it has written a part of a long answer."""
+    line.recv()
+    os.write(line.fileno(), struct.pack("!i", 1_000_000) + bytes(1000))
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def killed_before_it_reads(_line: Connection) -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+@pytest.mark.parametrize("end", [killed_within_an_answer, killed_before_it_reads])
+def test_a_worker_that_is_killed_never_leaves_the_others_waiting(
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Connection], None]
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(grid_workers, "_serve", end)
+        with pytest.raises(GridStoppedError, match="a worker process ended before its work"):
+            run_grid(SPEC, tmp_path, workers=2)
+    assert not multiprocessing.active_children()
+    run_grid(SPEC, tmp_path, workers=2)
+    assert bytes_of(tmp_path) == bytes_of(whole)
+
+
+def test_what_a_worker_refuses_is_told_as_if_there_were_none() -> None:
+    tasks = tasks_of(SPEC.pairs[0], ("nnls",), 600, 0)
+    stray = replace(tasks[1], pair=replace(tasks[1].pair, dataset="Level99"))
+    with pytest.raises(InputError, match="there is no data set 'Level99'"):
+        list(grid_workers.compute([tasks[0], stray, tasks[2]], 2, None))
+    assert not multiprocessing.active_children()
+
+
+@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("count", [0, 1, 2, 7])
+def test_every_block_is_computed_once(workers: int, count: int) -> None:
+    tasks = tasks_of(SPEC.pairs[0], ("ols",), 250 * 7, 0)[:count]
+    done = [task for task, _ in grid_workers.compute(tasks, workers, None)]
+    assert sorted(done, key=lambda t: t.block) == list(tasks)
 
 
 def test_a_worker_with_other_code_is_refused(

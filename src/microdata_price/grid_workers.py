@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import logging
 import multiprocessing
 import multiprocessing.connection
@@ -10,9 +11,12 @@ import os
 import re
 import signal
 import threading
+import traceback
+from collections import deque
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
 from typing import Any
 
 from threadpoolctl import threadpool_limits
@@ -25,6 +29,9 @@ Result = tuple[Task, BlockResult]
 
 SCHEDULER_PATIENCE = 5
 """Seconds to wait for a scheduler to answer."""
+
+_AHEAD = 2
+"""Blocks that a worker holds, so that it need not wait while an answer is saved."""
 
 
 class GridStoppedError(RuntimeError):
@@ -112,25 +119,91 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Result]:
-    # A fresh interpreter for each worker: a fork would copy the libraries' threads and locks.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_start_worker)
+@dataclass
+class _Worker:
+    """A process with a line of its own, and the blocks it was given, in their order."""
+
+    process: BaseProcess
+    line: Connection
+    given: deque[Task]
+
+    @classmethod
+    def start(cls) -> _Worker:
+        # A fresh interpreter: a fork would copy the libraries' threads and locks.
+        context = multiprocessing.get_context("spawn")
+        ours, theirs = context.Pipe()
+        process = context.Process(target=_serve, args=(theirs,), daemon=True)
+        process.start()
+        theirs.close()  # so that the line ends when the process does
+        return cls(process, ours, deque())
+
+    def give(self, task: Task) -> None:
+        with _while_it_lives():
+            self.line.send(task)
+        self.given.append(task)
+
+    def take(self) -> Result:
+        with _while_it_lives():
+            answer = self.line.recv()
+        if isinstance(answer, Exception):
+            raise answer
+        return _checked(self.given.popleft(), answer)
+
+    def stop(self) -> None:
+        self.process.terminate()  # it shares nothing that could be left half done
+        self.process.join()
+        self.line.close()
+
+
+@contextlib.contextmanager
+def _while_it_lives() -> Iterator[None]:
     try:
-        with _interrupts_ignored():
-            futures: dict[Future[Any], Task] = {pool.submit(compute_block, t): t for t in tasks}
-        pending = set(futures)
-        while pending:
-            done, pending = wait(pending, return_when=FIRST_COMPLETED)
-            for future in done:
-                yield _checked(futures[future], future.result())
-    except BrokenProcessPool as error:
+        yield
+    except (EOFError, OSError) as error:  # the line ended, perhaps within an answer
         raise GridStoppedError(
             "a worker process ended before its work was done, most often because memory ran out; "
             "what is finished is kept: run the same command again, with fewer --workers"
         ) from error
+
+
+def _serve(line: Connection) -> None:
+    """Compute the blocks that come along the line until it ends (in a worker process)."""
+    _start_worker()
+    while True:
+        try:
+            task = line.recv()
+        except EOFError:
+            return
+        try:
+            answer: object = compute_block(task)
+        except Exception as error:
+            error.add_note(f"in a worker process:\n{traceback.format_exc()}")
+            answer = error
+        line.send(answer)
+
+
+def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Result]:
+    # A pool's processes share one line, and it waits for ever for the rest of an answer whose
+    # writer was killed (by the system, for want of memory). A line that ends with its process
+    # tells.
+    todo = iter(tasks)
+    crew: dict[object, _Worker] = {}
+    try:
+        with _interrupts_ignored():
+            for _ in range(workers):
+                worker = _Worker.start()
+                crew[worker.line] = worker
+        for _ in range(_AHEAD):
+            for worker, task in zip(crew.values(), todo, strict=False):
+                worker.give(task)
+        while busy := [worker.line for worker in crew.values() if worker.given]:
+            for line in multiprocessing.connection.wait(busy):
+                yield crew[line].take()
+                for task in itertools.islice(todo, 1):
+                    crew[line].give(task)
     finally:
-        pool.shutdown(wait=True, cancel_futures=True)
+        for worker in crew.values():
+            worker.stop()
 
 
 def check_scheduler(address: str | None) -> None:
