@@ -18,6 +18,13 @@ from .problem import Term
 
 Array = NDArray[np.float64]
 
+_WAYS: tuple[dict[str, Any], ...] = (
+    {},
+    {"presolve": False, "maxiter": 10_000},
+    {"primal_feasibility_tolerance": 1e-9, "maxiter": 10_000},
+)
+"""Options of the simplex method, in turn: the first may end without an answer, rarely."""
+
 
 @dataclass(frozen=True, eq=False)
 class Distance:
@@ -167,6 +174,18 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
     return t, np.where(kept, z, 0.0)
 
 
+def _multipliers(cost: Array, matrix: Any, limits: Array) -> Array | None:
+    """Return the multipliers of a linear program, by whichever way of HiGHS reaches an end."""
+    fine = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
+    for options in _WAYS:
+        found = optimize.linprog(
+            cost, A_ub=matrix, b_ub=limits, method="highs-ds", options=fine | options
+        )
+        if found.status == 0:
+            return np.asarray(found.ineqlin.marginals)
+    return None
+
+
 def exact_distance(
     sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float]
 ) -> Distance:
@@ -192,17 +211,11 @@ def exact_distance(
     value = np.zeros(a.shape[0])
     y = np.zeros_like(a)
     for run, row in enumerate(a):
-        found = optimize.linprog(
-            cost,
-            A_ub=both,
-            b_ub=np.concatenate([row, -row]) / unit,
-            method="highs-ds",
-            options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-        )
-        if found.status != 0:
+        marginals = _multipliers(cost, both, np.concatenate([row, -row]) / unit)
+        if marginals is None:
             value[run] = np.nan  # no proof: the certificate will say so
             continue
-        dual = -found.ineqlin.marginals
+        dual = -marginals
         y[run] = dual[: a.shape[1]] - dual[a.shape[1] :]
         y[run][np.abs(y[run]) < 1e-12] = 0.0
         weight = float(np.abs(y[run]) @ std)

@@ -137,7 +137,9 @@ def search(
     at_high, bend = line.at(high)
     for count in range(_EVALUATIONS):
         enclosed = at_high < 0
-        chord = low + (high - low) * at_low / np.where(enclosed, at_low - at_high, 1.0)
+        # By rounding, the slope may not fall at all between two ends that are close.
+        fall = np.where(enclosed & (at_low > at_high), at_low - at_high, 1.0)
+        chord = np.clip(low + (high - low) * at_low / fall, low, high)
         t = np.where(enclosed, chord, 2 * high)
         if count % 2 == 1:
             tangent = high + at_high / np.where(bend > 0, bend, 1.0)
