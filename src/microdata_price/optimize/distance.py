@@ -177,10 +177,9 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
 def _multipliers(cost: Array, matrix: Any, limits: Array) -> Array | None:
     """Return the multipliers of a linear program, by whichever way of HiGHS reaches an end."""
     fine = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    for options in _WAYS:
-        found = optimize.linprog(
-            cost, A_ub=matrix, b_ub=limits, method="highs-ds", options=fine | options
-        )
+    for way in _WAYS:
+        options: Any = fine | way
+        found = optimize.linprog(cost, A_ub=matrix, b_ub=limits, method="highs-ds", options=options)
         if found.status == 0:
             return np.asarray(found.ineqlin.marginals)
     return None
