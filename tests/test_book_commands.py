@@ -13,6 +13,7 @@ from microdata_price import book, book_one, book_site, notebook
 from microdata_price.book_plan import Chapter, Edition
 from microdata_price.book_run import Run
 from microdata_price.cli import main
+from microdata_price.files import claim_folder
 from tiny_book import ROOT, make_notebook, make_root, ordinary
 
 
@@ -79,7 +80,7 @@ def test_a_site_may_go_where_nothing_is_lost(tmp_path: Path, name: str) -> None:
     (tmp_path / "an-earlier-site").mkdir()
     for file in ("index.html", "searchindex.js"):
         (tmp_path / "an-earlier-site" / file).touch()
-    book_site.claim(tmp_path / name)
+    claim_folder(tmp_path / name, "searchindex.js", "an earlier site")
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from .book_plan import Chapter, Edition, chapters, toc_entries
 from .book_quote import Found, collect, quote
 from .book_run import Run, run_all
 from .exceptions import BuildError
+from .files import claim_folder
 from .slides import stage_slides
 
 GENERATED_PAGES = ("reference/computed", "reference/figure_code")
@@ -170,7 +171,7 @@ def build(root: Path, edition: Edition, site: Path | None, report: Report) -> Pa
     start = time.perf_counter()
     site = default_site(root, edition) if site is None else site
     book_site.recover(site)
-    book_site.claim(site)
+    claim_folder(site, "searchindex.js", "an earlier site")
     _, runs, folders = _read_runs(root, edition, report)
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as home:

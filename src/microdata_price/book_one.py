@@ -22,7 +22,7 @@ from .book_plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc
 from .book_quote import Found
 from .book_run import Run, run_all
 from .exceptions import InputError, unknown_name
-from .files import check_folder_can_be
+from .files import claim_folder
 from .parameters import Parameter, check, no_repeats
 
 MARK = ".microdata-price-run"
@@ -86,19 +86,6 @@ def _edition(values: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Ed
         found[name] = given
     del declared
     return Edition(**found)
-
-
-def claim(out: Path) -> None:
-    """Refuse a folder that holds anything but an earlier run.
-
-    Raises
-    ------
-    InputError
-        It is a file, or a folder with other content.
-    """
-    check_folder_can_be(out)
-    if out.exists() and (not out.is_dir() or (any(out.iterdir()) and not (out / MARK).is_file())):
-        raise InputError(f"{out} exists and is not an earlier run; choose another --out")
 
 
 def _slug(values: Mapping[str, Any]) -> str:
@@ -176,7 +163,7 @@ def run_one(
     varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
     rows = [{**base, **row} for row in varied]
     out = Path("results") / _folder_name(path.stem, values, grid) if out is None else out
-    claim(out)
+    claim_folder(out, MARK, "an earlier run")
     secret = any(row.get("table") for row in rows)
     cache = root / "book" / "_generated"
     kept = cache / "notebooks"

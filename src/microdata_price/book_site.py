@@ -10,8 +10,7 @@ import sys
 from pathlib import Path
 
 from .book_keys import digest, digest_files
-from .exceptions import BuildError, InputError
-from .files import check_folder_can_be
+from .exceptions import BuildError
 
 KEY_FILE = ".built-from"
 
@@ -114,22 +113,6 @@ def put_in_place(built: Path, site: Path, key: str) -> None:
         raise
     recorded.write_text(key, encoding="utf-8")
     shutil.rmtree(old, ignore_errors=True)
-
-
-def claim(site: Path) -> None:
-    """Refuse a folder that holds anything but an earlier site: it would be replaced.
-
-    Raises
-    ------
-    InputError
-        It is a file, or a folder with other content.
-    """
-    check_folder_can_be(site)
-    if site.exists() and any(site.iterdir()) and not (site / "searchindex.js").is_file():
-        raise InputError(
-            f"the folder {site} holds other files than a site; choose a new or an empty one "
-            "with --out"
-        )
 
 
 def recover(site: Path) -> None:

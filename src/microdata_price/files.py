@@ -63,6 +63,34 @@ def check_folder_can_be(path: Path) -> None:
         )
 
 
+def claim_folder(path: Path, mark: str, what: str) -> None:
+    """Refuse a folder that holds anything but what may be replaced, known by a file in it.
+
+    Parameters
+    ----------
+    path
+        The folder, which need not be there.
+    mark
+        The name of a file that such a folder holds.
+    what
+        What may be replaced, in words.
+
+    Raises
+    ------
+    InputError
+        It is a file, or a folder with other content.
+
+    Examples
+    --------
+    >>> claim_folder(Path("a-folder-that-is-not-there"), "searchindex.js", "an earlier site")
+    """
+    check_folder_can_be(path)
+    if path.exists() and any(path.iterdir()) and not (path / mark).is_file():
+        raise InputError(
+            f"the folder {path} exists and is not {what}; choose a new or an empty one with --out"
+        )
+
+
 @contextlib.contextmanager
 def _stopping_politely() -> Iterator[None]:
     """Turn a request to terminate into an exception, so that what is half-written is removed."""
