@@ -47,7 +47,7 @@ serve: book ## build the site and serve it to this machine at port 8000 (PORT=..
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(or $(PORT),8000)
 
 pdf: book ## print the built pages to one PDF (needs Chromium)
-	@$(BIN)/python -m microdata_price.book_pdf
+	@$(BIN)/python -m microdata_price.book.pdf
 
 test: $(STAMP) ## every test that needs no browser
 	@$(BIN)/python -m pytest -m 'not browser' -n 2 --dist worksteal
@@ -68,17 +68,17 @@ benchmarks: $(STAMP) ## measure speed, as ratios
 peers: $(STAMP) ## remake data/peers.csv with mbi (in an environment of its own, since it brings JAX along)
 	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
-	@.venv-peers/bin/python -W ignore -m microdata_price.peers
+	@.venv-peers/bin/python -W ignore -m microdata_price.studies.peers
 
 picture: $(STAMP) ## draw the README's picture again, from the chapter that computes it
-	@$(BIN)/python -m microdata_price.readme_picture
+	@$(BIN)/python -m microdata_price.book.readme_picture
 
-lint: $(STAMP) ## style and types
-	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy
+lint: $(STAMP) ## style, types and the order of the rooms
+	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 format: $(STAMP) ## put code and notebooks into their one form
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
-	@$(BIN)/python -m microdata_price.notebook strip notebooks/*.ipynb
+	@$(BIN)/python -m microdata_price.book.notebook strip notebooks/*.ipynb
 
 lock: $(STAMP) ## make requirements.txt again from pyproject.toml
 	@$(BIN)/uv pip compile pyproject.toml $(addprefix --extra ,$(LOCK_EXTRAS)) --universal --python-version 3.11 \

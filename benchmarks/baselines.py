@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from microdata_price.fitting.reweighted import reweighting
-from microdata_price.measurement import Measurements
+from microdata_price.model.measurement import Measurements
 
 Array = NDArray[np.float64]
 Baseline = Callable[[Measurements], list[Array]]

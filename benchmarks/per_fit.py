@@ -7,10 +7,10 @@ import importlib.util
 import numpy as np
 import pandas as pd
 
-from microdata_price.benchmark import data_set
 from microdata_price.fitting.methods import fit
-from microdata_price.measurement import Measurements, measure
-from microdata_price.privacy import PureDP
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.measurement import Measurements, measure
+from microdata_price.model.privacy import PureDP
 
 from .baselines import NNLS, PLAIN, REBUILT, Baseline
 from .timing import least_seconds, one_thread

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from microdata_price.fitting.methods import fit
-from microdata_price.measurement import measure
-from microdata_price.privacy import PureDP
-from microdata_price.workload import Workload
+from microdata_price.model.measurement import measure
+from microdata_price.model.privacy import PureDP
+from microdata_price.model.workload import Workload
 
 from .timing import least_seconds, one_thread
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from microdata_price.book_plan import Edition
-from microdata_price.explorer import build_explorer
-from microdata_price.explorer_plane import Levels
+from microdata_price.book.plan import Edition
+from microdata_price.explorer.build import build_explorer
+from microdata_price.explorer.plane import Levels
 
 SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 EDITION = Edition(epsilon=0.5, rho=0.125)

@@ -12,9 +12,9 @@ import cvxpy as cp
 import numpy as np
 from scipy import optimize
 
-from microdata_price.measurement import Measurements
-from microdata_price.noise import max_exceeds, max_median
-from microdata_price.queryset import QuerySet
+from microdata_price.model.measurement import Measurements
+from microdata_price.model.noise import max_exceeds, max_median
+from microdata_price.model.queryset import QuerySet
 
 TOLERANCES = (1e-11, 1e-9, 1e-8, 1e-7)
 """Tried in turn: where a problem has no interior, the finest may be out of reach."""

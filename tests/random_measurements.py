@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from microdata_price.measurement import Measurements
-from microdata_price.noise import Gaussian, Laplace
-from microdata_price.queryset import QuerySet
-from microdata_price.workload import Workload
+from microdata_price.model.measurement import Measurements
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
 
 
 def random_workload(rng: np.random.Generator, cells: int = 40) -> Workload:

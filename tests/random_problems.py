@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import AnyTerm, Problem, SubsetSum, Term
-from microdata_price.queryset import QuerySet
 
 Array = NDArray[np.float64]
 

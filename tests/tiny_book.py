@@ -8,12 +8,12 @@ from pathlib import Path
 import nbformat
 import yaml
 
-from microdata_price import notebook
+from microdata_price.book import notebook
 
 ROOT = Path(__file__).parents[1]
 
 CODE = """\
-from microdata_price import prose
+from microdata_price.page import prose
 from microdata_price.figures import panels, show
 from microdata_price.figures.difficult import one_draw
 import numpy as np

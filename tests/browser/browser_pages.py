@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from microdata_price.book_plan import toc_entries
+from microdata_price.book.plan import toc_entries
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*toc_entries(ROOT), "search"]

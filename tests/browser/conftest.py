@@ -10,8 +10,8 @@ import pytest
 from browser_pages import ROOT
 from playwright.sync_api import Browser, sync_playwright
 
-from microdata_price.book import default_site
-from microdata_price.book_plan import Edition
+from microdata_price.book.build import default_site
+from microdata_price.book.plan import Edition
 
 FLAGS = (
     "--no-sandbox",

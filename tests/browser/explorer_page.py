@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
-from microdata_price.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.lower_bounds import lower_bounds
-from microdata_price.theory.upper_bounds import exact_clipping
-from microdata_price.theory.validity import signed_error
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.theory.lower.lower_bounds import lower_bounds
+from microdata_price.theory.lower.validity import signed_error
+from microdata_price.theory.upper.upper_bounds import exact_clipping
 
 KEPT = 3e-5
 """Numbers on the page are rounded to one part in 40,000."""

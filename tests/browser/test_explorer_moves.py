@@ -12,9 +12,9 @@ from bs4 import BeautifulSoup
 from explorer_page import KEPT, check_numbers, now, opened
 from playwright.sync_api import Browser, Page
 
-from microdata_price.explorer_bounds import EPSILONS, POINTS, RHOS, SUMS
-from microdata_price.privacy import PureDP
-from microdata_price.theory.lower_bounds import lower_bounds
+from microdata_price.explorer.bounds import EPSILONS, POINTS, RHOS, SUMS
+from microdata_price.model.privacy import PureDP
+from microdata_price.theory.lower.lower_bounds import lower_bounds
 
 
 def test_the_keyboard_moves_every_slider_to_the_packages_numbers(

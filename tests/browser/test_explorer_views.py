@@ -12,10 +12,10 @@ from axe_playwright_python.sync_playwright import Axe
 from explorer_page import now, opened
 from playwright.sync_api import Browser
 
-from microdata_price.explorer_draws import TABLES, draws_of
+from microdata_price.base.numbers import format_number
+from microdata_price.explorer.draws import TABLES, draws_of
 from microdata_price.fitting import METHODS, fit
-from microdata_price.privacy import PureDP
-from microdata_price.prose import format_number
+from microdata_price.model.privacy import PureDP
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])

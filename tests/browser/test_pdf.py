@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from pypdf import PdfReader
 
-from microdata_price.book_pdf import join, print_pages
+from microdata_price.book.pdf import join, print_pages
 from microdata_price.exceptions import InputError
 
 PAGES = ["intro", "notebooks/difficult_table"]

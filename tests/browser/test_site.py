@@ -18,7 +18,7 @@ from browser_pages import PAGES, ROOT
 from bs4 import BeautifulSoup
 from playwright.sync_api import Browser, Page
 
-from microdata_price import notebook
+from microdata_price.book import notebook
 
 LOCAL = ("file:", "data:", "blob:")
 

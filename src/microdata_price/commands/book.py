@@ -6,8 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..book import build
-from ..book_plan import Edition, find_root
+from ..book.build import build
+from ..book.plan import Edition, find_root
+from ..explorer.build import explorer_folder
 
 
 @click.command(
@@ -37,5 +38,9 @@ def command(
     its own folder beside it, titled so.
     """
     edition = Edition(epsilon, rho, delta, runs, solutions=not no_solutions)
-    first = build(find_root(), edition, out, lambda line: click.echo(line, err=True))
+
+    def report(line: str) -> None:
+        click.echo(line, err=True)
+
+    first = build(find_root(), edition, out, report, {"explorer": explorer_folder})
     click.echo(first)

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from ..exceptions import InputError
-from ..privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from ..theory.lower_bounds import NAMES, LowerBounds, lower_bounds
+from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ..theory.lower.lower_bounds import NAMES, LowerBounds, lower_bounds
 
 _NEEDS = {"pure": ("epsilon",), "approximate": ("epsilon", "delta"), "zcdp": ("rho",)}
 _MEANING = {

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from ..budget import add_up, describe, guarantee_fields, load_entry
+from ..release.budget import add_up, describe, guarantee_fields, load_entry
 
 
 @click.command()

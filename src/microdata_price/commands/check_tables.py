@@ -9,10 +9,16 @@ from pathlib import Path
 import click
 
 from ..exceptions import InputError
-from ..grid import GridInterrupted, GridStoppedError, run_grid
-from ..grid_spec import PAPER_RUNS, SEED
-from ..scorecard import checks, published_spec, scorecard
-from ..scorecard_text import render_checks, render_mismatches, render_tables
+from ..grid.run import GridInterrupted, GridStoppedError, run_grid
+from ..grid.spec import PAPER_RUNS, SEED
+from ..studies.scorecard import (
+    checks,
+    published_spec,
+    render_checks,
+    render_mismatches,
+    render_tables,
+    scorecard,
+)
 
 _FEWEST_RUNS = 30
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import click
 
 from ..exceptions import InputError
-from ..grid import GridInterrupted, GridResult, GridStoppedError, run_grid
-from ..grid_spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
+from ..grid.run import GridInterrupted, GridResult, GridStoppedError, run_grid
+from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
 
 
 def split_names(values: Iterable[str]) -> list[str]:

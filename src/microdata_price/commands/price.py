@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 import pandas as pd
 
-from ..budget import guarantee_fields, guarantee_of
-from ..files import check_new, new_folder
+from ..base.files import check_new, new_folder
 from ..fitting import METHODS
-from ..price import Price, price_table
-from ..price_files import NOTICE, price_files, report
-from ..table_file import find_schema, read_table
-from ..workload_text import DEFAULT, parse_workload
+from ..release.budget import guarantee_fields, guarantee_of
+from ..release.price import Price, price_table
+from ..release.price_files import NOTICE, price_files, report
+from ..tables.csv_files import find_schema, read_table
+from ..tables.workload_text import DEFAULT, parse_workload
 
 
 @contextlib.contextmanager

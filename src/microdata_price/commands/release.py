@@ -7,14 +7,14 @@ from pathlib import Path
 
 import click
 
-from ..budget import describe, guarantee_fields, guarantee_of
 from ..exceptions import InputError
 from ..fitting import METHODS
-from ..release import release, release_again
-from ..release_files import errors_text
-from ..release_fit import Release
-from ..schema import load_schema, schema_path
-from ..workload_text import DEFAULT, parse_workload
+from ..release.budget import describe, guarantee_fields, guarantee_of
+from ..release.files import errors_text
+from ..release.fit import Release
+from ..release.run import release, release_again
+from ..tables.schema import load_schema, schema_path
+from ..tables.workload_text import DEFAULT, parse_workload
 
 
 def _summary(made: Release, out: Path) -> str:

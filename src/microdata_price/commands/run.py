@@ -8,9 +8,9 @@ from typing import Any
 import click
 import yaml
 
-from ..book_one import run_one
+from ..book.one import run_one
+from ..book.parameters import no_repeats, read_yaml
 from ..exceptions import InputError
-from ..parameters import no_repeats, read_yaml
 
 
 def _value(text: str) -> Any:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from ..parameters import no_repeats
-from ..tabulate import check_place, parse_values, tabulate, write_table
+from ..book.parameters import no_repeats
+from ..tables.tabulate import check_place, parse_values, tabulate, write_table
 
 _AGREEMENT = {
     True: "It agrees with the paper's table of this area, cell for cell.",

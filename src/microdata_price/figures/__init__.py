@@ -4,6 +4,6 @@ Each subject has a module with functions marked by `drawn`; a notebook draws wit
 hands the figure to `show`.
 """
 
-from .style import COLOURS, MARKERS, METHODS, WIDE, drawn, panels, show
+from ..page.style import COLOURS, MARKERS, METHODS, WIDE, drawn, panels, show
 
 __all__ = ["COLOURS", "MARKERS", "METHODS", "WIDE", "drawn", "panels", "show"]

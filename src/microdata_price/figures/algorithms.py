@@ -11,9 +11,9 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from ..anatomy import Balance
+from ..page.style import COLOURS, METHODS, drawn, panels
+from ..studies.anatomy import Balance
 from .labels import spread_labels
-from .style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

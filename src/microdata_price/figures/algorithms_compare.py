@@ -10,9 +10,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import LABELS
 from .price import plain_log
-from .style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
 

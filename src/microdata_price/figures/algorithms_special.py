@@ -9,10 +9,10 @@ from matplotlib import patheffects
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import ink
 from .labels import name_ends, name_line
 from .price import plain_log
-from .style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .style import COLOURS, drawn, panels
+from ..page.style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

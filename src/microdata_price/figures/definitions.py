@@ -7,10 +7,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from ..theory.outputs import ErrorProfile
-from ..theory.pairs import Conversions, OrderCurves, OutputPair
+from ..page.style import COLOURS, drawn, panels
+from ..theory.laws.outputs import ErrorProfile
+from ..theory.laws.pairs import Conversions, OrderCurves, OutputPair
 from .labels import name_ends, name_line
-from .style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .style import COLOURS, METHODS, drawn, panels
+from ..page.style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
 

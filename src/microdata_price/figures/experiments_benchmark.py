@@ -13,7 +13,7 @@ from matplotlib.colors import Colormap, ListedColormap, LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .style import COLOURS, WIDE, drawn, panels
+from ..page.style import COLOURS, WIDE, drawn, panels
 
 Array = NDArray[np.float64]
 

@@ -12,9 +12,9 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 
+from ..page.style import COLOURS, METHODS, drawn, panels
 from .experiments_price import shades
 from .price import plain_log
-from .style import COLOURS, METHODS, drawn, panels
 
 
 @drawn

@@ -14,8 +14,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from ..page.style import COLOURS, METHODS, WIDE, drawn, panels
 from .price import plain_log
-from .style import COLOURS, METHODS, WIDE, drawn, panels
 
 Array = NDArray[np.float64]
 

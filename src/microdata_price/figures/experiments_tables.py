@@ -8,8 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 
+from ..page.style import COLOURS, METHODS, WIDE, drawn
 from .price import plain_log
-from .style import COLOURS, METHODS, WIDE, drawn
 
 _PANELS = (
     ("sum", "total", "sum"),

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from ..theory.fano_walk import InformationCurve
+from ..page.style import COLOURS, drawn, panels
+from ..theory.proofs.fano_walk import InformationCurve
 from .labels import name_ends, name_line
-from .style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

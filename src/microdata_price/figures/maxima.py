@@ -10,7 +10,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .style import COLOURS, METHODS, drawn, panels
+from ..page.style import COLOURS, METHODS, drawn, panels
 
 Array = NDArray[np.float64]
 

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from ..theory.operating_points import Operating
+from ..page.style import COLOURS, drawn, panels
+from ..theory.upper.operating_points import Operating
 from .labels import Name, place_names
 from .plane import BOUND_STYLES, inside, log_x, mark
-from .style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
-from ..schema import Schema
+from ..page.style import COLOURS, drawn, panels
+from ..tables.schema import Schema
 from .price import plain_log
-from .style import COLOURS, drawn, panels
 
 _MOST_LABELS = 30
 _MOST_NUMBERS = 160

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from ..theory.packing import Packing
-from .style import COLOURS, drawn, panels
+from ..page.style import COLOURS, drawn, panels
+from ..theory.proofs.packing import Packing
 
 
 @drawn

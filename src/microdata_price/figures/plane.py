@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 from numpy.typing import NDArray
 
-from ..theory.operating_points import Operating
+from ..page.style import COLOURS, drawn, panels
+from ..theory.upper.operating_points import Operating
 from .labels import Name, name_ends, place_names
-from .style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from .style import COLOURS, METHODS, drawn, panels
+from ..page.style import COLOURS, METHODS, drawn, panels
 
 
 def plain_log(ax: Axes, axis: str) -> None:

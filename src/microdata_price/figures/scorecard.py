@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from .style import COLOURS, METHODS, drawn, panels
+from ..page.style import COLOURS, METHODS, drawn, panels
 
 _ROWS = (
     ("sum", "total", "sum"),

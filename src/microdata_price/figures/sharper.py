@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, NullLocator
 from numpy.typing import NDArray
 
+from ..page.style import COLOURS, drawn, panels
 from .labels import name_ends, name_line
-from .style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from ..theory.signed import SampledErrors
-from .style import COLOURS, drawn, panels
+from ..page.style import COLOURS, drawn, panels
+from ..theory.laws.signed import SampledErrors
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from .style import COLOURS, METHODS, drawn, panels
+from ..page.style import COLOURS, METHODS, drawn, panels
 
 
 @drawn

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from .style import COLOURS, drawn, panels
+from ..page.style import COLOURS, drawn, panels
 
 Array = NDArray[np.float64]
 

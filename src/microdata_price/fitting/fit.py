@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.workload import Workload
 from ..optimize import Certificate
-from ..workload import Workload
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measurement import Measurements
+from ..model.measurement import Measurements
 from ..optimize import WORST_TOLERANCE, Certificate, Problem, Term, certify, solve
 from ..optimize.distance import (
     Distance,
@@ -80,8 +80,8 @@ def max_distance(m: Measurements) -> Distance:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
     >>> round(float(max_distance(m).value[0] * Laplace(8).std), 9)
     4.0
@@ -110,8 +110,8 @@ def fit_max(m: Measurements) -> Fit:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
     >>> fit_max(m).cells.round(9)
     array([[8.5, 0. ]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ..exceptions import unknown_name
-from ..measurement import Measurements
+from ..model.measurement import Measurements
 from .fit import Fit
 from .max_fitting import fit_max
 from .nnls import fit_nnls
@@ -49,8 +49,8 @@ def fit(measurements: Measurements, method: str) -> Fit:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
     >>> [fit(m, name).cells.sum().round(9).item() for name in METHODS]
     [7.333333333, 8.5, 8.5, 9.0, 8.0]

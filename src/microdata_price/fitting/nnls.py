@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..measurement import Measurements
+from ..model.measurement import Measurements
 from ..optimize import Problem, solve
 from .fit import Fit
 from .terms import finish, weighted_terms
@@ -27,8 +27,8 @@ def fit_nnls(m: Measurements) -> Fit:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
     >>> fit_nnls(m).cells.round(9)
     array([[8.5, 0. ]])

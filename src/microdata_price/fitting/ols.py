@@ -9,7 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import linalg as spla
 
-from ..measurement import Measurements
+from ..model.measurement import Measurements
 from ..optimize import Problem, Solution, Term, certify
 from .fit import Fit
 from .terms import finish, weighted_terms
@@ -98,8 +98,8 @@ def fit_ols(m: Measurements) -> Fit:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -2.0]]), (Laplace(8), Laplace(8)))
     >>> fit_ols(m).cells
     array([[ 9., -1.]])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 
 Array = NDArray[np.float64]
 Answered = tuple[QuerySet, Array]

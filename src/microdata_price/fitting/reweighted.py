@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError, unknown_name
-from ..measurement import Measurements
-from ..noise import Noise, max_median, max_quantile
+from ..model.measurement import Measurements
+from ..model.noise import Noise, max_median, max_quantile
 from ..optimize import Problem, SubsetSum, Term, solve
 from .fit import Fit
 from .terms import finish
@@ -119,7 +119,7 @@ def find_cutoff(answers: Array, noise: Noise, confidence: float = CONFIDENCE) ->
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
+    >>> from microdata_price.model.noise import Laplace
     >>> find_cutoff(np.array([[-3.0, 90.0, 2.0, 50.0], [1.0, 2.0, -1.0, 0.0]]), Laplace(8))
     array([50., inf])
     """
@@ -192,8 +192,8 @@ def reweighting(
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> answers = ([[90.0]], [[-5.0, 80.0, 3.0]])
     >>> m = Measurements(Workload.table(3), answers, (Laplace(8), Laplace(8)))
     >>> points = reweighting(m)[1]
@@ -237,8 +237,8 @@ def fit_reweighted(
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> answers = ([[90.0]], [[-5.0, 80.0, 3.0]])
     >>> m = Measurements(Workload.table(3), answers, (Laplace(8), Laplace(8)))
     >>> bool(fit_reweighted(m).cells.min() >= 0)

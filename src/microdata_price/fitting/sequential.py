@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..measurement import Measurements
+from ..model.measurement import Measurements
+from ..model.queryset import QuerySet
 from ..optimize import Certificate, Problem, Solution, certify, solve
 from ..optimize.simplex import grid_of, project_groups
-from ..queryset import QuerySet
 from .fit import Fit
 from .refinement import Answered, determined, relabel, strongest
 from .terms import finish, held, weighted
@@ -93,8 +93,8 @@ def sequential_stages(m: Measurements) -> tuple[Stage, ...]:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
     >>> [s.answers.tolist() for s in sequential_stages(m)]
     [[[9.0]], [[9.0, 0.0]]]
@@ -129,8 +129,8 @@ def fit_sequential(m: Measurements) -> Fit:
 
     Examples
     --------
-    >>> from microdata_price.noise import Laplace
-    >>> from microdata_price.workload import Workload
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
     >>> fit_sequential(m).cells
     array([[9., 0.]])

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import CertificateError
-from ..measurement import Measurements
+from ..model.measurement import Measurements
+from ..model.queryset import QuerySet
 from ..optimize import WORST_TOLERANCE, Certificate, Term
-from ..queryset import QuerySet
 from .fit import Fit
 
 Array = NDArray[np.float64]

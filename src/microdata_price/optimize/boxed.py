@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 from .certificate import ROUNDING
 from .problem import AnyTerm, Problem, Term
 

@@ -220,7 +220,7 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
 
     Examples
     --------
-    >>> from microdata_price.queryset import QuerySet
+    >>> from microdata_price.model.queryset import QuerySet
     >>> from microdata_price.optimize import Term
     >>> q = QuerySet.identity(2)
     >>> problem = Problem((Term(q, np.array([[4.0, -2.0]]), np.full((1, 2), 0.25)),))

@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 from .certificate import certify
 from .polish import polish
 from .problem import Problem, Solution, Term

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 
 Array = NDArray[np.float64]
 

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy import optimize
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 from .certificate import ROUNDING, Certificate
 from .cuts import Bands, make_cuts
 from .problem import Term

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 from .eliminate import regular, solve_bordered
 from .problem import Problem, SubsetSum
 

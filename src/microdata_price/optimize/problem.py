@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 
 Array = NDArray[np.float64]
 Runs = slice | NDArray[np.intp] | NDArray[np.bool_]

@@ -50,7 +50,7 @@ def solve(problem: Problem) -> tuple[Solution, Certificate]:
     Examples
     --------
     >>> from microdata_price.optimize import Term
-    >>> from microdata_price.queryset import QuerySet
+    >>> from microdata_price.model.queryset import QuerySet
     >>> term = Term(QuerySet.identity(2), np.array([[3.0, -1.0]]), np.ones((1, 2)))
     >>> solution, certificate = solve(Problem((term,)))
     >>> solution.x, certificate.worst

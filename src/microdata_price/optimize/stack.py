@@ -34,7 +34,7 @@ class Stack:
     Examples
     --------
     >>> from microdata_price.optimize import Term
-    >>> from microdata_price.queryset import QuerySet
+    >>> from microdata_price.model.queryset import QuerySet
     >>> term = Term(QuerySet.identity(2), np.array([[9.0, -2.0]]), np.full((1, 2), 0.5))
     >>> Stack.of(Problem((term,))).target
     array([ 0.9, -0.2])

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..queryset import QuerySet
+from ..model.queryset import QuerySet
 from .boxed import Boxed, add_aggregates, box_cells, columns, pinning, split
 from .dual_newton import newton
 from .dual_point import Structure

@@ -1,1 +1,1 @@
-"""The paper's theorems and what can be proved beyond them, as functions."""
+"""Theorems as functions: argument checks and the difficult table here, the rest in rooms."""

@@ -6,13 +6,32 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
-from .extremes import check_points
 
 Array = NDArray[np.float64]
 
 LEAST_ERROR, LARGEST_ERROR = 1e-15, 1e30
 MOST_POINTS = 1e250
 """Within these limits, and those of epsilon, rho and delta, no bound overflows (`lower_bounds`)."""
+
+
+def check_points(d: ArrayLike, least: int = 1) -> Array:
+    """Return numbers of point queries as floats, or say why they cannot be (ours).
+
+    Examples
+    --------
+    >>> float(check_points(100))
+    100.0
+    """
+    try:
+        points = np.asarray(d, dtype=float)
+    except (TypeError, ValueError, OverflowError):
+        points = np.asarray(np.nan)
+    good = np.isfinite(points) & (points >= least) & (points == np.floor(points))
+    if not good.all():
+        raise InputError(
+            f"the number of point queries is {d!r}; it must be a whole number of {least} or more"
+        )
+    return points
 
 
 def check_error(value: ArrayLike, name: str) -> Array:

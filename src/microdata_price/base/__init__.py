@@ -1,0 +1,1 @@
+"""What knows no mathematics: whole-or-nothing files, hashes, data paths, numbers as text."""

@@ -1,0 +1,190 @@
+"""Files and folders that appear whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import signal
+import tempfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+from ..exceptions import InputError
+
+
+def check_new(path: Path) -> None:
+    """Refuse a path at which something exists already, or whose parent folder does not exist.
+
+    Raises
+    ------
+    InputError
+        In both cases, with what to do.
+
+    Examples
+    --------
+    >>> check_new(Path("a-folder-that-is-not-there") / "new")
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: the folder a-folder-that-is-not-there does not exist; \
+create it first, or choose another place for new
+    """
+    if not path.name:
+        raise InputError(f"the name {str(path)!r} is no name of a new file or folder; give another")
+    if path.exists() or path.is_symlink():
+        raise InputError(
+            f"{path} exists already and is never overwritten; choose another name or move it away"
+        )
+    if not path.absolute().parent.is_dir():
+        raise InputError(
+            f"the folder {path.parent} does not exist; create it first, or choose another place "
+            f"for {path.name}"
+        )
+
+
+def check_folder_can_be(path: Path) -> None:
+    """Refuse a folder that could not be made, as a file is in its place or above it.
+
+    Raises
+    ------
+    InputError
+        It says which file.
+
+    Examples
+    --------
+    >>> check_folder_can_be(Path("a-folder-that-is-not-there") / "new")
+    """
+    there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
+    if not there.is_dir():
+        raise InputError(
+            f"{path} cannot be a folder, because {there} is not one; choose another with --out"
+        )
+
+
+def claim_folder(path: Path, mark: str, what: str) -> None:
+    """Refuse a folder that holds anything but what may be replaced, known by a file in it.
+
+    Parameters
+    ----------
+    path
+        The folder, which need not be there.
+    mark
+        The name of a file that such a folder holds.
+    what
+        What may be replaced, in words.
+
+    Raises
+    ------
+    InputError
+        It is a file, or a folder with other content.
+
+    Examples
+    --------
+    >>> claim_folder(Path("a-folder-that-is-not-there"), "searchindex.js", "an earlier site")
+    """
+    check_folder_can_be(path)
+    if path.exists() and any(path.iterdir()) and not (path / mark).is_file():
+        raise InputError(
+            f"the folder {path} exists and is not {what}; choose a new or an empty one with --out"
+        )
+
+
+@contextlib.contextmanager
+def _stopping_politely() -> Iterator[None]:
+    """Turn a request to terminate into an exception, so that what is half-written is removed."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        raise SystemExit(128 + number)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
+    """Give a temporary sibling to fill; it gets its name when the block ends without an error.
+
+    An error, an interruption from the keyboard or a request to terminate removes it.
+
+    Parameters
+    ----------
+    path
+        The folder to make; it must not exist.
+    private
+        Whether only the user may read it; otherwise the usual permissions hold.
+
+    Raises
+    ------
+    InputError
+        As for `check_new`, before and after the block.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     with new_folder(Path(home) / "out", private=True) as folder:
+    ...         _ = (folder / "a.txt").write_text("whole")
+    ...     (Path(home) / "out" / "a.txt").read_text()
+    'whole'
+    """
+    check_new(path)
+    parent = path.absolute().parent
+    with _stopping_politely():
+        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=parent))
+        try:
+            yield draft
+            for file in sorted(draft.rglob("*")):
+                _sync(file)
+            if not private:
+                draft.chmod(0o777 & ~_umask())
+            check_new(path)
+            draft.rename(path)
+            _sync(parent)
+        finally:
+            if draft.exists():
+                shutil.rmtree(draft)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def write_whole(path: Path, text: str | bytes) -> None:
+    """Write a file so that it is seen whole or not at all, replacing an older one.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     write_whole(Path(home) / "a.txt", "whole")
+    ...     (Path(home) / "a.txt").read_text()
+    'whole'
+    """
+    data = text.encode() if isinstance(text, str) else text
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

@@ -1,0 +1,93 @@
+"""Numbers: as text for sentences, and a mean with its standard error."""
+
+from __future__ import annotations
+
+import math
+from decimal import Decimal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+
+Array = NDArray[np.float64]
+
+_SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def format_number(value: float, digits: int = 3, *, se: float | None = None) -> str:
+    """Write a number for a sentence: significant digits, a real minus sign, grouped thousands.
+
+    Parameters
+    ----------
+    value
+        The number.
+    digits
+        Significant digits; whole numbers below a million are written in full whatever this is.
+    se
+        Standard error of a Monte Carlo value. It is written with two digits, and the value to the
+        same decimal place, so that ``digits`` is not used.
+
+    Raises
+    ------
+    InputError
+        Not a finite number, or a negative standard error.
+
+    Examples
+    --------
+    >>> format_number(1234.5678), format_number(-0.04567, 2), format_number(2.5e-7)
+    ('1,230', '−0.046', '2.5 × 10⁻⁷')
+    >>> format_number(105.7851, se=0.4321)
+    '105.79 ± 0.43'
+    >>> format_number(60000), format_number(0.03)
+    ('60,000', '0.03')
+    """
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(f"the number to write is {value!r}; it must be finite")
+    if se is not None:
+        error = float(se)
+        if not (math.isfinite(error) and error >= 0):
+            raise InputError(f"the standard error to write is {se!r}; it must be 0 or more")
+        if error > 0:
+            places = 1 - math.floor(math.log10(error))
+            return f"{_fixed(number, places)} ± {_fixed(error, places)}"
+        return f"{format_number(number, digits)} ± 0"
+    if number == 0:
+        return "0"
+    if number == int(number) and abs(number) < 1e6:
+        return _fixed(number, 0)
+    # A value that is short already, such as the level 0.5, gets no zeros at its end.
+    digits = min(digits, len(Decimal(repr(number)).normalize().as_tuple().digits))
+    mantissa, _, power = f"{number:.{digits - 1}e}".partition("e")
+    exponent = int(power)
+    if not -4 <= exponent < 6:
+        short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
+        return f"{short} × 10{str(exponent).translate(_SUPERSCRIPT)}".replace("-", "−")
+    return _fixed(number, digits - 1 - exponent)
+
+
+def _fixed(number: float, places: int) -> str:
+    if places < 0:
+        number = round(number, places)
+    text = f"{number:,.{max(places, 0)}f}"
+    if places > 0 and math.floor(abs(number)) == abs(number):
+        text = text.rstrip("0").rstrip(".")
+    return text.replace("-", "−")
+
+
+def mean_and_error(runs: Array | float, first: Array, second: Array) -> tuple[Array, Array]:
+    """Return a mean and its standard error from the sums of a variable and of its square.
+
+    The standard error is NaN with fewer than two runs, the mean with none.
+
+    Examples
+    --------
+    >>> [float(v) for v in mean_and_error(2.0, np.array(4.0), np.array(10.0))]
+    [2.0, 1.0]
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = first / runs
+        spread = np.maximum(second - first * mean, 0.0)
+        error = np.sqrt(spread / (runs - 1) / runs)
+    return mean, np.where(np.asarray(runs) > 1, error, np.nan)

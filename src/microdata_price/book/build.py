@@ -1,0 +1,206 @@
+"""Papermill over the notebooks, then the site."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import MappingProxyType
+
+import yaml
+
+from ..base.files import claim_folder
+from ..exceptions import BuildError
+from . import notebook
+from . import pages as book_pages
+from . import site as book_site
+from . import stage as book_stage
+from .extras import EXTRA, Extras, stage_extras
+from .grids import Folders, compute_folders
+from .plan import Chapter, Edition, chapters, toc_entries
+from .quote import Found, collect, quote
+from .run import Run, run_all
+from .slides import stage_slides
+
+GENERATED_PAGES = ("reference/computed", "reference/figure_code")
+
+Report = Callable[[str], None]
+
+
+def default_site(root: Path, edition: Edition) -> Path:
+    """Return the folder of an edition's site.
+
+    Examples
+    --------
+    >>> default_site(Path("."), Edition(epsilon=0.25)).as_posix()
+    'book/_build/eps-0.25/html'
+    """
+    return root / "book" / "_build" / edition.slug / "html"
+
+
+def _read_runs(
+    root: Path, edition: Edition, report: Report
+) -> tuple[list[Chapter], list[Run], Folders]:
+    planned = chapters(root, edition)
+    cache = root / "book" / "_generated"
+    folders = compute_folders(planned, edition, cache / "grid", report)
+    runs = run_all(root, planned, cache / "notebooks", folders.paths, folders.keys, report)
+    return planned, runs, folders
+
+
+def site_config(root: Path, title: str, announcement: str | None) -> str:
+    """Return the builder's configuration under a title, with a line above every page."""
+    config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8"))
+    config["title"] = title
+    if announcement:
+        config["sphinx"]["config"]["html_theme_options"]["announcement"] = announcement
+    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+
+
+def _announcement(edition: Edition) -> str | None:
+    said = [f"This edition was computed at {edition.levels}."] if edition.levels else []
+    if not edition.solutions:
+        said.append("This is the students' edition, without solutions.")
+    return " ".join(said) or None
+
+
+def stage(
+    root: Path, edition: Edition, runs: Sequence[Run], folders: Folders, target: Path
+) -> None:
+    """Write all pages that the site's builder reads into an empty folder.
+
+    Raises
+    ------
+    BuildError
+        A quoted text that is not defined, a defined one that nothing quotes, a page of the table of
+        contents that does not exist.
+    """
+    found = Found()
+    stage_notebooks(edition, runs, found, target)
+    _stage_prose(root, edition, found, target)
+    stage_generated(edition, runs, found, folders, target)
+    _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
+    # Without solutions, what only they quote is quoted nowhere.
+    unused = found.unused() if edition.solutions else []
+    if unused:
+        raise BuildError(
+            f"no page quotes {', '.join(unused)}; quote them with {{glue:text}} or remove them"
+        )
+    missing = [
+        entry
+        for entry in toc_entries(root)
+        if not any((target / f"{entry}{end}").is_file() for end in (".md", ".ipynb"))
+    ]
+    if missing:
+        raise BuildError(f"book/_toc.yml lists pages that do not exist: {', '.join(missing)}")
+
+
+def stage_notebooks(edition: Edition, runs: Sequence[Run], found: Found, target: Path) -> None:
+    """Write the pages, pictures and downloads of executed notebooks."""
+    executed = {run.name: notebook.read(run.path) for run in runs}
+    for name, content in executed.items():
+        collect(name, content, found)
+    for run in runs:
+        given = (run.name, executed[run.name], run.values, found)
+        page = book_stage.page(*given, solutions=edition.solutions)
+        notebook.write(page, target / "notebooks" / f"{run.name}.ipynb")
+        copy = book_stage.download(*given, solutions=edition.solutions)
+        notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
+        for figure, svg in book_stage.images(executed[run.name]).items():
+            _write(target / "images" / f"{figure}.svg", svg)
+        for file, content in book_stage.files(executed[run.name]).items():
+            _write(target / "downloads" / file, content)
+
+
+def stage_generated(
+    edition: Edition,
+    runs: Sequence[Run],
+    found: Found,
+    folders: Folders,
+    target: Path,
+) -> None:
+    """Write the pages that come from results alone."""
+    computed, code = GENERATED_PAGES
+    _write(target / f"{computed}.md", book_pages.computed(edition, runs, found, folders.facts))
+    _write(target / f"{code}.md", book_pages.figure_code(found))
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> None:
+    book, listed = root / "book", set(toc_entries(root))
+    for path in sorted(book.rglob("*")):
+        relative = path.relative_to(book)
+        if relative.parts[0] in ("_build", "_generated", "_config.yml") or not path.is_file():
+            continue
+        to = target / relative
+        to.parent.mkdir(parents=True, exist_ok=True)
+        page = relative.with_suffix("").as_posix()
+        if path.suffix != ".md":
+            shutil.copyfile(path, to)
+        if page not in listed or path.suffix != ".md":
+            continue
+        text = path.read_text(encoding="utf-8")
+        if not edition.solutions:
+            text = book_stage.without_solutions(text)
+        to.write_text(quote(text, page, found), encoding="utf-8")
+
+
+def build(
+    root: Path,
+    edition: Edition,
+    site: Path | None,
+    report: Report,
+    extras: Extras = MappingProxyType({}),
+) -> Path:
+    """Compute what changed, build the site and return the path of its first page.
+
+    Parameters
+    ----------
+    root
+        The checkout.
+    edition
+        The levels.
+    site
+        Where the site goes; by default the edition's own folder in ``book/_build``.
+    report
+        Called with each line of progress.
+    extras
+        What computes the parts of the site that are no pages, such as the explorer.
+
+    Raises
+    ------
+    InputError
+        A parameter or a notebook that cannot be used, before anything runs.
+    BuildError
+        A notebook or page that fails; the last good site stays as it was.
+    """
+    start = time.perf_counter()
+    site = default_site(root, edition) if site is None else site
+    book_site.recover(site)
+    claim_folder(site, "searchindex.js", "an earlier site")
+    _, runs, folders = _read_runs(root, edition, report)
+    site.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as home:
+        staged = Path(home) / "book"
+        staged.mkdir()
+        stage(root, edition, runs, folders, staged)
+        stage_extras(extras, root, edition, root / "book" / "_generated", staged)
+        stage_slides(staged, staged / EXTRA, edition.title)
+        key = book_site.staged_key(staged)
+        if book_site.is_current(site, key):
+            report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")
+            return site / "index.html"
+        report(f"building {len(toc_entries(root))} pages")
+        html = book_site.run_builder(staged, Path(home) / "out", strict=True)
+        remote = book_site.remote_requests(html)
+        if remote:
+            raise BuildError("the site would need a network:\n" + "\n".join(remote))
+        book_site.put_in_place(html, site, key)
+    report(f"built in {time.perf_counter() - start:.0f} s")
+    return site / "index.html"

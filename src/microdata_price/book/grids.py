@@ -1,0 +1,122 @@
+"""The experiment grids that notebooks read, computed once for the whole book."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pandas as pd
+
+from ..base.data import data_path
+from ..base.files import write_whole
+from ..base.provenance import digest_json
+from ..grid.folder import manifest_of
+from ..grid.run import run_grid
+from ..grid.spec import GridSpec
+from .plan import Chapter, Edition
+
+Report = Callable[[str], None]
+
+PUBLISHED_EPSILON = 0.5
+"""The level of the paper's Tables 1 and 2."""
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Folders of computed results for notebooks.
+
+    Parameters
+    ----------
+    paths
+        By the name of the parameter that gives them to a notebook.
+    keys
+        Hashes of what they depend on, by the same names.
+    facts
+        What the page of computations says about them.
+    """
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+def grid_specs(edition: Edition) -> dict[str, GridSpec]:
+    """Return the grids of an edition by the notebooks' parameters.
+
+    ``grid_dir`` is the whole grid at the edition's levels; ``published_dir`` has the data sets of
+    the paper's Tables 1 and 2 at their own level, and is the same grid where that contains it.
+
+    Examples
+    --------
+    >>> grid_specs(Edition(epsilon=0.25))["grid_dir"].epsilons
+    (0.25,)
+    """
+    whole = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos)
+    if edition.runs is not None:
+        whole = dataclasses.replace(whole, runs=edition.runs)
+    if PUBLISHED_EPSILON in whole.epsilons:
+        return {"grid_dir": whole, "published_dir": whole}
+    datasets = tuple(pd.read_csv(data_path("published_tables.csv"))["dataset"].unique())
+    published = dataclasses.replace(
+        whole, datasets=datasets, epsilons=(PUBLISHED_EPSILON,), rhos=()
+    )
+    return {"grid_dir": whole, "published_dir": published}
+
+
+def compute_folders(
+    chapters: Sequence[Chapter], edition: Edition, cache: Path, report: Report
+) -> Folders:
+    """Compute the grids that some notebook reads, or find them computed before.
+
+    Parameters
+    ----------
+    chapters
+        The notebooks.
+    edition
+        The book's levels.
+    cache
+        The folder in which each grid has its own.
+    report
+        Called with each line of progress.
+
+    Raises
+    ------
+    InputError, CertificateError
+        As for `run_grid`.
+    """
+    found = Folders()
+    wanted = {name for chapter in chapters for name in chapter.folders}
+    for name, spec in grid_specs(edition).items():
+        if name not in wanted:
+            continue
+        key = digest_json(manifest_of(spec))
+        found.paths[name], found.keys[name] = cache / key, key
+        record = cache / f"{key}.json"
+        if not record.is_file():
+            cache.mkdir(parents=True, exist_ok=True)
+            report(f"computing {spec.fits:,} fits of the experiment grid")
+            result = run_grid(spec, cache / key, progress=sys.stderr.isatty())
+            facts = {
+                "fits": f"{spec.fits:,}",
+                "levels": _levels(spec),
+                "runs": f"{spec.runs:,}",
+                "seconds": f"{result.seconds:.0f}",
+                "worst certificate": f"{result.errors['worst_certificate'].max():.1e}",
+                "failures": str(int(result.errors["failures"].max())),
+            }
+            write_whole(record, json.dumps(facts))
+            report(f"experiment grid: {result.seconds:.0f} s")
+        what = "the grid" if name == "grid_dir" else "the published tables' part"
+        if name == "grid_dir" or found.paths.get("grid_dir") != cache / key:
+            facts = json.loads(record.read_text(encoding="utf-8"))
+            found.facts.update({f"{what}: {k}": v for k, v in facts.items()})
+    return found
+
+
+def _levels(spec: GridSpec) -> str:
+    parts = [f"epsilon = {e:g}" for e in spec.epsilons] + [f"rho = {r:g}" for r in spec.rhos]
+    return ", ".join(parts)

@@ -1,0 +1,217 @@
+"""Notebooks as files: their parameters, their one form in the repository, their faults.
+
+``python -m microdata_price.book.notebook strip FILES`` puts notebooks into the form that the
+tests ask for: no outputs, no counts, the same cell names for the same content.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+from ..base.files import write_whole
+from ..exceptions import InputError
+from .parameters import TAG, Parameter, declared
+
+Notebook = Any
+"""A notebook as nbformat reads it; it has no types of its own."""
+
+_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+KNOWN_TAGS = {
+    TAG,
+    "hide-input",
+    "hide-output",
+    "hide-cell",
+    "remove-input",
+    "remove-output",
+    "remove-cell",
+    "solution",
+    "full-width",
+}
+
+
+def read(path: Path) -> Notebook:
+    """Read a notebook, or say why it is none.
+
+    Raises
+    ------
+    InputError
+        A file that is missing or is not a notebook.
+    """
+    if path.suffix != ".ipynb" or not path.is_file():
+        raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
+    try:
+        return nbformat.read(path, as_version=4)
+    except Exception as error:
+        raise InputError(f"{path} is not a notebook: {' '.join(str(error).split())}") from None
+
+
+def write(notebook: Notebook, path: Path) -> None:
+    """Write a notebook whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+
+
+def tags(cell: Notebook) -> list[str]:
+    """Return a cell's tags."""
+    return list(cell.metadata.get("tags", []))
+
+
+def parameters_cell(notebook: Notebook, where: str) -> Notebook:
+    """Return the one code cell tagged ``parameters``.
+
+    Raises
+    ------
+    InputError
+        None, or several.
+    """
+    cells = [c for c in notebook.cells if c.cell_type == "code" and TAG in tags(c)]
+    if len(cells) != 1:
+        raise InputError(f"{where} has {len(cells)} cells tagged '{TAG}'; it must have one")
+    return cells[0]
+
+
+def parameters(notebook: Notebook, where: str = "the notebook") -> dict[str, Parameter]:
+    """Return the parameters that a notebook declares and reads.
+
+    Raises
+    ------
+    InputError
+        No tagged cell, or a parameter that no code cell reads, or that a later cell overwrites: a
+        value given for it would be ignored in silence.
+    """
+    cell = parameters_cell(notebook, where)
+    try:
+        found = declared(cell.source)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
+    after = notebook.cells[notebook.cells.index(cell) + 1 :]
+    loads: set[str] = set()
+    stores: set[str] = set()
+    for code in (c for c in after if c.cell_type == "code"):
+        for node in ast.walk(ast.parse(python_only(code.source))):
+            if isinstance(node, ast.Name):
+                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+    for name in found:
+        if name not in loads:
+            raise InputError(
+                f"{where} declares the parameter {name!r} and never reads it: a value given for "
+                "it would change nothing; use it or remove it"
+            )
+        if name in stores:
+            raise InputError(
+                f"{where} overwrites its parameter {name!r} in a later cell; give that value "
+                "another name"
+            )
+    return found
+
+
+def python_only(source: str) -> str:
+    """Return a cell's source without IPython's magics, which Python cannot parse.
+
+    Examples
+    --------
+    >>> python_only("%matplotlib inline" + chr(10) + "x = 1").splitlines()
+    ['', 'x = 1']
+    """
+    lines = source.split("\n")
+    return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+
+
+def strip(notebook: Notebook) -> Notebook:
+    """Return a notebook in its one form: no outputs, no counts, names of cells by their content.
+
+    Examples
+    --------
+    >>> nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", execution_count=3)])
+    >>> strip(nb).cells[0].execution_count is None
+    True
+    """
+    used: set[str] = set()
+    cells = []
+    for cell in notebook.cells:
+        source = cell.source.rstrip()
+        name = hashlib.sha256(f"{cell.cell_type}\n{source}".encode()).hexdigest()[:8]
+        while name in used:
+            name = hashlib.sha256(name.encode()).hexdigest()[:8]
+        used.add(name)
+        fresh = nbformat.from_dict({"cell_type": cell.cell_type, "id": name, "source": source})
+        fresh.metadata = nbformat.from_dict({"tags": tags(cell)} if tags(cell) else {})
+        if cell.cell_type == "code":
+            fresh.outputs, fresh.execution_count = [], None
+        cells.append(fresh)
+    metadata = {"kernelspec": _KERNEL, "language_info": {"name": "python"}}
+    return nbformat.from_dict(
+        {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
+    )
+
+
+def faults(path: Path) -> list[str]:
+    """Return what keeps a notebook from being in order, one sentence a fault.
+
+    Examples
+    --------
+    >>> faults(Path("missing.ipynb"))
+    ["there is no notebook 'missing.ipynb'; give the path of an .ipynb file"]
+    """
+    try:
+        notebook = read(path)
+        parameters(notebook, path.name)
+    except InputError as error:
+        return [str(error)]
+    except SyntaxError as error:
+        return [f"{path.name}: a code cell is not Python: {error}"]
+    found = []
+    if nbformat.writes(strip(notebook)).rstrip("\n") != path.read_text(encoding="utf-8").rstrip():
+        found.append(f"{path.name} is not in its stripped form: run make format")
+    first = notebook.cells[0] if notebook.cells else None
+    if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
+        found.append(f"{path.name} must begin with a text cell whose first line is '# Title'")
+    unknown = {t for c in notebook.cells for t in tags(c)} - KNOWN_TAGS
+    if unknown:
+        found.append(
+            f"{path.name} has the unknown tags {', '.join(sorted(unknown))}; known are "
+            f"{', '.join(sorted(KNOWN_TAGS))}"
+        )
+    inside = False
+    for cell in notebook.cells:
+        text = cell.source if cell.cell_type == "markdown" else ""
+        inside = inside or "{solution-start}" in text
+        if inside and "solution" not in tags(cell):
+            found.append(
+                f"{path.name} has a cell inside a solution without the tag 'solution', which the "
+                f"students' edition would show: {cell.source[:60]!r}"
+            )
+        inside = inside and "{solution-end}" not in text
+    return found
+
+
+def main(argv: list[str]) -> int:
+    """Strip or check notebooks from the command line; return the exit status."""
+    if len(argv) < 2 or argv[0] not in ("strip", "check"):
+        print(
+            "use: python -m microdata_price.book.notebook {strip,check} NOTEBOOK.ipynb ...",
+            file=sys.stderr,
+        )
+        return 2
+    status = 0
+    for path in map(Path, argv[1:]):
+        if argv[0] == "strip":
+            try:
+                write(strip(read(path)), path)
+            except InputError as error:
+                print(error, file=sys.stderr)
+                return 2
+        for fault in faults(path):
+            print(fault, file=sys.stderr)
+            status = 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,241 @@
+"""One notebook alone: executed at given parameters, as a notebook and as pages."""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..base.files import claim_folder
+from ..base.provenance import digest
+from ..exceptions import InputError, unknown_name
+from . import notebook
+from . import site as book_site
+from .build import GENERATED_PAGES, site_config, stage_generated, stage_notebooks
+from .compare import comparison
+from .extras import EXTRA
+from .grids import Folders, compute_folders
+from .parameters import Parameter, check, no_repeats
+from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
+from .quote import Found
+from .run import Run, run_all
+
+MARK = ".microdata-price-run"
+_LONGEST_NAME = 80
+Report = Callable[[str], None]
+
+
+def find_notebook(given: str) -> tuple[Path, Path]:
+    """Return a notebook's path and the checkout, from a path or the name of a chapter.
+
+    Raises
+    ------
+    InputError
+        Neither a file nor a chapter of the book.
+    """
+    path = Path(given)
+    if path.suffix == ".ipynb" or path.exists():
+        if not path.is_file():
+            raise InputError(f"there is no notebook {given!r}; give a path or a chapter's name")
+        return path.resolve(), find_root(path.resolve().parent)
+    root = find_root()
+    known = {p.stem: p for p in notebook_paths(root)}
+    if given not in known:
+        raise unknown_name("notebook", given, known)
+    return known[given], root
+
+
+def combinations(
+    declared: Mapping[str, Parameter], grid: Sequence[tuple[str, Sequence[Any]]], where: str
+) -> list[dict[str, Any]]:
+    """Return every combination of several values of some parameters, checked.
+
+    Examples
+    --------
+    >>> from .parameters import declared
+    >>> combinations(declared("epsilon = 0.5"), [("epsilon", ["0.1", 1])], "x")
+    [{'epsilon': 0.1}, {'epsilon': 1.0}]
+    """
+    names = [name for name, _ in grid]
+    no_repeats(names, where)
+    rows = itertools.product(*(values for _, values in grid))
+    found = [check(declared, dict(zip(names, row, strict=True)), where) for row in rows]
+    for i, row in enumerate(found):
+        if row in found[:i]:
+            given = ", ".join(f"{name} = {value}" for name, value in row.items())
+            raise InputError(f"{where}: {given} is given twice; a comparison needs each value once")
+    return found
+
+
+def _edition(values: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Edition:
+    """Return the levels at which a notebook reads the experiment grid."""
+    found: dict[str, Any] = {}
+    for name in ("epsilon", "rho", "delta", "runs"):
+        given = values.get(name, values.get(f"{name}s"))
+        if isinstance(given, list):
+            if len(given) != 1:
+                raise InputError(
+                    f"{name}s is {given}; a notebook that reads the grid takes one level at a time"
+                )
+            given = given[0]
+        found[name] = given
+    del declared
+    return Edition(**found)
+
+
+def _slug(values: Mapping[str, Any]) -> str:
+    return "-".join(f"{k}-{v:g}" if isinstance(v, float) else f"{k}-{v}" for k, v in values.items())
+
+
+_PATHS = ("table", "schema", *FOLDERS)
+"""Parameters that are paths: notebooks run in another folder than the one they are given in."""
+
+
+def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Make relative paths absolute that exist in the caller's folder."""
+    return {
+        k: str(Path(v).absolute()) if k in _PATHS and v and Path(v).exists() else v
+        for k, v in values.items()
+    }
+
+
+def _folder_name(
+    name: str, values: Mapping[str, Any], grid: Sequence[tuple[str, Sequence[Any]]]
+) -> str:
+    """Name the default folder by what is given, so that different runs lie side by side.
+
+    Examples
+    --------
+    >>> _folder_name("dice", {"epsilon": 0.25}, [("runs", [10, 20])])
+    'dice-epsilon-0.25-runs-10-20'
+    """
+    told = [(k, [Path(str(v)).stem if k in _PATHS else v]) for k, v in values.items()] + list(grid)
+    parts = [name, *("-".join(map(str, (k, *many))) for k, many in told)]
+    text = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in parts)
+    if len(text) <= _LONGEST_NAME:
+        return text
+    return f"{text[:_LONGEST_NAME]}-{digest(text)[:8]}"
+
+
+def run_one(
+    given: str,
+    values: Mapping[str, Any],
+    grid: Sequence[tuple[str, Sequence[Any]]],
+    out: Path | None,
+    report: Report,
+) -> Path:
+    """Execute a notebook and return the path of its first page.
+
+    Parameters
+    ----------
+    given
+        A notebook's path, or the name of a chapter.
+    values
+        Parameters by name, unchecked.
+    grid
+        Parameters with several values each: one run a combination, compared on one page.
+    out
+        The folder to write; by default ``results/NAME`` with the given values after the name.
+    report
+        Called with each line of progress.
+
+    Raises
+    ------
+    InputError
+        Before anything runs: a parameter, notebook or folder that cannot be used.
+    BuildError
+        A cell that fails.
+    """
+    path, root = find_notebook(given)
+    source = notebook.strip(notebook.read(path))
+    if any("injected-parameters" in notebook.tags(c) for c in source.cells):
+        raise InputError(
+            f"{path} is an executed copy, which has its values in a cell of its own; give the "
+            "notebook that it was made from"
+        )
+    declared = notebook.parameters(source, path.stem)
+    base = _paths_here(check(declared, values, path.stem))
+    varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
+    rows = [{**base, **row} for row in varied]
+    out = Path("results") / _folder_name(path.stem, values, grid) if out is None else out
+    claim_folder(out, MARK, "an earlier run")
+    secret = any(row.get("table") for row in rows)
+    cache = root / "book" / "_generated"
+    kept = cache / "notebooks"
+    if secret:
+        # Not shared with other runs: the table may change, and nobody else may read it.
+        cache.mkdir(parents=True, exist_ok=True)
+        kept = Path(tempfile.mkdtemp(prefix="confidential-", dir=cache))
+    runs, folders = [], Folders()
+    for row in rows:
+        wanted = tuple(f for f in FOLDERS if f in declared and f not in row)
+        chapter = Chapter(path, source, row, wanted)
+        edition = _edition(row, declared) if wanted else Edition()
+        folders = compute_folders([chapter], edition, cache / "grid", report)
+        runs += run_all(root, [chapter], kept, folders.paths, folders.keys, report)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
+        draft = Path(home) / "out"
+        draft.mkdir()
+        for run, row in zip(runs, varied, strict=True):
+            name = "-".join(filter(None, [path.stem, _slug(row)]))
+            shutil.copyfile(run.path, draft / f"{name}.ipynb")
+        page = _pages(root, runs, varied, folders, Path(home) / "book")
+        html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
+        html.rename(draft / "html")
+        (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
+        if secret:
+            draft.chmod(0o700)
+        if out.exists():
+            report(f"replacing the earlier run in {out}")
+            shutil.rmtree(out)
+        draft.rename(out)
+    if secret:
+        shutil.rmtree(kept)
+        report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
+    return out / "html" / f"{page}.html"
+
+
+def _pages(
+    root: Path,
+    runs: Sequence[Run],
+    varied: Sequence[Mapping[str, Any]],
+    folders: Folders,
+    target: Path,
+) -> str:
+    """Stage the notebook, what it refers to, and the comparison of several runs."""
+    (target / EXTRA).mkdir(parents=True)
+    found = Found(alone=True)
+    stage_notebooks(Edition(), runs[:1], found, target)
+    stage_generated(Edition(), runs[:1], found, folders, target)
+    first = f"notebooks/{runs[0].name}"
+    if len(runs) > 1:
+        text, pictures = comparison(runs, varied)
+        (target / "comparison.md").write_text(text, encoding="utf-8")
+        (target / "images").mkdir(exist_ok=True)
+        for name, svg in pictures.items():
+            (target / "images" / f"{name}.svg").write_text(svg, encoding="utf-8")
+        first = "comparison"
+    book = root / "book"
+    pages = [f"notebooks/{runs[0].name}"] if len(runs) > 1 else []
+    for entry in toc_entries(root):
+        page = book / f"{entry}.md"
+        if entry.startswith("reference/") and page.is_file():
+            text = page.read_text(encoding="utf-8")
+            if "{glue:" not in text:
+                (target / page.relative_to(book)).write_text(text, encoding="utf-8")
+                pages.append(entry)
+    pages += GENERATED_PAGES
+    toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
+    (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
+    title = f"{runs[0].name}, run alone"
+    (target / "_config.yml").write_text(site_config(root, title, None), encoding="utf-8")
+    shutil.copyfile(book / "references.bib", target / "references.bib")
+    shutil.copytree(book / "_static", target / "_static")
+    return first

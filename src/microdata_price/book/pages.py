@@ -1,0 +1,144 @@
+"""Pages that are written from results: how everything was computed, how each figure is drawn."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Mapping, Sequence
+
+from ..base.provenance import versions
+from .plan import Edition
+from .quote import Found
+from .run import Run
+from .stage import code_label
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, float) or (isinstance(value, int) and value >= 10**6):
+        return f"{value:g}"
+    return repr(value)
+
+
+_COMMANDS = (
+    "# this book, in a .venv of its own",
+    "make book",
+    "# another edition, beside it",
+    "make book EPSILON=0.25 RHO=0.03 DELTA=1e-8",
+    "# fewer simulated runs: sooner, and less exact",
+    "make book RUNS=100",
+    "# the students' edition",
+    "make book SOLUTIONS=no",
+    "# one chapter alone, or at several levels side by side",
+    ".venv/bin/microdata-price run difficult_table -p epsilon 0.25",
+    ".venv/bin/microdata-price run difficult_table --param-grid epsilon=0.1,1",
+    "# the experiments, or a part of them",
+    ".venv/bin/microdata-price grid --help",
+)
+
+
+def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[str, str]) -> str:
+    """Write the page that says how and when each notebook was computed.
+
+    Parameters
+    ----------
+    edition
+        The book's levels.
+    runs
+        The executed notebooks, in the book's order.
+    found
+        What they reported.
+    grid
+        Facts about the experiment grid, by what they are; empty if no notebook reads it.
+    """
+    levels = edition.levels or "each notebook's own values"
+    lines = [
+        "(computed)=",
+        "# How and when everything was computed",
+        "",
+        "Every number, sentence and picture that depends on a result was computed by the notebook "
+        f"that shows it. This edition was computed at: {levels}. A notebook is run again when its "
+        "text, its parameters, the code it imports, the data or the versions below have changed; "
+        "otherwise the earlier result, which would be the same, is used.",
+        "",
+        "## Compute it yourself",
+        "",
+        "From the top of the project, on Linux or macOS with Python 3.11, 3.12 or 3.13 and make:",
+        "",
+        "```bash",
+        *_COMMANDS,
+        "```",
+        "",
+        "A level that is out of range, or a name that no notebook knows, is an error before "
+        "anything runs. Each page begins with a link to its notebook, which runs in Jupyter and in "
+        "plain papermill too; one with a parameter `grid_dir` or `published_dir` needs the folder "
+        "of a computed grid there.",
+        "",
+        "## Notebooks",
+        "",
+        "The worst certificate is the largest relative optimality violation of all fits of the "
+        "notebook; a fit that misses 1e-7 would have stopped the build. "
+        '"None reported" is said of a notebook that makes no fits of its own, that draws on the '
+        "grid's (each certified when the grid was computed), or whose fits are made where they "
+        "are not kept: they too are checked, and one that misses is an error.",
+        "",
+        "| notebook | computed | seconds | parameters | worst certificate |",
+        "| :--- | :--- | ---: | :--- | ---: |",
+    ]
+    for run in runs:
+        values = ", ".join(f"`{k} = {_value(v)}`" for k, v in run.values.items())
+        worst = found.certificates.get(run.name)
+        lines.append(
+            f"| [](../notebooks/{run.name}.ipynb) | {run.when} | {run.seconds:.1f} | {values} | "
+            f"{'none reported' if worst is None else f'{worst:.1e}'} |"
+        )
+    total = sum(run.seconds for run in runs)
+    lines += ["", f"All notebooks together took {total:.0f} seconds, two at a time.", ""]
+    if grid:
+        lines += ["## The experiment grid", "", "| what | value |", "| :--- | :--- |"]
+        lines += [f"| {k} | {v} |" for k, v in grid.items()] + [""]
+    lines += ["## Versions", "", "| software | version |", "| :--- | :--- |"]
+    lines += [f"| {name} | {number} |" for name, number in versions().items()]
+    return "\n".join(lines) + "\n"
+
+
+def figure_code(found: Found) -> str:
+    """Write the page with the code of every function that drew a figure."""
+    lines = [
+        "(figure-code)=",
+        "# The code of the figures",
+        "",
+        "Each figure of the book is drawn by one of these functions, from results that its "
+        "notebook has computed. All share one style.",
+        "",
+    ]
+    for function in dict.fromkeys(drawn_by for _, _, drawn_by in found.figures):
+        where = ", ".join(
+            f"{{numref}}`{name}`" for _, name, drawn_by in found.figures if drawn_by == function
+        )
+        short = function.removeprefix("microdata_price.")
+        lines += [
+            f"({code_label(function)})=",
+            f"## {short}",
+            "",
+            f"Draws {where}.",
+            "",
+            "```python",
+            source_of(function).rstrip(),
+            "```",
+            "",
+        ]
+    return "\n".join(lines)
+
+
+def source_of(drawn_by: str) -> str:
+    """Return the source text of a function marked by `drawn`, from its full name.
+
+    Examples
+    --------
+    >>> source_of("microdata_price.page.style.render").splitlines()[0]
+    'def render(figure: Figure) -> str:'
+    """
+    module, _, function = drawn_by.rpartition(".")
+    return inspect.getsource(inspect.unwrap(getattr(importlib.import_module(module), function)))

@@ -1,0 +1,271 @@
+"""The parameters of a notebook: what it declares, and whether what it is given can be used.
+
+Papermill only warns about a name that the notebook does not declare, passes text where a number is
+meant, and says nothing when a value is never read. All of that is an error here, before anything
+runs.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+
+from ..exceptions import InputError, unknown_name
+from ..model.privacy import check_delta, check_epsilon, check_rho
+
+TAG = "parameters"
+_SCALARS = {"int": int, "float": float, "str": str, "bool": bool}
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter as a notebook's tagged cell declares it.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    default
+        The value in the notebook.
+    kinds
+        The types a value may have; ``list`` goes with ``item``.
+    item
+        For lists, the type of every entry.
+
+    Examples
+    --------
+    >>> declared("epsilon = 0.5")["epsilon"].kinds
+    (<class 'float'>,)
+    """
+
+    name: str
+    default: Any
+    kinds: tuple[type, ...]
+    item: type | None = None
+
+
+def declared(source: str) -> dict[str, Parameter]:
+    """Read the parameters from the source of the cell tagged ``parameters``.
+
+    Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count.
+
+    Raises
+    ------
+    InputError
+        A line that is not ``name = literal value``, or an annotation other than int, float, str,
+        bool, None and lists of them.
+
+    Examples
+    --------
+    >>> list(declared("epsilon = 0.5  # pure DP" + chr(10) + "runs: int = 100"))
+    ['epsilon', 'runs']
+    """
+    found: dict[str, Parameter] = {}
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
+            continue
+        target, annotation, value = None, None, None
+        if isinstance(node, ast.Assign) and len(node.targets) == 1:
+            target, value = node.targets[0], node.value
+        elif isinstance(node, ast.AnnAssign):
+            target, annotation, value = node.target, node.annotation, node.value
+        try:
+            if not isinstance(target, ast.Name) or value is None:
+                raise ValueError
+            default = ast.literal_eval(value)
+        except ValueError:
+            raise InputError(
+                f"the parameters cell has the line {ast.unparse(node)!r}; every line must be "
+                "'name = value' with a number, a text, True, False, None or a list of these"
+            ) from None
+        found[target.id] = _parameter(target.id, default, annotation)
+    return found
+
+
+def _parameter(name: str, default: Any, annotation: ast.expr | None) -> Parameter:
+    text = ast.unparse(annotation) if annotation is not None else _inferred(default)
+    kinds: list[type] = []
+    item = None
+    for part in (p.strip() for p in text.split("|")):
+        inner = part[5:-1] if part.startswith("list[") else ""
+        if part == "None":
+            kinds.append(type(None))
+        elif part in _SCALARS:
+            kinds.append(_SCALARS[part])
+        elif inner in _SCALARS:
+            kinds.append(list)
+            item = _SCALARS[inner]
+        else:
+            raise InputError(
+                f"parameter {name!r} is annotated {text!r}; known are int, float, str, bool, None, "
+                "lists such as list[float], and these joined by |"
+            )
+    return Parameter(name, default, tuple(kinds), item)
+
+
+def _inferred(default: Any) -> str:
+    if isinstance(default, (list, tuple)) and default:
+        kinds = {type(v).__name__ for v in default}
+        return f"list[{'float' if kinds == {'int', 'float'} else min(kinds)}]"
+    return "None" if default is None else type(default).__name__
+
+
+def coerce(parameter: Parameter, given: Any) -> Any:
+    """Return a given value in the parameter's type, or say why it cannot be one.
+
+    Text that is a number counts as that number (YAML reads ``1e-3`` as text), and a whole float as
+    an int.
+
+    Examples
+    --------
+    >>> coerce(declared("delta = 1e-6")["delta"], "1e-3")
+    0.001
+    """
+    for kind in sorted(parameter.kinds, key=lambda k: k is str):
+        value = _as(kind, given, parameter.item)
+        if value is not _NO:
+            return value
+    wanted = " or ".join(_word(k, parameter.item) for k in parameter.kinds)
+    raise InputError(
+        f"parameter {parameter.name!r} is {given!r} ({type(given).__name__}); it must be {wanted}, "
+        f"for example {parameter.default!r}"
+    )
+
+
+_NO = object()
+
+
+def _word(kind: type, item: type | None) -> str:
+    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    if kind is list and item is not None:
+        return f"a list, each entry {words[item]}"
+    return words.get(kind, "none")
+
+
+def _as(kind: type, given: Any, item: type | None) -> Any:
+    if kind is type(None):
+        return None if given is None or given in ("null", "None") else _NO
+    if kind is list:
+        if item is None or not isinstance(given, (list, tuple)):
+            return _NO
+        entries = [_as(item, v, None) for v in given]
+        return _NO if any(v is _NO for v in entries) or not entries else entries
+    if kind in (bool, str):
+        return given if isinstance(given, kind) else _NO
+    if isinstance(given, bool) or not isinstance(given, (int, float, str)):
+        return _NO
+    try:
+        number = float(given)
+        if kind is int:
+            return int(number) if number == int(number) and abs(number) < 2**53 else _NO
+    except (ValueError, OverflowError):
+        return _NO
+    return number
+
+
+def _whole(least: int) -> Callable[[str, Any], None]:
+    def check(name: str, value: Any) -> None:
+        if isinstance(value, (int, float)) and value < least:
+            raise InputError(f"{name} is {value}; it must be a whole number of {least} or more")
+
+    return check
+
+
+_RANGES: dict[str, Callable[[str, Any], object]] = {
+    "epsilon": lambda _, v: check_epsilon(v),
+    "rho": lambda _, v: check_rho(v),
+    "delta": lambda _, v: check_delta(v),
+    "runs": _whole(1),
+    "seed": _whole(0),
+    "d": _whole(2),
+}
+
+
+def _check_range(parameter: Parameter, value: Any) -> None:
+    check = _RANGES.get(parameter.name) or _RANGES.get(parameter.name.removesuffix("s"))
+    if check is not None and value is not None:
+        for entry in value if isinstance(value, list) else [value]:
+            check(parameter.name, entry)
+
+
+def check(
+    parameters: Mapping[str, Parameter], given: Mapping[str, Any], where: str = "the notebook"
+) -> dict[str, Any]:
+    """Return given values ready to run with: known names, right types, values in range.
+
+    Parameters
+    ----------
+    parameters
+        What the notebook declares.
+    given
+        Values by name.
+    where
+        The notebook's name, for the message.
+
+    Raises
+    ------
+    InputError
+        An unknown name (with the nearest suggested), a wrong type, a value out of range.
+
+    Examples
+    --------
+    >>> check(declared("epsilon = 0.5"), {"epsilon": "1e-1"})
+    {'epsilon': 0.1}
+    """
+    checked = {}
+    for name, value in given.items():
+        if name not in parameters:
+            raise InputError(f"{where}: {unknown_name('parameter', name, parameters)}")
+        try:
+            checked[name] = coerce(parameters[name], value)
+            _check_range(parameters[name], checked[name])
+        except InputError as error:
+            raise InputError(f"{where}: {error}") from None
+    return checked
+
+
+class _Once(yaml.SafeLoader):
+    """Refuses a name that is given twice, where YAML would keep the last value without a word."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+        no_repeats(names, self.name)
+        return super().construct_mapping(node, deep)
+
+
+def no_repeats(names: Iterable[str], where: str) -> None:
+    """Refuse a parameter that is given two values.
+
+    Examples
+    --------
+    >>> no_repeats(["epsilon", "runs"], "the parameter file")
+    """
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise InputError(f"{where}: {twice[0]!r} is given twice; give it one value")
+
+
+def read_yaml(text: str, where: str = "the parameter file") -> dict[str, Any]:
+    """Read parameters from YAML text: a mapping of names to values.
+
+    Examples
+    --------
+    >>> read_yaml("epsilon: 0.25")
+    {'epsilon': 0.25}
+    """
+    try:
+        loader = _Once(text)
+        loader.name = where
+        content = loader.get_single_data()
+    except RecursionError:
+        raise InputError(f"{where} is nested too deeply; needed are names and values") from None
+    except yaml.YAMLError as error:
+        raise InputError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
+    if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):
+        raise InputError(f"{where} must hold lines such as 'epsilon: 0.25', a name and a value")
+    return content

@@ -1,0 +1,150 @@
+"""Print the built site to one PDF with Chromium, theorem boxes intact.
+
+``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default.
+"""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from ..base.files import write_whole
+from ..exceptions import BuildError, InputError
+from .build import default_site
+from .plan import Edition, find_root, toc_entries
+
+_OPEN_EVERYTHING = """async () => {
+    document.documentElement.dataset.theme = "light";
+    document.documentElement.dataset.mode = "light";
+    for (const node of document.querySelectorAll("details:not(.hide)")) node.open = true;
+    for (const node of document.querySelectorAll(".toggle-hidden")) {
+        node.classList.remove("toggle-hidden");
+    }
+    for (const image of document.images) { image.loading = "eager"; }
+    await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
+    await window.MathJax?.startup?.promise;
+}"""
+
+
+def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
+    """Print pages of a built site, each to a PDF of its own.
+
+    Parameters
+    ----------
+    site
+        The folder of the site.
+    pages
+        Names of pages, as in the table of contents.
+
+    Raises
+    ------
+    BuildError
+        No Chromium, or no Playwright.
+    InputError
+        A page that is not built.
+    """
+    chromium = shutil.which("chromium") or shutil.which("google-chrome")
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        chromium = None
+    if chromium is None:
+        raise BuildError(
+            "printing needs Chromium and Playwright; on Debian: apt-get install chromium, and "
+            "make install"
+        )
+    missing = [name for name in pages if not (site / f"{name}.html").is_file()]
+    if missing:
+        raise InputError(f"{site} has no page {missing[0]}; build the site first with make book")
+    printed = []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
+        )
+        page = browser.new_page(color_scheme="light")
+        page.emulate_media(media="print")
+        for name in pages:
+            page.goto((site / f"{name}.html").as_uri())
+            page.evaluate(_OPEN_EVERYTHING)
+            printed.append(
+                page.pdf(
+                    format="A4",
+                    print_background=True,
+                    scale=0.85,
+                    margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
+                )
+            )
+        browser.close()
+    return printed
+
+
+def join(site: Path, pages: Sequence[str], printed: Sequence[bytes]) -> bytes:
+    """Join printed pages to one document with an outline; links between pages stay links.
+
+    Parameters
+    ----------
+    site
+        The folder of the site, to know which links lead to its pages.
+    pages, printed
+        Names of pages and their PDFs, in order.
+    """
+    from pypdf import PdfReader, PdfWriter
+    from pypdf.annotations import Link
+    from pypdf.generic import Fit
+
+    writer = PdfWriter()
+    first: dict[Path, int] = {}
+    for name, content in zip(pages, printed, strict=True):
+        reader = PdfReader(io.BytesIO(content))
+        first[(site / f"{name}.html").resolve()] = len(writer.pages)
+        said = reader.metadata.title if reader.metadata else None
+        title = (said or name).split(" — ")[0]
+        number = len(writer.pages)
+        for sheet in reader.pages:
+            writer.add_page(sheet)
+        writer.add_outline_item(title=title, page_number=number)
+    for number, sheet in enumerate(writer.pages):
+        kept, inner = [], []
+        for reference in sheet.get("/Annots", []):
+            note = reference.get_object()
+            uri = str(note.get("/A", {}).get("/URI", ""))
+            parts = urlsplit(uri)
+            target = first.get(Path(unquote(parts.path)).resolve()) if uri else None
+            if parts.scheme == "file" and target is not None:
+                inner.append((note["/Rect"], target))
+            elif parts.scheme != "file":
+                kept.append(reference)
+        if "/Annots" in sheet:
+            sheet["/Annots"].clear()  # type: ignore[attr-defined]
+            sheet["/Annots"].extend(kept)  # type: ignore[attr-defined]
+        for rectangle, target in inner:
+            writer.add_annotation(
+                number, Link(rect=rectangle, target_page_index=target, fit=Fit.fit())
+            )
+    buffer = io.BytesIO()
+    writer.write(buffer)
+    return buffer.getvalue()
+
+
+def main(arguments: Sequence[str]) -> Path:
+    """Print a site, by default the built book; return the PDF's path."""
+    root = find_root()
+    site = Path(arguments[0]) if arguments else default_site(root, Edition())
+    target = (
+        Path(arguments[1]) if len(arguments) > 1 else site.parent / "the-price-of-microdata.pdf"
+    )
+    pages = toc_entries(root)
+    write_whole(target, join(site, pages, print_pages(site, pages)))
+    return target
+
+
+if __name__ == "__main__":
+    try:
+        print(main(sys.argv[1:]))
+    except (BuildError, InputError) as error:
+        print(f"microdata-price: {error}", file=sys.stderr)
+        sys.exit(2 if isinstance(error, InputError) else 1)

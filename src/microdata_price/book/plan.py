@@ -1,0 +1,207 @@
+"""What a book consists of: its edition, its notebooks in order, and what each is run with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from ..exceptions import InputError
+from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS
+from ..model.privacy import check_delta, check_epsilon, check_rho
+from . import notebook
+from .parameters import Parameter, check
+
+FOLDERS = ("grid_dir", "published_dir")
+"""Parameters that the book fills with folders of computed results."""
+
+
+@dataclass(frozen=True)
+class Edition:
+    """The levels that a whole book is computed at; ``None`` leaves the notebooks' own.
+
+    Examples
+    --------
+    >>> Edition(epsilon=0.25, rho=0.03).slug
+    'eps-0.25-rho-0.03'
+    >>> Edition().title
+    'The price of microdata'
+    """
+
+    epsilon: float | None = None
+    rho: float | None = None
+    delta: float | None = None
+    runs: int | None = None
+    solutions: bool = True
+
+    def __post_init__(self) -> None:
+        for name, checked in (
+            ("epsilon", check_epsilon),
+            ("rho", check_rho),
+            ("delta", check_delta),
+        ):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, checked(value))
+        if self.runs is not None and self.runs < 2:
+            raise InputError(
+                f"runs is {self.runs}; it must be 2 or more, so that there are standard errors"
+            )
+
+    @property
+    def given(self) -> dict[str, float | int]:
+        """The levels that were given, by the names of the parameters that they replace."""
+        pairs = (("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta))
+        found: dict[str, float | int] = {k: v for k, v in pairs if v is not None}
+        return found if self.runs is None else {**found, "runs": self.runs}
+
+    @property
+    def slug(self) -> str:
+        """The edition's folder in book/_build; empty for the default book."""
+        short = {"epsilon": "eps", "rho": "rho", "delta": "delta", "runs": "runs"}
+        parts = [f"{short[k]}-{v:g}" for k, v in self.given.items()]
+        return "-".join(parts + ([] if self.solutions else ["students"]))
+
+    @property
+    def levels(self) -> str:
+        """The given levels in words; empty for the default book."""
+        return ", ".join(f"{k} = {v:g}" for k, v in self.given.items())
+
+    @property
+    def title(self) -> str:
+        """The title of the site."""
+        parts = ["The price of microdata"]
+        if self.levels:
+            parts.append(f"at {self.levels}")
+        return " ".join(parts) + ("" if self.solutions else " (students' edition)")
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The pure levels of the experiment grid."""
+        return PAPER_EPSILONS if self.epsilon is None else (self.epsilon,)
+
+    @property
+    def rhos(self) -> tuple[float, ...]:
+        """The zCDP levels of the experiment grid."""
+        return PAPER_RHOS if self.rho is None else (self.rho,)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One notebook of a book, with the values that it is run with.
+
+    Parameters
+    ----------
+    path
+        The notebook's file.
+    source
+        Its content, stripped.
+    values
+        What replaces its own parameters, checked; without the folders.
+    folders
+        Which of the computed folders it reads.
+    """
+
+    path: Path
+    source: notebook.Notebook
+    values: dict[str, Any] = field(default_factory=dict)
+    folders: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The notebook's name, as in the table of contents."""
+        return self.path.stem
+
+
+def find_root(*starts: Path) -> Path:
+    """Return the checkout that holds the book: the nearest folder with ``book/_toc.yml``.
+
+    Raises
+    ------
+    InputError
+        There is none above the given places nor above this file.
+    """
+    for start in (*starts, Path.cwd(), Path(__file__)):
+        for folder in (start.resolve(), *start.resolve().parents):
+            if (folder / "book" / "_toc.yml").is_file():
+                return folder
+    raise InputError(
+        f"no book was found at or above {Path.cwd()}; run this in the project's checkout, the "
+        "folder that holds book/_toc.yml"
+    )
+
+
+def _files(node: Any) -> Iterator[str]:
+    if isinstance(node, dict):
+        for key, value in node.items():
+            if key in ("root", "file") and isinstance(value, str):
+                yield value
+            else:
+                yield from _files(value)
+    elif isinstance(node, list):
+        for entry in node:
+            yield from _files(entry)
+
+
+def toc_entries(root: Path) -> list[str]:
+    """Return the pages and notebooks of the table of contents, in the book's order.
+
+    Raises
+    ------
+    InputError
+        A table of contents that is not YAML or lists a page twice.
+    """
+    path = root / "book" / "_toc.yml"
+    try:
+        entries = list(_files(yaml.safe_load(path.read_text(encoding="utf-8"))))
+    except yaml.YAMLError as error:
+        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
+    twice = sorted({e for e in entries if entries.count(e) > 1})
+    if twice:
+        raise InputError(f"{path} lists {', '.join(twice)} more than once")
+    return entries
+
+
+def notebook_paths(root: Path) -> list[Path]:
+    """Return the notebooks of the table of contents, in the book's order."""
+    return [
+        root / "notebooks" / f"{entry.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
+        for entry in toc_entries(root)
+        if entry.startswith("notebooks/")
+    ]
+
+
+def values_for(
+    declared: dict[str, Parameter], edition: Edition, where: str
+) -> tuple[dict[str, Any], tuple[str, ...]]:
+    """Return what an edition replaces in one notebook, checked, and the folders it reads.
+
+    A level reaches the parameter of its name, and as a list of one the plural of it.
+    """
+    given: dict[str, Any] = {}
+    for name, value in edition.given.items():
+        if name in declared:
+            given[name] = value
+        if f"{name}s" in declared and name != "runs":
+            given[f"{name}s"] = [value]
+    return check(declared, given, where), tuple(f for f in FOLDERS if f in declared)
+
+
+def chapters(root: Path, edition: Edition) -> list[Chapter]:
+    """Read every notebook of the book and check what it will be run with, before any runs.
+
+    Raises
+    ------
+    InputError
+        A notebook that is missing or broken, a parameter that it never reads, or a value that it
+        cannot take.
+    """
+    found = []
+    for path in notebook_paths(root):
+        source = notebook.strip(notebook.read(path))
+        values, folders = values_for(notebook.parameters(source, path.stem), edition, path.stem)
+        found.append(Chapter(path, source, values, folders))
+    return found

@@ -1,0 +1,236 @@
+"""Run notebooks with papermill, two at a time, and keep what has not changed."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import logging
+import multiprocessing
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from ..base.files import write_whole
+from ..base.provenance import code_key, digest, digest_json, versions
+from ..exceptions import BuildError
+from . import notebook
+from .plan import Chapter
+
+AT_A_TIME = 2
+_KERNEL = "microdata-price"
+_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+Report = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """An executed notebook and how it came about.
+
+    Parameters
+    ----------
+    name
+        The notebook's name.
+    path
+        The executed notebook.
+    seconds
+        How long it took when it was computed.
+    when
+        The day on which it was computed, UTC.
+    values
+        Every parameter's value, by name, without the folders.
+    versions
+        The versions that computed it.
+    """
+
+    name: str
+    path: Path
+    seconds: float
+    when: str
+    values: dict[str, Any]
+    versions: dict[str, str]
+
+
+@contextmanager
+def kernel() -> Iterator[str]:
+    """Offer Jupyter a kernel that is this very Python, with one thread, and yield its name.
+
+    A kernel called ``python3`` in the user's own folders may be any other Python.
+    """
+    with tempfile.TemporaryDirectory(prefix="microdata-price-kernel-") as home:
+        folder = Path(home) / "kernels" / _KERNEL
+        folder.mkdir(parents=True)
+        spec = {
+            "argv": [
+                sys.executable,
+                "-m",
+                "ipykernel_launcher",
+                # A kernel that is stopped logs it as an error; errors of cells come otherwise.
+                "--log-level=CRITICAL",
+                "-f",
+                "{connection_file}",
+            ],
+            "display_name": "Python 3",
+            "language": "python",
+            "env": {**dict.fromkeys(_ONE_THREAD, "1"), "PYTHONHASHSEED": "0"},
+        }
+        (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
+        before = os.environ.get("JUPYTER_PATH")
+        os.environ["JUPYTER_PATH"] = os.pathsep.join([home, *([before] if before else [])])
+        try:
+            yield _KERNEL
+        finally:
+            if before is None:
+                del os.environ["JUPYTER_PATH"]
+            else:
+                os.environ["JUPYTER_PATH"] = before
+
+
+def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
+    """Return the hash of all that a notebook's results depend on."""
+    code = [notebook.python_only(c.source) for c in chapter.source.cells if c.cell_type == "code"]
+    return digest(
+        digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in chapter.source.cells]),
+        digest_json(chapter.values),
+        digest_json({name: folder_keys[name] for name in chapter.folders}),
+        code_key(root, code),
+    )
+
+
+def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_name: str) -> None:
+    import papermill
+    from papermill.exceptions import PapermillExecutionError
+
+    logging.getLogger("papermill").setLevel(logging.ERROR)
+    values = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
+    try:
+        papermill.execute_notebook(
+            str(chapter.path),
+            str(draft),
+            parameters=values,
+            kernel_name=kernel_name,
+            cwd=str(chapter.path.parent),
+            progress_bar=False,
+        )
+    except PapermillExecutionError as error:
+        raise BuildError(_where_it_failed(chapter, error)) from None
+
+
+def _where_it_failed(chapter: Chapter, error: Any) -> str:
+    """Name the notebook, the cell as its author counts it, its first line and the error."""
+    lines = [line for line in str(error.source).splitlines() if line.strip()]
+    first = lines[0] if lines else "(empty)"
+    position = next(
+        (
+            i
+            for i, c in enumerate(chapter.source.cells, 1)
+            if c.source.strip() == error.source.strip()
+        ),
+        None,
+    )
+    cell = f"cell {position}" if position else "a cell"
+    return (
+        f"notebook {chapter.name!r} failed in {cell} (of all cells, text included), which begins "
+        f"{first!r}: {error.ename}: {error.evalue}"
+    )
+
+
+def _cached(folder: Path) -> Run | None:
+    """Return what the same code, data and values gave before."""
+    record, executed = folder / "run.json", folder / "executed.ipynb"
+    if record.is_file() and executed.is_file():
+        return Run(path=executed, **json.loads(record.read_text(encoding="utf-8")))
+    return None
+
+
+def _compute(chapter: Chapter, folders: Mapping[str, Path], folder: Path, kernel_name: str) -> Run:
+    """Execute one notebook into its folder of the cache.
+
+    Where a cell raises, the notebook as far as it came is kept two folders up.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    draft = folder / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
+    failed = folder.parents[1] / f"{chapter.name}.failed.ipynb"
+    start = time.perf_counter()
+    try:
+        _execute(chapter, folders, draft, kernel_name)
+    except BuildError:
+        draft.replace(failed)
+        raise
+    declared = notebook.parameters(chapter.source, chapter.name)
+    values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
+    run = Run(
+        chapter.name,
+        folder / "executed.ipynb",
+        round(time.perf_counter() - start, 1),
+        datetime.datetime.now(datetime.UTC).date().isoformat(),
+        {n: v for n, v in values.items() if n not in chapter.folders},
+        versions(),
+    )
+    draft.replace(run.path)
+    facts = {k: v for k, v in asdict(run).items() if k != "path"}
+    write_whole(folder / "run.json", json.dumps(facts))
+    failed.unlink(missing_ok=True)
+    return run
+
+
+def run_all(
+    root: Path,
+    chapters: Sequence[Chapter],
+    cache: Path,
+    folders: Mapping[str, Path],
+    folder_keys: Mapping[str, str],
+    report: Report,
+) -> list[Run]:
+    """Execute the notebooks that changed, two at a time; return all, in the book's order.
+
+    Parameters
+    ----------
+    root
+        The checkout.
+    chapters
+        The notebooks and their values.
+    cache
+        The folder in which each result has a folder named after all it depends on.
+    folders, folder_keys
+        The computed folders that notebooks read, and hashes of what those depend on.
+    report
+        Called with each line of progress.
+
+    Raises
+    ------
+    BuildError
+        One or more failed; the message names notebook, cell and error. The others are kept.
+    """
+    places = [cache / c.name / chapter_key(root, c, folder_keys) for c in chapters]
+    cached = {c.name: _cached(place) for c, place in zip(chapters, places, strict=True)}
+    found = {name: run for name, run in cached.items() if run is not None}
+    todo = [(c, p) for c, p in zip(chapters, places, strict=True) if c.name not in found]
+    failures: list[str] = []
+    if todo:
+        # Processes, not threads: each has an event loop of its own, and a notebook that kills its
+        # process does not take the others along.
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(min(AT_A_TIME, len(todo)), mp_context=context)
+        with kernel() as name, pool:
+            jobs = {pool.submit(_compute, c, dict(folders), p, name): c for c, p in todo}
+            for job in as_completed(jobs):
+                chapter = jobs[job]
+                try:
+                    run = job.result()
+                except BuildError as error:
+                    failures.append(str(error))
+                    report(f"notebook {chapter.name}: failed")
+                else:
+                    found[chapter.name] = run
+                    report(f"notebook {chapter.name}: {run.seconds:.0f} s")
+    if failures:
+        raise BuildError("\n".join(failures))
+    return [found[c.name] for c in chapters]

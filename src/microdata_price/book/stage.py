@@ -1,0 +1,248 @@
+"""Turn executed notebooks into pages: figures, tables, computed prose, parameters, solutions."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import nbformat
+
+from ..exceptions import BuildError
+from ..page.style import METADATA_KEY
+from . import notebook
+from .parameters import TAG
+from .quote import Found, quote
+
+INJECTED = "injected-parameters"
+_SOLUTION_GATE = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{solution-start\}.*?^(`{3,}|:{3,})\{solution-end\}.*?^\2[ \t]*$\n?",
+    re.DOTALL | re.MULTILINE,
+)
+_SOLUTION = re.compile(
+    r"^(?P<fence>`{3,}|:{3,})\{solution\}.*?^(?P=fence)[ \t]*$\n?", re.DOTALL | re.MULTILINE
+)
+
+
+def without_solutions(text: str) -> str:
+    r"""Return MyST text without its solutions.
+
+    Examples
+    --------
+    >>> without_solutions("a" + chr(10) + ":::{solution} ex" + chr(10) + "42" + chr(10) + ":::")
+    'a\n'
+    """
+    return _SOLUTION.sub("", _SOLUTION_GATE.sub("", text))
+
+
+def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
+    """Return the parameters cell with the values that were used in place of its own.
+
+    Examples
+    --------
+    >>> shown_parameters("epsilon = 0.5  # pure DP", {"epsilon": 0.25})
+    'epsilon = 0.25  # pure DP'
+    """
+    lines = source.split("\n")
+    for node in reversed(ast.parse(source).body):
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+            continue
+        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+        at = node.value
+        if isinstance(target, ast.Name) and target.id in values and at.end_lineno is not None:
+            default = ast.literal_eval(at)
+            if values[target.id] == default:
+                continue
+            first, last = at.lineno - 1, at.end_lineno - 1
+            head = lines[first].encode()[: at.col_offset].decode()
+            tail = lines[last].encode()[at.end_col_offset :].decode()
+            lines[first : last + 1] = [f"{head}{values[target.id]!r}{tail}"]
+    return "\n".join(lines)
+
+
+def _markdown(source: str) -> notebook.Notebook:
+    return nbformat.from_dict({"cell_type": "markdown", "metadata": {}, "source": source})
+
+
+def code_label(drawn_by: str) -> str:
+    """Return the label of the place in the book that shows a figure function's code.
+
+    Examples
+    --------
+    >>> code_label("microdata_price.figures.difficult.draw_it")
+    'code-figures-difficult-draw-it'
+    """
+    short = drawn_by.removeprefix("microdata_price.").replace(".", "-").replace("_", "-")
+    return f"code-{short.lower()}"
+
+
+def _figure_cell(about: Mapping[str, str], page: str) -> notebook.Notebook:
+    short = about["drawn_by"].removeprefix("microdata_price.")
+    return _markdown(
+        f"::::{{figure}} ../images/{about['name']}.svg\n"
+        f":name: {about['name']}\n"
+        f":alt: {json.dumps(about['alt'], ensure_ascii=False)}\n"
+        ":class: computed-figure\n\n"
+        f"{about['caption']}\n\n"
+        f"Drawn by {{ref}}`{short} <{code_label(about['drawn_by'])}>` in the notebook "
+        f"{{download}}`{page}.ipynb <../downloads/{page}.ipynb>`.\n::::\n"
+    )
+
+
+def _file_cell(about: Mapping[str, str]) -> notebook.Notebook:
+    size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
+    return _markdown(
+        f"{{download}}`{about['label']} <../downloads/{about['name']}>` ({about['name']}, {size})\n"
+    )
+
+
+def files(executed: notebook.Notebook) -> dict[str, str]:
+    """Return the text files that an executed notebook offers for download, by name."""
+    found = {}
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            about = output.get("metadata", {}).get(METADATA_KEY, {}).get("file")
+            if about is not None:
+                found[about["name"]] = about["content"]
+    return found
+
+
+def _figures(executed: notebook.Notebook) -> Iterator[tuple[dict[str, str], str]]:
+    for cell in executed.cells:
+        for output in cell.get("outputs", []):
+            ours = output.get("metadata", {}).get(METADATA_KEY, {})
+            if "figure" in ours:
+                yield ours["figure"], output["data"]["image/svg+xml"]
+
+
+def images(executed: notebook.Notebook) -> dict[str, str]:
+    """Return the pictures of an executed notebook by figure name, as SVG."""
+    return {about["name"]: svg for about, svg in _figures(executed)}
+
+
+def descriptions(executed: notebook.Notebook) -> dict[str, dict[str, str]]:
+    """Return what is said about the figures of an executed notebook, by figure name."""
+    return {about["name"]: about for about, _ in _figures(executed)}
+
+
+def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:
+    return _markdown(
+        f"::::{{table}} {about['caption']}\n:name: {about['name']}\n\n{about['markdown']}\n::::\n"
+    )
+
+
+def _is_glue(output: Any) -> bool:
+    return "scrapbook" in output.get("metadata", {})
+
+
+def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
+    """Return a code cell followed by its figures, tables, texts and files, each as a block."""
+    kept: list[Any] = []
+    blocks: list[notebook.Notebook] = []
+    for output in cell.get("outputs", []):
+        ours = output.get("metadata", {}).get(METADATA_KEY, {})
+        if "figure" in ours:
+            blocks.append(_figure_cell(ours["figure"], name))
+        elif "table" in ours:
+            blocks.append(_table_cell(ours["table"]))
+        elif "block" in ours:
+            blocks.append(_markdown(quote(ours["block"], name, found)))
+        elif "file" in ours:
+            blocks.append(_file_cell(ours["file"]))
+        elif not (ours or _is_glue(output)):
+            kept.append(output)
+    fresh = nbformat.from_dict({k: v for k, v in cell.items() if k != "id"} | {"outputs": kept})
+    return [fresh, *blocks]
+
+
+def _is_solution(cell: notebook.Notebook) -> bool:
+    return "solution" in notebook.tags(cell)
+
+
+def _header(name: str) -> str:
+    return (
+        f"*This page is a notebook, computed when the book was built: "
+        f"{{download}}`download {name}.ipynb <../downloads/{name}.ipynb>` to run it, or see "
+        "{ref}`how and when it was computed <computed>`.*"
+    )
+
+
+def page(
+    name: str,
+    executed: notebook.Notebook,
+    values: Mapping[str, Any],
+    found: Found,
+    *,
+    solutions: bool,
+) -> notebook.Notebook:
+    """Turn an executed notebook into the notebook that the site's builder reads.
+
+    Parameters
+    ----------
+    name
+        The notebook's name.
+    executed
+        As papermill left it.
+    values
+        The parameters' values that were used.
+    found
+        What all notebooks computed.
+    solutions
+        Whether solutions stay in.
+
+    Raises
+    ------
+    BuildError
+        A quoted name that is not defined, or a solution outside a cell tagged ``solution``.
+    """
+    cells: list[notebook.Notebook] = []
+    for cell in executed.cells:
+        if INJECTED in notebook.tags(cell) or (_is_solution(cell) and not solutions):
+            continue
+        if cell.cell_type != "markdown":
+            fresh = nbformat.from_dict(cell)
+            if TAG in notebook.tags(cell):
+                fresh.source = shown_parameters(cell.source, values)
+            cells += _split(fresh, name, found)
+            continue
+        if "{solution" in cell.source and not _is_solution(cell):
+            raise BuildError(
+                f"notebook {name!r} has a solution in a text cell without the tag 'solution'"
+            )
+        source = quote(cell.source, name, found)
+        if not cells:
+            title, _, rest = source.partition("\n")
+            source = f"{title}\n\n{_header(name)}\n{rest}"
+        cells.append(_markdown(source))
+    metadata = {"kernelspec": executed.metadata["kernelspec"], "language_info": {"name": "python"}}
+    return nbformat.from_dict(
+        {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
+    )
+
+
+def download(
+    name: str,
+    executed: notebook.Notebook,
+    values: Mapping[str, Any],
+    found: Found,
+    *,
+    solutions: bool,
+) -> notebook.Notebook:
+    """Turn an executed notebook into the one that readers download: runnable, its prose filled in.
+
+    It has no outputs: the page shows them, and they would make a notebook a hundred times as long.
+    The arguments are those of `page`.
+    """
+    kept = [
+        nbformat.from_dict(c)
+        for c in executed.cells
+        if INJECTED not in notebook.tags(c) and (solutions or not _is_solution(c))
+    ]
+    for cell in kept:
+        if TAG in notebook.tags(cell):
+            cell.source = shown_parameters(cell.source, values)
+        if cell.cell_type == "markdown":
+            cell.source = quote(cell.source, name, found)
+    return notebook.strip(nbformat.from_dict({"cells": kept}))

@@ -1,0 +1,1 @@
+"""From fits to expected errors: sums over runs, estimates, exact values."""

@@ -1,0 +1,146 @@
+"""Expected squared errors that are known exactly: OLS's, and sequential fitting's first sum."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+from ..model.noise import Gaussian, Laplace, Noise
+from ..model.queryset import QuerySet
+from ..model.workload import Workload
+from ..theory.upper.exact_errors import clipped
+
+Array = NDArray[np.float64]
+
+_DENSE_LIMIT = 4_000_000
+"""Entries of the query matrix up to which its singular value decomposition is taken."""
+
+
+def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
+    """Variance of every query's answer after ordinary least squares (ours).
+
+    OLS is linear and unbiased on what was asked, so these are its expected squared errors, for any
+    noise with these variances and on every table. Where every query set is a marginal, the normal
+    equations split into one scalar for each set S of axes (the functions that depend on these axes
+    and average to zero along each), namely ``lambda_S = sum over sets T containing S of
+    prod_(a not in T) n_a / variance_T``; a query of the marginal T has then the variance ``sum over
+    S in T of prod_(S) (1 - 1/n_a) prod_(T without S) (1/n_a) prod_(not in T) n_a / lambda_S``. For
+    the sum and d cells this is ``variance d/(d + 1)``, and for sum, marginals and cells of r x c
+    ``variance rc/((r + 1)(c + 1))``, for every query alike. Other workloads take the leverages of
+    the weighted query matrix from its singular value decomposition.
+
+    Parameters
+    ----------
+    workload
+        The queries.
+    variances
+        The noise variance of each query set, in squared counts.
+
+    Returns
+    -------
+    tuple of ndarray
+        One array of shape (queries,) a query set, in squared counts.
+
+    Raises
+    ------
+    InputError
+        A workload that is no set of marginals and too large for a dense matrix.
+
+    Examples
+    --------
+    >>> round(float(ols_variances(Workload.table((10, 10)), [128.0] * 4)[0][0]), 3)
+    105.785
+    """
+    if all(q.axes is not None for q in workload.query_sets):
+        return _marginal_variances(workload, variances)
+    return _leverage_variances(workload, variances)
+
+
+def _subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
+    return [s for k in range(len(axes) + 1) for s in itertools.combinations(axes, k)]
+
+
+def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
+    sides = workload.shape
+    sets = [(q.axes or (), v) for q, v in zip(workload.query_sets, variances, strict=True)]
+
+    def outside(axes: tuple[int, ...]) -> float:
+        return math.prod(float(n) for a, n in enumerate(sides) if a not in axes)
+
+    def query_variance(kept: tuple[int, ...]) -> float:
+        parts = []
+        for s in _subsets(kept):
+            scalar = math.fsum(outside(t) / v for t, v in sets if set(s) <= set(t))
+            share = math.prod(1 - 1 / sides[a] if a in s else 1 / sides[a] for a in kept)
+            parts.append(share * outside(kept) / scalar)
+        return math.fsum(parts)
+
+    return tuple(np.full(q.size, query_variance(q.axes or ())) for q in workload.query_sets)
+
+
+def _leverage_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
+    queries = sum(q.size for q in workload.query_sets)
+    if queries * workload.cells > _DENSE_LIMIT:
+        raise InputError(
+            f"the exact errors of OLS for {queries} queries on {workload.cells} cells would need a "
+            f"matrix of more than {_DENSE_LIMIT} entries; only sets of marginals may be that large"
+        )
+    matrix = np.concatenate(
+        [_rows(q) / math.sqrt(v) for q, v in zip(workload.query_sets, variances, strict=True)]
+    )
+    basis, size, _ = np.linalg.svd(matrix, full_matrices=False)
+    rank = int((size > size[0] * max(matrix.shape) * np.finfo(float).eps).sum())
+    leverage = (basis[:, :rank] ** 2).sum(axis=1)
+    ends = np.cumsum([q.size for q in workload.query_sets])[:-1]
+    return tuple(part * v for part, v in zip(np.split(leverage, ends), variances, strict=True))
+
+
+def _rows(queries: QuerySet) -> Array:
+    return np.asarray(queries.labels == np.arange(queries.size)[:, None], dtype=float)
+
+
+def known_errors(
+    method: str,
+    workload: Workload,
+    noise: Sequence[Noise],
+    truth: Sequence[Array],
+) -> tuple[Array, ...]:
+    """Exact expected squared error of every query, NaN where it is not known.
+
+    Known are OLS's errors and, for sequential fitting that starts with the sum query, the sum's:
+    it is fitted first, to ``max(0, noisy sum)``, and kept.
+
+    Parameters
+    ----------
+    method
+        A method's name.
+    workload, noise
+        As measured.
+    truth
+        The true answers, one array a query set.
+
+    Returns
+    -------
+    tuple of ndarray
+        One array of shape (queries,) a query set, in squared counts.
+
+    Examples
+    --------
+    >>> w = Workload.table(3)
+    >>> noise = (Laplace(1.0), Laplace(1.0))
+    >>> [e.round(12).tolist() for e in known_errors("ols", w, noise, w.answers([1, 2, 3]))]
+    [[1.5], [1.5, 1.5, 1.5]]
+    """
+    if method == "ols":
+        return ols_variances(workload, [n.variance for n in noise])
+    known = tuple(np.full(q.size, np.nan) for q in workload.query_sets)
+    first = noise[0]
+    sum_first = workload.query_sets[0].axes == ()
+    if method == "sequential" and sum_first and isinstance(first, (Laplace, Gaussian)):
+        known[0][0] = float(clipped(first, truth[0][0]).squared_error)
+    return known

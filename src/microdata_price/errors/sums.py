@@ -1,0 +1,143 @@
+"""Sums of errors over simulated runs, which add up block by block."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..model.workload import Workload
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorSums:
+    """Sums over runs from which every estimate follows; the runs are split into two halves.
+
+    A half is every other run: run 0, 2, ... and run 1, 3, ... The control is OLS's squared error on
+    the same noise. The queries of all query sets stand one after the other.
+
+    Parameters
+    ----------
+    runs
+        Runs of each half, shape (2,).
+    queries
+        Shape (2, 4, queries): sums of the error e, of e^2, of e^4 and of e^2 times the control.
+    totals
+        Shape (2, 3, query sets): sums of the total T of a set's e^2, of T^2 and of T times the
+        control's total.
+
+    Examples
+    --------
+    >>> sum_errors([np.array([[3.0], [4.0]])]).queries[:, 1, 0]
+    array([ 9., 16.])
+    """
+
+    runs: Array
+    queries: Array
+    totals: Array
+
+    def __add__(self, other: ErrorSums) -> ErrorSums:
+        """Add the sums of other runs."""
+        return ErrorSums(
+            self.runs + other.runs, self.queries + other.queries, self.totals + other.totals
+        )
+
+    def pooled(self) -> ErrorSums:
+        """Return the sums over both halves, with a first axis of length 1."""
+        return ErrorSums(
+            self.runs.sum(axis=0, keepdims=True),
+            self.queries.sum(axis=0, keepdims=True),
+            self.totals.sum(axis=0, keepdims=True),
+        )
+
+
+def answer_errors(cells: ArrayLike, table: ArrayLike, workload: Workload) -> tuple[Array, ...]:
+    """Return the signed errors of fitted tables: fitted answers minus true answers.
+
+    Parameters
+    ----------
+    cells
+        Fitted cells, shape (runs, cells), in counts.
+    table
+        The true table.
+    workload
+        The queries.
+
+    Returns
+    -------
+    tuple of ndarray
+        One array of shape (runs, queries) a query set, in counts.
+
+    Examples
+    --------
+    >>> [e.tolist() for e in answer_errors([[3.0, 5.0]], [3, 4], Workload.table(2))]
+    [[[1.0]], [[0.0, 1.0]]]
+    """
+    truth = np.asarray(table, dtype=float).ravel()
+    # The difference is taken cell by cell: a sum of differences loses less than one of sums.
+    difference = np.asarray(cells, dtype=float) - truth
+    return workload.answers(difference.reshape(-1, *workload.shape))
+
+
+def sum_errors(
+    errors: Sequence[Array], control: Sequence[Array] | None = None, first_run: int = 0
+) -> ErrorSums:
+    """Add up the errors of a block of runs.
+
+    Parameters
+    ----------
+    errors
+        Signed errors, one array of shape (runs, queries) a query set.
+    control
+        OLS's signed errors on the same noise; by default the errors themselves.
+    first_run
+        The number of the block's first run, which decides which half it belongs to.
+
+    Returns
+    -------
+    ErrorSums
+
+    Examples
+    --------
+    >>> sum_errors([np.array([[3.0], [4.0], [5.0]])], first_run=1).runs
+    array([1., 2.])
+    """
+    control = errors if control is None else control
+    squares = [e * e for e in errors]
+    controls = squares if control is errors else [c * c for c in control]
+    totals = np.stack([s.sum(axis=1) for s in squares])
+    control_totals = np.stack([c.sum(axis=1) for c in controls])
+    halves = [slice((first_run + h) % 2, None, 2) for h in (0, 1)]
+    queries = [
+        np.concatenate(
+            [
+                np.stack(
+                    [
+                        e[half].sum(axis=0),
+                        s[half].sum(axis=0),
+                        np.einsum("rq,rq->q", s[half], s[half]),
+                        np.einsum("rq,rq->q", s[half], c[half]),
+                    ]
+                )
+                for e, s, c in zip(errors, squares, controls, strict=True)
+            ],
+            axis=1,
+        )
+        for half in halves
+    ]
+    sums = [
+        np.stack(
+            [
+                totals[:, half].sum(axis=1),
+                (totals[:, half] ** 2).sum(axis=1),
+                (totals[:, half] * control_totals[:, half]).sum(axis=1),
+            ]
+        )
+        for half in halves
+    ]
+    runs = np.array([float(len(range(*half.indices(totals.shape[1])))) for half in halves])
+    return ErrorSums(runs, np.stack(queries), np.stack(sums))

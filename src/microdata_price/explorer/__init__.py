@@ -1,0 +1,1 @@
+"""The page with sliders: its data, computed by the tested package."""

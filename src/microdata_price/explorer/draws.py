@@ -1,0 +1,227 @@
+"""The explorer's second view: small tables, their noisy answers and five fits, draw after draw."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.numbers import mean_and_error
+from ..errors.estimates import answer_errors
+from ..fitting import METHODS, fit
+from ..model.measurement import Measurements, measure
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
+from ..page.style import method_style
+from .pack import pack_counts
+
+Array = NDArray[np.float64]
+
+DRAWS = 40
+"""Draws that can be looked at, for each table and level."""
+EXPECTED_RUNS = 500
+"""Other draws, from which expected squared errors are estimated."""
+SCALE = 100
+"""Counts are kept to 1 / SCALE."""
+SEED = 2021
+
+
+@dataclass(frozen=True, eq=False)
+class SmallTable:
+    """A table small enough to be read cell by cell.
+
+    Parameters
+    ----------
+    key, title, why
+        Its name in addresses, its name on the page, and what it is there to show.
+    counts
+        Whole numbers, two-dimensional.
+
+    Examples
+    --------
+    >>> [t.counts.shape for t in TABLES]
+    [(4, 6), (4, 6), (4, 6)]
+    """
+
+    key: str
+    title: str
+    why: str
+    counts: NDArray[np.int64]
+
+
+def _table(*rows: Sequence[int]) -> NDArray[np.int64]:
+    return np.array(rows, dtype=np.int64)
+
+
+TABLES = (
+    SmallTable(
+        "one",
+        "one filled cell",
+        "one small count among zeros: the hard case",
+        _table([7, 0, 0, 0, 0, 0], *[[0] * 6] * 3),
+    ),
+    SmallTable(
+        "stairs",
+        "a staircase",
+        "counts that fall off to nothing",
+        _table([60, 42, 31, 25, 18, 14], [12, 9, 6, 4, 3, 2], [2, 1, 1, 0, 0, 0], [0] * 6),
+    ),
+    SmallTable(
+        "large",
+        "no small cell",
+        "every count far above the noise: the easy case",
+        _table(*[[500 + 60 * r + 35 * c for c in range(6)] for r in range(4)]),
+    ),
+)
+
+
+def level_key(guarantee: PureDP | ConcentratedDP) -> str:
+    """Name a level in addresses.
+
+    Examples
+    --------
+    >>> level_key(PureDP(0.5))
+    'epsilon-0.5'
+    """
+    if isinstance(guarantee, PureDP):
+        return f"epsilon-{guarantee.epsilon:g}"
+    return f"rho-{guarantee.rho:g}"
+
+
+def _level(guarantee: PureDP | ConcentratedDP, std: float) -> dict[str, Any]:
+    pure = isinstance(guarantee, PureDP)
+    title = f"ε = {guarantee.epsilon:g}" if pure else f"ρ = {guarantee.rho:g}"  # type: ignore[union-attr]
+    return {
+        "key": level_key(guarantee),
+        "title": title,
+        "noise": "Laplace" if pure else "Gaussian",
+        "std": std,
+    }
+
+
+def draws_of(
+    table: SmallTable, guarantee: PureDP | ConcentratedDP, runs: int, part: str
+) -> Measurements:
+    """Draw noisy answers to the sum, the rows, the columns and the cells of a small table.
+
+    The random stream is the table's, the level's and the part's own.
+
+    Parameters
+    ----------
+    table
+        One of `TABLES`.
+    guarantee
+        What all answers together satisfy.
+    runs
+        How many draws.
+    part
+        ``"shown"`` or ``"expected"``: the draws of one are independent of the other's.
+
+    Examples
+    --------
+    >>> draws_of(TABLES[0], PureDP(0.5), 3, "shown").answers[3].shape
+    (3, 24)
+    """
+    name = f"{table.key}/{level_key(guarantee)}/{part}"
+    rng = np.random.default_rng([SEED, zlib.crc32(name.encode())])
+    return measure(table.counts, Workload.table(table.counts.shape), guarantee, runs=runs, rng=rng)
+
+
+def _expected(
+    table: SmallTable, measured: Measurements, method: str
+) -> tuple[dict[str, float], float]:
+    """Estimate the expected squared error of the sum and of all cells together."""
+    fitted = fit(measured, method)
+    errors = answer_errors(fitted.cells, table.counts, measured.workload)
+    out: dict[str, float] = {}
+    for name, e in (("sum", errors[0]), ("cells", errors[-1])):
+        squares = (e * e).sum(axis=1)
+        value, error = mean_and_error(
+            float(measured.runs), squares.sum(), (squares * squares).sum()
+        )
+        out[name], out[f"{name}_error"] = float(value), float(error)
+    return out, fitted.certificate.worst
+
+
+def _run(table: SmallTable, guarantee: PureDP | ConcentratedDP) -> tuple[dict[str, Any], float]:
+    shown = draws_of(table, guarantee, DRAWS, "shown")
+    others = draws_of(table, guarantee, EXPECTED_RUNS, "expected")
+    fits: dict[str, Any] = {}
+    expected: dict[str, Any] = {}
+    worst = 0.0
+    errors = [0.0]
+    for method in METHODS:
+        fitted = fit(shown, method)
+        fits[method] = pack_counts(fitted.cells, SCALE)
+        expected[method], certificate = _expected(table, others, method)
+        worst = max(worst, certificate, fitted.certificate.worst)
+        errors += (fitted.cells.sum(axis=1) - table.counts.sum()).tolist()
+    noisy = np.concatenate(shown.answers, axis=1)
+    low, high = math.floor(min(errors)), math.ceil(max(errors))
+    run = {
+        "noisy": pack_counts(noisy, SCALE),
+        "fits": fits,
+        "expected": expected,
+        "range": [low, high],
+    }
+    return run, worst
+
+
+def draws_data(
+    guarantees: Sequence[PureDP | ConcentratedDP], start: PureDP | ConcentratedDP
+) -> dict[str, Any]:
+    """Compute the second view: every small table at every level, with the five fits of each draw.
+
+    Parameters
+    ----------
+    guarantees
+        The levels to choose from.
+    start
+        The one shown first; among them.
+
+    Returns
+    -------
+    dict
+        What the page reads, ready for JSON; counts are packed by `pack_counts`.
+
+    Raises
+    ------
+    CertificateError
+        A fit that misses its certificate.
+    """
+    runs: dict[str, Any] = {}
+    levels: list[dict[str, Any]] = []
+    worst = 0.0
+    for guarantee in guarantees:
+        for table in TABLES:
+            run, certificate = _run(table, guarantee)
+            runs[f"{table.key}|{level_key(guarantee)}"] = run
+            worst = max(worst, certificate)
+        noise = draws_of(TABLES[0], guarantee, 1, "shown").noise[0]
+        levels.append(_level(guarantee, noise.std))
+    return {
+        "draws": DRAWS,
+        "expected_runs": EXPECTED_RUNS,
+        "scale": SCALE,
+        "start": level_key(start),
+        "worst_certificate": worst,
+        "methods": [{"key": m, "title": method_style(m).label} for m in METHODS],
+        "levels": levels,
+        "tables": [
+            {
+                "key": t.key,
+                "title": t.title,
+                "why": t.why,
+                "rows": t.counts.shape[0],
+                "columns": t.counts.shape[1],
+                "truth": t.counts.ravel().tolist(),
+            }
+            for t in TABLES
+        ],
+        "runs": runs,
+    }

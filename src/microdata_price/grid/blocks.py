@@ -1,0 +1,227 @@
+"""One block of runs of one pair: noise, fits, certificates and sums of errors."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.data import data_path
+from ..base.provenance import fingerprint
+from ..errors.sums import ErrorSums, answer_errors, sum_errors
+from ..exceptions import CertificateError
+from ..fitting import METHODS, fit
+from ..model.benchmark import DataSet, data_set
+from ..model.measurement import Measurements, measure
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
+from ..optimize import WORST_TOLERANCE
+from .spec import Pair
+
+Array = NDArray[np.float64]
+
+BLOCK_RUNS = 250
+"""Runs of a block: fixed, so that no result depends on how the work is shared out."""
+
+_BLOCK_ANSWERS = 62_500
+"""Noisy answers of a block at most, so that large tables have smaller blocks."""
+
+CONTROL = "ols"
+"""The method whose exactly known errors sharpen the others' estimates; always fitted."""
+
+
+_LIBRARIES = ("numpy", "scipy", "clarabel", "pyarrow")
+
+
+@functools.cache
+def blocks_code() -> dict[str, str]:
+    """Return hashes of the code and data, and the versions of the libraries, of a grid's numbers.
+
+    Examples
+    --------
+    >>> sorted(blocks_code())[:3]
+    ['clarabel', 'code', 'data']
+    """
+    return fingerprint("microdata_price.grid", [data_path("pums2016.csv")], _LIBRARIES)
+
+
+@dataclass(frozen=True)
+class Task:
+    """A block of runs of one pair: runs ``block * size`` and on, ``runs`` of them.
+
+    Examples
+    --------
+    >>> [t.runs for t in tasks_of(Pair("Stair-1d", PureDP(1.0)), ("nnls",), 600, 0)]
+    [250, 250, 100]
+    """
+
+    pair: Pair
+    methods: tuple[str, ...]
+    seed: int
+    block: int
+    runs: int
+
+    @property
+    def key(self) -> str:
+        """A name for the block's file; the level is written without rounding."""
+        pair = self.pair
+        return f"{pair.dataset}_{pair.privacy}_{pair.level.hex()}_{self.block}"
+
+
+@dataclass(frozen=True, eq=False)
+class BlockResult:
+    """What a block leaves behind.
+
+    Parameters
+    ----------
+    sums
+        By method; OLS is always among them.
+    certificates
+        The worst certificate, by method.
+    """
+
+    sums: dict[str, ErrorSums]
+    certificates: dict[str, float]
+
+
+def block_size(workload: Workload) -> int:
+    """Return how many runs a block has: 250, or fewer where the workload is large.
+
+    Examples
+    --------
+    >>> block_size(Workload.table((9, 24))), block_size(Workload.table((100, 100)))
+    (250, 6)
+    """
+    answers = sum(q.size for q in workload.query_sets)
+    return max(1, min(BLOCK_RUNS, _BLOCK_ANSWERS // answers))
+
+
+def tasks_of(pair: Pair, methods: tuple[str, ...], runs: int, seed: int) -> list[Task]:
+    """Cut a pair's runs into blocks.
+
+    Examples
+    --------
+    >>> len(tasks_of(Pair("PUMA0101301", PureDP(1.0)), ("nnls",), 1000, 0))
+    4
+    """
+    size = block_size(data_set(pair.dataset).workload)
+    return [
+        Task(pair, methods, seed, block, min(size, runs - start))
+        for block, start in enumerate(range(0, runs, size))
+    ]
+
+
+def stream(pair: Pair, seed: int, block: int) -> np.random.Generator:
+    """Return the block's own random stream, keyed by data set, kind of privacy and level.
+
+    Examples
+    --------
+    >>> a, b = (stream(Pair("Stair-1d", PureDP(e)), 0, 0).random() for e in (0.5, 1.0))
+    >>> a != b
+    True
+    """
+    text = f"{seed}/{pair.dataset}/{pair.privacy}/{pair.level.hex()}"
+    entropy = int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
+    return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(block,)))
+
+
+def run_block(task: Task) -> BlockResult:
+    """Compute a block of the benchmark.
+
+    Raises
+    ------
+    CertificateError
+        A fit misses its certificate; the message names data set, level, method and run.
+
+    Examples
+    --------
+    >>> r = run_block(Task(Pair("Level00-1d", PureDP(0.5)), ("ols",), 0, 0, 10))
+    >>> float(r.sums["ols"].runs.sum())
+    10.0
+    """
+    data = data_set(task.pair.dataset)
+    size = block_size(data.workload)
+    rng = stream(task.pair, task.seed, task.block)
+    place = task.pair.place
+    return fit_block(
+        data, task.pair.guarantee, task.methods, rng, task.runs, place, task.block * size, size
+    )
+
+
+def fit_block(
+    data: DataSet,
+    guarantee: PureDP | ConcentratedDP,
+    methods: Sequence[str],
+    rng: np.random.Generator,
+    runs: int,
+    place: str,
+    first_run: int = 0,
+    draws: int | None = None,
+) -> BlockResult:
+    """Measure a table a number of times, fit every method to the same noise, add up the errors.
+
+    Parameters
+    ----------
+    data
+        The table and its workload.
+    guarantee
+        The privacy level.
+    methods
+        Which methods; OLS is fitted in any case.
+    rng
+        The random stream.
+    runs
+        How many runs are wanted.
+    place
+        How to name the table and level in messages.
+    first_run
+        The number of the first of them.
+    draws
+        Draw the noise of so many runs and keep the first ``runs``: a shorter block is then the
+        beginning of a longer one.
+
+    Raises
+    ------
+    CertificateError
+        As for `run_block`.
+
+    Returns
+    -------
+    BlockResult
+    """
+    drawn = measure(data.table, data.workload, guarantee, runs=draws or runs, rng=rng)
+    measured = drawn if drawn.runs == runs else drawn.select(slice(runs))
+    sums: dict[str, ErrorSums] = {}
+    certificates: dict[str, float] = {}
+    control: tuple[Array, ...] | None = None
+    for method in (CONTROL, *(m for m in METHODS if m in methods and m != CONTROL)):
+        cells, certificates[method] = _certified(measured, method, place, first_run)
+        errors = answer_errors(cells, data.table, data.workload)
+        control = errors if control is None else control
+        sums[method] = sum_errors(errors, control, first_run)
+    return BlockResult(sums, certificates)
+
+
+def _certified(
+    measured: Measurements, method: str, place: str, first_run: int
+) -> tuple[Array, float]:
+    """Fit, and let no fit pass whose certificate misses."""
+    last = first_run + measured.runs
+    try:
+        fitted = fit(measured, method)
+    except CertificateError as error:
+        raise CertificateError(
+            f"{place}, method {method}, runs {first_run + 1} to {last} of the grid: {error}"
+        ) from error
+    per_run = fitted.certificate.per_run
+    worst = int(per_run.argmax())
+    if not per_run[worst] <= WORST_TOLERANCE:
+        raise CertificateError(
+            f"{place}, method {method}, run {first_run + worst + 1}: the fit's certificate is "
+            f"{per_run[worst]:.1e}; it must be {WORST_TOLERANCE:g} or less"
+        )
+    return fitted.cells, float(per_run[worst])

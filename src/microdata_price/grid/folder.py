@@ -1,0 +1,243 @@
+"""The folder of a grid: manifest, finished blocks, the two results; everything whole or absent."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import io
+import json
+import shutil
+import zipfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ..base.files import write_whole
+from ..errors.sums import ErrorSums
+from ..exceptions import NO_ROOM, InputError
+from .blocks import CONTROL, BlockResult, Task, blocks_code
+from .spec import GridSpec
+
+ERRORS = "errors.parquet"
+QUERIES = "queries.parquet"
+MANIFEST = "manifest.json"
+_BLOCKS = "blocks"
+_LOCK = ".lock"
+
+
+def manifest_of(spec: GridSpec) -> dict[str, Any]:
+    """Return what a folder says of itself: the grid's parameters and what made it.
+
+    Examples
+    --------
+    >>> manifest_of(GridSpec())["parameters"]["runs"]
+    1000
+    """
+    parameters = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(spec).items()}
+    return {"parameters": parameters, "made_by": blocks_code()}
+
+
+def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
+    def short(value: object) -> str:
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        return text if len(text) <= 60 else f"{text[:57]}..."
+
+    keys = [k for k in {**here, **there} if there.get(k) != here.get(k)]
+    return "; ".join(f"{k}: {short(there.get(k))} there, {short(here.get(k))} here" for k in keys)
+
+
+@dataclass(frozen=True)
+class GridFolder:
+    """A folder that belongs to one grid.
+
+    Parameters
+    ----------
+    path
+        The folder.
+    spec
+        The grid.
+    """
+
+    path: Path
+    spec: GridSpec
+
+    def open(self) -> None:
+        """Claim the folder for the grid, or say why it cannot be.
+
+        Raises
+        ------
+        InputError
+            It is no folder, cannot be written, holds other files, or another grid's results.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except (FileExistsError, NotADirectoryError):
+            raise InputError(
+                f"{self.path} cannot be a folder, because a file is in its place; choose another "
+                "one with --out"
+            ) from None
+        manifest = self.path / MANIFEST
+        wanted = manifest_of(self.spec)
+        if not manifest.exists():
+            strangers = [p.name for p in self.path.iterdir() if not p.name.startswith(".")]
+            if strangers:
+                raise InputError(
+                    f"the folder {self.path} holds other files ({', '.join(sorted(strangers)[:3])}"
+                    ", no manifest.json of a grid); choose a new or an empty one with --out"
+                )
+            write_whole(manifest, json.dumps(wanted, indent=1) + "\n")
+            return
+        try:
+            found = json.loads(manifest.read_text())
+            parameters, made_by = dict(found["parameters"]), dict(found["made_by"])
+        except (ValueError, KeyError, TypeError, RecursionError):
+            raise InputError(
+                f"{manifest} is not the manifest of a grid; choose another folder with --out"
+            ) from None
+        other = _differences(parameters, wanted["parameters"])
+        if other:
+            raise InputError(
+                f"the folder {self.path} holds the results of another grid ({other}); choose "
+                "another folder with --out, or remove this one"
+            )
+        other = _differences(made_by, wanted["made_by"])
+        if other:
+            raise InputError(
+                f"the folder {self.path} holds results of this grid that other code or data made "
+                f"({other}); remove it to compute them again, or choose another with --out"
+            )
+
+    @contextlib.contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other processes out while this one computes; the lock ends with the process."""
+        try:
+            import fcntl
+        except ImportError:  # not on Windows; two processes would then do the work twice
+            yield
+            return
+        with (self.path / _LOCK).open("w") as handle:
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise InputError(
+                    f"another process is computing in the folder {self.path}; wait for it, or "
+                    "choose another folder with --out"
+                ) from None
+            yield
+
+    @property
+    def complete(self) -> bool:
+        """Whether both results are there; they are written after all blocks, the errors last."""
+        return (self.path / ERRORS).exists() and (self.path / QUERIES).exists()
+
+    def _block(self, task: Task) -> Path:
+        return self.path / _BLOCKS / f"{task.key}.npz"
+
+    def save(self, task: Task, result: BlockResult) -> None:
+        """Save a finished block."""
+        methods = list(result.sums)
+        buffer = io.BytesIO()
+        np.savez(
+            buffer,
+            methods=np.array(methods),
+            runs=np.stack([result.sums[m].runs for m in methods]),
+            queries=np.stack([result.sums[m].queries for m in methods]),
+            totals=np.stack([result.sums[m].totals for m in methods]),
+            certificates=np.array([result.certificates[m] for m in methods]),
+        )
+        path = self._block(task)
+        path.parent.mkdir(exist_ok=True)
+        write_whole(path, buffer.getvalue())
+
+    def load(self, task: Task) -> BlockResult | None:
+        """Load a finished block; none if it is missing or damaged."""
+        try:
+            # From memory: a damaged file would stay open.
+            with np.load(io.BytesIO(self._block(task).read_bytes())) as file:
+                parts = {key: file[key] for key in file.files}
+            methods = [str(m) for m in parts["methods"]]
+        except (FileNotFoundError, zipfile.BadZipFile, KeyError, ValueError, EOFError):
+            return None
+        if set(methods) != {CONTROL, *task.methods} or parts["runs"][0].sum() != task.runs:
+            return None
+        sums = {
+            m: ErrorSums(parts["runs"][i], parts["queries"][i], parts["totals"][i])
+            for i, m in enumerate(methods)
+        }
+        return BlockResult(sums, dict(zip(methods, parts["certificates"].tolist(), strict=True)))
+
+    def finished(self, tasks: list[Task]) -> set[Task]:
+        """Return which tasks' blocks are there."""
+        return {task for task in tasks if self.load(task) is not None}
+
+    def write_results(self, errors: pd.DataFrame, queries: pd.DataFrame) -> None:
+        """Write both results, the errors last."""
+        about = json.dumps(manifest_of(self.spec)).encode()
+        for name, frame in ((QUERIES, queries), (ERRORS, errors)):
+            table = pa.Table.from_pandas(frame, preserve_index=False)
+            table = table.replace_schema_metadata(
+                {**(table.schema.metadata or {}), b"microdata-price": about}
+            )
+            buffer = io.BytesIO()
+            pq.write_table(table, buffer, compression="zstd")
+            write_whole(self.path / name, buffer.getvalue())
+
+    def tidy(self) -> None:
+        """Drop what a complete grid no longer needs: its blocks, and drafts that a kill left."""
+        shutil.rmtree(self.path / _BLOCKS, ignore_errors=True)
+        for draft in [p for n in (ERRORS, QUERIES, MANIFEST) for p in self.path.glob(f".{n}.*")]:
+            draft.unlink(missing_ok=True)
+
+
+@contextlib.contextmanager
+def explaining_writes(folder: Path) -> Iterator[None]:
+    """Turn a full disk or a folder that cannot be written into one clear sentence."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in NO_ROOM:
+            raise InputError(
+                f"the disk has no room left for {folder} ({error.strerror}); what is finished is "
+                "kept: make room and run the same command again, and it goes on from there"
+            ) from error
+        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
+            raise InputError(
+                f"{folder} cannot be written ({error.strerror}); choose another folder with --out"
+            ) from error
+        raise
+
+
+def read_result(folder: str | Path, name: str) -> pd.DataFrame:
+    """Read one of the two results of a finished grid.
+
+    Raises
+    ------
+    InputError
+        There is none, or the folder is the empty text that notebooks have before one is given.
+
+    Examples
+    --------
+    >>> read_result(Path("nowhere"), ERRORS)
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: there is no errors.parquet in nowhere; compute it with: \
+microdata-price grid --out nowhere
+    """
+    if folder == "":
+        raise InputError(
+            "this notebook needs a computed grid: microdata-price grid --out results/grid, then "
+            "-p grid_dir /absolute/path/results/grid, or -p published_dir where that is the "
+            "parameter's name (make book and microdata-price run pass both by themselves)"
+        )
+    path = Path(folder) / name
+    if not path.is_file():
+        raise InputError(
+            f"there is no {name} in {folder}; compute it with: microdata-price grid --out {folder}"
+        )
+    return pd.read_parquet(path)

@@ -1,0 +1,244 @@
+"""What a grid of experiments consists of: data sets, privacy levels, methods, runs, seed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+
+from ..exceptions import InputError, unknown_name
+from ..fitting import METHODS
+from ..model.benchmark import data_set, names
+from ..model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
+
+PAPER_EPSILONS = (1.0, 0.5, 0.1)
+PAPER_RHOS = (0.5, 0.125, 0.005)
+PAPER_RUNS = 1000
+SEED = 2021
+"""The seed of the shipped results; any other gives results that are as good."""
+
+_MOST_RUNS = 10_000_000
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One data set at one privacy level.
+
+    Examples
+    --------
+    >>> Pair("Stair-1d", PureDP(0.5)).place
+    'Stair-1d at epsilon 0.5'
+    """
+
+    dataset: str
+    guarantee: PureDP | ConcentratedDP
+
+    @property
+    def privacy(self) -> str:
+        """``"pure"`` or ``"zcdp"``."""
+        return "pure" if isinstance(self.guarantee, PureDP) else "zcdp"
+
+    @property
+    def level(self) -> float:
+        """The value of epsilon or rho."""
+        g = self.guarantee
+        return g.epsilon if isinstance(g, PureDP) else g.rho
+
+    @property
+    def place(self) -> str:
+        """Say which pair it is, for messages."""
+        return f"{self.dataset} at {'epsilon' if self.privacy == 'pure' else 'rho'} {self.level:g}"
+
+
+def _whole(value: object, name: str, least: int, most: int, hint: str = "") -> int:
+    if isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most:
+        return int(value)
+    raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}{hint}")
+
+
+def check_runs(runs: object) -> int:
+    """Return the number of runs, or say why it cannot be one.
+
+    Examples
+    --------
+    >>> check_runs(1000)
+    1000
+    """
+    return _whole(runs, "runs", 1, _MOST_RUNS)
+
+
+def check_seed(seed: object) -> int:
+    """Return the seed, or say why it cannot be one.
+
+    Examples
+    --------
+    >>> check_seed(7)
+    7
+    """
+    return _whole(seed, "seed", 0, 2**64 - 1)
+
+
+def processors() -> int:
+    """Count the processors that this process may use.
+
+    Examples
+    --------
+    >>> processors() >= 1
+    True
+    """
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def check_workers(workers: object | None) -> int:
+    """Return the number of worker processes (by default one a processor), or say why not.
+
+    More than four a processor, and more than eight, is refused as a slip.
+
+    Examples
+    --------
+    >>> check_workers(2)
+    2
+    """
+    if workers is None:
+        return processors()
+    most = max(8, 4 * processors())
+    return _whole(workers, "workers", 1, most, f" on this machine of {processors()} processors")
+
+
+def _chosen(kind: str, given: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
+    """Put names into their canonical order, each once."""
+    wanted = list(given)
+    for name in wanted:
+        if name not in known:
+            raise unknown_name(kind, str(name), known)
+    if not wanted:
+        raise InputError(f"no {kind} is named; known are: {', '.join(known)}")
+    return tuple(name for name in known if name in wanted)
+
+
+@dataclass(frozen=True)
+class GridSpec:
+    """A grid: every method on every data set at every privacy level, on the same noise.
+
+    The defaults are the paper's complete experiments. Names and levels are put into a canonical
+    order, so that two ways to say one thing are equal.
+
+    Parameters
+    ----------
+    datasets
+        Names from the benchmark.
+    epsilons
+        Levels of pure differential privacy; may be empty.
+    rhos
+        Levels of zCDP; may be empty, but not both.
+    methods
+        Names of methods.
+    runs
+        How many independent repetitions.
+    seed
+        Any whole number of 0 or more.
+
+    Raises
+    ------
+    InputError
+        An unknown name (the nearest are suggested), a level or number out of range.
+
+    Examples
+    --------
+    >>> spec = GridSpec()
+    >>> spec.experiments, len(spec.pairs), spec.fits
+    (18, 186, 930000)
+    """
+
+    datasets: tuple[str, ...] = names()
+    epsilons: tuple[float, ...] = PAPER_EPSILONS
+    rhos: tuple[float, ...] = PAPER_RHOS
+    methods: tuple[str, ...] = tuple(METHODS)
+    runs: int = PAPER_RUNS
+    seed: int = SEED
+
+    def __post_init__(self) -> None:
+        put = object.__setattr__
+        put(self, "datasets", _chosen("data set", self.datasets, names()))
+        put(self, "methods", _chosen("method", self.methods, tuple(METHODS)))
+        put(self, "epsilons", tuple(sorted({check_epsilon(e) for e in self.epsilons}))[::-1])
+        put(self, "rhos", tuple(sorted({check_rho(r) for r in self.rhos}))[::-1])
+        put(self, "runs", check_runs(self.runs))
+        put(self, "seed", check_seed(self.seed))
+        if not self.epsilons and not self.rhos:
+            raise InputError("no privacy level is given; name one or more of epsilon or rho")
+
+    @classmethod
+    def choose(
+        cls,
+        family: str | Iterable[str] = "all",
+        *,
+        datasets: Iterable[str] = (),
+        epsilon: Iterable[float] = (),
+        rho: Iterable[float] = (),
+        methods: Iterable[str] = (),
+        runs: int = PAPER_RUNS,
+        seed: int = SEED,
+    ) -> GridSpec:
+        """Build a grid from what a person asks for; what is left out has the paper's values.
+
+        Parameters
+        ----------
+        family
+            ``"1d"``, ``"2d"``, ``"pums"``, ``"all"``, or several of them.
+        datasets
+            Only these data sets of the families.
+        epsilon, rho
+            Levels; giving only one kind leaves the other kind of privacy out.
+        methods, runs, seed
+            As for `GridSpec`.
+
+        Examples
+        --------
+        >>> GridSpec.choose("pums", epsilon=[0.5]).rhos
+        ()
+        """
+        families = [family] if isinstance(family, str) else list(family)
+        known = [name for f in families for name in names(f)]
+        wanted = list(datasets)
+        for name in wanted:
+            data_set(name)  # an unknown name is told apart from one of another family
+            if name not in known:
+                raise InputError(
+                    f"the data set {name!r} is not of the family {' or '.join(families)}; leave "
+                    "the family out, or name its own"
+                )
+        epsilons, rhos = tuple(epsilon), tuple(rho)
+        if not epsilons and not rhos:
+            epsilons, rhos = PAPER_EPSILONS, PAPER_RHOS
+        return cls(
+            tuple(wanted or known),
+            epsilons,
+            rhos,
+            tuple(methods) or tuple(METHODS),
+            runs,
+            seed,
+        )
+
+    @property
+    def guarantees(self) -> tuple[PureDP | ConcentratedDP, ...]:
+        """The privacy levels, pure before zCDP, weak before strong."""
+        return (*(PureDP(e) for e in self.epsilons), *(ConcentratedDP(r) for r in self.rhos))
+
+    @property
+    def pairs(self) -> tuple[Pair, ...]:
+        """Every data set at every level."""
+        return tuple(Pair(d, g) for d in self.datasets for g in self.guarantees)
+
+    @property
+    def experiments(self) -> int:
+        """How many families times levels: the paper's complete results have 18."""
+        return len({data_set(d).family for d in self.datasets}) * len(self.guarantees)
+
+    @property
+    def fits(self) -> int:
+        """How many tables are fitted."""
+        return len(self.pairs) * len(self.methods) * self.runs

@@ -1,0 +1,277 @@
+"""From sums of errors to the two tidy tables."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..errors.estimates import (
+    Estimate,
+    QueryErrors,
+    largest,
+    largest_split,
+    query_errors,
+    total_errors,
+)
+from ..errors.known import known_errors, ols_variances
+from ..exceptions import InputError
+from ..model.benchmark import DataSet
+from ..model.measurement import noise_for
+from ..model.privacy import ConcentratedDP, PureDP
+from .blocks import CONTROL, BlockResult
+
+Array = NDArray[np.float64]
+
+KEYS = ("dataset", "family", "privacy", "level", "method", "query_set")
+ERROR_COLUMNS = (
+    *KEYS,
+    "metric",
+    "value",
+    "standard_error",
+    "estimate_cv",
+    "se_cv",
+    "max_split",
+    "se_split",
+    "exact",
+    "runs",
+    "failures",
+    "worst_certificate",
+)
+QUERY_COLUMNS = (
+    *KEYS,
+    "query",
+    "truth",
+    "bias",
+    "variance",
+    "mean_squared_error",
+    "standard_error",
+    "estimate_cv",
+    "se_cv",
+    "exact",
+    "runs",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Tables:
+    """The tidy tables of expected errors (``errors``) and of every query (``queries``)."""
+
+    errors: pd.DataFrame
+    queries: pd.DataFrame
+
+
+def combine(blocks: list[BlockResult]) -> BlockResult:
+    """Add up the blocks of one pair, in their order.
+
+    Examples
+    --------
+    >>> from microdata_price.errors.sums import ErrorSums
+    >>> s = ErrorSums(np.ones(2), np.ones((2, 4, 1)), np.ones((2, 3, 1)))
+    >>> combine([BlockResult({"ols": s}, {"ols": 1e-12})] * 2).sums["ols"].runs
+    array([2., 2.])
+    """
+    sums = dict(blocks[0].sums)
+    worst = dict(blocks[0].certificates)
+    for block in blocks[1:]:
+        for method, more in block.sums.items():
+            sums[method] = sums[method] + more
+            worst[method] = max(worst[method], block.certificates[method])
+    return BlockResult(sums, worst)
+
+
+def _metrics(
+    sizes: list[int],
+    names: tuple[str, ...],
+    found: QueryErrors,
+    totals: tuple[Estimate, Estimate],
+    exact: Array,
+) -> list[dict[str, Any]]:
+    """One entry a query set and metric; the sum query has its total only."""
+    rows: list[dict[str, Any]] = []
+    ends = np.cumsum(sizes)
+    unknown = Estimate(np.array(np.nan), np.array(np.nan))
+    for k, (size, name) in enumerate(zip(sizes, names, strict=True)):
+        own = slice(int(ends[k]) - size, int(ends[k]))
+        plain, sharp = (Estimate(t.value[k], t.error[k]) for t in totals)
+        rows.append(_row(name, "total", plain, sharp, unknown, exact[own].sum()))
+        if name == "sum":
+            continue
+        rows.append(
+            _row(
+                name,
+                "max",
+                largest(Estimate(found.plain.value[own], found.plain.error[own])),
+                largest(Estimate(found.controlled.value[own], found.controlled.error[own])),
+                largest_split(Estimate(found.halves.value[:, own], found.halves.error[:, own])),
+                exact[own].max(),
+            )
+        )
+    return rows
+
+
+def _row(
+    name: str, metric: str, plain: Estimate, sharp: Estimate, split: Estimate, exact: float
+) -> dict[str, Any]:
+    return {
+        "query_set": name,
+        "metric": metric,
+        "value": float(plain.value),
+        "standard_error": float(plain.error),
+        "estimate_cv": float(sharp.value),
+        "se_cv": float(sharp.error),
+        "max_split": float(split.value),
+        "se_split": float(split.error),
+        "exact": float(exact),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class PairRows:
+    """The rows of one data set at one level: of the error table, and columns of the other."""
+
+    errors: list[dict[str, Any]]
+    queries: list[dict[str, Any]]
+
+
+def pair_rows(
+    data: DataSet,
+    guarantee: PureDP | ConcentratedDP,
+    methods: tuple[str, ...],
+    result: BlockResult,
+) -> PairRows:
+    """Turn the sums of one data set at one level into rows.
+
+    Parameters
+    ----------
+    data
+        The table and its workload.
+    guarantee
+        The privacy level.
+    methods
+        Which methods to report.
+    result
+        The combined blocks.
+    """
+    workload = data.workload
+    sizes = [q.size for q in workload.query_sets]
+    truth = workload.answers(data.table)
+    noise = noise_for(workload, guarantee)
+    try:
+        exact_control = np.concatenate(ols_variances(workload, [n.variance for n in noise]))
+    except InputError:  # too large to be known; the control variates are then left out
+        exact_control = np.full(sum(sizes), np.nan)
+    parts = np.split(exact_control, np.cumsum(sizes)[:-1])
+    exact_totals = np.array([part.sum() for part in parts])
+    control = result.sums[CONTROL]
+    rows = PairRows([], [])
+    for method in methods:
+        sums = result.sums[method]
+        found = query_errors(sums, control, exact_control)
+        totals = total_errors(sums, control, exact_totals)
+        exact = exact_control
+        if method != CONTROL:
+            exact = np.concatenate(known_errors(method, workload, noise, truth))
+        keys = {
+            "dataset": data.name,
+            "family": data.family,
+            "privacy": "pure" if isinstance(guarantee, PureDP) else "zcdp",
+            "level": guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho,
+            "method": method,
+            "runs": int(sums.runs.sum()),
+        }
+        # A fit that fails its certificate stops the grid, so none that failed is ever averaged.
+        verdict = {"failures": 0, "worst_certificate": result.certificates[method]}
+        rows.errors.extend(
+            {**keys, **row, **verdict}
+            for row in _metrics(sizes, workload.names, found, totals, exact)
+        )
+        rows.queries.append(
+            {
+                **keys,
+                "query_set": np.repeat(workload.names, sizes),
+                "query": np.concatenate([np.arange(n) for n in sizes]),
+                "truth": np.concatenate(truth),
+                "bias": found.bias,
+                "variance": found.variance,
+                "mean_squared_error": found.plain.value,
+                "standard_error": found.plain.error,
+                "estimate_cv": found.controlled.value,
+                "se_cv": found.controlled.error,
+                "exact": exact,
+            }
+        )
+    return rows
+
+
+def tables_of(parts: list[PairRows]) -> Tables:
+    """Put the rows of one or several pairs into the two tables."""
+    errors = pd.DataFrame([row for part in parts for row in part.errors])
+    pieces = [piece for part in parts for piece in part.queries]
+    sizes = [len(piece["query"]) for piece in pieces]
+    columns = {}
+    for name in QUERY_COLUMNS:
+        values = [piece[name] for piece in pieces]
+        whole = isinstance(values[0], np.ndarray)
+        columns[name] = np.concatenate(values) if whole else np.repeat(values, sizes)
+    return Tables(errors[list(ERROR_COLUMNS)], pd.DataFrame(columns))
+
+
+def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    """Split total errors into squared bias and variance, the former without its own noise (ours).
+
+    The square of an estimated bias is too large by the variance of the estimate, which is taken
+    off; both parts are sums over the queries of a group.
+
+    Parameters
+    ----------
+    queries
+        Errors of every query, from 2 or more runs.
+    keys
+        What makes a group, for example ``["method", "query_set"]``.
+
+    Returns
+    -------
+    DataFrame
+        ``squared_bias`` and ``variance`` in squared counts, indexed by the keys.
+
+    Examples
+    --------
+    >>> queries = pd.DataFrame({"m": ["a"], "bias": [3.0], "variance": [4.0], "runs": [5]})
+    >>> squared_parts(queries, ["m"]).to_numpy().tolist()
+    [[8.0, 5.0]]
+    """
+    runs = queries["runs"]
+    spread = queries["variance"] * runs / (runs - 1)
+    parts = pd.DataFrame({"squared_bias": queries["bias"] ** 2 - spread / runs, "variance": spread})
+    found = parts.groupby([queries[k] for k in keys], sort=False).sum()
+    return found.assign(squared_bias=found["squared_bias"].clip(lower=0))
+
+
+def sharpest(errors: pd.DataFrame) -> tuple[Array, Array]:
+    """Return the best that is known of each expected error, with its standard error (ours).
+
+    What is known exactly is not estimated and has the standard error 0. Totals are estimated with
+    OLS as control variate; where that is of no use (few runs), the plain mean remains, and it is
+    what a maximum is made of.
+
+    Parameters
+    ----------
+    errors
+        Rows of the error table.
+
+    Examples
+    --------
+    >>> rows = {"exact": [2.0], "value": [2.5], "standard_error": [0.4], "estimate_cv": [2.1]}
+    >>> errors = pd.DataFrame(rows | {"se_cv": [0.1], "metric": ["total"]})
+    >>> [a.tolist() for a in sharpest(errors)]
+    [[2.0], [0.0]]
+    """
+    known = np.isfinite(errors["exact"].to_numpy())
+    sharp = np.isfinite(errors["se_cv"].to_numpy()) & (errors["metric"] == "total").to_numpy()
+    value = np.where(sharp, errors["estimate_cv"], errors["value"])
+    error = np.where(sharp, errors["se_cv"], errors["standard_error"])
+    return np.where(known, errors["exact"], value), np.where(known, 0.0, error)

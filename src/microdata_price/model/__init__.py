@@ -1,0 +1,1 @@
+"""What is asked of a table and what comes back: histograms, query sets, noise, measurements."""

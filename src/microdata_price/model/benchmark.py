@@ -1,0 +1,218 @@
+"""The paper's benchmark: 15 real and 16 synthetic tables, by name."""
+
+from __future__ import annotations
+
+import csv
+import functools
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..base.data import data_path
+from ..exceptions import unknown_name
+from .table import check_table
+from .workload import Workload
+
+Array = NDArray[np.float64]
+
+FAMILIES = ("1d", "2d", "pums")
+"""Lists of 100 cells, the same cells as 10 x 10 tables, and 9 x 24 tables of real people."""
+
+LARGE = 10_000
+"""The first cell of every synthetic table, in counts."""
+
+_LENGTH = 100
+_PUMS_SHAPE = (9, 24)
+_KINDS = ("Level00", "Level01", "Level16", "Level32", "Stair", "Step16", "Step50", "SplitStairs")
+
+
+@dataclass(frozen=True, eq=False)
+class DataSet:
+    """One table of the benchmark, with the workload that is asked of it.
+
+    Parameters
+    ----------
+    name
+        For example ``"Level00-1d"`` or ``"PUMA0101301"`` (state 01, area 01301).
+    family
+        ``"1d"``, ``"2d"`` or ``"pums"``.
+    table
+        The true counts; read-only.
+    workload
+        Sum, marginals (for tables of two dimensions), identity, in this priority order.
+
+    Examples
+    --------
+    >>> data_set("Level00-2d").workload.names
+    ('sum', 'marginal1', 'marginal2', 'identity')
+    """
+
+    name: str
+    family: str
+    table: Array
+    workload: Workload
+
+    def __post_init__(self) -> None:
+        table = check_table(self.table, self.workload.shape).copy()
+        table.setflags(write=False)
+        object.__setattr__(self, "table", table)
+
+    @property
+    def empty_cells(self) -> int:
+        """The number of cells without a record."""
+        return int((self.table == 0).sum())
+
+
+def synthetic(kind: str) -> Array:
+    """Return a synthetic table's 100 counts, the first of them 10,000 (the paper's Appendix).
+
+    Level k has k in every other cell, Step k has 49 empty cells and then k in the last 50, Stair
+    has 2, 3, ..., 100 and SplitStairs 2, ..., 49 and then empty cells. (For Stair the paper's text
+    starts at 1; its data start at 2.)
+
+    Parameters
+    ----------
+    kind
+        Level00, Level01, Level16, Level32, Stair, Step16, Step50 or SplitStairs.
+
+    Raises
+    ------
+    InputError
+        Another kind.
+
+    Examples
+    --------
+    >>> synthetic("Stair")[[0, 1, 2, 99]].tolist()
+    [10000.0, 2.0, 3.0, 100.0]
+    """
+    place = np.arange(1.0, _LENGTH + 1)
+    if kind not in _KINDS:
+        raise unknown_name("synthetic table", kind, _KINDS)
+    if kind.startswith("Level"):
+        cells = np.full(_LENGTH, float(kind[-2:]))
+    elif kind.startswith("Step"):
+        cells = np.where(place > _LENGTH / 2, float(kind[-2:]), 0.0)
+    else:
+        cells = place if kind == "Stair" else np.where(place < _LENGTH / 2, place, 0.0)
+    cells[0] = LARGE
+    return cells
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    with data_path(name).open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+@functools.cache
+def _pums() -> dict[str, Array]:
+    """Read the real tables, rows by race and columns by origin."""
+    tables: dict[str, Array] = {}
+    for row in _rows("pums2016.csv"):
+        table = tables.setdefault(row["dataset"], np.zeros(_PUMS_SHAPE))
+        table[int(row["race"]) - 1, int(row["origin"]) - 1] += int(row["persons"])
+    return dict(sorted(tables.items()))
+
+
+@functools.cache
+def names(family: str = "all") -> tuple[str, ...]:
+    """List the data sets' names, of one family or all 31 of them.
+
+    Parameters
+    ----------
+    family
+        ``"1d"``, ``"2d"``, ``"pums"`` or ``"all"``.
+
+    Raises
+    ------
+    InputError
+        Another family; the nearest are suggested.
+
+    Examples
+    --------
+    >>> len(names("1d")), len(names("2d")), len(names("pums")), len(names())
+    (8, 8, 15, 31)
+    """
+    if family == "all":
+        return tuple(name for f in FAMILIES for name in names(f))
+    if family == "pums":
+        return tuple(_pums())
+    if family not in FAMILIES:
+        raise unknown_name("family", family, (*FAMILIES, "all"))
+    return tuple(f"{kind}-{family}" for kind in _KINDS)
+
+
+@functools.cache
+def data_set(name: str) -> DataSet:
+    """Return a data set of the benchmark.
+
+    The two-dimensional synthetic tables are filled column by column.
+
+    Parameters
+    ----------
+    name
+        One of `names`.
+
+    Raises
+    ------
+    InputError
+        There is none of that name; the nearest ones are suggested.
+
+    Examples
+    --------
+    >>> data_set("Stair-2d").table[:3, :2].tolist()
+    [[10000.0, 11.0], [2.0, 12.0], [3.0, 13.0]]
+    >>> int(data_set("PUMA0101301").table.sum())
+    812
+    """
+    if name not in names():
+        raise unknown_name("data set", str(name), names())
+    if name in _pums():
+        return DataSet(name, "pums", _pums()[name], Workload.table(_PUMS_SHAPE))
+    kind, family = name.split("-")
+    cells = synthetic(kind)
+    if family == "2d":
+        cells = cells.reshape((10, 10), order="F")
+    return DataSet(name, family, cells, Workload.table(cells.shape))
+
+
+def data_sets(family: str = "all") -> tuple[DataSet, ...]:
+    """Return the data sets of one family, or all 31.
+
+    Examples
+    --------
+    >>> sum(d.table.size for d in data_sets("pums"))
+    3240
+    """
+    return tuple(data_set(name) for name in names(family))
+
+
+def labels(
+    variable: Literal["race", "origin"], form: Literal["label", "short_label"] = "label"
+) -> tuple[str, ...]:
+    """Return the labels of the real tables' rows (race) or columns (origin), in order.
+
+    Parameters
+    ----------
+    variable
+        ``"race"`` (RAC1P, 9 labels) or ``"origin"`` (HISP, 24 labels).
+    form
+        ``"label"``, as the Census Bureau has it, or ``"short_label"``, for figures.
+
+    Raises
+    ------
+    InputError
+        Another variable or form.
+
+    Examples
+    --------
+    >>> labels("race", "short_label")[:2]
+    ('White', 'Black')
+    """
+    if variable not in ("race", "origin"):
+        raise unknown_name("variable", variable, ("race", "origin"))
+    if form not in ("label", "short_label"):
+        raise unknown_name("form", form, ("label", "short_label"))
+    own = [row for row in _rows("dictionary.csv") if row["variable"] == variable]
+    return tuple(row[form] for row in sorted(own, key=lambda row: int(row["code"])))

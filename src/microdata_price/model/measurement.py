@@ -1,0 +1,181 @@
+"""Noisy answers: what is known of a table after a mechanism has looked at it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from .noise import Gaussian, Laplace, Noise
+from .privacy import ConcentratedDP, PureDP
+from .table import check_table
+from .workload import Workload
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Measurements:
+    """Noisy answers to a workload, for a batch of runs.
+
+    Parameters
+    ----------
+    workload
+        What was asked, highest priority first.
+    answers
+        One array a query set, shape (runs, queries), in counts.
+    noise
+        The distribution of the noise on each answer of a query set, one a query set.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not agree (both are named), or answers that are not finite.
+
+    Examples
+    --------
+    >>> m = Measurements(Workload.table(2), ([[7.0]], [[3.0, 4.0]]), (Laplace(8), Laplace(8)))
+    >>> m.runs
+    1
+    """
+
+    workload: Workload
+    answers: tuple[Array, ...]
+    noise: tuple[Noise, ...]
+
+    def __post_init__(self) -> None:
+        answers = tuple(np.asarray(a, dtype=float) for a in self.answers)
+        noise = tuple(self.noise)
+        object.__setattr__(self, "answers", answers)
+        object.__setattr__(self, "noise", noise)
+        sets = self.workload.query_sets
+        if not len(answers) == len(noise) == len(sets):
+            raise InputError(
+                f"there are {len(sets)} query sets, {len(answers)} arrays of answers and "
+                f"{len(noise)} noise distributions; these must be equally many"
+            )
+        runs = answers[0].shape[0] if answers[0].ndim == 2 else 0
+        for q, a in zip(sets, answers, strict=True):
+            if a.shape != (runs, q.size) or runs == 0:
+                raise InputError(
+                    f"the answers to query set {q.name!r} have shape {a.shape}; "
+                    f"needed is (runs, {q.size}), with the same number of runs for every set"
+                )
+            if not np.isfinite(a).all():
+                raise InputError(f"an answer to query set {q.name!r} is not a finite number")
+
+    @property
+    def runs(self) -> int:
+        """The number of runs."""
+        return int(self.answers[0].shape[0])
+
+    @property
+    def variances(self) -> tuple[float, ...]:
+        """The noise variance of each query set, in squared counts."""
+        return tuple(n.variance for n in self.noise)
+
+    def select(self, runs: slice | NDArray[np.intp]) -> Measurements:
+        """Return the measurements of some of the runs."""
+        return Measurements(self.workload, tuple(a[runs] for a in self.answers), self.noise)
+
+
+def noise_for(
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    split: Sequence[float] | None = None,
+) -> tuple[Noise, ...]:
+    """Return the noise on each query set that makes the whole workload satisfy the guarantee.
+
+    Without a split every answer has the same noise, scaled to the sensitivity of the whole
+    workload (the paper's Theorems 1 and 2). With a split, query set k is measured with its own
+    share of the budget and the shares compose.
+
+    Parameters
+    ----------
+    workload
+        The queries.
+    guarantee
+        Pure DP gives Laplace noise, zCDP gives Gaussian noise.
+    split
+        Shares of the budget, one a query set, positive and adding up to 1.
+
+    Raises
+    ------
+    InputError
+        An approximate guarantee, or shares that are not positive or do not add up to 1.
+
+    Examples
+    --------
+    >>> noise_for(Workload.table((9, 24)), PureDP(0.5))[0]
+    Laplace(scale=8.0)
+    >>> [n.variance for n in noise_for(Workload.table(100), ConcentratedDP(0.5), (0.25, 0.75))]
+    [4.0, 1.3333333333333333]
+    """
+    if not isinstance(guarantee, (PureDP, ConcentratedDP)):
+        raise InputError(
+            f"the guarantee is {guarantee!r}; workloads are measured under PureDP (Laplace noise) "
+            "or ConcentratedDP (Gaussian noise)"
+        )
+    sets = workload.query_sets
+    if split is None:
+        if isinstance(guarantee, PureDP):
+            return (Laplace(workload.sensitivity(1) / guarantee.epsilon),) * len(sets)
+        std = workload.sensitivity(2) / math.sqrt(2 * guarantee.rho)
+        return (Gaussian(std),) * len(sets)
+    shares = [float(s) for s in split]
+    fits = len(shares) == len(sets) and all(math.isfinite(s) and s > 0 for s in shares)
+    if not fits or abs(math.fsum(shares) - 1) > 1e-9:
+        raise InputError(
+            f"the split is {tuple(split)}; it must have {len(sets)} positive shares, one a query "
+            "set, that add up to 1"
+        )
+    if isinstance(guarantee, PureDP):
+        return tuple(Laplace(1 / (guarantee.epsilon * s)) for s in shares)
+    # Variance first: 1/(2 rho) is exact where its root squared would not be.
+    return tuple(Gaussian(math.sqrt(1 / (2 * guarantee.rho * s))) for s in shares)
+
+
+def measure(
+    table: ArrayLike,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    *,
+    runs: int,
+    rng: np.random.Generator,
+    split: Sequence[float] | None = None,
+) -> Measurements:
+    """Simulate noisy answers to the workload (never for a release: the noise is not vetted).
+
+    Parameters
+    ----------
+    table
+        The true table of counts, shaped as the workload's.
+    workload
+        The queries, highest priority first.
+    guarantee
+        What the whole workload shall satisfy.
+    runs
+        How many independent repetitions, 1 or more.
+    rng
+        The random stream; query sets draw from it in order.
+    split
+        As for `noise_for`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> measure([5, 0, 0], Workload.table(3), PureDP(0.5), runs=10, rng=rng).answers[1].shape
+    (10, 3)
+    """
+    if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
+        raise InputError(f"runs is {runs!r}; it must be a whole number of 1 or more")
+    truth = workload.answers(check_table(table, workload.shape))
+    noise = noise_for(workload, guarantee, split)
+    answers = tuple(
+        a + n.sample(rng, (int(runs), a.size)) for a, n in zip(truth, noise, strict=True)
+    )
+    return Measurements(workload, answers, noise)

@@ -1,0 +1,234 @@
+"""Continuous noise: Laplace and Gaussian, their moments, and the law of a maximum."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ..exceptions import InputError
+
+Array = NDArray[np.float64]
+_LN2 = math.log(2.0)
+
+
+class Excess(NamedTuple):
+    """Moments of ``(z - q)+``, the part of the noise beyond q (ours).
+
+    By symmetry they also say what clipping at zero does to a count q: the noisy count is negative
+    by ``(-q - z)+``, which has the same law.
+
+    Examples
+    --------
+    >>> Laplace(2.0).excess(0.0).first == 1.0
+    np.True_
+    """
+
+    first: Array
+    """``E (z - q)+``, in counts."""
+    second: Array
+    """``E ((z - q)+)^2``, in squared counts."""
+
+
+class Noise(Protocol):
+    """What every noise distribution offers; it is symmetric about zero, in units of counts."""
+
+    @property
+    def variance(self) -> float:
+        """Variance, in squared counts."""
+        ...
+
+    @property
+    def std(self) -> float:
+        """Standard deviation, in counts."""
+        ...
+
+    def log_cdf(self, x: float | Array) -> Array:
+        """Logarithm of ``P(z <= x)``, accurate in both tails."""
+        ...
+
+    def upper_quantile(self, p: float | Array) -> Array:
+        """Return the t with ``P(z > t) = p``."""
+        ...
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Draw independent values for a simulation (never for a release)."""
+        ...
+
+
+def _positive_scale(value: float, name: str) -> float:
+    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+        raise InputError(f"the noise's {name} is {value!r}; it must be a positive number of counts")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class Laplace:
+    """Laplace noise with density ``exp(-|x|/scale) / (2 scale)`` (the paper's Theorem 1).
+
+    Parameters
+    ----------
+    scale
+        The scale b, in counts; the variance is ``2 b**2``.
+
+    Examples
+    --------
+    >>> Laplace(8.0).variance
+    128.0
+    """
+
+    scale: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _positive_scale(self.scale, "scale"))
+
+    @property
+    def variance(self) -> float:
+        """Variance, in squared counts."""
+        return 2 * self.scale**2
+
+    @property
+    def std(self) -> float:
+        """Standard deviation, in counts."""
+        return math.sqrt(2) * self.scale
+
+    def log_cdf(self, x: float | Array) -> Array:
+        """Logarithm of ``P(z <= x)``, accurate in both tails."""
+        t = np.asarray(x, dtype=float) / self.scale
+        low = np.minimum(t, 0) - _LN2
+        high = np.log1p(-0.5 * np.exp(-np.maximum(t, 0)))
+        return np.where(t < 0, low, high)
+
+    def upper_quantile(self, p: float | Array) -> Array:
+        """Return the t with ``P(z > t) = p``."""
+        p = np.asarray(p, dtype=float)
+        high = -np.log(2 * np.minimum(p, 0.5))
+        low = np.log(2 * np.minimum(1 - p, 0.5))
+        return np.asarray(self.scale * np.where(p < 0.5, high, low))
+
+    def pdf(self, x: float | Array) -> Array:
+        """Density at x, per count."""
+        t = np.abs(np.asarray(x, dtype=float)) / self.scale
+        return np.asarray(np.exp(-t) / (2 * self.scale))
+
+    def excess(self, q: float | Array) -> Excess:
+        """Moments of ``(z - q)+`` at q >= 0: ``b e^(-q/b)/2`` and ``b^2 e^(-q/b)``."""
+        decay = np.exp(-np.asarray(q, dtype=float) / self.scale)
+        return Excess(decay * (self.scale / 2), decay * self.scale**2)
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Draw independent values for a simulation (never for a release)."""
+        return rng.laplace(0.0, self.scale, size)
+
+
+@dataclass(frozen=True)
+class Gaussian:
+    """Gaussian noise with mean zero (the paper's Theorem 2).
+
+    Parameters
+    ----------
+    std
+        The standard deviation, in counts.
+
+    Examples
+    --------
+    >>> Gaussian(2.0).variance
+    4.0
+    """
+
+    std: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "std", _positive_scale(self.std, "standard deviation"))
+
+    @property
+    def variance(self) -> float:
+        """Variance, in squared counts."""
+        return self.std**2
+
+    def log_cdf(self, x: float | Array) -> Array:
+        """Logarithm of ``P(z <= x)``, accurate in both tails."""
+        return np.asarray(special.log_ndtr(np.asarray(x, dtype=float) / self.std))
+
+    def upper_quantile(self, p: float | Array) -> Array:
+        """Return the t with ``P(z > t) = p``."""
+        return np.asarray(-self.std * special.ndtri(np.asarray(p, dtype=float)))
+
+    def pdf(self, x: float | Array) -> Array:
+        """Density at x, per count."""
+        t = np.asarray(x, dtype=float) / self.std
+        return np.asarray(np.exp(-(t**2) / 2) / (math.sqrt(2 * math.pi) * self.std))
+
+    def excess(self, q: float | Array) -> Excess:
+        """Moments of ``(z - q)+`` at q >= 0, with ``t = q/std``.
+
+        They are ``std (phi(t) - t P(z > q))`` and ``std^2 ((1 + t^2) P(z > q) - t phi(t))``.
+        """
+        # Far beyond every tail the squares need not overflow.
+        t = np.minimum(np.asarray(q, dtype=float) / self.std, 1e9)
+        # Mills' ratio (1 - Phi(t))/phi(t) keeps the differences accurate far out.
+        mills = math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
+        phi = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
+        return Excess(
+            self.std * phi * (1 - t * mills), self.variance * phi * ((1 + t**2) * mills - t)
+        )
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Draw independent values for a simulation (never for a release)."""
+        return rng.normal(0.0, self.std, size)
+
+
+def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
+    """Probability that the largest of ``count`` fresh draws is ``x`` or more.
+
+    Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
+    it is the probability of more than ``x``.
+
+    Parameters
+    ----------
+    noise
+        The distribution of one draw.
+    count
+        How many draws, 1 or more; broadcasts against ``x``.
+    x
+        Thresholds, in counts.
+
+    Examples
+    --------
+    >>> float(max_exceeds(Laplace(1.0), 1, 0.0))
+    0.5
+    """
+    return np.asarray(-np.expm1(np.asarray(count, dtype=float) * noise.log_cdf(x)))
+
+
+def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:
+    """Return the t that the largest of ``count`` draws reaches with probability ``p``, in counts.
+
+    The inverse of `max_exceeds` (the cutoff of the paper's Algorithm 2 compares with it).
+
+    Examples
+    --------
+    >>> noise = Laplace(1.0)
+    >>> round(float(max_exceeds(noise, 7, max_quantile(noise, 7, 0.01))), 12)
+    0.01
+    """
+    return noise.upper_quantile(
+        -np.expm1(np.log1p(-np.asarray(p)) / np.asarray(count, dtype=float))
+    )
+
+
+def max_median(noise: Noise, count: int | Array) -> Array:
+    """Median of the largest of ``count`` draws, in counts (the paper's Algorithm 2, downweight).
+
+    Examples
+    --------
+    >>> float(max_median(Laplace(1.0), 1))
+    0.0
+    >>> round(float(max_median(Gaussian(1.0), 100)), 3)
+    2.462
+    """
+    return noise.upper_quantile(-np.expm1(-_LN2 / np.asarray(count, dtype=float)))

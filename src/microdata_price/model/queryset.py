@@ -1,0 +1,252 @@
+"""Query sets: disjoint counting queries on one table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+from .table import check_shape
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class QuerySet:
+    """Disjoint counting queries on one table.
+
+    Build one with `sum_query`, `marginal`, `identity`, `from_labels` or `from_masks`.
+
+    Parameters
+    ----------
+    name
+        What the set is called, for example ``"marginal1"``.
+    shape
+        The table's shape.
+    labels
+        For each cell (flattened in C order) the number of the query that counts it, -1 for none.
+    size
+        The number of queries.
+    axes
+        The axes that a marginal keeps: ``()`` for the sum, all of them for the identity; ``None``
+        for query sets without that structure.
+
+    Examples
+    --------
+    >>> QuerySet.marginal((2, 3), keep=(0,)).answers([[1, 2, 3], [4, 5, 6]])
+    array([ 6., 15.])
+    """
+
+    name: str
+    shape: tuple[int, ...]
+    labels: NDArray[np.intp]
+    size: int
+    axes: tuple[int, ...] | None = field(default=None)
+
+    @classmethod
+    def sum_query(cls, shape: int | Sequence[int], name: str = "sum") -> QuerySet:
+        """Build the sum query: the number of all records.
+
+        Examples
+        --------
+        >>> QuerySet.sum_query(4).size
+        1
+        """
+        return cls.marginal(shape, keep=(), name=name)
+
+    @classmethod
+    def identity(cls, shape: int | Sequence[int], name: str = "identity") -> QuerySet:
+        """Build the point queries: one for each cell.
+
+        Examples
+        --------
+        >>> QuerySet.identity((2, 3)).size
+        6
+        """
+        shape = check_shape(shape)
+        return cls.marginal(shape, keep=tuple(range(len(shape))), name=name)
+
+    @classmethod
+    def marginal(
+        cls, shape: int | Sequence[int], keep: Sequence[int], name: str | None = None
+    ) -> QuerySet:
+        """Build a marginal: one query for each combination of values of the axes kept.
+
+        Examples
+        --------
+        >>> QuerySet.marginal((2, 3), keep=(1,)).labels
+        array([0, 1, 2, 0, 1, 2])
+        """
+        shape = check_shape(shape)
+        axes = tuple(sorted(int(a) for a in keep))
+        if len(set(axes)) != len(axes) or any(not 0 <= a < len(shape) for a in axes):
+            raise InputError(
+                f"the axes to keep are {tuple(keep)}; each must occur once and lie between 0 and "
+                f"{len(shape) - 1}"
+            )
+        kept_shape = tuple(shape[a] for a in axes)
+        size = math.prod(kept_shape)
+        index = np.arange(size, dtype=np.intp).reshape(
+            tuple(n if i in axes else 1 for i, n in enumerate(shape))
+        )
+        labels = np.broadcast_to(index, shape).ravel()
+        if name is None:
+            name = "marginal" + "x".join(str(a + 1) for a in axes)
+        return cls(name, shape, labels, size, axes)
+
+    @classmethod
+    def from_labels(cls, labels: ArrayLike, name: str) -> QuerySet:
+        """Build the query set in which cells with one label form one query.
+
+        Parameters
+        ----------
+        labels
+            Whole numbers, shaped as the table; -1 leaves a cell out. Labels 0 to the largest must
+            all occur.
+        name
+            What the set is called.
+
+        Examples
+        --------
+        >>> QuerySet.from_labels([0, 0, 1, -1], "halves").answers([1, 2, 3, 4])
+        array([3., 3.])
+        """
+        array = np.asarray(labels)
+        if array.ndim == 0 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
+            raise InputError(
+                f"the labels of query set {name!r} have shape {array.shape} and type "
+                f"{array.dtype}; they must be whole numbers, shaped as the table"
+            )
+        flat = array.ravel().astype(np.intp)
+        size = int(flat.max()) + 1
+        used = np.unique(flat[flat >= 0])
+        if flat.min() < -1 or size < 1 or used.size != size:
+            raise InputError(
+                f"the labels of query set {name!r} run from {flat.min()} to {flat.max()} and use "
+                f"{used.size} of them; they must be 0, 1, 2, ... without a gap, and -1 for cells "
+                "left out"
+            )
+        return cls(name, array.shape, flat, size)
+
+    @classmethod
+    def from_masks(cls, masks: ArrayLike, name: str) -> QuerySet:
+        """Build the query set with one query a mask; the masks must not overlap.
+
+        Parameters
+        ----------
+        masks
+            True where a query counts a cell; shape (queries, table shape).
+        name
+            What the set is called.
+
+        Raises
+        ------
+        InputError
+            Overlapping or empty masks, or values that are not 0 and 1.
+
+        Examples
+        --------
+        >>> QuerySet.from_masks([[1, 1, 0], [0, 0, 1]], "two").labels
+        array([0, 0, 1])
+        """
+        array = np.asarray(masks)
+        if array.ndim < 2 or array.size == 0 or not np.isin(array, (0, 1)).all():
+            raise InputError(
+                f"the masks of query set {name!r} have shape {array.shape}; they must be 0 and 1 "
+                "(or true and false), one mask a query, each shaped as the table"
+            )
+        flat = array.reshape(array.shape[0], -1).astype(bool)
+        times = flat.sum(axis=0)
+        if (times > 1).any():
+            cell = tuple(int(i) for i in np.unravel_index(int(times.argmax()), array.shape[1:]))
+            raise InputError(
+                f"the queries of query set {name!r} overlap: {int(times.max())} of them count "
+                f"the cell at {cell} (counting from 0); put overlapping queries in separate sets"
+            )
+        if not flat.any(axis=1).all():
+            raise InputError(
+                f"query {int((~flat.any(axis=1)).argmax())} of query set {name!r} counts no cell"
+            )
+        labels = np.where(times == 1, flat.argmax(axis=0), -1).reshape(array.shape[1:])
+        return cls.from_labels(labels, name)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the table."""
+        return self.labels.size
+
+    @cached_property
+    def counts(self) -> Array:
+        """How many cells each query counts; shape (queries,)."""
+        return np.bincount(self.labels[self.labels >= 0], minlength=self.size).astype(float)
+
+    @property
+    def is_identity(self) -> bool:
+        """Whether each cell is a query of its own, in order."""
+        return self.size == self.cells and bool((self.labels == np.arange(self.cells)).all())
+
+    def answers(self, table: ArrayLike) -> Array:
+        """Answer the queries on one table or a batch of them.
+
+        Parameters
+        ----------
+        table
+            Shape (..., table shape) or (..., cells), in counts.
+
+        Returns
+        -------
+        ndarray
+            Shape (..., queries), in counts.
+
+        Examples
+        --------
+        >>> QuerySet.sum_query((2, 2)).answers([[[1, 2], [3, 4]]])
+        array([[10.]])
+        """
+        x = np.asarray(table, dtype=float)
+        k = len(self.shape)
+        if x.ndim >= k and x.shape[-k:] == self.shape:
+            x = x.reshape(*x.shape[:-k], self.cells)
+        elif x.ndim == 0 or x.shape[-1] != self.cells:
+            raise InputError(
+                f"the table has shape {x.shape}; query set {self.name!r} is for tables of shape "
+                f"{self.shape}"
+            )
+        if self.axes is not None:
+            drop = tuple(a - k for a in range(k) if a not in self.axes)
+            boxed = x.reshape(*x.shape[:-1], *self.shape)
+            summed = boxed.sum(axis=drop) if drop else boxed
+            return np.asarray(summed).reshape(*x.shape[:-1], self.size)
+        rows = x.reshape(-1, self.cells)
+        inside = self.labels >= 0
+        out = np.empty((rows.shape[0], self.size))
+        for r, row in enumerate(rows):
+            out[r] = np.bincount(self.labels[inside], weights=row[inside], minlength=self.size)
+        return out.reshape(*x.shape[:-1], self.size)
+
+    def spread(self, values: ArrayLike) -> Array:
+        """Give each cell the value of the query that counts it, 0 where none does (the transpose).
+
+        Parameters
+        ----------
+        values
+            Shape (..., queries).
+
+        Returns
+        -------
+        ndarray
+            Shape (..., cells).
+
+        Examples
+        --------
+        >>> QuerySet.from_labels([0, 1, 1, -1], "q").spread([5.0, 7.0])
+        array([5., 7., 7., 0.])
+        """
+        v = np.asarray(values, dtype=float)
+        spread = v[..., self.labels]
+        return np.where(self.labels >= 0, spread, 0.0) if (self.labels < 0).any() else spread

@@ -1,0 +1,122 @@
+"""Workloads: which query sets are asked of a table, in which order of priority."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError, unknown_name
+from .queryset import QuerySet
+from .table import check_shape
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Workload:
+    """Query sets on one table, highest priority first.
+
+    Parameters
+    ----------
+    query_sets
+        At least one; all for one table's shape, with distinct names.
+
+    Examples
+    --------
+    >>> Workload.table((9, 24)).names
+    ('sum', 'marginal1', 'marginal2', 'identity')
+    >>> Workload.table((9, 24)).sensitivity(1)
+    4.0
+    """
+
+    query_sets: tuple[QuerySet, ...]
+
+    def __post_init__(self) -> None:
+        sets = tuple(self.query_sets)
+        object.__setattr__(self, "query_sets", sets)
+        if not sets:
+            raise InputError("the workload has no query set; it needs at least one")
+        names = [q.name for q in sets]
+        if len(set(names)) != len(names):
+            raise InputError(f"the query sets are called {names}; every name must be used once")
+        for q in sets[1:]:
+            if q.shape != sets[0].shape:
+                raise InputError(
+                    f"query set {sets[0].name!r} is for tables of shape {sets[0].shape} and "
+                    f"{q.name!r} for shape {q.shape}; a workload has one shape"
+                )
+
+    @classmethod
+    def table(cls, shape: int | Sequence[int]) -> Workload:
+        """Build the paper's workload in its priority order: sum, one-way marginals, identity.
+
+        A list has no marginals beside its sum and its cells.
+
+        Examples
+        --------
+        >>> Workload.table(100).names
+        ('sum', 'identity')
+        """
+        shape = check_shape(shape)
+        sets = [QuerySet.sum_query(shape)]
+        if len(shape) > 1:
+            sets += [QuerySet.marginal(shape, keep=(a,)) for a in range(len(shape))]
+        return cls((*sets, QuerySet.identity(shape)))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The table's shape."""
+        return self.query_sets[0].shape
+
+    @property
+    def cells(self) -> int:
+        """The number of cells of the table."""
+        return self.query_sets[0].cells
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the query sets, highest priority first."""
+        return tuple(q.name for q in self.query_sets)
+
+    def __getitem__(self, name: str) -> QuerySet:
+        """Return the query set called ``name``."""
+        for q in self.query_sets:
+            if q.name == name:
+                return q
+        raise unknown_name("query set", name, self.names)
+
+    def answers(self, table: ArrayLike) -> tuple[Array, ...]:
+        """Answer every query set; one array of shape (..., queries) for each.
+
+        Examples
+        --------
+        >>> [a.tolist() for a in Workload.table(2).answers([3, 4])]
+        [[7.0], [3.0, 4.0]]
+        """
+        return tuple(q.answers(table) for q in self.query_sets)
+
+    def sensitivity(self, p: int) -> float:
+        """Return the L_p sensitivity: how far one record moves all answers (Definition 4).
+
+        The queries of one set are disjoint, so one record moves at most one answer of each set by
+        one; a cell's record moves as many answers as there are sets that count the cell.
+
+        Parameters
+        ----------
+        p
+            1 or 2.
+
+        Examples
+        --------
+        >>> round(Workload.table(100).sensitivity(2) ** 2, 12)
+        2.0
+        """
+        if p not in (1, 2):
+            raise InputError(f"the sensitivity's order is {p!r}; it must be 1 or 2")
+        touched = np.zeros(self.cells)
+        for q in self.query_sets:
+            touched += q.labels >= 0
+        return float(touched.max() ** (1 / p))

@@ -1,0 +1,5 @@
+"""A private release of a table, and its price."""
+
+from .run import publish, release, release_again
+
+__all__ = ["publish", "release", "release_again"]

@@ -1,0 +1,215 @@
+"""What requiring microdata costs on one table: expected errors over those of signed answers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors.known import ols_variances
+from ..exceptions import InputError, unknown_name
+from ..fitting import METHODS
+from ..grid.blocks import block_size, fit_block
+from ..grid.tables import combine, pair_rows, sharpest, squared_parts, tables_of
+from ..model.benchmark import DataSet
+from ..model.measurement import noise_for
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
+from ..tables.schema import Schema
+
+Array = NDArray[np.float64]
+
+WORST = 10
+"""How many queries of each method are named as the worst."""
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """Expected errors of every method on one table, over OLS's.
+
+    Everything in it depends on the true table and is as confidential as the table.
+
+    Parameters
+    ----------
+    guarantee
+        The privacy level.
+    runs
+        How many simulated runs the estimates rest on.
+    totals
+        One row a method, query set and metric (``total`` of the set, or ``max``: its worst query):
+        ``squared_error`` in squared counts with its ``standard_error`` (0 where it is known
+        exactly), ``ols`` (exact), ``price`` (their ratio) and ``price_error``, and for totals the
+        parts ``squared_bias`` and ``variance``, which add up to it. A ``max`` is the largest of
+        estimates, so it lies above the truth on average.
+    queries
+        One row a method and query: its name, ``truth``, ``bias``, ``variance``,
+        ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``. A query that is
+        a set of its own has the set's error.
+    """
+
+    guarantee: PureDP | ConcentratedDP
+    runs: int
+    totals: pd.DataFrame
+    queries: pd.DataFrame
+
+    def worst(self, count: int = WORST) -> pd.DataFrame:
+        """Return each method's queries with the highest price, by name.
+
+        Signed answers are left out: their errors are the same for all queries of a set.
+        """
+        dear = self.queries[self.queries["method"] != "ols"]
+        ranked = dear.sort_values(["method", "price"], ascending=[True, False], kind="stable")
+        return ranked.groupby("method", sort=False).head(count).reset_index(drop=True)
+
+
+def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
+    for method in methods:
+        if method not in METHODS:
+            raise unknown_name("method", method, METHODS)
+    return tuple(m for m in METHODS if m in methods or m == "ols")
+
+
+def price_table(
+    table: ArrayLike,
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    methods: Sequence[str] = METHODS,
+    *,
+    runs: int = 1000,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+) -> Price:
+    """Estimate what each method's microdata cost on a table: simulated, never a release.
+
+    The paper's mechanisms (Laplace or Gaussian noise on every answer of the workload) are simulated
+    on the true table, every method is fitted to the same noise, and errors are compared with OLS's,
+    which are exact. OLS's errors also sharpen the other estimates, as control variates.
+
+    Parameters
+    ----------
+    table
+        The true counts, shaped as the schema.
+    schema
+        Columns and values, for names.
+    workload
+        The queries, highest priority first.
+    guarantee
+        The privacy level of the whole workload.
+    methods
+        Which methods; OLS is always among them.
+    runs
+        How many simulated runs, 2 or more.
+    seed
+        Of the simulation.
+    progress
+        Called with the number of runs of each finished block.
+
+    Raises
+    ------
+    InputError
+        A table that is none or is weighted, an unknown method, too few runs.
+    CertificateError
+        A fit that misses its certificate.
+
+    Examples
+    --------
+    >>> schema = Schema(("sex",), (("f", "m"),))
+    >>> made = price_table([40, 2], schema, Workload.table(2), PureDP(0.5), ["nnls"], runs=10)
+    >>> made.totals["method"].unique().tolist()
+    ['ols', 'nnls']
+    """
+    chosen = _check_methods(methods)
+    if schema.weighted:
+        raise InputError(
+            "the table is weighted: one person can change it by more than one; a table that counts "
+            "records is needed"
+        )
+    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
+        raise InputError(f"runs is {runs!r}; it must be a whole number of 2 or more")
+    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
+        raise InputError(f"the seed is {seed!r}; it must be a whole number of 0 or more")
+    data = DataSet("the table", "own", np.asarray(table), workload)
+    size = block_size(workload)
+    blocks = []
+    for block, start in enumerate(range(0, runs, size)):
+        rng = np.random.default_rng([seed, block])
+        count = min(size, runs - start)
+        blocks.append(fit_block(data, guarantee, chosen, rng, count, data.name, start, size))
+        if progress is not None:
+            progress(count)
+    found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks))])
+    return _priced(found.errors, found.queries, data, schema, guarantee, runs)
+
+
+def _priced(
+    errors: pd.DataFrame,
+    queries: pd.DataFrame,
+    data: DataSet,
+    schema: Schema,
+    guarantee: PureDP | ConcentratedDP,
+    runs: int,
+) -> Price:
+    workload = data.workload
+    exact = ols_variances(workload, [n.variance for n in noise_for(workload, guarantee)])
+    ols = {
+        (q.name, metric): float(v.sum() if metric == "total" else v.max())
+        for q, v in zip(workload.query_sets, exact, strict=True)
+        for metric in ("total", "max")
+    }
+    base = np.array([ols[key] for key in zip(errors["query_set"], errors["metric"], strict=True)])
+    # The worst of one query is that query: its total, so that nothing has two values.
+    single = {q.name for q in workload.query_sets if q.size == 1}
+    alone = errors["query_set"].isin(single)
+    value, error = sharpest(errors.assign(metric=errors["metric"].mask(alone, "total")))
+    totals = errors[["method", "query_set", "metric"]].assign(
+        squared_error=value,
+        standard_error=error,
+        ols=base,
+        price=value / base,
+        price_error=error / base,
+    )
+    parts = squared_parts(queries, ["method", "query_set"]).reset_index().assign(metric="total")
+    parts.loc[parts["method"] == "ols", "squared_bias"] = 0.0
+    totals = totals.merge(
+        parts.drop(columns="variance"), on=["method", "query_set", "metric"], how="left"
+    )
+    totals["squared_bias"] = totals[["squared_bias", "squared_error"]].min(axis=1, skipna=False)
+    totals["variance"] = totals["squared_error"] - totals["squared_bias"]
+    names = [
+        query_label(schema, values)
+        for q in workload.query_sets
+        for values in schema.cell_values(q.axes)
+    ]
+    repeats = len(queries) // len(names)
+    each = np.tile(np.concatenate(exact), repeats)
+    kind = np.where(queries["query_set"].isin(single), "total", "max")
+    value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric=kind))
+    bias = np.where(queries["method"] == "ols", 0.0, queries["bias"])
+    named = queries[["method", "query_set"]].assign(
+        query=names * repeats,
+        truth=queries["truth"],
+        bias=bias,
+        variance=np.maximum(value - bias**2, 0.0),
+        squared_error=value,
+        standard_error=error,
+        ols=each,
+        price=value / each,
+        price_error=error / each,
+    )
+    return Price(guarantee, runs, totals, named)
+
+
+def query_label(schema: Schema, values: Sequence[str]) -> str:
+    """Name a query by the values that it counts.
+
+    Examples
+    --------
+    >>> query_label(Schema(("a", "b"), (("1",), ("x", "y"))), ("", "y"))
+    'b = y'
+    """
+    told = [f"{c} = {v}" for c, v in zip(schema.columns, values, strict=True) if v]
+    return ", ".join(told) or "all records"

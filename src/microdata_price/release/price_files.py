@@ -1,0 +1,148 @@
+"""The files that `price` writes; each says at its top that it is confidential."""
+
+from __future__ import annotations
+
+import io
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from ..base.numbers import format_number
+from ..exceptions import InputError
+from ..figures.price import bias_and_variance, errors_by_count, prices
+from ..model.measurement import noise_for
+from ..model.workload import Workload
+from .budget import describe
+from .measure import mechanism_for
+from .price import Price
+
+NOTICE = (
+    "CONFIDENTIAL: computed from the true table without protection; as confidential as the table."
+)
+"""What stands at the top of everything."""
+_MARK = "CONFIDENTIAL"
+
+
+def _with_error(value: float, error: float) -> str:
+    """Write a price as far as its standard error says that it is known, or that it is exact."""
+    if not error > 0:
+        return f"{format_number(value)} (exact)"
+    if error < 1e-6 * value:
+        return f"{value:.4g} ± {error:.1g}"
+    return format_number(value, se=error)
+
+
+def summary(made: Price) -> pd.DataFrame:
+    """Return the price of every query set and method as one table, a column a method.
+
+    Parameters
+    ----------
+    made
+        What `price_table` returned.
+    """
+    shown = made.totals[made.totals["method"] != "ols"].copy()
+    shown["text"] = [
+        _with_error(p, e) for p, e in zip(shown["price"], shown["price_error"], strict=True)
+    ]
+    wide = shown.pivot(index=["query_set", "metric"], columns="method", values="text")
+    order = shown[["query_set", "metric"]].drop_duplicates()
+    methods = list(dict.fromkeys(shown["method"]))
+    ols = made.totals[made.totals["method"] == "ols"].set_index(["query_set", "metric"])["ols"]
+    wide = wide.loc[list(order.itertuples(index=False, name=None)), methods]
+    wide.insert(0, "signed answers", [f"{v:.5g}" for v in ols.loc[wide.index]])
+    flat = wide.reset_index().rename(columns={"query_set": "query set"})
+    return flat.rename_axis(columns=None)
+
+
+def report(made: Price, workload: Workload) -> str:
+    """Return everything worth reading as plain text, the notice first."""
+    lines = [
+        NOTICE,
+        "",
+        f"What would requiring microdata cost on this table, at {describe(made.guarantee)}?",
+        f"From {made.runs} simulated runs of the paper's mechanism; ± is a standard error.",
+        "",
+        "Expected squared error: of signed answers (least squares, exact, in squared records),",
+        "then of each method as a multiple of it. Above 1 microdata cost accuracy, below 1 they",
+        'gain it. "total" adds up the query set, "max" is its worst query (a maximum of',
+        "estimates: too large on average).",
+        "",
+        summary(made).to_string(index=False),
+        "",
+        "The worst queries of each method (bias and root errors in records)",
+        "",
+        _worst_text(made),
+    ]
+    lines += [
+        "",
+        f"The simulation draws Laplace or Gaussian noise.{_real_noise(made, workload)}",
+        "Looking at these numbers before choosing a method or a level uses the true table: what",
+        "is chosen that way is not covered by the release's guarantee.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _real_noise(made: Price, workload: Workload) -> str:
+    try:
+        variance = mechanism_for(workload, made.guarantee).noise.variance
+    except InputError:  # A level at which nothing can be released.
+        return ""
+    simulated = noise_for(workload, made.guarantee)[0].variance
+    return f" A real release's is whole: variance {variance:.6g} instead of {simulated:.6g}."
+
+
+def _worst_text(made: Price) -> str:
+    worst = made.worst()
+    if worst.empty:
+        return "(only signed answers were asked for)"
+    shown = pd.DataFrame(
+        {
+            "method": worst["method"],
+            "query": worst["query"],
+            "true count": worst["truth"].astype(int),
+            "bias": worst["bias"].map("{:.2f}".format),
+            "root error": np.sqrt(worst["squared_error"]).map("{:.2f}".format),
+            "signed": np.sqrt(worst["ols"]).map("{:.2f}".format),
+            "price": [
+                _with_error(p, e) for p, e in zip(worst["price"], worst["price_error"], strict=True)
+            ],
+        }
+    )
+    return shown.to_string(index=False)
+
+
+def _marked_csv(frame: pd.DataFrame) -> bytes:
+    return f"# {NOTICE}\n{frame.to_csv(index=False)}".encode()
+
+
+def _png(figure: Figure) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
+    return out.getvalue()
+
+
+def price_files(made: Price, workload: Workload) -> dict[str, bytes]:
+    """Return all files by name.
+
+    Parameters
+    ----------
+    made
+        What `price_table` returned.
+    workload
+        What was asked.
+    """
+    files = {
+        "README.txt": report(made, workload).encode(),
+        "prices.csv": _marked_csv(made.totals),
+        "queries.csv": _marked_csv(made.queries),
+        "worst_queries.csv": _marked_csv(made.worst()),
+    }
+    totals = made.totals[made.totals["metric"] == "total"]
+    if (totals["method"] != "ols").any():
+        finest = workload.query_sets[int(np.argmax([q.size for q in workload.query_sets]))].name
+        cells = made.queries[made.queries["query_set"] == finest]
+        files["prices.png"] = _png(prices(totals, _MARK))
+        files["bias_and_variance.png"] = _png(bias_and_variance(totals, _MARK))
+        files["errors_by_count.png"] = _png(errors_by_count(cells, f"{_MARK} ({finest})"))
+    return files

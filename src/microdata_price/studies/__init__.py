@@ -1,0 +1,1 @@
+"""What one chapter computes and says beyond the grid and the theory."""

@@ -1,0 +1,273 @@
+"""Tables from the Census Bureau's person files."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from pyarrow import compute
+
+from ..base.files import check_new, write_whole
+from ..exceptions import InputError
+from ..model.benchmark import data_set, labels, names
+from .pums import WEIGHT, area_rows
+from .schema import MOST_CELLS, Schema, schema_path
+from .table_text import table_text
+
+BLANK = "blank"
+"""What an empty field is called: the question does not apply to the person."""
+
+
+def _codes(first: int, last: int, blank: bool = False) -> tuple[str, ...]:
+    return ((BLANK,) if blank else ()) + tuple(str(v) for v in range(first, last + 1))
+
+
+@functools.cache
+def variables() -> dict[str, tuple[str, ...]]:
+    """Return the values of the variables that are known; others must be given.
+
+    Examples
+    --------
+    >>> variables()["SEX"]
+    ('1', '2')
+    """
+    return {
+        "AGEP": _codes(0, 99),
+        "CIT": _codes(1, 5),
+        "COW": _codes(1, 9, blank=True),
+        "DIS": _codes(1, 2),
+        "ESR": _codes(1, 6, blank=True),
+        "HICOV": _codes(1, 2),
+        "HISP": _codes(1, len(labels("origin"))),
+        "MAR": _codes(1, 5),
+        "NATIVITY": _codes(1, 2),
+        "RAC1P": _codes(1, len(labels("race"))),
+        "SCHL": _codes(1, 24, blank=True),
+        "SEX": _codes(1, 2),
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Tabulated:
+    """A table made from a person file.
+
+    Parameters
+    ----------
+    schema
+        Columns and values; marked where the table is weighted.
+    table
+        Persons, or sums of their weights, shaped as the schema.
+    persons
+        How many records were counted.
+    agrees
+        Whether the table is the paper's, cell for cell; ``None`` where the paper has none such.
+    """
+
+    schema: Schema
+    table: NDArray[np.int64]
+    persons: int
+    agrees: bool | None
+
+
+def parse_area(text: str) -> tuple[str, str]:
+    """Split an area's code into its state's two digits and its own five.
+
+    Raises
+    ------
+    InputError
+        Anything but seven digits.
+
+    Examples
+    --------
+    >>> parse_area("0101301")
+    ('01', '01301')
+    """
+    if not re.fullmatch("[0-9]{7}", text):
+        raise InputError(
+            f"the area is {text!r}; it must be seven digits, the state's two and then the area's "
+            "five, for example 0101301"
+        )
+    return text[:2], text[2:]
+
+
+def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
+    """Read what a variable's values are, for example ``SCHL=blank,1-24``.
+
+    Raises
+    ------
+    InputError
+        Another form.
+
+    Examples
+    --------
+    >>> parse_values("MIL=blank,1-4")
+    ('MIL', ('blank', '1', '2', '3', '4'))
+    """
+    name, equal, listed = text.partition("=")
+    values: list[str] = []
+    for part in listed.split(","):
+        span = re.fullmatch(r"\s*(\d+)-(\d+)\s*", part, re.ASCII)
+        if span is None:
+            values.append(part.strip())
+            continue
+        first, last = int(span[1][:20]), int(span[2][:20])
+        if not first <= last < first + MOST_CELLS:
+            raise InputError(
+                f"the values {part.strip()} are no range of codes: the first must not be above the "
+                f"last, nor {MOST_CELLS} or more below it"
+            )
+        values += _codes(first, last)
+    plain = [v if not re.fullmatch(r"0+\d+", v) else str(int(v)) for v in values]
+    if not name.strip() or not equal or not all(plain):
+        raise InputError(
+            f"the values are given as {text!r}; needed is a variable, an equal sign and its "
+            "values, for example MIL=blank,1-4"
+        )
+    return name.strip(), tuple(plain)
+
+
+def _schema(by: Sequence[str], given: Mapping[str, Sequence[str]], weighted: bool) -> Schema:
+    if not by:
+        raise InputError("no variable is named; give one or more with --by, for example --by RAC1P")
+    stray = [name for name in given if name not in by]
+    if stray:
+        raise InputError(f"values are given for {stray[0]!r}, which is not among the variables")
+    known = {**variables(), **given}
+    for name in by:
+        if name not in known:
+            raise InputError(
+                f"the values of {name!r} are not known, and they are never taken from the data; "
+                f"give them, for example --values {name}=blank,1-4 (known are "
+                f"{', '.join(variables())})"
+            )
+    return Schema(tuple(by), tuple(tuple(known[n]) for n in by), weighted)
+
+
+def _weights(place: str, rows: NDArray[np.int64], column: pa.Array) -> NDArray[np.int64]:
+    whole = compute.match_substring_regex(column, r"^\d{1,9}$").to_numpy(zero_copy_only=False)
+    if not whole.all():
+        raise InputError(
+            f"{place}, row {rows[np.argmin(whole)]}, column {WEIGHT!r}: not a whole number"
+        )
+    return np.asarray(compute.cast(column, pa.int64()).to_numpy())
+
+
+def agrees_with_paper(area: str, by: Sequence[str], table: ArrayLike) -> bool | None:
+    """Compare a table with the paper's of that area; ``None`` where there is none.
+
+    Examples
+    --------
+    >>> agrees_with_paper("0101301", ("RAC1P", "HISP"), data_set("PUMA0101301").table)
+    True
+    """
+    name = f"PUMA{area}"
+    if sorted(by) != ["HISP", "RAC1P"] or name not in names("pums"):
+        return None
+    paper = data_set(name).table
+    return bool(np.array_equal(np.asarray(table), paper if by[0] == "RAC1P" else paper.T))
+
+
+def tabulate(
+    path: Path,
+    area: str,
+    by: Sequence[str],
+    *,
+    weighted: bool = False,
+    values: Mapping[str, Sequence[str]] | None = None,
+    area_column: str = "PUMA",
+) -> Tabulated:
+    """Count the persons of an area by some variables.
+
+    The file is read block by block, so a file of several gigabytes needs little memory.
+
+    Parameters
+    ----------
+    path
+        A person file of the Public Use Microdata Sample: CSV, also inside gzip or zip.
+    area
+        Seven digits: state, then area.
+    by
+        Variables; the k-th is axis k of the table.
+    weighted
+        Sum the person weights instead of counting records; such a table cannot be released.
+    values
+        For variables not in `variables`, or whose codes differ that year, the values.
+    area_column
+        The file's column with the area's code.
+
+    Raises
+    ------
+    InputError
+        A file that is none, a missing column, nobody in the area, or a value outside the variable's
+        list (naming row and column).
+    """
+    state, puma = parse_area(area)
+    schema = _schema(by, values or {}, weighted)
+    lists = [pa.array(v) for v in schema.values]
+    table = np.zeros(schema.cells, dtype=np.int64)
+    persons = 0
+    columns = [*by, *([WEIGHT] if weighted else [])]
+    for place, rows, block in area_rows(path, state, puma, columns, area_column):
+        cell = np.zeros(rows.size, dtype=np.int64)
+        for name, known in zip(by, lists, strict=True):
+            index = compute.index_in(block[name], value_set=known)
+            if index.null_count:
+                row = rows[np.argmin(index.is_valid().to_numpy(zero_copy_only=False))]
+                raise InputError(
+                    f"{place}, row {row}, column {name!r}: the value is not one that is known; "
+                    f"list them all, for example --values {name}=blank,1-{len(known)}"
+                )
+            cell = cell * len(known) + index.to_numpy()
+        weights = _weights(place, rows, block[WEIGHT]) if weighted else 1
+        np.add.at(table, cell, weights)
+        persons += rows.size
+    if persons == 0:
+        raise InputError(
+            f"{path} has no person in state {state} and area {puma} (column {area_column!r}); take "
+            "the file of that state, or the code that the file's year uses"
+        )
+    shaped = table.reshape(schema.shape)
+    agrees = None if weighted else agrees_with_paper(area, by, shaped)
+    return Tabulated(schema, shaped, persons, agrees)
+
+
+def check_place(path: Path) -> Path:
+    """Refuse a place where a table cannot be written; return where its schema goes.
+
+    Raises
+    ------
+    InputError
+        The table or the schema exists, or the folder does not.
+
+    Examples
+    --------
+    >>> check_place(Path("area.csv")).name
+    'area.schema.json'
+    """
+    check_new(path)
+    beside = schema_path(path)
+    check_new(beside)
+    return beside
+
+
+def write_table(tabulated: Tabulated, path: Path) -> None:
+    """Write a table as a long CSV file and its schema beside it; neither may exist.
+
+    Raises
+    ------
+    InputError
+        One of them exists, or the folder does not.
+    """
+    beside = check_place(path)
+    write_whole(beside, tabulated.schema.to_json())
+    try:
+        write_whole(path, table_text(tabulated.schema, tabulated.table))
+    except BaseException:
+        beside.unlink()
+        raise

@@ -1,0 +1,1 @@
+"""Laws of outputs, and distances between them."""

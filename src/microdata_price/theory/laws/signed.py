@@ -1,0 +1,175 @@
+"""Answers that may be negative: the signed mechanisms M'_epsilon and M'_rho, made measurable."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...base.numbers import mean_and_error
+from ...exceptions import InputError
+from ...model.measurement import measure, noise_for
+from ...model.noise import Laplace, Noise
+from ...model.privacy import ConcentratedDP, PureDP
+from ...model.table import check_table
+from ...model.workload import Workload
+
+Array = NDArray[np.float64]
+
+
+def negative_probability(noise: Noise, counts: ArrayLike) -> Array:
+    """Return the probability that a noisy count is below zero, for continuous noise.
+
+    For Laplace noise of scale b it is ``exp(-q/b)/2`` at a count of q.
+
+    Parameters
+    ----------
+    noise
+        The law of the noise.
+    counts
+        True counts, 0 or more; any shape.
+
+    Examples
+    --------
+    >>> negative_probability(Laplace(2.0), [0, 100]).round(6)
+    array([0.5, 0. ])
+    """
+    return np.exp(noise.log_cdf(-np.asarray(counts, dtype=float)))
+
+
+class SampledErrors(NamedTuple):
+    """Mean squared errors of the sum and of the cells, each with its standard error.
+
+    Examples
+    --------
+    >>> SampledErrors(1.0, 0.1, 1.0, 0.1, 0.5, 0.0).total
+    1.0
+    """
+
+    total: float
+    total_se: float
+    cell: float
+    """The mean over all cells, which have equal errors."""
+    cell_se: float
+    negative: float
+    """The mean share of the cells that come out negative."""
+    negative_se: float
+
+
+def sampled_signed(
+    table: ArrayLike, guarantee: PureDP | ConcentratedDP, runs: int, rng: np.random.Generator
+) -> SampledErrors:
+    """Simulate M'_epsilon or M'_rho on the sum and the cells of a list.
+
+    Parameters
+    ----------
+    table
+        True counts, shape (d,).
+    guarantee
+        Pure DP (Laplace noise) or zCDP (Gaussian noise), for all d + 1 answers together.
+    runs
+        How many independent repetitions, 2 or more.
+    rng
+        The random stream.
+
+    Examples
+    --------
+    >>> e = sampled_signed([5, 0, 0], PureDP(1.0), 2000, np.random.default_rng(1))
+    >>> bool(abs(e.total - 8) < 5 * e.total_se)
+    True
+    """
+    if runs < 2:
+        raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
+    truth = check_table(table)
+    found = measure(truth, Workload.table(truth.size), guarantee, runs=runs, rng=rng)
+    squares = (found.answers[0][:, 0] - truth.sum()) ** 2
+    cells = ((found.answers[1] - truth) ** 2).mean(axis=1)
+    below = (found.answers[1] < 0).mean(axis=1)
+    values = []
+    for sample in (squares, cells, below):
+        mean, error = mean_and_error(float(runs), sample.sum(), (sample**2).sum())
+        values += [float(mean), float(error)]
+    return SampledErrors(*values)
+
+
+def privacy_losses(
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    table: ArrayLike,
+    neighbour: ArrayLike,
+    runs: int,
+    rng: np.random.Generator,
+) -> Array:
+    """Sample the privacy loss of a whole workload between a table and a neighbour.
+
+    The loss of an output is the logarithm of the ratio of its densities on the two tables. For
+    Laplace noise it is the sum over the answers of ``(|a - q'| - |a - q|)/b``, for Gaussian noise
+    of ``((a - q')^2 - (a - q)^2)/(2 sigma^2)``.
+
+    Parameters
+    ----------
+    workload
+        The queries, answered with the paper's Theorem 1 or 2.
+    guarantee
+        Pure DP or zCDP.
+    table, neighbour
+        Two tables; outputs are drawn on the first.
+    runs
+        How many outputs.
+    rng
+        The random stream.
+
+    Returns
+    -------
+    ndarray
+        Shape (runs,), in nats.
+
+    Examples
+    --------
+    >>> w = Workload.table(2)
+    >>> rng = np.random.default_rng(1)
+    >>> losses = privacy_losses(w, PureDP(0.5), [3, 0], [3, 1], 100, rng)
+    >>> bool(abs(losses).max() <= 0.5 + 1e-12)
+    True
+    """
+    found = measure(table, workload, guarantee, runs=runs, rng=rng)
+    total = np.zeros(runs)
+    for answers, noise, own, other in zip(
+        found.answers,
+        noise_for(workload, guarantee),
+        workload.answers(check_table(table)),
+        workload.answers(check_table(neighbour)),
+        strict=True,
+    ):
+        if isinstance(noise, Laplace):
+            total += (np.abs(answers - other) - np.abs(answers - own)).sum(axis=1) / noise.scale
+        else:
+            moved = (answers - other) ** 2 - (answers - own) ** 2
+            total += moved.sum(axis=1) / (2 * noise.variance)
+    return total
+
+
+def safe_count(noise: Laplace, d: int, chance: float) -> int:
+    """Return the least count at which d cells of it are all nonnegative but for a small chance.
+
+    By the union bound ``d exp(-q/b)/2 <= chance``, so q is ``b ln(d/(2 chance))``, rounded up.
+
+    Parameters
+    ----------
+    noise
+        Laplace noise on every cell.
+    d
+        How many cells.
+    chance
+        The chance, between 0 and 1, that some cell comes out negative.
+
+    Examples
+    --------
+    >>> safe_count(Laplace(4.0), 100, 0.05)
+    28
+    """
+    if not 0 < chance < 1:
+        raise InputError(f"the chance is {chance!r}; it must lie between 0 and 1")
+    return max(math.ceil(noise.scale * math.log(d / (2 * chance))), 0)

@@ -1,0 +1,1 @@
+"""What no mechanism can do: lower bounds, and where each holds."""

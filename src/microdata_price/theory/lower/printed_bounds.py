@@ -1,0 +1,202 @@
+"""The lower bounds of the paper's Theorem 3 as printed, with the range in which they are true.
+
+Everything takes arrays of d and of the given error, which broadcast. With ``y = 2 C + k`` the
+printed inequalities follow from a packing at the whole number ``ceil(y)`` of records around a base
+table that many records away (ours; the paper goes twice as far), which is why they are true
+exactly where `in_range` says.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee
+from .search import largest_true
+
+Array = NDArray[np.float64]
+
+LN2 = math.log(2)
+ZCDP_FIRST = 1 / (2 * math.sqrt(LN2))
+"""From this y up to 1 the printed zCDP inequality is true: ``ceil(y) <= 2 y sqrt(ln 2)``."""
+ZCDP_SECOND = 1 / math.sqrt(LN2)
+"""And again from this y on."""
+
+
+class Printed(NamedTuple):
+    """A printed bound on the other error, and the k that gives it; 0 where it says nothing.
+
+    Examples
+    --------
+    >>> Printed(np.array(1.5), np.array(0.5)).value
+    array(1.5)
+    """
+
+    value: Array
+    k: Array
+
+
+def in_range(guarantee: Guarantee, y: float | Array) -> NDArray[np.bool_]:
+    """Say where the printed inequality is true, for ``y = alpha C + k`` (ours).
+
+    Pure and approximate DP: from 1/2 on. zCDP, whose right side is in bits: from 0.6006 to 1, and
+    from 1.2011 on.
+
+    Examples
+    --------
+    >>> from microdata_price.model.privacy import PureDP
+    >>> in_range(PureDP(1.0), np.array([0.4, 0.5])).tolist()
+    [False, True]
+    """
+    y = np.asarray(y, dtype=float)
+    if isinstance(guarantee, ConcentratedDP):
+        return ((y >= ZCDP_FIRST) & (y <= 1)) | (y >= ZCDP_SECOND)
+    return y >= 0.5
+
+
+def printed_sides(
+    guarantee: Guarantee, d: float | Array, C: float | Array, D: float | Array, k: float | Array
+) -> tuple[Array, Array]:
+    """Return the two sides of the printed inequality, of which the first is claimed the larger.
+
+    For pure and approximate DP the logarithms of both sides; for zCDP the sides themselves. With
+    alpha = beta = 2:
+
+    - pure: ``2 eps (2C + k)`` and ``ln(k(d-1)/(16C + 8D + 4k))``;
+    - approximate: ``ln(delta/eps + (4C + 2D + k)/(k(d-1))) + 2 eps (2C + k)`` and ``ln(1/4)``;
+    - zCDP: ``rho (4C + 2k)^2`` and ``log2(d-1)/4 - log2((4C + 2D + k)/k) - 1``.
+
+    Examples
+    --------
+    >>> from microdata_price.model.privacy import PureDP
+    >>> left, right = printed_sides(PureDP(1.0), 101, 1.0, 1.0, 1.0)
+    >>> round(float(left), 3), round(float(right), 3)
+    (6.0, 1.273)
+    """
+    d, C, D, k = (np.asarray(v, dtype=float) for v in (d, C, D, k))
+    ratio = (4 * C + 2 * D + k) / k
+    with np.errstate(divide="ignore"):
+        if isinstance(guarantee, ConcentratedDP):
+            left = guarantee.rho * (4 * C + 2 * k) ** 2
+            return left, np.log2(d - 1) / 4 - np.log2(ratio) - 1
+        left = 2 * guarantee.epsilon * (2 * C + k)
+        if isinstance(guarantee, ApproximateDP):
+            loose = guarantee.delta / guarantee.epsilon
+            return left + np.log(loose + ratio / (d - 1)), np.log(np.full_like(left, 0.25))
+        return left, np.log((d - 1) / (4 * ratio))
+
+
+def printed_point_error(guarantee: Guarantee, d: Array, D: Array) -> Printed:
+    """Return the largest C that the printed inequality excludes at some k in its range.
+
+    Parameters
+    ----------
+    guarantee
+        Pure, approximate or zCDP.
+    d
+        Number of point queries, 2 or more.
+    D
+        Root expected squared error of the sum, in counts.
+
+    Examples
+    --------
+    >>> from microdata_price.model.privacy import PureDP
+    >>> round(float(printed_point_error(PureDP(0.1), np.array(1e6), np.array(10.0)).value), 3)
+    20.882
+    """
+    d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
+    if isinstance(guarantee, ConcentratedDP):
+        reach = np.sqrt(np.log2(d) / guarantee.rho) / 8
+
+        def best_k(C: Array) -> Array:
+            return _zcdp_best_k(guarantee.rho, C, D)
+    else:
+        reach = np.log(d) / (4 * guarantee.epsilon)
+
+        def best_k(C: Array) -> Array:
+            return _pure_best_k(guarantee, d, C, D)
+
+    def excluded(C: Array) -> NDArray[np.bool_]:
+        left, right = printed_sides(guarantee, d, C, D, best_k(C))
+        return left < right
+
+    value = largest_true(excluded, np.zeros(d.shape), reach)
+    return Printed(value, best_k(value))
+
+
+def _pure_best_k(guarantee: Guarantee, d: Array, C: Array, D: Array) -> Array:
+    """Return the k of least left side: the root of ``a k^2 + b k = b/(2 eps)``, or the range's."""
+    assert not isinstance(guarantee, ConcentratedDP)
+    eps = guarantee.epsilon
+    if isinstance(guarantee, ApproximateDP):
+        a, b = guarantee.delta / eps + 1 / (d - 1), (4 * C + 2 * D) / (d - 1)
+    else:
+        a, b = np.full_like(d, 4.0), 16 * C + 8 * D
+    k = (b / eps) / (b + np.sqrt(b * b + 2 * a * b / eps))
+    return np.maximum(k, 0.5 - 2 * C)
+
+
+def _zcdp_best_k(rho: float, C: Array, D: Array) -> Array:
+    A = 4 * C + 2 * D
+    low = np.zeros(A.shape)
+    high = np.full(A.shape, 1 / math.sqrt(8 * rho * LN2))
+    k = largest_true(lambda k: 8 * rho * (2 * C + k) * LN2 * k * (k + A) < A, low, high)
+    return _in_zcdp_range(C, k, lambda k: -4 * rho * (2 * C + k) ** 2 - np.log2(1 + A / k))
+
+
+def _in_zcdp_range(C: Array, k: Array, score: object) -> Array:
+    """Move k to the better of the nearest places in the two parts of the range."""
+    assert callable(score)
+    first = np.clip(2 * C + k, ZCDP_FIRST, 1) - 2 * C
+    second = np.maximum(2 * C + k, ZCDP_SECOND) - 2 * C
+    usable = first > 0
+    with np.errstate(over="ignore", divide="ignore"):
+        better = usable & (score(np.where(usable, first, 1.0)) >= score(second))
+    return np.where(better, first, second)
+
+
+def printed_sum_error(guarantee: Guarantee, d: Array, C: Array) -> Printed:
+    """Return the largest D that the printed inequality excludes at some k in its range.
+
+    Solved for D it is ``k (c exp(-2 eps k) - c0)`` up to constants, whose best k has ``1 - 2 eps k
+    = W(e c0/c)``, W being Lambert's function; for zCDP the best k comes by bisection.
+
+    Examples
+    --------
+    >>> from microdata_price.model.privacy import PureDP
+    >>> round(float(printed_sum_error(PureDP(0.1), np.array(1e6), np.array(5.0)).value), 1)
+    31104.4
+    """
+    d, C = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(C, dtype=float))
+    if isinstance(guarantee, ConcentratedDP):
+        rho = guarantee.rho
+
+        def gain(k: Array) -> Array:
+            return k * np.expm1(LN2 * (np.log2(d - 1) / 4 - 1 - 4 * rho * (2 * C + k) ** 2))
+
+        def rising(k: Array) -> NDArray[np.bool_]:
+            y = 2 * C + k
+            power = np.exp2(np.log2(d - 1) / 4 - 1 - 4 * rho * y**2)
+            return power * (1 - 8 * rho * LN2 * k * y) > 1
+
+        with np.errstate(divide="ignore"):
+            high = np.full(d.shape, 1 / math.sqrt(8 * rho * LN2))
+            k = _in_zcdp_range(C, largest_true(rising, np.zeros(d.shape), high), gain)
+            return Printed(np.maximum(gain(k) / 2 - 2 * C, 0), k)
+    eps = guarantee.epsilon
+    loose = guarantee.delta / eps if isinstance(guarantee, ApproximateDP) else 0.0
+    # D = (c exp(-2 eps k) k - c0 k - 4 C)/2, with the logarithm of c0/c kept apart.
+    with np.errstate(divide="ignore"):
+        log_c = np.log(d - 1) - math.log(4) - 4 * eps * C
+    c0 = 1 + (d - 1) * loose
+    gap = np.log(c0) - log_c
+    # W(exp(x)) is Wright's omega of x, which cannot overflow.
+    v = special.wrightomega(np.minimum(1 + gap, 1.0))
+    k = np.maximum((1 - v) / (2 * eps), 0.5 - 2 * C)
+    k = np.maximum(k, np.finfo(float).tiny)
+    value = k * (np.exp(log_c - 2 * eps * k) - c0) / 2 - 2 * C
+    return Printed(np.where(gap < 0, np.maximum(value, 0), 0.0), k)

@@ -1,0 +1,194 @@
+"""From which d on a lower bound says something, and from which on it beats signed answers (ours).
+
+The paper's Remark 1 holds for d "large enough". Here are the numbers, for each bound; and two
+questions of the same kind: how small both errors can be at once, and what sparse outputs cost.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+from ...model.privacy import ConcentratedDP, Guarantee, check_epsilon
+from ...theory.given import check_points
+from .lower_bounds import Name, point_error_bound
+from .search import largest_true
+
+Array = NDArray[np.float64]
+
+LARGEST = 1e300
+"""The largest d that is tried."""
+_PLACES = 24
+_TOLERANCE = 1e-4
+
+
+def signed_error(guarantee: Guarantee) -> float:
+    """Return the root error of every signed answer, in counts (the paper's Theorems 1 and 2).
+
+    ``sqrt(8)/eps`` for pure and approximate DP (a delta is not used), ``1/sqrt(rho)`` for zCDP.
+
+    Examples
+    --------
+    >>> signed_error(ConcentratedDP(0.25))
+    2.0
+    """
+    if isinstance(guarantee, ConcentratedDP):
+        return 1 / math.sqrt(guarantee.rho)
+    return math.sqrt(8) / guarantee.epsilon
+
+
+def first_above(
+    name: Name,
+    guarantee: Guarantee,
+    sum_error: float,
+    threshold: float = 0.0,
+    largest: float = LARGEST,
+) -> float:
+    """Return the least d at which a bound on C exceeds a threshold, by bisection (ours).
+
+    Every bound grows with d. Up to about 10,000 cells the answer is exact; beyond, the bound
+    exceeds the threshold at the answer and does not at an answer smaller by one part in 10,000.
+
+    Parameters
+    ----------
+    name
+        One of `lower_bounds.NAMES`.
+    guarantee
+        Pure, approximate or zCDP.
+    sum_error
+        The root error D of the sum, in counts.
+    threshold
+        In counts; 0 asks from when on the bound says anything.
+    largest
+        The largest d to try.
+
+    Returns
+    -------
+    float
+        A whole number of 2 or more; infinity if the bound exceeds the threshold at no d tried.
+
+    Raises
+    ------
+    InputError
+        A threshold below 0, a largest d below 2, an unknown name, a D that is not positive.
+
+    Examples
+    --------
+    >>> from microdata_price.model.privacy import ApproximateDP, PureDP
+    >>> first_above("first_moment", PureDP(1.0), math.sqrt(8), math.sqrt(8))
+    132.0
+    >>> first_above("printed", ApproximateDP(1.0, 0.5), 3.0, 3.0)
+    inf
+    """
+    if not threshold >= 0:
+        raise InputError(f"the threshold is {threshold!r}; it must be 0 or more, in counts")
+    if not 2 <= largest < math.inf:
+        raise InputError(f"the largest d is {largest!r}; it must be a finite number of 2 or more")
+
+    def above(d: Array) -> NDArray[np.bool_]:
+        return np.asarray(point_error_bound(name, guarantee, d, sum_error) > threshold)
+
+    low, high = 2.0, math.floor(largest) * 1.0
+    ends = above(np.array([low, high]))
+    if ends[0]:
+        return low
+    if not ends[1]:
+        return math.inf
+    # At low it is not above, at high it is.
+    while high - low > 1 and high > low * (1 + _TOLERANCE):
+        inner = np.exp(np.linspace(math.log(low), math.log(high), _PLACES + 2))[1:-1]
+        if high - low <= _PLACES:
+            inner = np.arange(low + 1, high)
+        places = np.unique(np.clip(np.floor(inner), low + 1, high - 1))
+        found = above(places)
+        i = int(found.argmax()) if found.any() else places.size
+        low = float(places[i - 1]) if i > 0 else low
+        high = float(places[i]) if i < places.size else high
+    return high
+
+
+def balanced_error(name: Name, guarantee: Guarantee, d: ArrayLike) -> Array:
+    """Return the largest x for which a bound excludes that both C and D are x or less (ours).
+
+    The paper notes that both cannot be only slightly larger than O(1/eps); this is how much larger
+    at least one of them is.
+
+    Parameters
+    ----------
+    name, guarantee
+        As for `first_above`.
+    d
+        Numbers of point queries, whole and 2 or more; any shape.
+
+    Returns
+    -------
+    ndarray
+        In counts; (nearly) 0 where the bound excludes nothing.
+
+    Examples
+    --------
+    >>> from microdata_price.model.privacy import PureDP
+    >>> balanced_error("first_moment", PureDP(1.0), [10**3, 10**9]).round(2)
+    array([ 4.35, 16.89])
+    """
+    points = check_points(np.asarray(d, dtype=float))
+    # With D = C, no bound reaches beyond the number of records at which privacy hides nothing.
+    logs = np.log(points) + 2
+    if isinstance(guarantee, ConcentratedDP):
+        reach = 2 * np.sqrt((logs + abs(math.log(guarantee.rho))) / guarantee.rho)
+    else:
+        reach = 2 * (logs + abs(math.log(guarantee.epsilon))) / guarantee.epsilon
+
+    def excluded(x: Array) -> NDArray[np.bool_]:
+        return np.asarray(point_error_bound(name, guarantee, points, x) > x)
+
+    return largest_true(excluded, reach * 1e-12, reach)
+
+
+def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
+    """Return a lower bound on C for outputs with few cells other than 0, of either sign (ours).
+
+    If on the all-zero table at most N cells are expected to come out other than 0, some cell does
+    so with probability N/d at most, and with m records in it with ``e^(eps m) N/d`` at most; else
+    its error is m. So ``C^2 >= m^2 (1 - e^(eps m) N/d)`` for every whole m.
+
+    Parameters
+    ----------
+    epsilon
+        Pure differential privacy.
+    d
+        Numbers of point queries; any shape.
+    nonzero
+        N, positive.
+
+    Returns
+    -------
+    ndarray
+        C in counts; 0 where it says nothing.
+
+    Raises
+    ------
+    InputError
+        An epsilon or N that is not positive, or a d that is not whole.
+
+    Examples
+    --------
+    >>> sparse_point_error(1.0, [10, 10**6], 10.0).round(2)
+    array([0.  , 8.83])
+    """
+    eps, points = check_epsilon(epsilon), check_points(np.asarray(d, dtype=float))
+    if not 0 < nonzero < math.inf:
+        raise InputError(f"the number of cells other than 0 is {nonzero!r}; it must be positive")
+    room = np.log(points) - math.log(nonzero)
+    # The best real m = u/eps has e^u (1 + u/2) = d/N, so Newton's steps find it; then the whole
+    # numbers beside it are tried.
+    u = np.maximum(room, 0.0)
+    for _ in range(60):
+        u = np.maximum(u - (u + np.log1p(u / 2) - room) / (1 + 1 / (2 + u)), 0.0)
+    m = np.floor(u / eps)[..., None] + np.arange(-1.0, 3.0)
+    m = np.maximum(m, 0.0)
+    kept = np.abs(np.expm1(np.minimum(eps * m - room[..., None], 0.0)))
+    return np.asarray((m * np.sqrt(kept)).max(axis=-1) + 0.0)

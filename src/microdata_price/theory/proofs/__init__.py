@@ -1,0 +1,1 @@
+"""Each proof of the paper, inequality by inequality, as numbers."""

@@ -1,0 +1,276 @@
+"""Mutual information and Fano's inequality in the proof of Theorem 3, item 3, evaluated.
+
+X is uniform over tables 2, ..., d of the packing, and the mechanism adds independent integer noise
+to every cell and clips at zero. Given an output, the posterior of X follows from one log likelihood
+ratio a cell. Everything is in nats.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ...exceptions import InputError
+from ...model.noise_discrete import DiscreteNoise
+from ...model.privacy import ConcentratedDP
+from .packing import Packing
+from .packing_walk import PackingOdds
+from .steps import Step
+
+Array = NDArray[np.float64]
+_CHUNK = 4_000_000
+
+
+def cell_divergences(noise: DiscreteNoise, m: int) -> tuple[float, float]:
+    """Return the KL divergences between one clipped noisy cell at m records and at none, exactly.
+
+    First from m to 0 records, then from 0 to m. Two tables of the packing are as far apart as their
+    sum; table i and the same table without its m records as the first.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
+    >>> up, down = cell_divergences(DiscreteGaussian(4.0), 5)
+    >>> bool(up <= 0.125 * 25 and down <= 0.125 * 25)
+    True
+    """
+    full, empty = (_log_law(noise, q, m) for q in (m, 0))
+    laws = np.exp(full), np.exp(empty)
+    ratio = full - empty
+    return float(laws[0] @ ratio), float(-(laws[1] @ ratio))
+
+
+def _log_law(noise: DiscreteNoise, count: int, m: int) -> Array:
+    """Logarithms of the law of ``max(0, count + z)`` on 0, 1, ..., far above m."""
+    top = m + int(float(noise.upper_quantile(1e-25))) + 2
+    values = np.arange(top + 1, dtype=float)
+    law = np.asarray(noise.log_pmf(values - count))
+    law[0] = float(noise.log_cdf(np.asarray(-float(count))))
+    if not np.isfinite(law).all():
+        raise InputError(
+            f"{noise!r} at {count} records cannot put out some value that it can at {m}; mutual "
+            "information needs noise without an end"
+        )
+    return law
+
+
+class Information(NamedTuple):
+    """The entropies of the proof, in nats: means over sampled outputs and standard errors.
+
+    Parameters
+    ----------
+    information
+        ``I(X; M(X))``.
+    h_x
+        ``H(X | M(X))``.
+    h_g
+        ``H(G | M(X))``, G being whether the output lies in the set of the table it came from.
+    inside, outside
+        ``P(G = 1) H(X | M(X), G = 1)`` and ``P(G = 0) H(X | M(X), G = 0)``.
+    tables
+        How many tables X is drawn from, d - 1.
+
+    Examples
+    --------
+    >>> Information((0.5, 0.0), (0.5, 0.0), (0.1, 0.0), (0.2, 0.0), (0.2, 0.0), 3).tables
+    3
+    """
+
+    information: tuple[float, float]
+    h_x: tuple[float, float]
+    h_g: tuple[float, float]
+    inside: tuple[float, float]
+    outside: tuple[float, float]
+    tables: int
+
+
+def sampled_information(
+    noise: DiscreteNoise, packing: Packing, runs: int, rng: np.random.Generator
+) -> Information:
+    """Estimate mutual information and the entropies of the Fano step.
+
+    Each sampled output contributes its exact posterior entropies, so that the chain rule ``H(X|M) =
+    H(G|M) + H(X|G,M)`` holds output by output.
+
+    Parameters
+    ----------
+    noise
+        Integer noise without an end (double geometric or discrete Gaussian).
+    packing
+        The tables and sets.
+    runs
+        How many outputs, 2 or more.
+    rng
+        The random stream.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
+    >>> from .packing_walk import clipped_packing
+    >>> z = DiscreteGaussian(4.0)
+    >>> found = sampled_information(z, clipped_packing(z, 50, 2.8), 200, np.random.default_rng(1))
+    >>> abs(found.h_x[0] - found.h_g[0] - found.inside[0] - found.outside[0]) < 1e-9
+    True
+    """
+    if runs < 2:
+        raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
+    p = packing
+    full, empty = (_log_law(noise, q, p.m) for q in (p.m, 0))
+    ratio = full - empty
+    cells = p.d - 1
+    parts = []
+    block = max(1, _CHUNK // p.d)
+    for start in range(0, runs, block):
+        n = min(block, runs - start)
+        x = _draw(empty, (n, cells), rng)
+        # By symmetry the records may always be in the same cell.
+        x[:, 0] = _draw(full, (n,), rng)
+        first = np.maximum(p.n - p.m + noise.sample(rng, n), 0)
+        parts.append(_entropies(p, ratio[x], x.astype(float), first))
+    values = np.concatenate(parts, axis=1)
+    means = values.mean(axis=1)
+    errors = values.std(axis=1, ddof=1) / math.sqrt(runs)
+    found = [(float(a), float(b)) for a, b in zip(means, errors, strict=True)]
+    return Information(found[0], found[1], found[2], found[3], found[4], cells)
+
+
+class InformationCurve(NamedTuple):
+    """Mutual information against the number of records that are moved, in nats; shape (places,).
+
+    Examples
+    --------
+    >>> InformationCurve(np.ones(1), np.ones(1), np.zeros(1), np.ones(1)).m
+    array([1.])
+    """
+
+    m: Array
+    information: Array
+    error: Array
+    """Standard error of the sampled information."""
+    divergence: Array
+    """The exact KL divergence from the same table without the m records."""
+
+
+def information_curve(
+    noise: DiscreteNoise, d: int, records: Array, runs: int, rng: np.random.Generator
+) -> InformationCurve:
+    """Estimate what an output tells about where m records are, for several m.
+
+    Parameters
+    ----------
+    noise
+        Integer noise without an end, put on every cell before clipping at zero.
+    d
+        Number of cells, 2 or more; the records are in one of the last d - 1.
+    records
+        Whole numbers m of 1 or more.
+    runs
+        How many outputs for each m.
+    rng
+        The random stream.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
+    >>> rng = np.random.default_rng(1)
+    >>> c = information_curve(DiscreteGaussian(4.0), 50, np.array([1, 10]), 200, rng)
+    >>> bool(c.information[0] < c.information[1] <= np.log(49))
+    True
+    """
+    found = []
+    for m in np.asarray(records, dtype=int):
+        # Which outputs count as near plays no part in the information.
+        packing = Packing(d=d, n=2 * int(m), m=int(m), C=0.25 * int(m), D=1.0)
+        value, error = sampled_information(noise, packing, runs, rng).information
+        found.append((float(m), value, error, cell_divergences(noise, int(m))[0]))
+    return InformationCurve(*np.array(found).T)
+
+
+def _draw(log_law: Array, shape: tuple[int, ...], rng: np.random.Generator) -> NDArray[np.intp]:
+    cumulative = np.cumsum(np.exp(log_law))
+    drawn = np.searchsorted(cumulative, rng.random(shape) * cumulative[-1], side="right")
+    return np.asarray(np.minimum(drawn, log_law.size - 1), dtype=np.intp)
+
+
+def _entropies(p: Packing, ratios: Array, x: Array, first: Array) -> Array:
+    """Return information, H(X|.), H(G|.), and the two parts of H(X|G,.), one column an output."""
+    log_post = ratios - special.logsumexp(ratios, axis=1, keepdims=True)
+    post = np.exp(log_post)
+    total = first + x.sum(axis=1)
+    low, high = p.cell_range
+    in_common = (np.abs(first - (p.n - p.m)) <= p.alpha * p.C + 1e-9) & (
+        np.abs(total - p.n) <= p.beta * p.D + 1e-9
+    )
+    member = (x >= low - 1e-9) & (x <= high + 1e-9) & in_common[:, None]
+    surprise = -post * log_post
+    h_x = surprise.sum(axis=1)
+    inside = (post * member).sum(axis=1)
+    outside = (post * ~member).sum(axis=1)
+    h_g = special.entr(inside) + special.entr(outside)
+    h_in = (surprise * member).sum(axis=1) - special.entr(inside)
+    h_out = (surprise * ~member).sum(axis=1) - special.entr(outside)
+    # What is left of a difference of equal entropies is rounding.
+    rest = [np.where(h < 1e-12, 0.0, h) for h in (h_in, h_out)]
+    return np.stack([math.log(x.shape[1]) - h_x, h_x, h_g, *rest])
+
+
+def information_steps(
+    guarantee: ConcentratedDP, noise: DiscreteNoise, packing: Packing, found: Information
+) -> list[Step]:
+    """Return the chain from mutual information to rho: sampled, exact, bounded.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
+    >>> z, p = DiscreteGaussian(4.0), Packing(d=50, n=20, m=10, C=2.0, D=20.0)
+    >>> found = sampled_information(z, p, 200, np.random.default_rng(1))
+    >>> all(s.holds for s in information_steps(ConcentratedDP(0.125), z, p, found))
+    True
+    """
+    up, down = cell_divergences(noise, packing.m)
+    value, error = found.information
+    rho = guarantee.rho
+    return [
+        Step(r"Convexity: $I(X; M(X)) \le \mathrm{KL}(M(\mathcal D_i)\Vert M(\mathcal D_j))$",
+             value, up + down, error),
+        Step(r"Group privacy: $\mathrm{KL}(M(\mathcal D_i) \Vert M(\mathcal D_j)) \le "
+             r"\rho (2m)^2$", up + down, rho * packing.steps**2),
+        Step(r"Closer base (ours): $I(X; M(X)) \le \mathrm{KL}(M(\mathcal D_i) \Vert "
+             r"M(\mathcal D_0))$", value, up, error),
+        Step(r"Its group privacy: $\mathrm{KL}(M(\mathcal D_i) \Vert M(\mathcal D_0)) \le "
+             r"\rho m^2$", up, rho * packing.m**2),
+    ]  # fmt: skip
+
+
+def fano_steps(
+    guarantee: ConcentratedDP, packing: Packing, odds: PackingOdds, found: Information
+) -> list[Step]:
+    """Return the Fano step by step, and the conclusion of item 3 with everything in nats.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
+    >>> from .packing_walk import packing_odds
+    >>> z, p = DiscreteGaussian(4.0), Packing(d=50, n=20, m=10, C=2.0, D=20.0)
+    >>> found = sampled_information(z, p, 200, np.random.default_rng(1))
+    >>> all(s.holds for s in fano_steps(ConcentratedDP(0.125), p, packing_odds(z, p), found))
+    True
+    """
+    log_n, log_k = math.log(found.tables), math.log(packing.overlap)
+    miss = 2 / packing.alpha**2 + 1 / packing.beta**2
+    return [
+        Step(r"One bit: $H(G \mid M(X)) \le \ln 2$", found.h_g[0], math.log(2), found.h_g[1]),
+        Step(r"Missed: $P(G{=}0)\, H(X \mid M(X), G{=}0) \le P(G{=}0) \ln(d-1)$",
+             found.outside[0], odds.outside * log_n, found.outside[1]),
+        Step(r"Hit: $P(G{=}1)\, H(X \mid M(X), G{=}1) \le P(G{=}1) \ln K$",
+             found.inside[0], odds.own * log_k, found.inside[1]),
+        Step(r"Markov and union: $P(G{=}0) \le 2/\alpha^2 + 1/\beta^2$", odds.outside, miss),
+        Step(r"Fano: $H(X \mid M(X)) \le \ln 2 + (1-P) \ln(d-1) + \ln K$",
+             found.h_x[0], math.log(2) + miss * log_n + log_k, found.h_x[1]),
+        Step(r"All together: $P \ln(d-1) - \ln K - \ln 2 \le \rho (2m)^2$",
+             packing.share * log_n - log_k - math.log(2), guarantee.rho * packing.steps**2),
+    ]  # fmt: skip

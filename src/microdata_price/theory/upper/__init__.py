@@ -1,0 +1,1 @@
+"""What known mechanisms do: exact errors, upper bounds, operating points."""

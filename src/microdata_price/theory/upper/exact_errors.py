@@ -1,0 +1,163 @@
+"""Exact errors of clipping at zero: the paper's M_epsilon and M_rho (Theorem 4, items 1 and 2)."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+from ...model.noise import Gaussian, Laplace
+from ...model.noise_discrete import DiscreteGaussian, DiscreteNoise, DoubleGeometric
+from ...model.privacy import check_epsilon, check_rho
+from ...theory.given import check_points
+
+Array = NDArray[np.float64]
+AnyNoise = Laplace | Gaussian | DiscreteNoise
+
+
+class Clipped(NamedTuple):
+    """What ``max(0, q + z)`` does to counts q: bias in counts, squared error in squared counts.
+
+    Examples
+    --------
+    >>> clipped(Laplace(2.0), 0.0).bias
+    array(1.)
+    """
+
+    bias: Array
+    squared_error: Array
+
+
+class WorstSum(NamedTuple):
+    """The largest expected squared error of the sum over all tables, and where it is attained.
+
+    Examples
+    --------
+    >>> bool(worst_clipped_sum(Laplace(1.0), 2).all_zero)
+    False
+    """
+
+    squared_error: Array
+    all_zero: NDArray[np.bool_]
+    """True where the all-zero table is worst; else it is approached by tables of large counts."""
+
+
+def m_epsilon(epsilon: float) -> DoubleGeometric:
+    """Return the noise of M_epsilon: DGeo(epsilon) on every cell (Theorem 4, item 1).
+
+    Examples
+    --------
+    >>> m_epsilon(0.5)
+    DoubleGeometric(epsilon=0.5)
+    """
+    return DoubleGeometric(check_epsilon(epsilon))
+
+
+def m_rho(rho: float) -> DiscreteGaussian:
+    """Return the noise of M_rho: DGauss(0, 1/(2 rho)) on every cell (Theorem 4, item 2).
+
+    Examples
+    --------
+    >>> m_rho(0.125)
+    DiscreteGaussian(sigma2=4.0)
+    """
+    return DiscreteGaussian(1 / (2 * check_rho(rho)))
+
+
+def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
+    """Return bias and expected squared error of ``max(0, q + z)`` at counts q (ours).
+
+    A noisy count below zero is lifted by the excess of ``-z`` over q, whose first two moments E1
+    and E2 (the noise's `excess`) give the bias ``E1`` and the squared error ``V - E2 - 2 q E1``.
+    For DGeo(e) that is ``e^(-e q)/(2 sinh e)`` and ``V (1 - e^(-e q)/2) - q e^(-e q)/sinh e``; for
+    Laplace noise ``2 b^2 - e^(-q/b)(q b + b^2)``. The sum query of M'_epsilon alone is the same
+    with q the true sum.
+
+    Parameters
+    ----------
+    noise
+        The law of z, symmetric.
+    counts
+        True counts of 0 or more (whole ones for integer noise), any shape.
+
+    Raises
+    ------
+    InputError
+        A negative count, or one that is not a number.
+
+    Examples
+    --------
+    >>> bias, error = clipped(DoubleGeometric(0.5), [0, 1000])
+    >>> bool(error[0] == DoubleGeometric(0.5).variance / 2)
+    True
+    """
+    q = np.asarray(counts, dtype=float)
+    if not (q >= 0).all():
+        raise InputError("a count is negative or not a number; every count must be 0 or more")
+    # Beyond every tail q E1 would be infinity times zero.
+    q = np.minimum(q, 1e300)
+    first, second = noise.excess(q)
+    return Clipped(np.asarray(first), np.asarray(noise.variance - second - 2 * q * first))
+
+
+def clipped_sum(noise: AnyNoise, counts: ArrayLike, cells: ArrayLike = 1) -> float:
+    """Return the expected squared error of the sum of clipped noisy counts (ours).
+
+    The cells are independent, so it is ``sum_i (E err_i^2 - bias_i^2) + (sum_i bias_i)^2``, added
+    up without rounding.
+
+    Parameters
+    ----------
+    noise
+        The law of every cell's noise.
+    counts
+        True counts; with ``cells``, the distinct ones.
+    cells
+        How many cells hold each count.
+
+    Returns
+    -------
+    float
+        In squared counts.
+
+    Examples
+    --------
+    >>> z = DoubleGeometric(1.0)
+    >>> clipped_sum(z, [0], cells=[100]) == clipped_sum(z, [0] * 100)
+    True
+    """
+    bias, error = clipped(noise, counts)
+    n = np.broadcast_to(np.asarray(cells, dtype=float), bias.shape)
+    spread = math.fsum((n * (error - bias**2)).ravel())
+    return spread + math.fsum((n * bias).ravel()) ** 2
+
+
+def worst_clipped_sum(noise: AnyNoise, d: float | Array) -> WorstSum:
+    """Return the supremum over all tables of the sum's expected squared error (ours).
+
+    It is the larger of the all-zero table's ``d V/2 + d(d-1) bias_0^2`` and the all-large tables'
+    ``d V``. Proof: the error is convex in the numbers of cells that hold each count, so some table
+    of equal counts q is worst; and from q to q + 1 it changes by ``d P(z > q) (2q + 1 - (d-1)
+    (bias_q + bias_(q+1)))`` for integer noise, whose bracket grows with q: the error falls, then
+    rises. (For continuous noise the derivative in q is ``2 d P(z > q) (q - (d-1) bias_q)``.)
+
+    Parameters
+    ----------
+    noise
+        The law of every cell's noise.
+    d
+        The number of cells, any shape.
+
+    Examples
+    --------
+    >>> float(worst_clipped_sum(Laplace(1.0), 100).squared_error)
+    2575.0
+    """
+    points = check_points(d)
+    lifted = float(clipped(noise, 0.0).bias)
+    zero = points * noise.variance / 2 + points * (points - 1) * lifted**2
+    large = points * noise.variance
+    return WorstSum(np.maximum(zero, large), zero > large)

@@ -1,0 +1,40 @@
+"""The law of ``S(g) = sum_i (z_i - g)+`` over n noises, smoothed by one more noise.
+
+What fitting to a noisy sum does to a table depends on its empty cells only through how much of
+their noise lies above a threshold g. Everything here is exact up to rounding: sums of positive
+terms and closed forms for Laplace noise, and Fourier inversion that converges faster than any power
+for Gaussian noise.
+"""
+
+from __future__ import annotations
+
+from ...exceptions import InputError
+from ...model.noise import Gaussian, Laplace
+from .excess_gaussian import GaussianExcess
+from .excess_laplace import LaplaceExcess
+
+
+def excess_sum(
+    cell_noise: Laplace | Gaussian, other: Laplace | Gaussian, n: float
+) -> LaplaceExcess | GaussianExcess:
+    """Return the law of n excesses of one noise, smoothed by one draw of another of its kind.
+
+    Raises
+    ------
+    InputError
+        Noises of two kinds.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> law = excess_sum(Laplace(1.0), Laplace(1.0), 99)
+    >>> round(float(law.below(np.array([40.0]), np.array([[0.0]]))[0, 0]), 12)
+    0.5
+    """
+    if isinstance(cell_noise, Laplace) and isinstance(other, Laplace):
+        return LaplaceExcess(cell_noise.scale, other.scale, n)
+    if isinstance(cell_noise, Gaussian) and isinstance(other, Gaussian):
+        return GaussianExcess(cell_noise.std, other.std, n)
+    raise InputError(
+        f"the noises are {cell_noise!r} and {other!r}; both must be Laplace or both Gaussian"
+    )

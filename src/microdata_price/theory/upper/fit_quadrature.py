@@ -1,0 +1,165 @@
+"""Nodes and weights for integrals over the threshold g and over a cell's or the sum's error."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize
+
+from ...model.noise import Gaussian, Laplace
+
+Array = NDArray[np.float64]
+AnyNoise = Laplace | Gaussian
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_STEPS = {
+    Laplace: np.array([0.7, 1.8, 3.5, 6.0, 10.0, 16.0, 26.0, 45.0]),
+    Gaussian: np.array([0.9, 1.8, 2.8, 3.9, 5.2, 6.9, 9.5]),
+}
+_BELL = np.array([0.0, 1.2, 2.4, 3.6, 5.0, 7.0])
+"""Where the panels of a quadrature end, in scales of the noise, and how far it matters."""
+
+
+def ends(cell: AnyNoise, other: AnyNoise, n: float) -> tuple[float, float]:
+    """Return between what the threshold lies, but for chances that are below rounding.
+
+    Below, all noise exceeds it; above, none does, whatever one cell and the sum do.
+
+    Examples
+    --------
+    >>> ends(Laplace(2.0), Laplace(1.0), 1)
+    (-90.0, 135.0)
+    """
+    far, scale = float(_STEPS[type(cell)][-1]), unit(cell)
+    log = math.log(max(n, 1.0))
+    middle = scale * (log if isinstance(cell, Laplace) else math.sqrt(2 * log))
+    return -far * scale, middle + far * (scale + unit(other))
+
+
+def unit(noise: AnyNoise) -> float:
+    """Return the scale of Laplace noise, or the standard deviation of Gaussian, in counts.
+
+    Examples
+    --------
+    >>> unit(Laplace(2.0)), unit(Gaussian(3.0))
+    (2.0, 3.0)
+    """
+    return noise.scale if isinstance(noise, Laplace) else noise.std
+
+
+def _panels(edges: Array) -> tuple[Array, Array]:
+    """Return nodes and weights between sorted edges; edges (..., n), nodes (..., 8 (n - 1))."""
+    left, width = edges[..., :-1], np.diff(edges, axis=-1)
+    nodes = left[..., None] + width[..., None] * (_NODES + 1) / 2
+    weights = width[..., None] * _WEIGHTS / 2
+    return nodes.reshape(*edges.shape[:-1], -1), weights.reshape(*edges.shape[:-1], -1)
+
+
+def half_line(g: Array, kinks: list[Array], noise: AnyNoise, end: Array) -> tuple[Array, Array]:
+    """Return nodes and weights on (0, end) for every g, fine at and around the kinks.
+
+    Parameters
+    ----------
+    g
+        Thresholds, shape (G,).
+    kinks
+        Where the integrand bends or has its peak, each of shape (G,).
+    noise
+        Whose density falls along the half-line.
+    end
+        Shape (G,); infinity for as far as the noise matters.
+
+    Returns
+    -------
+    tuple of ndarray
+        Shape (G, nodes) each.
+
+    Examples
+    --------
+    >>> g = np.zeros(1)
+    >>> v, w = half_line(g, [g], Laplace(1.0), g + np.inf)
+    >>> round(float((np.exp(-v) * w).sum()), 12)
+    1.0
+    """
+    steps = _STEPS[type(noise)] * unit(noise)
+    around = [np.zeros((g.size, 1)), np.broadcast_to(steps, (g.size, steps.size))]
+    for kink in kinks:
+        around += [kink[:, None], kink[:, None] + steps, kink[:, None] - steps]
+    edges = np.sort(np.clip(np.concatenate(around, axis=1), 0.0, end[:, None]), axis=1)
+    return _panels(edges)
+
+
+def tail(start: Array, kink: Array, noise: Laplace) -> tuple[Array, Array]:
+    """Return nodes and weights from each start on, for Laplace tails with one kink.
+
+    Examples
+    --------
+    >>> v, w = tail(np.ones(1), np.ones(1) * 2, Laplace(1.0))
+    >>> round(float((np.exp(1 - v) * w).sum()), 12)
+    1.0
+    """
+    steps = start[:, None] + np.concatenate([[0.0], _STEPS[Laplace]]) * noise.scale
+    bend = np.clip(kink[:, None], steps[:, :1], steps[:, -1:])
+    return _panels(np.sort(np.concatenate([steps, bend], axis=1), axis=1))
+
+
+def thresholds(
+    cell: AnyNoise, other: AnyNoise, n: float, weight: float, pull: float, count: float = math.inf
+) -> tuple[Array, Array]:
+    """Return nodes for the threshold g, fine where it mostly lies.
+
+    Up to noise it solves ``(pull + 1/weight) g = E S(g)``.
+
+    Parameters
+    ----------
+    cell, other
+        The noise of every cell and of the sum.
+    n
+        The number of empty cells.
+    weight
+        The weight of the sum beside a cell's.
+    pull
+        1 where a large cell takes part, else 0.
+    count
+        The count of that cell, where it matters.
+
+    Examples
+    --------
+    >>> g, weights = thresholds(Laplace(1.0), Laplace(1.0), 99, 1.0, 1.0)
+    >>> bool((np.diff(g) > 0).all()), bool((weights > 0).all())
+    (True, True)
+    """
+    scale, steps = unit(cell), _STEPS[type(cell)]
+    low, high = ends(cell, other, n)
+    total = scale + unit(other)
+    middle = high - steps[-1] * total
+    slope = pull + 1 / weight
+
+    def miss(g: float) -> float:
+        return slope * g - n * float(cell.excess(g).first)
+
+    centre = float(optimize.brentq(miss, 0.0, middle + 60 * scale, xtol=1e-12 * scale))
+    first, second = (float(x) for x in cell.excess(centre))
+    chance = math.exp(float(cell.log_cdf(-centre)))
+    spread = n * (second - first**2) + other.variance + pull * cell.variance
+    width = math.sqrt(spread) / (slope + n * chance)
+    # A cell of a given count can fall no further: there the integrand has corners.
+    corners = [c for c in (count, -weight * count) if math.isfinite(c)]
+    # Many noises add up to a bell, few keep their own tails.
+    both = np.union1d(steps, _BELL)
+    edges = np.concatenate(
+        [
+            [0.0, middle],
+            -steps * scale,
+            *(sign * steps * total / slope for sign in (-1, 1)),
+            middle + steps * total,
+            middle + steps * scale,
+            middle - steps * scale,
+            *(centre + sign * both * width for sign in (-1, 1)),
+            *(c + sign * steps * scale for c in corners for sign in (-1, 1)),
+            corners,
+        ]
+    )
+    return _panels(np.unique(np.clip(edges, low, high)))

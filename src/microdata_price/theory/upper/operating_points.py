@@ -1,0 +1,224 @@
+"""What known nonnegative mechanisms pay: their places in the plane of C and D (ours).
+
+Every place says how it is known. The suprema over all tables are exact for clipping; where a table
+that is worst is not known, there are the worst of a family of tables, which is a lower end, and
+what is certified for all tables, an upper end. The family: one large count among zeros, all cells
+empty, all counts large.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+from ...model.noise import Gaussian, Laplace
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ...theory.given import check_points
+from ..lower.validity import signed_error
+from .exact_errors import worst_clipped_sum
+from .fitted_errors import (
+    cell_errors,
+    empty_table_sum_error,
+    large_table_errors,
+    lone_cell_sum_error,
+)
+from .projection import check_weight
+from .upper_bounds import certified, certified_truncated, exact_clipping
+
+Array = NDArray[np.float64]
+Status = Literal["exact", "family", "certified"]
+
+_LARGEST_SHARE = 0.75
+
+
+@dataclass(frozen=True, eq=False)
+class Operating:
+    """Places of one mechanism, or of a family of them along a knob, in counts.
+
+    Parameters
+    ----------
+    name
+        What it is, in words.
+    status
+        ``exact``: suprema over all tables. ``family``: the worst of the family of tables, exact.
+        ``certified``: upper ends for all tables.
+    C, D
+        Root errors of a cell and of the sum, shape (n,).
+    knob
+        What is turned along the places (a weight, a share), shape (n,).
+
+    Examples
+    --------
+    >>> clipping(PureDP(1.0), 2).status
+    'exact'
+    """
+
+    name: str
+    status: Status
+    C: Array
+    D: Array
+    knob: Array
+
+
+def continuous(guarantee: Guarantee) -> PureDP | ConcentratedDP:
+    """Return the guarantee that mechanisms without a delta give, which implies the given one.
+
+    Examples
+    --------
+    >>> continuous(ApproximateDP(0.5, 1e-6))
+    PureDP(epsilon=0.5)
+    """
+    return PureDP(guarantee.epsilon) if isinstance(guarantee, ApproximateDP) else guarantee
+
+
+def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
+    """Return the noise of M'_epsilon or M'_rho, on cells and sum alike.
+
+    Examples
+    --------
+    >>> half_budget_noise(PureDP(0.5))
+    Laplace(scale=4.0)
+    """
+    basis = continuous(guarantee)
+    if isinstance(basis, PureDP):
+        return Laplace(2 / basis.epsilon)
+    return Gaussian(signed_error(basis))
+
+
+def _points(d: float) -> float:
+    points = check_points(d)
+    if points.ndim or points < 2:
+        raise InputError(f"the number of cells is {d!r}; one whole number of 2 or more is needed")
+    return float(points)
+
+
+def clipping(guarantee: Guarantee, d: float) -> Operating:
+    """Return M_epsilon or M_rho: every cell's noisy count, zero if negative; exact.
+
+    Examples
+    --------
+    >>> round(float(clipping(PureDP(0.5), 1000).D[0]), 1)
+    961.1
+    """
+    found = exact_clipping(continuous(guarantee), _points(d))
+    return _one("counts first, $M$", "exact", float(found.C), float(found.D))
+
+
+def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
+    """Return M'_epsilon or M'_rho: the worst of the family, and what is certified.
+
+    Examples
+    --------
+    >>> known, sure = fitted(PureDP(0.5), 1000)
+    >>> bool(known.C[0] < sure.C[0]), bool(known.D[0] == sure.D[0])
+    (True, True)
+    """
+    points, noise = _points(d), half_budget_noise(guarantee)
+    cell = cell_errors(noise, noise, points).squared_error
+    large, _ = large_table_errors(noise, noise, points, math.inf)
+    sure = certified(continuous(guarantee), points)
+    return (
+        _one("sum first, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
+        _one("sum first, $M'$", "certified", float(sure.C), float(sure.D)),
+    )
+
+
+def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
+    """Return nonnegative least squares with a weight of the sum, on the worst of the family.
+
+    Its budget is halved between cells and sum, as in M'.
+
+    Parameters
+    ----------
+    guarantee
+        Pure DP or zCDP, and approximate DP as pure.
+    d
+        The number of cells.
+    weights
+        Of the sum, each beside a cell's weight of 1, from 0 (only clipped) to infinity (M').
+
+    Examples
+    --------
+    >>> path = weighted(PureDP(0.5), 100, [0.01, 1.0])
+    >>> bool(path.C[0] < path.C[1]), bool(path.D[0] > path.D[1])
+    (True, True)
+    """
+    points, noise = _points(d), half_budget_noise(guarantee)
+    knob = np.atleast_1d(np.asarray(weights, dtype=float))
+    C, D = [], []
+    for w in knob.tolist():
+        cell, total = large_table_errors(noise, noise, points, w)
+        C.append(max(cell, cell_errors(noise, noise, points, weight=w).squared_error))
+        lone = lone_cell_sum_error(noise, noise, points, w)
+        D.append(max(total, lone, empty_table_sum_error(noise, noise, points, w)))
+    return Operating("weighted sum", "family", np.sqrt(C), np.sqrt(D), knob)
+
+
+def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
+    """Return nonnegative least squares with a weight of the sum, certified for all tables (ours).
+
+    A cell errs by less than its noise and the threshold gamma. Gamma lies within ``|z*| + max
+    |z_j|`` of 0, or else the fitted table is empty, the noisy sum negative and every count below
+    ``|z*|``; and within the weight times how far the clipped cells' sum lies from the noisy one.
+    The sum errs by ``z* + gamma/weight``; and the fitted sum lies between the noisy sum, clipped at
+    0, and the clipped cells' sum, so that its square error is at most the sum of theirs. The
+    smaller is taken of both. At weight 0 both errors are exact, those of clipping.
+
+    Examples
+    --------
+    >>> known, sure = (f(PureDP(0.5), 100, [0.01, 1.0]) for f in (weighted, weighted_certified))
+    >>> bool((known.C <= sure.C).all() and (known.D <= sure.D).all())
+    True
+    """
+    points, noise = _points(d), half_budget_noise(guarantee)
+    knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
+    clip = float(worst_clipped_sum(noise, points).squared_error)
+    apart = math.sqrt(clip + noise.variance)
+    # Of what certifies C of M', all but one sd(z) bounds the root mean square of gamma.
+    gamma = float(certified(continuous(guarantee), points).C) - noise.std
+    shift = np.minimum(gamma, knob * apart)
+    clipped = knob == 0
+    near = noise.std + shift / np.where(clipped, 1.0, knob)
+    D = np.where(clipped, math.sqrt(clip), np.minimum(near, apart))
+    return Operating("weighted sum", "certified", noise.std + shift, D, knob)
+
+
+def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
+    """Return M' with a share theta of the budget for the sum, certified for all tables.
+
+    The shares go from the one that certifies the least C (below it both errors grow) to 3/4.
+
+    Examples
+    --------
+    >>> path = split(PureDP(0.5), 1000)
+    >>> bool((np.diff(path.C) > 0).all() and (np.diff(path.D) < 0).all())
+    True
+    """
+    basis, points = continuous(guarantee), _points(d)
+    every = np.linspace(0.01, _LARGEST_SHARE, 400)
+    best = every[certified(basis, points, every).C.argmin()]
+    shares = np.linspace(best, _LARGEST_SHARE, count)
+    found = certified(basis, points, shares)
+    return Operating("split budget", "certified", found.C, found.D, shares)
+
+
+def truncated(guarantee: ApproximateDP, d: float) -> Operating:
+    """Return M'_(epsilon,delta), whose noise is bounded; certified for all tables.
+
+    Examples
+    --------
+    >>> path = truncated(ApproximateDP(0.5, 1e-6), 10**9)
+    >>> bool(path.C[0] < fitted(PureDP(0.5), 10**9)[1].C[0])
+    True
+    """
+    found = certified_truncated(guarantee.epsilon, guarantee.delta, _points(d))
+    return _one("clipped noise", "certified", float(found.C), float(found.D))
+
+
+def _one(name: str, status: Status, C: float, D: float) -> Operating:
+    return Operating(name, status, np.array([C]), np.array([D]), np.zeros(1))

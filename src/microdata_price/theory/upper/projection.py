@@ -1,0 +1,151 @@
+"""Fitting cells to a noisy sum by one threshold: the paper's Lemma 2 and the family around it."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+
+Array = NDArray[np.float64]
+
+
+class Bracket(NamedTuple):
+    """Lower and upper end of an interval that contains the threshold gamma, in counts.
+
+    Examples
+    --------
+    >>> Bracket(-1.0, 2.0).high
+    2.0
+    """
+
+    low: Array | float
+    high: Array | float
+
+
+def check_weight(weight: float) -> float:
+    """Return the weight of the sum as a float in [0, inf], or say why it cannot be one (ours).
+
+    Examples
+    --------
+    >>> check_weight(1)
+    1.0
+    """
+    value = float(weight)
+    if not value >= 0:
+        raise InputError(
+            f"the sum's weight is {weight!r}; it must be 0 or more (infinity fixes the sum)"
+        )
+    return value
+
+
+def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) -> Array:
+    """Return the gamma with which ``x_i = (a_i - gamma)+`` fits cells and their sum.
+
+    The fit minimises ``sum_i (x_i - a_i)^2 + weight (sum_i x_i - total)^2`` over ``x >= 0``. At an
+    infinite weight the sum is exactly the total (the paper's Lemma 2); at weight 0 gamma is 0. With
+    the answers sorted downwards and their prefix sums S_k, gamma is ``(S_k - total)/(1/weight +
+    k)`` at the largest k whose k-th answer lies above that value. For finite weights this is ours.
+
+    Parameters
+    ----------
+    answers
+        Noisy cells a, shape (..., d), in counts.
+    total
+        The noisy sum, shape (...), in counts; 0 or more if the weight is infinite.
+    weight
+        The weight of the sum beside a cell's, from 0 to infinity.
+
+    Returns
+    -------
+    ndarray
+        Shape (...), in counts. Where the weight is infinite and the total is 0, gamma is not
+        unique, and the smallest is returned: the largest answer.
+
+    Raises
+    ------
+    InputError
+        Answers without a cell or not finite, a negative total at infinite weight, a weight below 0.
+
+    Examples
+    --------
+    >>> float(threshold([3.0, 1.0, -2.0], 2.0))
+    1.0
+    >>> float(threshold([3.0, 1.0, -2.0], 2.0, weight=1.0))
+    0.6666666666666666
+    """
+    a, target = np.asarray(answers, dtype=float), np.asarray(total, dtype=float)
+    slack = _slack(weight)
+    if a.ndim == 0 or a.shape[-1] == 0:
+        raise InputError(f"the answers have shape {a.shape}; at least one cell is needed")
+    if not (np.isfinite(a).all() and np.isfinite(target).all()):
+        raise InputError("the answers or the total hold something that is not a finite number")
+    if slack == 0 and (target < 0).any():
+        raise InputError(
+            f"the total is {float(target.min()):g}; nonnegative cells cannot add up to it, so it "
+            "must be 0 or more (clip it at 0 first)"
+        )
+    if math.isinf(slack):
+        return np.zeros(np.broadcast_shapes(a.shape[:-1], target.shape))
+    down = np.flip(np.sort(a, axis=-1), axis=-1)
+    k = np.arange(1, a.shape[-1] + 1)
+    candidates = (np.cumsum(down, axis=-1) - target[..., None]) / (slack + k)
+    kept = (down > candidates).sum(axis=-1)
+    none = -target / slack if slack > 0 else down[..., 0]
+    last = np.take_along_axis(candidates, np.maximum(kept - 1, 0)[..., None], axis=-1)[..., 0]
+    return np.where(kept > 0, last, none)
+
+
+def _slack(weight: float) -> float:
+    w = check_weight(weight)
+    return math.inf if w == 0 else 1 / w
+
+
+def project(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) -> Array:
+    """Return the nonnegative cells ``(a_i - gamma)+`` closest to the noisy cells and their sum.
+
+    Parameters
+    ----------
+    answers, total, weight
+        As for `threshold`.
+
+    Returns
+    -------
+    ndarray
+        Shape (..., d), in counts.
+
+    Examples
+    --------
+    >>> project([3.0, 1.0, -2.0], 2.0)
+    array([2., 0., 0.])
+    >>> project([3.0, 1.0, -2.0], 2.0, weight=0.0)
+    array([3., 1., 0.])
+    """
+    gamma = threshold(answers, total, weight)
+    return np.maximum(np.asarray(answers, dtype=float) - gamma[..., None], 0)
+
+
+def bracket(cell_noise: ArrayLike, sum_noise: ArrayLike) -> Bracket:
+    """Return the proof's bracket of gamma: ``min z_i - |z*|`` and ``max z_i + |z*|``.
+
+    From the proof of the paper's Theorem 4, item 3 (whose second "gamma <= L" is gamma >= L). It
+    holds on every table, when the sum is fitted exactly to ``max(0, a*)``; where that is 0, for
+    one of the thresholds that all give the same cells.
+
+    Parameters
+    ----------
+    cell_noise
+        z, shape (..., d), in counts.
+    sum_noise
+        z*, shape (...), in counts.
+
+    Examples
+    --------
+    >>> bracket([1.0, -2.0], 0.5)
+    Bracket(low=np.float64(-2.5), high=np.float64(1.5))
+    """
+    z, size = np.asarray(cell_noise, dtype=float), np.abs(np.asarray(sum_noise, dtype=float))
+    return Bracket(z.min(axis=-1) - size, z.max(axis=-1) + size)

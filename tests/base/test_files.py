@@ -1,0 +1,89 @@
+"""Files and folders appear whole or not at all."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from microdata_price.base.files import new_folder, write_whole
+from microdata_price.exceptions import InputError
+
+
+class DisasterError(Exception):
+    pass
+
+
+@pytest.mark.parametrize("problem", [DisasterError, KeyboardInterrupt, SystemExit])
+def test_a_folder_that_is_not_finished_leaves_nothing(tmp_path, problem):
+    def fail():
+        with new_folder(tmp_path / "out", private=False) as folder:
+            (folder / "half").write_text("half")
+            raise problem
+
+    with pytest.raises(problem):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_request_to_terminate_leaves_nothing(tmp_path):
+    code = (
+        "import pathlib, sys, time\n"
+        "from microdata_price.base.files import new_folder\n"
+        "with new_folder(pathlib.Path(sys.argv[1]), private=False) as folder:\n"
+        "    (folder / 'half').write_text('half')\n"
+        "    time.sleep(60)\n"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "out")])
+    for _ in range(600):
+        if any(tmp_path.glob(".out*/half")):
+            break
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_nothing_is_overwritten(tmp_path):
+    with new_folder(tmp_path / "out", private=False) as folder:
+        (folder / "a").write_text("first")
+    with (
+        pytest.raises(InputError, match="exists already"),
+        new_folder(tmp_path / "out", private=False),
+    ):
+        pass
+    with (
+        pytest.raises(InputError, match="exists already"),
+        new_folder(tmp_path / "late", private=False) as folder,
+    ):
+        (tmp_path / "late").mkdir()
+    assert (tmp_path / "out" / "a").read_text() == "first"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["late", "out"]
+
+
+def test_permissions(tmp_path):
+    before = os.umask(0o022)
+    try:
+        for private, mode in ((True, 0o700), (False, 0o755)):
+            with new_folder(tmp_path / str(private), private=private):
+                pass
+            assert (tmp_path / str(private)).stat().st_mode & 0o777 == mode
+        write_whole(tmp_path / "file", "text")
+        assert (tmp_path / "file").stat().st_mode & 0o777 == 0o644
+    finally:
+        os.umask(before)
+
+
+def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch):
+    write_whole(tmp_path / "file", "old")
+
+    def full(_number):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        write_whole(tmp_path / "file", "new")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "old"

@@ -1,0 +1,255 @@
+"""A small book built for real: papermill, Jupyter Book, the exchange of sites."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from bs4 import BeautifulSoup
+
+from microdata_price.book import build as book
+from microdata_price.book import notebook
+from microdata_price.book import site as book_site
+from microdata_price.book.plan import Edition
+from microdata_price.exceptions import BuildError
+from tiny_book import make_notebook, make_root
+
+FIGURE = """\
+show(
+    one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0),
+    "tiny-figure",
+    alt="Three dots and two lines on a plane.",
+    caption="The threshold of $1$ leaves two of three.",
+)
+"""
+EXERCISE = ":::{exercise} Try\n:label: ex-tiny\nWhat is it?\n:::"
+SOLUTION = ":::{solution-start} ex-tiny\n:label: sol-tiny\n:class: dropdown\n:::\nIt is 43112609."
+THEOREM = """\
+:::{prf:theorem} Named (ours)
+:label: thm-tiny
+$$ x = y $$ (eq-tiny)
+:::
+
+::::{dropdown} Proof
+:::{prf:proof}
+By {eq}`eq-tiny`.
+:::
+::::
+"""
+
+
+def chapter() -> notebook.Notebook:
+    return make_notebook(
+        ("text", "# A chapter\n\nTwice is {glue:text}`twice`; see {numref}`tiny-figure`."),
+        ("code", "epsilon = 0.5  # the level", "parameters"),
+        (
+            "code",
+            "from microdata_price.page import prose\nfrom microdata_price.figures import show\n"
+            "from microdata_price.figures.difficult import one_draw\nimport numpy as np\n"
+            'prose.number("twice", 2 * epsilon)',
+        ),
+        ("code", FIGURE, "hide-input"),
+        ("text", THEOREM),
+        ("text", EXERCISE),
+        ("text", SOLUTION, "solution"),
+        ("code", "assert 43112609", "solution"),
+        ("text", ":::{solution-end}\n:::", "solution"),
+    )
+
+
+PAGES = {"notes": "# Notes\n\nElsewhere {glue:text}`chapter/twice`, {prf:ref}`thm-tiny`."}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    root = make_root(tmp_path_factory.mktemp("book"), {"chapter": chapter()}, PAGES)
+    return root, book.build(root, Edition(), None, lambda _: None)
+
+
+@pytest.fixture
+def changed(built: tuple[Path, Path]) -> Iterator[tuple[Path, Path]]:
+    """The built book, whose sources may be changed: they are put back."""
+    root, first = built
+    sources = [p for p in root.glob("**/*") if p.suffix in (".md", ".ipynb", ".yml")]
+    sources = [p for p in sources if "_build" not in p.parts and "_generated" not in p.parts]
+    before = {p: p.read_bytes() for p in sources}
+    yield root, first
+    for path, content in before.items():
+        path.write_bytes(content)
+
+
+def said(root: Path, edition: Edition | None = None) -> str:
+    """Build, which must fail, and return what it says; the site must stay as it was."""
+    site = root / "book" / "_build" / "html"
+    before = {p: p.read_bytes() for p in site.rglob("*") if p.is_file()}
+    with pytest.raises(BuildError) as error:
+        book.build(root, edition or Edition(), None, lambda _: None)
+    assert {p: p.read_bytes() for p in site.rglob("*") if p.is_file()} == before
+    assert not [p.name for p in site.parent.iterdir() if p.name.startswith((".unf", ".html"))]
+    return str(error.value)
+
+
+def test_the_site_has_the_computed_numbers_figures_and_links(built: tuple[Path, Path]) -> None:
+    root, first = built
+    assert first == root / "book" / "_build" / "html" / "index.html"
+    site = first.parent
+    html = (site / "notebooks" / "chapter.html").read_text(encoding="utf-8")
+    assert "Twice is 1;" in html
+    assert 'alt="Three dots and two lines on a plane."' in html
+    assert "Fig. 1" in html
+    assert "figure_code.html#code-figures-difficult-one-draw" in html
+    assert "Elsewhere 1," in (site / "notes.html").read_text(encoding="utf-8")
+    code = (site / "reference" / "figure_code.html").read_text(encoding="utf-8")
+    assert "one_draw" in code
+    computed = (site / "reference" / "computed.html").read_text(encoding="utf-8")
+    assert "epsilon = 0.5" in BeautifulSoup(computed, "html.parser").get_text()
+    assert book_site.remote_requests(site) == []
+    assert list(site.rglob("_downloads/**/chapter.ipynb"))
+
+
+def test_nothing_is_computed_or_built_again_when_nothing_changed(
+    built: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, first = built
+
+    def never(*_args: object, **_named: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(book_site, "run_builder", never)
+    monkeypatch.setattr("microdata_price.book.run._execute", never)
+    assert book.build(root, Edition(), None, lambda _: None) == first
+
+
+def test_another_edition_has_its_own_folder_title_and_numbers(built: tuple[Path, Path]) -> None:
+    root, default = built
+    before = default.read_bytes()
+    first = book.build(root, Edition(epsilon=0.25, solutions=False), None, lambda _: None)
+    assert first.parent == root / "book" / "_build" / "eps-0.25-students" / "html"
+    html = (first.parent / "notebooks" / "chapter.html").read_text(encoding="utf-8")
+    assert "Twice is 0.5;" in html
+    assert "at epsilon = 0.25" in html
+    assert "What is it?" in html
+    for path in first.parent.rglob("*"):
+        if path.suffix in (".html", ".js", ".ipynb", ".md", ".txt", ".inv"):
+            assert "43112609" not in path.read_text(encoding="utf-8", errors="replace"), path
+    assert default.read_bytes() == before
+
+
+def test_a_failing_cell_names_notebook_cell_and_error(changed: tuple[Path, Path]) -> None:
+    root, _ = changed
+    bad = chapter()
+    bad.cells[3].source = "one = 1\none / 0"
+    notebook.write(notebook.strip(bad), root / "notebooks" / "chapter.ipynb")
+    message = said(root)
+    assert "notebook 'chapter' failed in cell 4" in message
+    assert "'one = 1'" in message
+    assert "ZeroDivisionError: division by zero" in message
+    kept = root / "book" / "_generated" / "notebooks" / "chapter.failed.ipynb"
+    assert "ZeroDivisionError" in kept.read_text(encoding="utf-8")
+
+
+def test_faults_in_a_page_fail_the_build_and_are_all_named(changed: tuple[Path, Path]) -> None:
+    root, _ = changed
+    text = (
+        "# Notes\n\n{glue:text}`chapter/twice` {ref}`nowhere` {cite:t}`nobody1999` "
+        "[](missing.md)\n\n### Too deep\n\n:::{prf:theorem} Twice\n:label: thm-tiny\nx\n:::\n"
+    )
+    (root / "book" / "notes.md").write_text(text, encoding="utf-8")
+    message = said(root)
+    for complaint in ("nowhere", "nobody1999", "missing.md", "notes.md:5", "thm-tiny"):
+        assert complaint in message
+
+
+def test_a_page_that_quotes_what_is_not_defined_fails_before_building(
+    changed: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, _ = changed
+    monkeypatch.delattr(book_site, "run_builder")
+    (root / "book" / "notes.md").write_text("# N\n{glue:text}`chapter/none`", encoding="utf-8")
+    assert "page 'notes' quotes 'chapter/none'" in said(root)
+
+
+def test_a_defined_number_that_nothing_quotes_fails_the_build(changed: tuple[Path, Path]) -> None:
+    root, _ = changed
+    extra = chapter()
+    extra.cells[2].source += '\nprose.number("lonely", 7)'
+    notebook.write(notebook.strip(extra), root / "notebooks" / "chapter.ipynb")
+    assert "no page quotes chapter/lonely" in said(root)
+
+
+def test_a_listed_page_that_does_not_exist_fails_the_build(changed: tuple[Path, Path]) -> None:
+    root, _ = changed
+    (root / "book" / "notes.md").unlink()
+    assert "lists pages that do not exist: notes" in said(root)
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        '<img alt="x" src="https://example.org/x.png">',
+        "<script defer src='//example.org/x.js'></script>",
+        '<link href="https://example.org/x.css" rel="stylesheet">',
+        '<link rel="preconnect" href="https://example.org">',
+        '<iframe title="x" src="http://example.org"></iframe>',
+    ],
+)
+def test_whatever_a_page_would_fetch_is_found(tmp_path: Path, html: str) -> None:
+    (tmp_path / "a.html").write_text(f"<p>{html}</p>", encoding="utf-8")
+    assert len(book_site.remote_requests(tmp_path)) == 1
+
+
+def test_links_that_a_reader_follows_are_no_requests(tmp_path: Path) -> None:
+    (tmp_path / "a.html").write_text(
+        '<a href="https://example.org">x</a><img src="x.png" alt="https://example.org">'
+        '<link rel="next" href="https://example.org">',
+        encoding="utf-8",
+    )
+    (tmp_path / "a.css").write_text("a { background: url(x.png) } /* https://x */")
+    assert book_site.remote_requests(tmp_path) == []
+    (tmp_path / "b.css").write_text("a { background: url('https://x/y') }")
+    assert len(book_site.remote_requests(tmp_path)) == 1
+
+
+def test_an_interrupted_exchange_is_mended(tmp_path: Path) -> None:
+    site = tmp_path / "html"
+    aside = tmp_path / ".html.old"
+    aside.mkdir()
+    (aside / "index.html").write_text("good", encoding="utf-8")
+    book_site.recover(site)
+    assert (site / "index.html").read_text(encoding="utf-8") == "good"
+
+
+def test_an_exchange_that_fails_keeps_the_old_site(tmp_path: Path) -> None:
+    site = tmp_path / "html"
+    site.mkdir()
+    (site / "index.html").write_text("good", encoding="utf-8")
+    with pytest.raises(OSError, match="missing"):
+        book_site.put_in_place(tmp_path / "missing", site, "key")
+    assert (site / "index.html").read_text(encoding="utf-8") == "good"
+    assert not book_site.is_current(site, "key")
+
+
+def test_one_notebook_alone_gives_a_notebook_and_pages(
+    built: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from microdata_price.book.one import run_one
+
+    root, _ = built
+    monkeypatch.chdir(root)
+    out = tmp_path / "out"
+    first = run_one("chapter", {"epsilon": "0.25"}, [], out, lambda _: None)
+    html = first.read_text(encoding="utf-8")
+    assert "Twice is 0.5;" in html
+    nb = json.loads((out / "chapter.ipynb").read_text(encoding="utf-8"))
+    assert any(c.get("execution_count") for c in nb["cells"])
+    path = str(root / "notebooks" / "chapter.ipynb")
+    first = run_one(path, {}, [("epsilon", ["0.1", 1])], out, lambda _: None)
+    html = first.read_text(encoding="utf-8")
+    assert "epsilon = 0.1" in html
+    assert html.count('alt="epsilon = ') == 2
+    assert {p.name for p in out.glob("*.ipynb")} == {
+        "chapter-epsilon-0.1.ipynb",
+        "chapter-epsilon-1.ipynb",
+    }

@@ -1,0 +1,220 @@
+from __future__ import annotations
+
+import json
+
+import nbformat
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from microdata_price.base.numbers import format_number
+from microdata_price.book.quote import Found, collect, quote
+from microdata_price.book.stage import (
+    code_label,
+    download,
+    images,
+    page,
+    shown_parameters,
+    without_solutions,
+)
+from microdata_price.exceptions import BuildError, InputError
+from microdata_price.page.prose import MIME_PREFIX, table, table_markdown, text
+from microdata_price.page.style import METADATA_KEY
+from tiny_book import make_notebook
+
+
+def display(data: dict[str, str], metadata: dict[str, object]) -> nbformat.NotebookNode:
+    return nbformat.v4.new_output("display_data", data=data, metadata=metadata)
+
+
+def quoted(name: str, value: str) -> nbformat.NotebookNode:
+    return display(
+        {f"{MIME_PREFIX}text/plain": value},
+        {"scrapbook": {"name": name, "mime_prefix": MIME_PREFIX}},
+    )
+
+
+def figure(name: str = "a-figure") -> list[nbformat.NotebookNode]:
+    about = {
+        "name": name,
+        "alt": 'Says "what": it shows.',
+        "caption": "The finding $x$.",
+        "drawn_by": "microdata_price.figures.difficult.histograms",
+    }
+    return [
+        display({"image/svg+xml": "<svg/>"}, {METADATA_KEY: {"figure": about}}),
+        display({"text/markdown": "**Figure.**"}, {METADATA_KEY: {"caption_of": name}}),
+    ]
+
+
+def executed() -> nbformat.NotebookNode:
+    nb = make_notebook(
+        ("text", "# Title\n\nThe error is {glue:text}`error`."),
+        ("code", "epsilon = 0.5  # level", "parameters"),
+        ("code", 'epsilon = 0.25\ngrid_dir = "/somewhere"', "injected-parameters"),
+        ("code", "show()"),
+        ("text", ":::{solution-start} ex\n:label: s\n:::\nsecret", "solution"),
+        ("code", "secret = 1", "solution"),
+        ("text", ":::{solution-end}\n:::", "solution"),
+    )
+    nb.cells[3].outputs = [*figure(), quoted("error", "1.5 ± 0.1"), *figure("second-figure")]
+    return nb
+
+
+def staged(solutions: bool = True) -> tuple[nbformat.NotebookNode, nbformat.NotebookNode]:
+    nb, found = executed(), Found()
+    collect("chapter", nb, found)
+    given_values = ("chapter", nb, {"epsilon": 0.25}, found)
+    return page(*given_values, solutions=solutions), download(*given_values, solutions=solutions)
+
+
+def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
+    made, copy = staged()
+    sources = [c.source for c in made.cells]
+    assert "The error is 1.5 ± 0.1." in sources[0]
+    assert sources[1] == "epsilon = 0.25  # level"
+    both = "\n".join(sources)
+    assert "/somewhere" not in both + json.dumps(copy)
+    assert both.count("{figure}") == 2
+    assert ':alt: "Says \\"what\\": it shows."' in both
+    assert "code-figures-difficult-histograms" in both
+    assert all(not c.outputs for c in made.cells if c.cell_type == "code")
+    assert images(executed()) == {"a-figure": "<svg/>", "second-figure": "<svg/>"}
+
+
+def test_a_download_is_runnable_and_lean() -> None:
+    _, copy = staged()
+    nbformat.validate(copy)
+    assert copy.cells[0].source.endswith("1.5 ± 0.1.")
+    assert copy.cells[1].source == "epsilon = 0.25  # level"
+    assert all(not c.outputs for c in copy.cells if c.cell_type == "code")
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_without_solutions_neither_page_nor_download_has_any(which: int) -> None:
+    assert "secret" in json.dumps(staged(solutions=True)[which])
+    assert "secret" not in json.dumps(staged(solutions=False)[which])
+    assert "solution" not in json.dumps(staged(solutions=False)[which])
+
+
+def test_a_solution_in_an_untagged_cell_is_an_error() -> None:
+    nb = make_notebook(
+        ("text", "# T"), ("code", "a = 1", "parameters"), ("text", ":::{solution} x\n:::")
+    )
+    with pytest.raises(BuildError, match="without the tag 'solution'"):
+        page("chapter", nb, {}, Found(), solutions=True)
+
+
+def test_an_undefined_quote_names_page_and_name() -> None:
+    with pytest.raises(BuildError, match=r"'notes' quotes 'chapter/x'.*'chapter' does not"):
+        quote("{glue:text}`chapter/x`", "notes", Found({"chapter": {"y": "1"}}))
+
+
+def test_unused_names_are_found_and_one_use_on_any_page_is_enough() -> None:
+    found = Found({"a": {"x": "1", "y": "2"}, "b": {"x": "3"}})
+    assert quote("{glue:text}`x` {glue:md}`b/x`", "a", found) == "1 3"
+    assert found.unused() == ["a/y"]
+
+
+def test_a_quoted_sentence_may_quote_numbers() -> None:
+    found = Found({"a": {"x": "1", "s": "It is {glue:text}`x`."}})
+    assert quote("{glue:text}`s`", "a", found) == "It is 1."
+    assert found.unused() == []
+
+
+def test_a_name_defined_twice_is_an_error() -> None:
+    nb = make_notebook(("code", "1"))
+    nb.cells[0].outputs = [quoted("x", "1"), quoted("x", "2")]
+    with pytest.raises(BuildError, match="'x' twice"):
+        collect("a", nb, Found())
+
+
+@pytest.mark.parametrize("fence", ["```", "````", ":::", "::::"])
+def test_solutions_leave_prose_pages_whatever_their_fences(fence: str) -> None:
+    inner = fence[0] * 3
+    plain = f"before\n{fence}{{exercise}} T\n:label: e\nQ\n{fence}\nafter\n"
+    one = f"{fence}{{solution}} e\n:class: dropdown\nsecret\n{fence}\n"
+    gated = f"{fence}{{solution-start}} e\n{fence}\nsecret\n{fence}{{solution-end}}\n{fence}\n"
+    assert without_solutions(plain) == plain
+    assert without_solutions(plain + one + "end\n") == plain + "end\n"
+    assert without_solutions(plain + gated + "end\n") == plain + "end\n"
+    if len(fence) == 4:
+        nested = f"{fence}{{solution}} e\n{inner}{{note}}\nsecret\n{inner}\nsecret\n{fence}\n"
+        assert without_solutions(nested + "end\n") == "end\n"
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["a", "b", "c"]),
+            st.one_of(
+                st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
+            ),
+        ),
+        unique_by=lambda pair: pair[0],
+    ),
+    st.sampled_from([0.25, 7, "x # y", "é'\"", [1, 2.5], None, True]),
+)
+def test_the_shown_cell_has_exactly_the_values_that_were_used(
+    defaults: list[tuple[str, object]], value: object
+) -> None:
+    lines = [f"{name} = {default!r}  # about «{name}»" for name, default in defaults]
+    used = {name: value for name, _ in defaults[::2]}
+    namespace: dict[str, object] = {}
+    shown = shown_parameters("\n".join(lines), used)
+    exec(shown, namespace)
+    for name, default in defaults:
+        assert namespace[name] == used.get(name, default)
+    assert shown.count("# about") >= len(defaults)
+
+
+def test_parameters_over_several_lines_are_replaced_whole() -> None:
+    source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
+    assert shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
+
+
+def test_labels_of_code_can_be_link_targets() -> None:
+    assert (
+        code_label("microdata_price.figures.plane.C_against_D") == "code-figures-plane-c-against-d"
+    )
+
+
+@given(st.floats(-1e300, 1e300), st.integers(1, 8))
+def test_written_numbers_are_near_what_they_stand_for(value: float, digits: int) -> None:
+    written = format_number(value, digits).replace("−", "-").replace(",", "")
+    mantissa, _, power = written.partition(" × 10")
+    up = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
+    read = float(f"{mantissa}e{up or 0}")
+    assert read == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=5e-324)
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-9, 1e9))
+def test_a_value_with_its_standard_error_is_written_to_the_errors_second_digit(
+    value: float, se: float
+) -> None:
+    first, second = format_number(value, se=se).replace("−", "-").replace(",", "").split(" ± ")
+    assert float(second) == pytest.approx(se, rel=0.051)
+    assert abs(float(first) - value) <= 0.051 * se * 1.0001 + 1e-9 * abs(value)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
+def test_what_is_no_number_is_never_written_as_one(bad: float) -> None:
+    with pytest.raises(InputError):
+        format_number(bad)
+    with pytest.raises(InputError):
+        format_number(1.0, se=bad)
+
+
+@pytest.mark.parametrize("name", ["", "a b", "a/b", "1a", "a`"])
+def test_names_of_quoted_texts_are_checked(name: str) -> None:
+    with pytest.raises(InputError, match="name of a quoted value"):
+        text(name, "x")
+
+
+def test_tables_align_numbers_and_keep_missing_values_visible() -> None:
+    frame = pd.DataFrame({"who|": ["a|b", "c"], "n": [1.5, float("nan")]})
+    lines = table_markdown(frame).splitlines()
+    assert lines[1:] == ["| :--- | ---: |", "| a\\|b | 1.5 |", "| c | – |"]
+    with pytest.raises(InputError, match="no rows"):
+        table("a-table", frame.iloc[:0], "A caption that is a sentence.")

@@ -1,0 +1,142 @@
+"""Exact errors against closed forms, dense linear algebra, quadrature and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate, stats
+
+from microdata_price.errors import known as ke
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
+
+
+def dense(workload: Workload, variances: list[float]) -> np.ndarray:
+    """Covariance of the fitted answers from the pseudo-inverse, the textbook way."""
+    rows = [np.eye(q.size)[:, q.labels] * (q.labels >= 0) for q in workload.query_sets]
+    a = np.concatenate(rows)
+    v = np.repeat(variances, [q.size for q in workload.query_sets])
+    fit = np.linalg.pinv(a / np.sqrt(v)[:, None]) / np.sqrt(v)
+    hat = a @ fit
+    return np.asarray((hat**2 * v).sum(axis=1))
+
+
+@given(st.integers(1, 500), st.floats(1e-3, 1e6))
+def test_list(d: int, s2: float) -> None:
+    found = np.concatenate(ke.ols_variances(Workload.table(d), [s2, s2]))
+    np.testing.assert_allclose(found, s2 * d / (d + 1), rtol=1e-12)
+
+
+@given(st.integers(1, 60), st.integers(1, 60), st.floats(1e-3, 1e6))
+def test_table(r: int, c: int, s2: float) -> None:
+    found = np.concatenate(ke.ols_variances(Workload.table((r, c)), [s2] * 4))
+    np.testing.assert_allclose(found, s2 * r * c / ((r + 1) * (c + 1)), rtol=1e-12)
+
+
+def test_the_papers_two_shapes() -> None:
+    for shape, value in (((10, 10), 105.785), ((9, 24), 110.592)):
+        assert np.concatenate(
+            ke.ols_variances(Workload.table(shape), [128.0] * 4)
+        ) == pytest.approx(value, abs=5e-4)
+
+
+workloads = st.lists(st.integers(1, 4), min_size=1, max_size=3).flatmap(
+    lambda shape: st.tuples(
+        st.just(tuple(shape)),
+        st.lists(
+            st.sets(st.integers(0, len(shape) - 1)).map(lambda s: tuple(sorted(s))),
+            min_size=1,
+            max_size=4,
+        ),
+        st.lists(st.floats(0.01, 100), min_size=4, max_size=4),
+    )
+)
+
+
+@settings(max_examples=150)
+@given(workloads)
+def test_any_marginals_and_weights(
+    problem: tuple[tuple[int, ...], list[tuple[int, ...]], list[float]],
+) -> None:
+    shape, kept, v = problem
+    sets = tuple(QuerySet.marginal(shape, keep=k, name=f"q{i}") for i, k in enumerate(kept))
+    workload = Workload(sets)
+    variances = v[: len(sets)]
+    found = ke.ols_variances(workload, variances)
+    assert [f.size for f in found] == [q.size for q in sets]
+    np.testing.assert_allclose(np.concatenate(found), dense(workload, variances), rtol=1e-7)
+    plain = Workload(tuple(QuerySet(q.name, q.shape, q.labels, q.size) for q in sets))
+    np.testing.assert_allclose(
+        np.concatenate(ke.ols_variances(plain, variances)), np.concatenate(found), rtol=1e-7
+    )
+
+
+@settings(max_examples=50)
+@given(
+    st.integers(1, 8).flatmap(
+        lambda d: st.lists(
+            st.lists(st.integers(-1, 2), min_size=d, max_size=d), min_size=1, max_size=3
+        )
+    ),
+    st.lists(st.floats(0.1, 10), min_size=4, max_size=4),
+)
+def test_any_labels(columns: list[list[int]], v: list[float]) -> None:
+    sets = []
+    for i, column in enumerate(columns):
+        used = sorted(set(column) - {-1})
+        if used:
+            sets.append(
+                QuerySet.from_labels([used.index(c) if c >= 0 else -1 for c in column], f"q{i}")
+            )
+    sets.append(QuerySet.identity(len(columns[0])))
+    workload = Workload(tuple(sets))
+    found = np.concatenate(ke.ols_variances(workload, v[: len(sets)]))
+    np.testing.assert_allclose(found, dense(workload, v[: len(sets)]), rtol=1e-7)
+
+
+def test_large_workloads() -> None:
+    found = ke.ols_variances(Workload.table(10**6), [2.0, 2.0])
+    assert found[0][0] == pytest.approx(2 * 10**6 / (10**6 + 1), rel=1e-12)
+    big = QuerySet.from_labels(np.arange(5000), "pieces")
+    with pytest.raises(InputError, match="only sets of marginals may be that large"):
+        ke.ols_variances(Workload((big,)), [1.0])
+
+
+@pytest.mark.parametrize("noise", [Laplace(8.0), Laplace(0.3), Gaussian(2.0), Gaussian(11.0)])
+@pytest.mark.parametrize("count", [0.0, 1.0, 7.0, 40.0])
+def test_the_sum_of_sequential_fitting_by_quadrature(
+    noise: Laplace | Gaussian, count: float
+) -> None:
+    law = (
+        stats.laplace(scale=noise.scale)
+        if isinstance(noise, Laplace)
+        else stats.norm(scale=noise.std)
+    )
+    w = Workload.table(4)
+    table = np.array([count, 0.0, 0.0, 0.0])
+    above, _ = integrate.quad(lambda z: z * z * law.pdf(z), -count, 0, epsabs=1e-12, epsrel=1e-12)
+    expected = above + law.var() / 2 + count**2 * law.cdf(-count)
+    found = ke.known_errors("sequential", w, (noise, noise), w.answers(table))
+    assert found[0].tolist() == pytest.approx([expected], rel=1e-9)
+
+
+def test_what_is_known_of_each_method() -> None:
+    w = Workload.table((2, 3))
+    truth = w.answers(np.ones((2, 3)))
+    noise = (Laplace(8.0),) * 4
+    ols = ke.known_errors("ols", w, noise, truth)
+    assert all(np.isfinite(e).all() for e in ols)
+    sequential = ke.known_errors("sequential", w, noise, truth)
+    expected = 128 - math.exp(-6 / 8) * (6 * 8 + 64)
+    assert sequential[0].tolist() == pytest.approx([expected])
+    assert all(np.isnan(e).all() for e in sequential[1:])
+    for method in ("nnls", "maxfit", "reweighted"):
+        assert all(np.isnan(e).all() for e in ke.known_errors(method, w, noise, truth))
+    back = Workload(w.query_sets[::-1])
+    assert all(np.isnan(e).all() for e in ke.known_errors("sequential", back, noise, truth[::-1]))

@@ -1,0 +1,181 @@
+"""The explorer's draws against the package, its page, its folder and its cache."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+from unittest.mock import Mock
+
+import numpy as np
+import pytest
+
+from explorer_data import EDITION, SOURCES, read_data, small_explorer
+from microdata_price.book.plan import Edition
+from microdata_price.errors.known import ols_variances
+from microdata_price.exceptions import BuildError, InputError
+from microdata_price.explorer import build as explorer
+from microdata_price.explorer.bounds import COUNTS, DELTAS, EPSILONS, POINTS, RHOS, SUMS
+from microdata_price.explorer.draws import DRAWS, SCALE, TABLES, draws_of
+from microdata_price.explorer.plane import Setting
+from microdata_price.explorer.text import placeholders
+from microdata_price.fitting import METHODS, fit
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.workload import Workload
+from microdata_price.theory.lower.lower_bounds import lower_bounds
+from microdata_price.theory.lower.validity import signed_error
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return small_explorer(tmp_path_factory)
+
+
+@pytest.fixture(scope="module")
+def plane(built: Path) -> dict[str, Any]:
+    return read_data(built, "plane")
+
+
+@pytest.fixture(scope="module")
+def draws(built: Path) -> dict[str, Any]:
+    return read_data(built, "draws")
+
+
+def test_levels_of_an_edition_become_stops_and_the_start() -> None:
+    start = explorer.setting_of(Edition(epsilon=0.37, rho=0.03, delta=1e-8, runs=10))
+    assert (start.epsilon, start.rho, start.delta) == (0.37, 0.03, 1e-8)
+    assert explorer.setting_of(Edition()) == Setting()
+    for name, stops in (("epsilon", EPSILONS), ("rho", RHOS), ("delta", DELTAS)):
+        assert getattr(Setting(), name) in stops
+    assert Setting().d in POINTS
+    assert Setting().sum in SUMS
+    assert 1.0 in COUNTS
+
+
+# The draws
+
+
+def test_draws_on_the_page_are_those_of_the_package(draws: dict[str, Any]) -> None:
+    assert [m["key"] for m in draws["methods"]] == list(METHODS)
+    for guarantee, key in ((PureDP(0.5), "epsilon-0.5"), (ConcentratedDP(0.125), "rho-0.125")):
+        for table in TABLES:
+            run = draws["runs"][f"{table.key}|{key}"]
+            measured = draws_of(table, guarantee, DRAWS, "shown")
+            want = {"noisy": np.concatenate(measured.answers, axis=1)}
+            want |= {m: fit(measured, m).cells for m in METHODS}
+            for name, values in want.items():
+                packed = (run["noisy"] if name == "noisy" else run["fits"][name])["packed"]
+                back = np.cumsum([int(x) for x in packed.split(",")]) / SCALE
+                assert np.abs(back.reshape(values.shape) - values).max() <= 0.5001 / SCALE
+                if name not in ("noisy", "ols"):
+                    assert back.min() >= 0
+                if name != "noisy":
+                    errors = values.sum(axis=1) - table.counts.sum()
+                    assert run["range"][0] <= errors.min()
+                    assert errors.max() <= run["range"][1]
+
+
+def test_expected_errors_agree_with_what_is_known_exactly(draws: dict[str, Any]) -> None:
+    for level in draws["levels"]:
+        variances = [level["std"] ** 2] * 4
+        exact = ols_variances(Workload.table((4, 6)), variances)
+        for table in TABLES:
+            found = draws["runs"][f"{table.key}|{level['key']}"]["expected"]["ols"]
+            for name, want in (("sum", exact[0].sum()), ("cells", exact[-1].sum())):
+                assert abs(found[name] - want) < 5 * found[f"{name}_error"]
+
+
+def test_shown_and_expected_draws_are_different() -> None:
+    first, second = (draws_of(TABLES[0], PureDP(0.5), 5, part) for part in ("shown", "expected"))
+    assert not np.isclose(first.answers[3], second.answers[3]).any()
+
+
+def test_every_fit_is_certified(draws: dict[str, Any]) -> None:
+    assert 0 <= draws["worst_certificate"] <= 1e-7
+
+
+# The page
+
+
+def test_the_page_says_what_the_numbers_say(plane: dict[str, Any], draws: dict[str, Any]) -> None:
+    texts = placeholders(plane, draws)
+    bound = lower_bounds(PureDP(0.5), 10_000, sum_error=signed_error(PureDP(0.5)))
+    assert f"error {bound.best:.1f} or more" in texts["STATIC_CAPTION"]
+    pure = plane["modes"]["pure"]
+    here = max(b["between"][pure["levels"].index(0.5)] for b in pure["bounds"])
+    worst = max(off for m in plane["modes"].values() for b in m["bounds"] for off in b["between"])
+    for said in (f"{100 * here:.1f} % at ε = 0.5", f"{100 * worst:.1f} % at the worst level"):
+        assert said in texts["BETWEEN_NOTE"]
+    page = explorer.fill((SOURCES / "index.html").read_text(encoding="utf-8"), texts)
+    assert not re.search(r"@[A-Z_]+@", page)
+
+
+def test_a_bound_that_says_nothing_is_said_to(plane: dict[str, Any], draws: dict[str, Any]) -> None:
+    quiet = plane | {"start": plane["start"] | {"d": 2, "sum": 5.0}}
+    assert "the bounds say nothing" in placeholders(quiet, draws)["STATIC_CAPTION"]
+
+
+@pytest.mark.parametrize("page", ["<p>@UNKNOWN@</p>", "<p></p>"])
+def test_a_place_without_text_and_a_text_without_place_are_errors(page: str) -> None:
+    with pytest.raises(BuildError, match=r"disagree about (KNOWN|KNOWN, UNKNOWN)"):
+        explorer.fill(page, {"KNOWN": "x"})
+
+
+def test_the_folder_is_built_whole(built: Path) -> None:
+    names = {p.name for p in SOURCES.iterdir()} | {"plane-data.js", "draws-data.js", "static.svg"}
+    assert {p.name for p in built.iterdir()} == names
+    text = (built / "index.html").read_text(encoding="utf-8")
+    for source in re.findall(r'(?:src|href)="([^"#:]+)"', text):
+        assert (built / source).is_file() or source == "../index.html", source
+    plane = read_data(built, "plane")
+    assert plane["start"]["epsilon"] == EDITION.epsilon
+    assert EDITION.epsilon in plane["modes"]["pure"]["levels"]
+    assert EDITION.rho in plane["modes"]["zcdp"]["levels"]
+    levels = read_data(built, "draws")["levels"]
+    assert [level["key"] for level in levels] == ["epsilon-0.5", "rho-0.125"]
+
+
+def test_a_folder_is_never_written_over(built: Path) -> None:
+    with pytest.raises(InputError, match="exists already"):
+        explorer.build_explorer(built, SOURCES, EDITION)
+
+
+def test_scripts_need_no_module_no_fetch_and_no_network() -> None:
+    for path in SOURCES.iterdir():
+        text = path.read_text(encoding="utf-8")
+        for word in ("fetch(", "XMLHttpRequest", "import(", 'type="module"', "https://", "@import"):
+            assert word not in text, (path.name, word)
+        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), path.name
+
+
+def test_a_failed_build_leaves_nothing(
+    plane: dict[str, Any],
+    draws: dict[str, Any],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(explorer, "plane_data", Mock(return_value=plane))
+    monkeypatch.setattr(explorer, "draws_data", Mock(return_value=draws))
+    monkeypatch.setattr(explorer, "placeholders", Mock(return_value={}))
+    with pytest.raises(BuildError, match="disagree"):
+        explorer.build_explorer(tmp_path / "explorer", SOURCES, EDITION)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_computed_again_only_when_something_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built: list[Edition] = []
+
+    def build(folder: Path, _sources: Path, edition: Edition) -> None:
+        built.append(edition)
+        folder.mkdir()
+
+    root = Path(__file__).parents[2]
+    monkeypatch.setattr(explorer, "build_explorer", build)
+    first = explorer.explorer_folder(root, Edition(), tmp_path / "cache")
+    assert explorer.explorer_folder(root, Edition(runs=50), tmp_path / "cache") == first
+    assert explorer.explorer_folder(root, Edition(solutions=False), tmp_path / "cache") == first
+    other = explorer.explorer_folder(root, Edition(epsilon=0.2), tmp_path / "cache")
+    assert other != first
+    assert built == [Edition(), Edition(epsilon=0.2)]

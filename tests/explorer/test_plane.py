@@ -1,0 +1,287 @@
+"""The explorer's first view: its numbers against the package, and how they are packed."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from explorer_data import read_data, small_explorer
+from microdata_price.exceptions import InputError
+from microdata_price.explorer.bounds import (
+    BOUNDS,
+    COUNTS,
+    POINTS,
+    SUMS,
+    bound_nodes,
+    drawn_curve,
+    point_errors,
+)
+from microdata_price.explorer.mechanisms import (
+    EXPONENTS,
+    KNOTS,
+    Pieces,
+    Weighted,
+    sum_first,
+    weighted_between,
+)
+from microdata_price.explorer.pack import SCALE as LOG_SCALE
+from microdata_price.explorer.pack import pack_counts, pack_logarithms, unpack_logarithms
+from microdata_price.explorer.plane import _Bounds, _compute, _Fitted, _Weighted
+from microdata_price.explorer.values import shown
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.theory.lower.lower_bounds import (
+    lower_bounds,
+    point_error_bound,
+    sum_error_bound,
+)
+from microdata_price.theory.lower.validity import signed_error
+from microdata_price.theory.upper.operating_points import fitted, split, weighted
+from microdata_price.theory.upper.projection import project
+from microdata_price.theory.upper.upper_bounds import certified, certified_truncated, exact_clipping
+
+ROUNDING = 1.01 / (2 * LOG_SCALE)
+
+
+def settings() -> list[tuple[str, Guarantee, dict[str, int]]]:
+    found: list[tuple[str, Guarantee, dict[str, int]]] = []
+    for i, epsilon in enumerate((0.5, 3.0)):
+        found.append(("pure", PureDP(epsilon), {"level": i}))
+        for j, delta in enumerate((1e-6, 1e-2)):
+            at = {"level": i, "delta": j}
+            found.append(("approximate", ApproximateDP(epsilon, delta), at))
+    return [*found, ("zcdp", ConcentratedDP(0.125), {"level": 0})]
+
+
+def picked(table: dict[str, Any], at: dict[str, int]) -> np.ndarray:
+    values: np.ndarray = unpack_logarithms(table)[tuple(at[a] for a in table["axes"] if a in at)]
+    return values
+
+
+@pytest.fixture(scope="module")
+def plane(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    return read_data(small_explorer(tmp_path_factory), "plane")
+
+
+# Packing
+
+
+@given(
+    hnp.arrays(
+        float,
+        hnp.array_shapes(max_dims=3, max_side=5),
+        elements=st.one_of(st.just(0.0), st.floats(1e-12, 1e12)),
+    )
+)
+def test_packing_keeps_numbers_and_zeros(values: np.ndarray) -> None:
+    table = pack_logarithms([str(i) for i in range(values.ndim)], values)
+    back = unpack_logarithms(json.loads(json.dumps(table)))
+    assert back.shape == values.shape
+    assert ((back == 0) == (values == 0)).all()
+    assert (np.abs(back - values) <= ROUNDING * values).all()
+
+
+@given(hnp.arrays(float, st.integers(1, 20), elements=st.floats(-1e9, 1e9)))
+def test_counts_are_kept_to_half_a_step(values: np.ndarray) -> None:
+    back = np.cumsum([int(x) for x in pack_counts(values, 100)["packed"].split(",")]) / 100
+    assert (np.abs(back - values) <= 0.005 + 1e-9 * np.abs(values)).all()
+
+
+@pytest.mark.parametrize("bad", [-1.0, math.inf, math.nan])
+def test_what_cannot_be_packed_is_refused(bad: float) -> None:
+    with pytest.raises(InputError, match="0 or more"):
+        pack_logarithms(["node"], [1.0, bad])
+    with pytest.raises(InputError, match="equally many"):
+        pack_logarithms(["a", "b"], [1.0])
+
+
+# The plane
+
+
+@pytest.mark.parametrize(("kind", "guarantee", "at"), settings())
+def test_bounds_on_the_page_are_those_of_the_package(
+    plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
+) -> None:
+    mode, unit = plane["modes"][kind], signed_error(guarantee)
+    assert mode["signed"][at["level"]] == unit
+    tables = {
+        b["key"]: (picked(b["C"], at) * unit, picked(b["D"], at) * unit) for b in mode["bounds"]
+    }
+    said = 0
+    nodes = {b["key"]: (b["sums"], b["counts"]) for b in mode["bounds"]}
+    for i in (0, 7, 12, len(POINTS) - 1):
+        for D_given in (SUMS[0], SUMS[2], SUMS[9], SUMS[20], SUMS[-1]):
+            now = lower_bounds(guarantee, POINTS[i], sum_error=D_given * unit)
+            for key, (C, _) in tables.items():
+                found = C[i, nodes[key][0].index(D_given)]
+                assert found == pytest.approx(getattr(now, key), rel=ROUNDING, abs=0), (key, i)
+                said += found > 0
+        for C_given in (COUNTS[0], 1.0, COUNTS[-1]):
+            now = lower_bounds(guarantee, POINTS[i], point_error=C_given * unit)
+            for key, (_, D) in tables.items():
+                found = D[i, nodes[key][1].index(C_given)]
+                assert found == pytest.approx(getattr(now, key), rel=ROUNDING, abs=0), (key, i)
+    assert said > 20
+
+
+@pytest.mark.parametrize("name", BOUNDS)
+@pytest.mark.parametrize(
+    "guarantee", [PureDP(0.01), PureDP(2.0), ApproximateDP(0.2, 1e-4), ConcentratedDP(1.0)]
+)
+def test_no_bound_is_spared_that_says_something(name: Any, guarantee: Guarantee) -> None:
+    d = np.array(POINTS[::4], dtype=float)[:, None]
+    D = signed_error(guarantee) * np.array(SUMS)[::3]
+    all_of_them = point_error_bound(name, guarantee, d, D)
+    assert (point_errors(name, guarantee, d, D) == all_of_them).all()
+    assert (all_of_them == 0).any()
+    assert (all_of_them > 0).any()
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(3.0), ApproximateDP(0.1, 1e-4), ConcentratedDP(0.5)])
+def test_drawn_curves_miss_by_no_more_than_the_page_says(guarantee: Guarantee) -> None:
+    rng, unit = np.random.default_rng(5), signed_error(guarantee)
+    for name in ("first_moment", "printed"):
+        nodes = bound_nodes(name, guarantee)
+        for i in rng.choice(len(POINTS), 6, replace=False):
+            x, y = drawn_curve(name, nodes.C[i], nodes.D[i])
+            seen = (y[1:] >= min(COUNTS)) & (x[:-1] >= math.log(min(SUMS)))
+            for k in np.flatnonzero(seen):
+                t = rng.random()
+                D, C = math.exp(x[k] + t * (x[k + 1] - x[k])), y[k] + t * (y[k + 1] - y[k])
+                up = point_error_bound(name, guarantee, POINTS[i], D * unit) / unit
+                across = sum_error_bound(name, guarantee, POINTS[i], C * unit) / unit
+                off = min(
+                    abs(C / up - 1) if up > 0 else 1.0,
+                    abs(D / across - 1) if across > 0 else 1.0,
+                )
+                # Stated are the largest of three places; elsewhere a little more is possible.
+                assert off <= 1.25 * nodes.between + 0.002, (name, POINTS[i], C, D)
+
+
+def test_curves_fall_and_have_no_jump(plane: dict[str, Any]) -> None:
+    for kind in plane["modes"]:
+        for d in (10, 10_000, 10**9):
+            setting = plane["start"] | {"privacy": kind, "d": d}
+            for bound in shown(plane, setting).bounds:
+                D, C = bound.curve
+                assert (np.diff(D) >= -ROUNDING * D[1:]).all()
+                assert (np.diff(C) <= ROUNDING * C[1:]).all()
+
+
+@pytest.mark.parametrize(("kind", "guarantee", "at"), settings())
+def test_mechanisms_on_the_page_are_those_of_the_package(
+    plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
+) -> None:
+    unit = signed_error(guarantee)
+    basis = PureDP(guarantee.epsilon) if isinstance(guarantee, ApproximateDP) else guarantee
+    found = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
+    for i in (0, 5, 12, len(POINTS) - 1):
+        d = POINTS[i]
+        here = at | {"d": i}
+
+        def error(key: str, what: str, here: dict[str, int] = here) -> Any:
+            return picked(found[key][what], here) * unit
+
+        exact = exact_clipping(basis, d)
+        assert error("counts_first", "C") == pytest.approx(float(exact.C), rel=ROUNDING)
+        assert error("counts_first", "D") == pytest.approx(float(exact.D), rel=ROUNDING)
+        half = certified(basis, d)
+        assert error("sum_first", "D") == pytest.approx(float(half.D), rel=ROUNDING)
+        assert error("sum_first", "upper") == pytest.approx(float(half.C), rel=ROUNDING)
+        assert unit * 0.9 <= error("sum_first", "C") < error("sum_first", "upper")
+        known, _ = fitted(basis, d)
+        assert error("sum_first", "C") == pytest.approx(known.C[0], rel=ROUNDING)
+        path = split(basis, d, error("split", "C").size)
+        assert error("split", "C") == pytest.approx(path.C, rel=ROUNDING)
+        assert error("split", "D") == pytest.approx(path.D, rel=ROUNDING)
+        if isinstance(guarantee, ApproximateDP):
+            clipped = certified_truncated(guarantee.epsilon, guarantee.delta, d)
+            assert error("truncated", "C") == pytest.approx(float(clipped.C), rel=ROUNDING)
+            assert error("truncated", "D") == pytest.approx(float(clipped.D), rel=ROUNDING)
+
+
+@pytest.mark.parametrize("basis", [PureDP(1.0), ConcentratedDP(0.5)])
+def test_the_fitted_error_is_what_simulation_finds(basis: PureDP | ConcentratedDP) -> None:
+    rng, runs, d, far = np.random.default_rng(11), 40_000, 50, 1e6
+    unit = signed_error(basis)
+    draw = rng.laplace if isinstance(basis, PureDP) else rng.normal
+    noise = draw(0.0, unit / math.sqrt(2) if isinstance(basis, PureDP) else unit, (runs, d + 1))
+    cells = noise[:, 1:].copy()
+    cells[:, 0] += far
+    squares = (project(cells, far + noise[:, 0])[:, 0] - far) ** 2
+    want = (sum_first(basis, d)[0] * unit) ** 2
+    assert abs(squares.mean() - want) < 5 * squares.std() / math.sqrt(runs)
+
+
+@pytest.mark.parametrize(("kind", "basis"), [("pure", PureDP(0.7)), ("zcdp", ConcentratedDP(2.0))])
+def test_the_weighted_family_is_exact_at_its_knots_and_near_between(
+    plane: dict[str, Any], kind: str, basis: PureDP | ConcentratedDP
+) -> None:
+    mode, unit = plane["modes"][kind], signed_error(basis)
+    mechanisms = {m["key"]: m for m in mode["mechanisms"]}
+    C, D = (unpack_logarithms(mechanisms["weighted"][what]) for what in ("C", "D"))
+    for d in (*mode["knots"], *mode["checked"]):
+        nodes = [0, 2, 5]
+        path = weighted(basis, d, [0.0, *(d ** -EXPONENTS[k - 1] for k in nodes[1:])])
+        i = POINTS.index(d)
+        off = ROUNDING if d in mode["knots"] else mode["weighted_between"] + ROUNDING
+        assert C[i, nodes] * unit == pytest.approx(path.C, rel=off)
+        assert D[i, nodes] * unit == pytest.approx(path.D, rel=off)
+    # It ends in M'.
+    assert C[:, -1] == pytest.approx(unpack_logarithms(mechanisms["sum_first"]["C"]), rel=ROUNDING)
+    assert D[:, -1] == pytest.approx(1.0, rel=ROUNDING)
+
+
+def test_the_knots_of_the_weighted_family_are_close_enough() -> None:
+    # One weight in the middle of the family; the page's own check is of all weights.
+    basis, e = ConcentratedDP(0.5), EXPONENTS[2]
+    known = {d: weighted(basis, d, [float(d) ** -e]) for d in (*KNOTS, 20, 200, 10**8)}
+    path = {d: Weighted(p.C, p.D) for d, p in known.items()}
+    pieces = Pieces([], {d: path[d] for d in KNOTS}, {d: path[d] for d in path if d not in KNOTS})
+    assert weighted_between(pieces) < 0.01
+
+
+def test_no_mechanism_lies_where_the_page_says_that_none_can(plane: dict[str, Any]) -> None:
+    count = 0
+    for kind, mode in plane["modes"].items():
+        for level in mode["levels"]:
+            for delta in mode["deltas"] or [None]:
+                for d in plane["points"]:
+                    key = "rho" if kind == "zcdp" else "epsilon"
+                    setting = plane["start"] | {"privacy": kind, key: level, "d": d}
+                    setting |= {"delta": delta} if delta else {}
+                    now = shown(plane, setting)
+                    for m in now.mechanisms:
+                        if m.key == "signed":
+                            continue
+                        for bound in now.bounds:
+                            D, C = bound.curve
+                            for mD, mC in zip(m.D, m.C, strict=True):
+                                right = mD * (1 + ROUNDING) <= D
+                                assert not (C[right] > mC * (1 + ROUNDING)).any()
+                                count += 1
+    assert count > 10_000
+
+
+def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
+    bases: list[PureDP | ConcentratedDP] = [PureDP(1.0), ConcentratedDP(0.5)]
+    tasks: list[_Bounds | _Fitted | _Weighted] = [
+        *(_Bounds(name, g) for name in ("printed", "first_moment") for g in bases),
+        *(_Fitted(g, 2) for g in bases),
+        _Weighted(ConcentratedDP(0.5), 2),
+    ]
+    one, two = (_compute(tasks, workers) for workers in (1, 2))
+    assert list(one) == list(two) == tasks
+    for task in tasks:
+        parts = (
+            vars(r[task]) if isinstance(task, _Bounds) else enumerate(r[task]) for r in (one, two)
+        )
+        first, second = (dict(p) for p in parts)
+        assert first.keys() == second.keys()
+        assert all(np.array_equal(first[k], second[k]) for k in first)

@@ -1,0 +1,73 @@
+"""The plane's names lie over no other name and inside the axes, at any level."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+from microdata_price.figures.operating import plane, weights
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound
+from microdata_price.theory.lower.validity import signed_error
+from microdata_price.theory.upper import operating_points as points
+
+TURNED = np.concatenate([[0.0], np.geomspace(1e-4, 8.0, 6), [np.inf]])
+
+
+def assert_names_are_apart(figure: Figure) -> None:
+    figure.draw_without_rendering()
+    renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    for ax in figure.axes:
+        boxes = {t.get_text(): t.get_window_extent(renderer) for t in ax.texts if t.get_text()}
+        assert len(boxes) >= 2
+        for (one, a), (other, b) in combinations(boxes.items(), 2):
+            assert not a.overlaps(b), (one, other)
+        room = ax.get_window_extent(renderer)
+        for name, box in boxes.items():
+            assert room.x0 <= box.x0, name
+            assert room.y0 <= box.y0, name
+            assert box.x1 <= room.x1, name
+            assert box.y1 <= room.y1, name
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        *(PureDP(0.5), PureDP(10.0), PureDP(1000.0)),
+        *(ApproximateDP(0.5, 1e-6), ApproximateDP(10.0, 0.3), ApproximateDP(1000.0, 0.3)),
+        *(ConcentratedDP(0.125), ConcentratedDP(10.0)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("d", [2, 1000, 10**12])
+def test_names_are_apart_at_any_level(guarantee: Guarantee, d: int) -> None:
+    unit = signed_error(guarantee)
+    fitted = points.fitted(guarantee, d)
+    path = points.weighted_certified(guarantee, d, TURNED)
+    # Where the family is, without its cost: from clipping to M'.
+    path = replace(path, C=np.geomspace(unit, fitted[0].C[0], TURNED.size))
+    places = [
+        points.clipping(guarantee, d),
+        *fitted,
+        path,
+        points.split(guarantee, d),
+    ]
+    if isinstance(guarantee, ApproximateDP):
+        places.append(points.truncated(guarantee, d))
+    scaled = [replace(p, C=p.C / unit, D=p.D / unit) for p in places]
+    sums = np.geomspace(0.3, 3 * max(4.0, *(float(p.D.max()) for p in scaled)), 60)
+    curves = {n: point_error_bound(n, guarantee, d, unit * sums) / unit for n in NAMES}
+    assert_names_are_apart(plane(sums, curves, *scaled))
+
+
+def test_names_beside_the_weights_are_apart() -> None:
+    families = []
+    for name, guarantee in (("pure DP", PureDP(1.0)), ("zCDP", ConcentratedDP(0.5))):
+        sure = points.weighted_certified(guarantee, 1000, TURNED)
+        families.append((name, replace(sure, C=sure.C / 2, D=sure.D / 2), sure))
+    assert_names_are_apart(weights(families))

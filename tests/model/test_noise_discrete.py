@@ -1,0 +1,176 @@
+"""The integer noise laws against direct sums in many digits."""
+
+from __future__ import annotations
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from microdata_price.exceptions import InputError
+from microdata_price.model import noise_discrete
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise_discrete import (
+    DiscreteGaussian,
+    DiscreteNoise,
+    DoubleGeometric,
+    TruncatedDoubleGeometric,
+)
+
+mp.mp.dps = 40
+
+LAWS: list[DiscreteNoise] = [
+    DoubleGeometric(0.05),
+    DoubleGeometric(0.5),
+    DoubleGeometric(3.0),
+    DoubleGeometric(30.0),
+    TruncatedDoubleGeometric(0.5, 1),
+    TruncatedDoubleGeometric(0.25, 9),
+    TruncatedDoubleGeometric(1e-6, 40),
+    TruncatedDoubleGeometric(0.05, 300),
+    TruncatedDoubleGeometric(0.01, 2000),
+    TruncatedDoubleGeometric(5.0, 2000),
+    DiscreteGaussian(0.05),
+    DiscreteGaussian(0.29999),
+    DiscreteGaussian(0.3),
+    DiscreteGaussian(1.0),
+    DiscreteGaussian(50.0),
+]
+
+
+def weights(law: DiscreteNoise) -> dict[int, mp.mpf]:
+    """Every probability that matters, from the definition, in 40 digits."""
+    if isinstance(law, DiscreteGaussian):
+        far = int(25 * law.sigma) + 12
+        raw = {
+            k: mp.exp(-(mp.mpf(k) ** 2) / (2 * mp.mpf(law.sigma2))) for k in range(-far, far + 1)
+        }
+        total = sum(raw.values())
+        return {k: w / total for k, w in raw.items()}
+    e = mp.mpf(law.epsilon)
+    r = mp.exp(-e)
+    if isinstance(law, DoubleGeometric):
+        far = int(80 / law.epsilon) + 60
+        return {k: (1 - r) / (1 + r) * r ** abs(k) for k in range(-far, far + 1)}
+    inner = {k: (1 - r) / (1 + r) * r ** abs(k) for k in range(-law.bound + 1, law.bound)}
+    edge = r**law.bound / (1 + r)
+    return inner | {-law.bound: edge, law.bound: edge}
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_probabilities_moments_and_tails_equal_direct_sums(law: DiscreteNoise) -> None:
+    p = weights(law)
+    assert abs(sum(p.values()) - 1) < 1e-25
+    near = [k for k in p if abs(k) <= 60]
+    exact = np.array([float(p[k]) for k in near])
+    np.testing.assert_allclose(law.pmf(np.array(near, float)), exact, rtol=2e-13, atol=1e-300)
+    variance = sum(w * k * k for k, w in p.items())
+    assert law.variance == pytest.approx(float(variance), rel=1e-13)
+    assert law.std**2 == pytest.approx(law.variance, rel=1e-14)
+    for q in (0, 1, 2, 7, 30):
+        first = float(sum(w * (k - q) for k, w in p.items() if k > q))
+        second = float(sum(w * (k - q) ** 2 for k, w in p.items() if k > q))
+        above = float(sum(w for k, w in p.items() if k > q))
+        got = law.excess(float(q))
+        assert got.first == pytest.approx(first, rel=1e-11, abs=1e-290)
+        assert got.second == pytest.approx(second, rel=1e-11, abs=1e-290)
+        assert law.sf(float(q)) == pytest.approx(above, rel=1e-11, abs=1e-290)
+        below = float(mp.log(sum((w for k, w in p.items() if k <= -q - 1), mp.mpf("1e-5000"))))
+        if below > -600:
+            assert law.log_cdf(-q - 0.5) == pytest.approx(below, rel=1e-11)
+        assert np.exp(law.log_cdf(q + 0.3)) == pytest.approx(1 - above, rel=1e-12)
+
+
+@pytest.mark.parametrize("law", LAWS, ids=repr)
+def test_quantile_is_the_smallest_integer_with_little_enough_above(law: DiscreteNoise) -> None:
+    p = np.concatenate([np.geomspace(1e-12, 0.5, 40), 1 - np.geomspace(1e-9, 0.5, 40), [0.5]])
+    t = law.upper_quantile(p)
+    assert (t == np.floor(t)).all()
+    assert (law.sf(t) <= p).all()
+    assert (law.sf(t - 1) > p).all()
+    assert law.upper_quantile(0.5).shape == ()
+
+
+@pytest.mark.parametrize(
+    "law",
+    [
+        DoubleGeometric(0.3),
+        DoubleGeometric(40.0),
+        TruncatedDoubleGeometric(0.3, 4),
+        DiscreteGaussian(0.2),
+        DiscreteGaussian(30.0),
+    ],
+    ids=repr,
+)
+def test_samples_follow_the_law(law: DiscreteNoise) -> None:
+    n = 200_000
+    draws = law.sample(np.random.default_rng(20), (4, n // 4))
+    assert draws.shape == (4, n // 4)
+    assert (draws == np.floor(draws)).all()
+    values, counts = np.unique(draws, return_counts=True)
+    p = law.pmf(values)
+    # Each frequency within 6 of its standard errors, plus one draw for the rarest values.
+    assert (np.abs(counts - n * p) <= 6 * np.sqrt(n * p * (1 - p)) + 3).all()
+    assert p.sum() > 0.999
+
+
+def test_wide_gaussian_agrees_with_its_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    q = np.array([0.0, 1.0, 400.0, 3000.0, 20_000.0])
+    summed, smooth = DiscreteGaussian(3000.0**2), DiscreteGaussian(3000.0**2)
+    direct, tail = summed.excess(q), summed.sf(q)
+    monkeypatch.setattr(noise_discrete, "_WIDE", 1.0)
+    wide = smooth.excess(q)
+    np.testing.assert_allclose(wide.first, direct.first, rtol=1e-12)
+    np.testing.assert_allclose(wide.second, direct.second, rtol=1e-12)
+    np.testing.assert_allclose(smooth.sf(q), tail, rtol=1e-12)
+
+
+@given(st.floats(1e-6, 700.0))
+@settings(max_examples=60, deadline=None)
+def test_discrete_noise_is_never_noisier_than_continuous(epsilon: float) -> None:
+    geometric = DoubleGeometric(epsilon)
+    assert geometric.variance <= Laplace(1 / epsilon).variance * (1 + 1e-12)
+    gauss = DiscreteGaussian(1 / (2 * epsilon))
+    assert gauss.variance <= Gaussian(np.sqrt(1 / (2 * epsilon))).variance * (1 + 1e-12)
+    clipped = TruncatedDoubleGeometric(epsilon, 5)
+    assert 0 <= clipped.variance <= geometric.variance * (1 + 1e-12)
+
+
+def test_extreme_parameters_do_not_overflow() -> None:
+    assert DoubleGeometric(1e-6).variance == pytest.approx(2e12, rel=1e-12)
+    assert DoubleGeometric(1e3).variance == 0.0
+    assert DiscreteGaussian(5e-4).variance == 0.0
+    assert DiscreteGaussian(1e14).variance == pytest.approx(1e14, rel=1e-14)
+    assert DiscreteGaussian(1e14).excess(0.0).first == pytest.approx(1e7 / np.sqrt(2 * np.pi))
+    wide = TruncatedDoubleGeometric(1e-7, 10**9)
+    assert wide.variance == pytest.approx(2e14, rel=1e-9)
+
+
+@pytest.mark.parametrize("law", [Laplace(3.0), Gaussian(2.0)], ids=repr)
+def test_continuous_excess_equals_quadrature(law: Laplace | Gaussian) -> None:
+    for q in (0.0, 0.7, 5.0, 20.0):
+
+        def density(x: mp.mpf) -> mp.mpf:
+            if isinstance(law, Laplace):
+                return mp.exp(-abs(x) / law.scale) / (2 * law.scale)
+            return mp.npdf(x, 0, law.std)
+
+        far = [q, q + 5, q + 20, q + 80, q + 300]
+        for power, got in zip((1, 2), law.excess(q), strict=True):
+            exact = mp.quad(lambda x, p=power, q=q: (x - q) ** p * density(x), far)
+            assert float(got) == pytest.approx(float(exact), rel=1e-11)
+
+
+@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
+def test_bad_bound_is_one_sentence(bad: object) -> None:
+    with pytest.raises(InputError, match="bound is"):
+        TruncatedDoubleGeometric(0.5, bad)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), "3"])
+def test_bad_scale_is_one_sentence(bad: object) -> None:
+    with pytest.raises(InputError, match=r"sigma2|epsilon"):
+        DiscreteGaussian(bad)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="epsilon"):
+        DoubleGeometric(bad)  # type: ignore[arg-type]

@@ -1,0 +1,160 @@
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fitting_oracle import distance as oracle
+from microdata_price.fitting import fit_max, max_distance
+from microdata_price.model.measurement import Measurements, measure
+from microdata_price.model.noise import Laplace
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
+from microdata_price.optimize import TOLERANCE
+from microdata_price.optimize.cuts import Bands, make_cuts
+from microdata_price.optimize.distance import (
+    Distance,
+    certify_distance,
+    distance_bound,
+    exact_distance,
+)
+from random_measurements import random_measurements
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def level(k, shape=(10, 10)):
+    table = np.full(shape, float(k))
+    table.flat[0] = 10_000
+    return table
+
+
+def parts(m):
+    return m.workload.query_sets, m.answers, [n.std for n in m.noise]
+
+
+def relative(m, value):
+    return value / (1 + max(np.abs(a).max() for a in m.answers) / min(n.std for n in m.noise))
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS)
+def test_the_distance_is_the_linear_programs(seed):
+    m = random_measurements(seed)
+    d = max_distance(m)
+    assert certify_distance(*parts(m), d).worst <= TOLERANCE
+    expected = np.array([oracle(m, k) for k in range(m.runs)])
+    assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS)
+def test_bounds_are_proven_and_never_too_large(seed):
+    m = random_measurements(seed)
+    bound = distance_bound(*parts(m))
+    exact = exact_distance(*parts(m))
+    assert certify_distance(*parts(m), bound).worst <= TOLERANCE
+    assert certify_distance(*parts(m), exact).worst <= TOLERANCE
+    assert relative(m, bound.value - exact.value).max() <= 1e-9
+
+
+@pytest.mark.parametrize("k", [0, 16, 32])
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+def test_tables_whose_distance_no_single_answer_forces(k, guarantee):
+    table = level(k)
+    rng = np.random.default_rng(k)
+    m = measure(table, Workload.table(table.shape), guarantee, runs=30, rng=rng)
+    d = max_distance(m)
+    expected = np.array([oracle(m, run) for run in range(m.runs)])
+    np.testing.assert_allclose(d.value, expected, rtol=1e-7)
+    assert fit_max(m).certificate.worst <= TOLERANCE
+
+
+@settings(max_examples=30, deadline=None)
+@given(seed=SEEDS)
+def test_a_lists_cuts_are_the_whole_truth(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 60, int(rng.integers(1, 15)))
+    m = measure(table, Workload.table(table.shape), ConcentratedDP(0.05), runs=3, rng=rng)
+    bound, exact = distance_bound(*parts(m)).value, exact_distance(*parts(m)).value
+    np.testing.assert_allclose(bound, exact, rtol=1e-9)
+
+
+def hoffman(m, t, shape):
+    """Whether the bands at t can be met, by trying every set of nodes (Hoffman's theorem)."""
+    r, c = shape
+    low = [np.maximum(a - t * n.std, 0) for a, n in zip(m.answers, m.noise, strict=True)]
+    high = [a + t * n.std for a, n in zip(m.answers, m.noise, strict=True)]
+    arcs = [("t", "s", low[0][0, 0], high[0][0, 0])]
+    arcs += [("s", ("r", i), low[1][0, i], high[1][0, i]) for i in range(r)]
+    arcs += [(("c", j), "t", low[2][0, j], high[2][0, j]) for j in range(c)]
+    for i, j in product(range(r), range(c)):
+        arcs.append((("r", i), ("c", j), low[3][0, i * c + j], high[3][0, i * c + j]))
+    nodes = ["s", "t", *(("r", i) for i in range(r)), *(("c", j) for j in range(c))]
+    worst = max(lo - hi for _, _, lo, hi in arcs)
+    for chosen in product((False, True), repeat=len(nodes)):
+        inside = dict(zip(nodes, chosen, strict=True))
+        forced = sum(lo for u, v, lo, _ in arcs if inside[v] and not inside[u])
+        leaving = sum(hi for u, v, _, hi in arcs if inside[u] and not inside[v])
+        worst = max(worst, forced - leaving)
+    return worst
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=SEEDS)
+def test_the_distance_is_where_hoffmans_condition_begins_to_hold(seed):
+    rng = np.random.default_rng(seed)
+    shape = (2, 3)
+    m = measure(rng.integers(0, 40, shape), Workload.table(shape), PureDP(0.5), runs=1, rng=rng)
+    t = float(max_distance(m).value[0])
+    assert hoffman(m, t, shape) <= 1e-9
+    assert hoffman(m, t * (1 - 1e-6), shape) > 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS)
+def test_no_table_violates_a_cut(seed):
+    """A cut says that z . answers is 0 or less for every nonnegative table."""
+    m = random_measurements(seed)
+    find = make_cuts(m.workload.query_sets)
+    if find is None:
+        return
+    std = np.concatenate(
+        [np.full(q.size, n.std) for q, n in zip(m.workload.query_sets, m.noise, strict=True)]
+    )
+    z, excess = find(Bands(np.concatenate(m.answers, axis=1), std, np.zeros(m.runs)))
+    x = np.random.default_rng(seed).exponential(9, (m.runs, *m.workload.shape))
+    answers = np.concatenate(m.workload.answers(x), axis=1)
+    assert (z * answers).sum(axis=1).max() <= 1e-9 * (1 + np.abs(answers).max())
+    assert excess.shape == (m.runs,)
+
+
+def test_exact_answers_have_distance_zero():
+    table = np.arange(6.0)
+    answers = tuple(a[None] for a in Workload.table(6).answers(table))
+    m = Measurements(Workload.table(6), answers, (Laplace(8), Laplace(8)))
+    assert max_distance(m).value[0] == 0
+    np.testing.assert_allclose(fit_max(m).cells[0], table, atol=1e-9)
+
+
+def test_a_certificate_is_refused_to_a_distance_without_proof():
+    sets, answers, stds = [QuerySet.sum_query(2)], [np.array([[-3.0]])], [1.0]
+    zero = (np.zeros((1, 1)),)
+    assert certify_distance(sets, answers, stds, Distance(np.array([3.0]), zero)).worst > 0.1
+    wrong = Distance(np.array([4.0]), (np.array([[1.0]]),))
+    assert certify_distance(sets, answers, stds, wrong).worst > 0.1
+    right = Distance(np.array([3.0]), (np.array([[1.0]]),))
+    assert certify_distance(sets, answers, stds, right).worst == 0
+    lost = Distance(np.array([np.nan]), zero)
+    assert certify_distance(sets, answers, stds, lost).worst == np.inf
+
+
+def test_second_stage_keeps_every_residual_within_the_distance():
+    m = measure(
+        level(16), Workload.table((10, 10)), PureDP(0.5), runs=20, rng=np.random.default_rng(7)
+    )
+    t = max_distance(m).value
+    for a, b, n in zip(fit_max(m).answers(), m.answers, m.noise, strict=True):
+        assert (np.abs(a - b).max(axis=1) / n.std <= t * (1 + 1e-9)).all()

@@ -1,0 +1,281 @@
+"""The fast solver against independent ones, on hard problems, and under symmetries."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import nnls
+
+from microdata_price.model.queryset import QuerySet
+from microdata_price.optimize import (
+    TOLERANCE,
+    WORST_TOLERANCE,
+    Problem,
+    SubsetSum,
+    Term,
+    certify,
+    solve,
+)
+from microdata_price.optimize.boxed import is_cells
+from microdata_price.optimize.conic import solve_conic
+from microdata_price.optimize.structured import solve_structured
+from random_problems import KINDS, STRUCTURES, Recipe, random_problem
+
+SEEDS = st.integers(0, 2**32 - 1)
+HARD = {
+    "all zeros": Recipe(empty=True),
+    "one huge cell": Recipe(large=1e9),
+    "ties": Recipe(ties=True),
+    "little noise": Recipe(noise=1e-6, large=100.0),
+    "much noise": Recipe(noise=1e6),
+    "weights apart": Recipe(orders=12.0),
+}
+
+
+def table_problem(shape, truth, rng, noise=8.0, runs=4):
+    """Least squares on sum, marginals and cells of a list or table, as in the paper."""
+    kept = [(), *(((a,) for a in range(len(shape))) if len(shape) > 1 else ())]
+    sets = [QuerySet.marginal(shape, k) for k in kept] + [QuerySet.identity(shape)]
+    truth = np.broadcast_to(np.asarray(truth, dtype=float).ravel(), (runs, int(np.prod(shape))))
+    terms = []
+    for q in sets:
+        target = q.answers(truth) + noise * rng.laplace(size=(runs, q.size))
+        terms.append(Term(q, target, np.broadcast_to(0.5 / noise**2, target.shape)))
+    return Problem(tuple(terms))
+
+
+def test_thousands_of_random_problems_against_scipy():
+    rng = np.random.default_rng(1)
+    compared = 0
+    for k in range(160):
+        kind = ("least squares", "subset sums")[k % 2]
+        problem = random_problem(rng, STRUCTURES[k % 5], kind, Recipe(large=300.0), runs=16)
+        fast = solve_structured(problem)
+        for run in range(problem.runs):
+            roots = [np.sqrt(t.weight[run]) for t in problem.terms]
+            rows = [t.matrix(run).toarray() for t in problem.terms]
+            a = np.concatenate([w[:, None] * u for w, u in zip(roots, rows, strict=True)])
+            b = np.concatenate(
+                [w * t.target[run] for w, t in zip(roots, problem.terms, strict=True)]
+            )
+            np.testing.assert_allclose(fast.x[run], nnls(a, b)[0], atol=1e-7)
+            compared += 1
+    assert compared == 2560
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_random_problems_against_the_conic_solver(structure, kind):
+    rng = np.random.default_rng(2)
+    for _ in range(4):
+        problem = random_problem(rng, structure, kind, Recipe(), runs=2)
+        fast, slow = solve(problem)[0], solve_conic(problem)
+        assert certify(problem, slow).worst <= TOLERANCE
+        np.testing.assert_allclose(fast.x, slow.x, atol=1e-6)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", ["least squares", "equalities", "subset sums"])
+@pytest.mark.parametrize("hard", [h for h in HARD if h != "weights apart"])
+def test_hard_problems_do_not_need_the_conic_solver(structure, kind, hard):
+    rng = np.random.default_rng(3)
+    worst = []
+    for _ in range(12):
+        problem = random_problem(rng, structure, kind, HARD[hard])
+        worst.append(certify(problem, solve_structured(problem)).worst)
+    assert max(worst) <= TOLERANCE
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", ["least squares", "subset sums"])
+def test_weights_over_twelve_orders_of_magnitude(structure, kind):
+    rng = np.random.default_rng(4)
+    for _ in range(8):
+        problem = random_problem(rng, structure, kind, HARD["weights apart"])
+        assert solve(problem)[1].worst <= WORST_TOLERANCE
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("hard", ["all zeros", "ties", "much noise"])
+def test_hard_problems_with_bounds(structure, hard):
+    rng = np.random.default_rng(5)
+    for _ in range(6):
+        problem = random_problem(rng, structure, "bounds", HARD[hard])
+        assert solve(problem)[1].worst <= TOLERANCE
+
+
+def test_a_list_agrees_with_sorting():
+    rng = np.random.default_rng(6)
+    a = 10 * rng.laplace(size=(50, 30)) + 5
+    total, w = a.sum(axis=1, keepdims=True) + 40 * rng.normal(size=(50, 1)), 0.3
+    q, s = QuerySet.identity(30), QuerySet.sum_query(30)
+    terms = (Term(s, total, np.full(total.shape, w)), Term(q, a, np.ones(a.shape)))
+    falling = -np.sort(-a, axis=1)
+    k = np.arange(1, 31)
+    g = w * (np.cumsum(falling, axis=1) - total) / (1 + k * w)
+    count = (falling > g).sum(axis=1)  # the largest k whose k-th cell stays above its threshold
+    threshold = np.where(count > 0, g[np.arange(50), count - 1], -w * total[:, 0])
+    np.testing.assert_allclose(
+        solve_structured(Problem(terms)).x, np.maximum(a - threshold[:, None], 0), atol=1e-11
+    )
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 7), (7, 1), (3, 1, 4), (1, 1, 5), (2, 2)])
+def test_sides_of_length_one(shape):
+    rng = np.random.default_rng(7)
+    problem = table_problem(shape, rng.integers(0, 9, shape), rng)
+    fast = solve_structured(problem)
+    assert certify(problem, fast).worst <= TOLERANCE
+    np.testing.assert_allclose(fast.x, solve_conic(problem).x, atol=1e-7)
+
+
+def test_marginals_fitted_to_zero_pin_their_cells():
+    rng = np.random.default_rng(8)
+    shape = (5, 7)
+    x = rng.integers(0, 4, (20, *shape)).astype(float)
+    x[:, 1], x[:, :, 3] = 0, 0
+    x[0] = 0
+    held = [QuerySet.marginal(shape, k) for k in ((), (0,), (1,))]
+    terms = [Term(q, q.answers(x), np.broadcast_to(np.inf, q.answers(x).shape)) for q in held]
+    cells = Term(QuerySet.identity(shape), 10 * rng.normal(size=(20, 35)), np.ones((20, 35)))
+    problem = Problem((*terms, cells))
+    fast = solve_structured(problem)
+    assert certify(problem, fast).worst <= TOLERANCE
+    tables = fast.x.reshape(20, *shape)
+    assert not tables[:, 1].any()
+    assert not tables[:, :, 3].any()
+    assert not tables[0].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_permuting_the_cells_permutes_the_answer(seed):
+    rng = np.random.default_rng(seed)
+    shape = (4, 5)
+    problem = table_problem(shape, rng.integers(0, 30, shape) * (rng.random(shape) < 0.4), rng)
+    rows, columns = rng.permutation(4), rng.permutation(5)
+
+    def permuted(t):
+        by = {"marginal1": rows, "marginal2": columns}.get(t.name)
+        if t.name == "identity":
+            target = t.target.reshape(-1, *shape)[:, rows][:, :, columns].reshape(-1, 20)
+        else:
+            target = t.target if by is None else t.target[:, by]
+        return Term(t.queries, target, t.weight)
+
+    moved = solve_structured(Problem(tuple(permuted(t) for t in problem.terms)))
+    expected = solve_structured(problem).x.reshape(-1, *shape)[:, rows][:, :, columns]
+    np.testing.assert_allclose(moved.x.reshape(-1, *shape), expected, atol=1e-9)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS, st.integers(-6, 6))
+def test_scaling_the_answers_scales_the_fit(seed, power):
+    rng = np.random.default_rng(seed)
+    unit = 10.0**power
+    problem = table_problem((3, 6), rng.integers(0, 30, (3, 6)), rng)
+    scaled = Problem(
+        tuple(Term(t.queries, t.target * unit, t.weight / unit**2) for t in problem.terms)
+    )
+    expected = solve_structured(problem).x * unit
+    np.testing.assert_allclose(solve_structured(scaled).x, expected, atol=1e-9 * unit)
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_a_row_of_hopeless_cells_changes_nothing(seed):
+    rng = np.random.default_rng(seed)
+    problem = table_problem((3, 5), rng.integers(0, 30, (3, 5)), rng)
+    larger = []
+    for t in problem.terms:
+        q = QuerySet.marginal((4, 5), t.queries.axes)
+        new = {"identity": np.full((4, 5), -1e5), "marginal1": np.zeros((4, 1))}.get(t.name)
+        target = t.target if new is None else np.concatenate([t.target, new], axis=1)
+        larger.append(Term(q, target, np.broadcast_to(t.weight[0, 0], target.shape)))
+    found = solve_structured(Problem(tuple(larger))).x
+    np.testing.assert_allclose(found[:, :15], solve_structured(problem).x, atol=1e-9)
+    assert not found[:, 15:].any()
+
+
+@settings(max_examples=40, deadline=None)
+@given(SEEDS)
+def test_the_fit_of_a_fit_is_itself(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, STRUCTURES[seed % 5], KINDS[seed % 3], Recipe())
+    first = solve_structured(problem).x
+    again = []
+    for t in problem.terms:
+        if isinstance(t, SubsetSum):
+            again.append(SubsetSum(t.base, t.members, t.answers(first), t.weight))
+        else:
+            again.append(Term(t.queries, t.answers(first), t.weight))
+    np.testing.assert_allclose(solve_structured(Problem(tuple(again))).x, first, atol=1e-8)
+
+
+@settings(max_examples=30, deadline=None)
+@given(SEEDS)
+def test_a_run_does_not_depend_on_its_neighbours(seed):
+    rng = np.random.default_rng(seed)
+    problem = random_problem(rng, STRUCTURES[seed % 5], KINDS[seed % 4], Recipe(), runs=6)
+    whole = solve_structured(problem).x
+    for runs in (slice(0, 1), slice(2, 5)):
+        np.testing.assert_allclose(solve_structured(problem.select(runs)).x, whole[runs], atol=1e-7)
+
+
+def test_without_the_sign_constraint_it_is_least_squares():
+    rng = np.random.default_rng(9)
+    problem = Problem(table_problem((4, 6), np.zeros((4, 6)), rng).terms, nonnegative=False)
+    fast, certificate = solve(problem)
+    assert certificate.worst <= TOLERANCE
+    for run in range(problem.runs):
+        a = np.concatenate([t.matrix(run).toarray() for t in problem.terms])
+        b = np.concatenate([t.target[run] for t in problem.terms])
+        np.testing.assert_allclose(fast.x[run], np.linalg.lstsq(a, b)[0], atol=1e-9)
+
+
+def test_equalities_on_single_cells_are_kept():
+    rng = np.random.default_rng(10)
+    problem = table_problem((3, 4), rng.integers(0, 9, (3, 4)), rng)
+    cells = problem.terms[-1]
+    fixed = np.broadcast_to(np.arange(12) < 3, cells.target.shape)
+    target = np.where(fixed, 2.0, cells.target)
+    weight = np.where(fixed, np.inf, cells.weight)
+    mixed = Problem((*problem.terms[:-1], Term(cells.queries, target, weight)))
+    fast = solve_structured(mixed)
+    assert certify(mixed, fast).worst <= TOLERANCE
+    np.testing.assert_array_equal(fast.x[:, :3], 2.0)
+    np.testing.assert_allclose(fast.x, solve_conic(mixed).x, atol=1e-7)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+def test_contradictions_are_proved(structure):
+    rng = np.random.default_rng(11)
+    proved = 0
+    for _ in range(8):
+        good = random_problem(rng, structure, "bounds", Recipe(), runs=3)
+        # In run 1 the first query set must be far from what its cells can add up to.
+        terms = list(good.terms)
+        if len(terms) < 2 or is_cells(terms[0].queries):
+            continue
+        target = terms[0].target.copy()
+        target[1] -= 3 * max(t.radius.sum(axis=1).max() for t in terms) + 3e5
+        terms[0] = Term(terms[0].queries, target, terms[0].weight, terms[0].radius)
+        problem = Problem(tuple(terms))
+        found = solve_structured(problem)
+        assert found.contradictory is not None
+        assert found.contradictory.tolist() == [False, True, False]
+        assert np.isnan(found.x[1]).all()
+        y = [a[1] for a in found.y]
+        forces = sum(t.spread(a)[1] for t, a in zip(problem.terms, found.y, strict=True))
+        most = sum(
+            a @ t.target[1] + np.abs(a) @ t.radius[1] for t, a in zip(problem.terms, y, strict=True)
+        )
+        size = max(np.abs(a).max() for a in y)
+        assert forces.min() >= -1e-10 * size
+        assert most < -size
+        assert (certify(problem, found).per_run[[0, 2]] <= TOLERANCE).all()
+        assert certify(problem, found).per_run[1] == np.inf
+        proved += 1
+    assert proved >= 3

@@ -1,0 +1,137 @@
+"""The three structures: each does with its own shortcuts what the dense matrix U would do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from microdata_price.model.queryset import QuerySet
+from microdata_price.optimize import Problem, Term
+from microdata_price.optimize.boxed import split
+from microdata_price.optimize.partitions import Partitions, partitions
+from microdata_price.optimize.structured import query_max, solve_structured
+from microdata_price.optimize.tree import Tree, tree
+from microdata_price.optimize.two_way import TwoWay, two_way
+from random_problems import STRUCTURES, Recipe, random_problem
+
+RUNS = 3
+
+
+def recognised(problem: Problem, which: str):
+    """Return the structure, the order of the terms and the order of the cells, or None."""
+    _, aggregates = split(problem)
+    cells = np.arange(problem.cells)
+    if which == "two-way":
+        found = two_way(problem, aggregates)
+        if found is None:
+            return None
+        structure, order, flip = found
+        if flip:
+            cells = cells.reshape(max(problem.shape), -1).T.ravel()
+        return structure, order, cells
+    found = (tree if which == "tree" else partitions)(problem, aggregates)
+    return None if found is None else (*found, cells)
+
+
+def problems():
+    rng = np.random.default_rng(11)
+    for structure in STRUCTURES:
+        for kind in ("least squares", "subset sums"):
+            for _ in range(6):
+                yield random_problem(rng, structure, kind, Recipe(), RUNS)
+
+
+@pytest.mark.parametrize(
+    ("which", "kind", "least"),
+    [("two-way", TwoWay, 20), ("tree", Tree, 10), ("any", Partitions, 40)],
+)
+def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, least):
+    rng = np.random.default_rng(3)
+    seen = 0
+    for problem in problems():
+        found = recognised(problem, which)
+        if found is None or not found[1]:
+            continue
+        structure, order, cells = found
+        assert isinstance(structure, kind)
+        seen += 1
+        dense = [
+            np.concatenate([problem.terms[k].matrix(run).toarray() for k in order])[:, cells]
+            for run in range(RUNS)
+        ]
+        unknowns = dense[0].shape[0]
+        y, x = rng.normal(size=(RUNS, unknowns)), rng.normal(size=(RUNS, problem.cells))
+        pulled = np.broadcast_to(structure.pull(y), x.shape)
+        free = np.where(rng.random(x.shape) < 0.6, rng.uniform(0.1, 1, x.shape), 0.0)
+        slack = rng.uniform(0.1, 2, y.shape)
+        step = structure.step(free, slack, y, np.full((RUNS, 1), 1e-3))
+        empty = [
+            k for k in order if problem.terms[k].size == 1 and not problem.terms[k].weight.all()
+        ]
+        for run, u in enumerate(dense):
+            if not empty:  # an empty sum of some queries counts as the whole in a two-way table
+                np.testing.assert_allclose(pulled[run], u.T @ y[run], atol=1e-12)
+                np.testing.assert_allclose(structure.push(x)[run], u @ x[run], atol=1e-12)
+                matrix = u @ np.diag(free[run]) @ u.T + np.diag(slack[run])
+                np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
+        one = structure.select(np.array([1]))
+        np.testing.assert_allclose(one.push(x[1:2])[0], structure.push(x)[1], atol=1e-12)
+    assert seen >= least
+
+
+def test_one_problem_has_the_same_answer_through_every_structure():
+    rng = np.random.default_rng(5)
+    shape = (4, 6)
+    truth = rng.integers(0, 9, (5, 24)).astype(float)
+
+    def term(q):
+        target = q.answers(truth) + 4 * rng.laplace(size=(5, q.size))
+        return Term(q, target, np.full(target.shape, 1 / 32))
+
+    base = [term(QuerySet.marginal(shape, kept)) for kept in ((), (0,), (0, 1))]
+    answers = []
+    for relabelled in (False, True):  # labels hide that these are marginals: a tree
+        terms = [
+            Term(QuerySet.from_labels(t.queries.labels.reshape(shape), t.name), t.target, t.weight)
+            if relabelled and t.size < 24
+            else t
+            for t in base
+        ]
+        # A set that nothing refines and that weighs nothing: a general structure.
+        other = QuerySet.from_labels(rng.integers(0, 2, shape), "other")
+        nothing = Term(other, np.zeros((5, other.size)), np.zeros((5, other.size)))
+        for extra in ((), (nothing,)):
+            answers.append(solve_structured(Problem((*extra, *terms))).x)
+    for other in answers[1:]:
+        np.testing.assert_allclose(other, answers[0], atol=1e-9)
+
+
+def test_nested_totals_must_be_nested():
+    halves = QuerySet.from_labels([0, 0, 1, 1], "halves")
+    mixed = QuerySet.from_labels([0, 1, 1, 2], "mixed")
+    some = QuerySet.from_labels([0, 0, 1, -1], "some")
+
+    def problem(*sets):
+        terms = [Term(q, np.zeros((1, q.size)), np.ones((1, q.size))) for q in sets]
+        cells = Term(QuerySet.identity(4), np.zeros((1, 4)), np.ones((1, 4)))
+        return Problem((*terms, cells))
+
+    assert tree(problem(halves), [0]) is not None
+    assert tree(problem(halves, mixed), [0, 1]) is None
+    assert tree(problem(some), [0]) is None
+    assert partitions(problem(halves, mixed, some), [0, 1, 2]) is not None
+
+
+def test_the_largest_value_of_each_query():
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(3, 24))
+    shape = (2, 3, 4)
+    for q in (
+        QuerySet.sum_query(shape),
+        QuerySet.marginal(shape, (0, 2)),
+        QuerySet.from_labels(rng.permutation(np.arange(24) % 5 - 1).reshape(shape), "labels"),
+    ):
+        for k in range(q.size):
+            np.testing.assert_array_equal(
+                query_max(q, values)[:, k], values[:, q.labels == k].max(axis=1)
+            )

@@ -1,0 +1,129 @@
+"""What several releases guarantee together."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from microdata_price import cli
+from microdata_price.exceptions import InputError
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.workload import Workload
+from microdata_price.release import publish
+from microdata_price.release.budget import (
+    Entry,
+    add_up,
+    guarantee_fields,
+    guarantee_from,
+    load_entry,
+)
+from microdata_price.release.measure import measure_privately
+from microdata_price.tables.schema import Schema
+
+LEVELS = st.floats(1e-3, 10.0)
+GUARANTEES = st.one_of(LEVELS.map(PureDP), LEVELS.map(ConcentratedDP))
+
+
+@given(st.lists(GUARANTEES, min_size=1, max_size=6), st.floats(1e-12, 0.5))
+def test_guarantees_add_up(guarantees, delta):
+    entries = [Entry(None, str(k), g) for k, g in enumerate(guarantees)]
+    budget = add_up(entries)
+    pure = [g.epsilon for g in guarantees if isinstance(g, PureDP)]
+    rho = sum(g.rho for g in guarantees if isinstance(g, ConcentratedDP))
+    zcdp = rho + sum(e * e / 2 for e in pure)
+    assert budget.zcdp.rho == pytest.approx(zcdp)
+    converted = zcdp + 2 * np.sqrt(zcdp * np.log(1 / delta))
+    approximate = budget.approximate(delta)
+    assert approximate.delta == delta
+    if len(pure) == len(guarantees):
+        assert budget.total == PureDP(budget.total.epsilon)
+        assert budget.total.epsilon == pytest.approx(sum(pure))
+        assert approximate.epsilon == pytest.approx(min(sum(pure), converted))
+    else:
+        assert budget.total == budget.zcdp
+        assert approximate.epsilon == pytest.approx(converted)
+    # A copy of any of them costs nothing; the order does not matter.
+    again = add_up([*reversed(entries), *entries])
+    assert again.zcdp.rho == pytest.approx(budget.zcdp.rho)
+    assert len(again.copies) == len(entries)
+    assert guarantee_from(guarantee_fields(guarantees[0])) == guarantees[0]
+
+
+def test_nothing_or_a_contradiction_does_not_add_up():
+    with pytest.raises(InputError, match="no release to add up"):
+        add_up([])
+    with pytest.raises(InputError, match="one of the manifests has been changed"):
+        add_up([Entry(None, "a", PureDP(1.0)), Entry(None, "a", PureDP(0.1))])
+
+
+@pytest.fixture
+def folders(tmp_path):
+    schema = Schema(("sex",), (("f", "m"),))
+    for name, level in (("a", PureDP(0.5)), ("b", PureDP(0.25)), ("c", ConcentratedDP(0.125))):
+        m = measure_privately(np.array([3.0, 4.0]), schema, Workload.table(2), level)
+        publish(m, "nnls", tmp_path / name)
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    return tmp_path
+
+
+def run(capsys, *words):
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["budget", *(str(w) for w in words)])
+    printed = capsys.readouterr()
+    return stop.value.code or 0, printed.out, printed.err
+
+
+def test_the_command(folders, capsys):
+    names = [folders / n for n in ("a", "b", "copy")]
+    code, printed, error = run(capsys, *names)
+    assert (code, error) == (0, "")
+    assert "Together: pure differential privacy with epsilon = 0.75" in printed
+    assert "a copy of the same measurement, counted once" in printed
+    code, printed, error = run(capsys, *names, folders / "c", "--json", "--delta", "1e-9")
+    assert (code, error) == (0, "")
+    document = json.loads(printed)
+    rho = 0.125 + 0.125 + 0.25**2 / 2
+    assert document["total"] == {"kind": "zcdp", "rho": pytest.approx(rho)}
+    assert document["approximate"]["delta"] == 1e-9
+    assert document["approximate"]["epsilon"] == pytest.approx(rho + 2 * np.sqrt(rho * np.log(1e9)))
+    assert document["copies"] == [str(folders / "copy")]
+
+
+def test_damaged_or_foreign_folders_are_refused(folders, capsys):
+    manifest = folders / "a" / "manifest.json"
+    document = json.loads(manifest.read_text())
+    for text, message in (
+        ("{", "is damaged: it is not a JSON document"),
+        ("[" * 100_000, "is damaged: it is not a JSON document"),
+        ("[]", "was not written by release"),
+        (json.dumps({**document, "format": "other"}), "was not written by release"),
+        (json.dumps({**document, "guarantee": {"kind": "pure"}}), "is damaged: the guarantee must"),
+        (
+            json.dumps({**document, "guarantee": {"kind": "pure", "epsilon": -1}}),
+            "is damaged: epsilon is -1",
+        ),
+        (json.dumps({**document, "measurement": None}), "is damaged: it does not name"),
+    ):
+        manifest.write_text(text)
+        code, printed, error = run(capsys, folders / "a")
+        assert (code, printed) == (2, "")
+        assert message in error
+    code, _, error = run(capsys, folders)
+    assert code == 2
+    assert "is not the folder of a release" in error
+    code, _, error = run(capsys, folders / "b", "--delta", "1")
+    assert code == 2
+    assert "delta is 1" in error
+    code, _, error = run(capsys)
+    assert code == 2
+    with pytest.raises(InputError):
+        load_entry(folders / "nowhere")
+
+
+def test_the_commands_help_shows_an_example(capsys):
+    code, printed, _ = run(capsys, "--help")
+    assert code == 0
+    assert "microdata-price budget released-2024 released-2025" in printed

@@ -1,0 +1,394 @@
+"""Each lower bound against its own inequality, naive searches, limits and the paper's constants."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.privacy import (
+    LARGEST_LEVEL,
+    LEAST_DELTA,
+    LEAST_LEVEL,
+    ApproximateDP,
+    ConcentratedDP,
+    Guarantee,
+    PureDP,
+)
+from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
+from microdata_price.theory.lower.lower_bounds import (
+    NAMES,
+    lower_bounds,
+    point_error_bound,
+    sum_error_bound,
+)
+from microdata_price.theory.lower.printed_bounds import (
+    ZCDP_FIRST,
+    ZCDP_SECOND,
+    in_range,
+    printed_sides,
+)
+from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
+
+Array = NDArray[np.float64]
+LEVELS = st.floats(-5, 2.5).map(lambda x: 10.0**x)
+GUARANTEES = st.one_of(
+    LEVELS.map(PureDP),
+    st.builds(ApproximateDP, LEVELS, st.floats(-14, -1).map(lambda x: 10.0**x)),
+    LEVELS.map(ConcentratedDP),
+)
+POINTS = st.one_of(st.integers(2, 50), st.floats(1, 12).map(lambda x: int(10**x)))
+ERRORS = st.floats(-3, 3).map(lambda x: 10.0**x)
+
+
+def scale(guarantee: Guarantee) -> float:
+    """The signed mechanism's own root error, in counts."""
+    if isinstance(guarantee, ConcentratedDP):
+        return 1 / math.sqrt(guarantee.rho)
+    return math.sqrt(8) / guarantee.epsilon
+
+
+def group_delta(guarantee: Guarantee, m: Array) -> Array:
+    if not isinstance(guarantee, ApproximateDP):
+        return np.zeros(np.shape(m))
+    e = guarantee.epsilon
+    grown = np.exp(np.minimum((m - 1) * e, 600.0))
+    return guarantee.delta * grown * np.expm1(-m * e) / math.expm1(-e)
+
+
+def packing_slack(
+    g: Guarantee, d: int, C: float, D: float, m: Array, a: Array, b: Array, base: str
+) -> Array:
+    """How far the inequality of one packing holds, in logarithms, straight from its statement."""
+    k = m - a * C
+    close = base == "close"
+    P = 1 - (2 if close else 1) / a**2 - 1 / b**2
+    log_n = math.log(d - 1 if close else d)
+    log_k = np.log((m + (a * C if close else 0) + b * D) / k)
+    if isinstance(g, ConcentratedDP):
+        return g.rho * m**2 - (P * log_n - log_k - math.log(2))
+    left = P - group_delta(g, m)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(left > 0, log_k - log_n + g.epsilon * m - np.log(left), np.inf)
+
+
+@given(GUARANTEES, POINTS, ERRORS, st.sampled_from(["close", "empty"]), st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_packing_bounds_are_attained_and_no_other_constants_do_better(
+    g: Guarantee, d: int, size: float, base: str, sums: bool
+) -> None:
+    error = size * scale(g)
+    name = "optimised" if base == "close" else "packing_empty"
+    found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
+    value, chosen = getattr(found, name), found.constants[name]
+
+    def pair(other: float) -> tuple[float, float]:
+        return (other, error) if sums else (error, other)
+
+    if value > 1e-200:
+        m, a, b = chosen["m"], chosen["alpha"], chosen["beta"]
+        assert m == math.floor(m) >= 1
+        assert chosen["k"] == pytest.approx(m - a * pair(value)[0], rel=1e-6, abs=1e-9 * m)
+        assert packing_slack(g, d, *pair(value * (1 - 1e-6)), m, a, b, base) < 0
+    # No random constants exclude anything a little larger, nor, of a 0, anything that is tiny.
+    rng = np.random.default_rng(7)
+    C, D = pair(value * (1 + 1e-6) + 1e-9 * scale(g))
+    zcdp = isinstance(g, ConcentratedDP)
+    reach = math.sqrt(math.log(d) / g.rho) if zcdp else math.log(d) / g.epsilon
+    u, v, w = rng.random((3, 1000))
+    m = np.maximum(1, np.round(max(reach, 1.0) * u ** rng.integers(1, 4, 1000)))
+    a = 1 + (np.maximum(m / C, 1.0001) - 1) * v ** rng.integers(1, 4, 1000)
+    b = 1 + 10 ** (3 * w - 1)
+    fits = a * C < m
+    m, a, b = m[fits], a[fits], b[fits]
+    assert (packing_slack(g, d, C, D, m, a, b, base) > -1e-9).all()
+
+
+@given(GUARANTEES, POINTS, ERRORS, st.booleans())
+@settings(max_examples=100, deadline=None)
+def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(
+    g: Guarantee, d: int, size: float, sums: bool
+) -> None:
+    error = size * scale(g)
+    found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
+    value = found.printed
+
+    def excluded(factor: float, k: Array) -> Array:
+        C, D = (factor * value, error) if sums else (error, factor * value)
+        left, right = printed_sides(g, d, C, D, k)
+        y = 2 * C + k
+        inside = in_range(g, y * (1 - 1e-9)) | in_range(g, y * (1 + 1e-9))
+        return (left < right - 1e-12 * np.abs(right)) & inside
+
+    if value > 1e-6:
+        # The same y, a little below the bound.
+        k = found.constants["printed"]["k"] + (2e-6 * value if sums else 0)
+        assert excluded(1 - 1e-6, np.array(k))
+    wide = np.geomspace(1e-4, 1e4, 4000) * max(scale(g), 1.0)
+    k = np.concatenate([wide, np.linspace(0, 2, 2001)[1:]])
+    if value > 0 or sums:
+        assert not excluded(1 + 1e-6, k).any()
+
+
+@given(GUARANTEES, POINTS, ERRORS)
+@settings(max_examples=60, deadline=None)
+def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(
+    g: Guarantee, d: int, size: float
+) -> None:
+    assume(scale(g) < 3e3)
+    error = size * scale(g)
+    m = np.arange(1.0, 200_000)
+    with np.errstate(all="ignore"):
+        if isinstance(g, ConcentratedDP):
+            L = np.log(d * m / error)
+            gap = np.sqrt(L) - math.sqrt(g.rho) * m
+            points = np.where(gap > 0, m * -np.expm1(-(gap**2)), 0.0)
+            root = math.sqrt(g.rho) * m + np.sqrt(-np.log(1 - error / m))
+            sums = np.where(m > error, np.log(d * m) - root**2, -np.inf)
+        else:
+            delta = group_delta(g, m)
+            points = m * (1 - delta) - np.exp(np.minimum(g.epsilon * m, 690)) * error / d
+            rest = m * (1 - delta) - error
+            sums = np.where(rest > 0, np.log(d) - g.epsilon * m + np.log(np.abs(rest)), -np.inf)
+    best = max(0.0, float(np.nanmax(points)))
+    assert float(point_error_bound("first_moment", g, d, error)) == pytest.approx(
+        best, rel=1e-9, abs=1e-9
+    )
+    assume(error < 1e5)
+    found = float(sum_error_bound("first_moment", g, d, error))
+    top = float(np.nanmax(sums))
+    assert math.log(found) == pytest.approx(top, abs=1e-8) if found > 1e-300 else top < -690
+
+
+@given(GUARANTEES, POINTS, ERRORS)
+@settings(max_examples=60, deadline=None)
+def test_the_order_of_the_bounds(g: Guarantee, d: int, size: float) -> None:
+    """Free constants are never worse than printed ones, nor the all-zero table than the close."""
+    error = size * scale(g)
+    for bound in (point_error_bound, sum_error_bound):
+        printed, free, empty = (float(bound(n, g, d, error)) for n in NAMES[:3])
+        assert printed <= free * (1 + 1e-9) + 1e-12
+        assert free <= empty * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    "g", [PureDP(0.3), ApproximateDP(0.3, 1e-9), ConcentratedDP(0.05)], ids=repr
+)
+@pytest.mark.parametrize("name", NAMES)
+def test_monotone_in_d_in_the_error_and_in_the_level(g: Guarantee, name: str) -> None:
+    d = np.geomspace(2, 1e12, 200).round()
+    error = np.geomspace(0.1, 1e4, 200)
+    for bound in (point_error_bound, sum_error_bound):
+        assert (np.diff(bound(name, g, d, 20.0)) >= -1e-9).all()
+        assert (np.diff(bound(name, g, 10**6, error)) <= 1e-9).all()
+        levels = np.geomspace(0.01, 5, 40)
+        values = [
+            float(
+                bound(
+                    name,
+                    ConcentratedDP(x)
+                    if isinstance(g, ConcentratedDP)
+                    else PureDP(x)
+                    if isinstance(g, PureDP)
+                    else ApproximateDP(x, g.delta),
+                    10**6,
+                    5.0,
+                )
+            )
+            for x in levels
+        ]
+        # The printed approximate form has delta/eps, which falls with eps: only nearly monotone.
+        loose = 1e-3 if name == "printed" and isinstance(g, ApproximateDP) else 1e-9
+        assert (np.diff(values) <= loose).all()
+    # Given an error, then its bound: never more than where one started.
+    C = point_error_bound(name, g, 10**6, error)
+    back = sum_error_bound(name, g, 10**6, np.maximum(C, 1e-6))
+    assert (back[C > 1e-6] <= error[C > 1e-6] * (1 + 1e-6)).all()
+    if name != "printed" and not isinstance(g, ConcentratedDP):
+        assert (back[C > 1] >= 0.5 * error[C > 1]).all()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_approximate_bounds_tend_to_the_pure_ones(name: str) -> None:
+    d, error = np.geomspace(10, 1e9, 30).round(), 5.0
+    for bound in (point_error_bound, sum_error_bound):
+        pure = bound(name, PureDP(0.5), d, error)
+        small = bound(name, ApproximateDP(0.5, 1e-40), d, error)
+        np.testing.assert_allclose(small, pure, rtol=1e-9, atol=1e-12)
+        large = bound(name, ApproximateDP(0.5, 1e-3), d, error)
+        assert (large <= pure * (1 + 1e-12)).all()
+
+
+def test_approximate_bounds_have_a_ceiling_that_pure_ones_have_not() -> None:
+    g = ApproximateDP(0.5, 1e-6)
+    for name in NAMES:
+        huge = point_error_bound(name, g, [1e200, 1e290], 5.0)
+        assert huge[1] == pytest.approx(huge[0], rel=1e-9)
+        assert huge[0] < math.log(0.5 / 1e-6) / 0.5 + 5
+    assert float(point_error_bound("first_moment", PureDP(0.5), 1e290, 5.0)) > 1000
+
+
+def test_the_papers_constants_are_special_cases() -> None:
+    d, eps, rho, C = 10**7, 0.2, 0.05, 9.0
+    left, right = printed_sides(PureDP(eps), d, C, C, C)
+    assert float(left) == pytest.approx(6 * eps * C)
+    assert float(right) == pytest.approx(math.log((d - 1) / 28))
+    left, right = printed_sides(ConcentratedDP(rho), d, C, C, C)
+    assert float(left) == pytest.approx(rho * (6 * C) ** 2)
+    assert float(right) == pytest.approx(math.log2(d - 1) / 4 - math.log2(7) - 1)
+    assert float(right) >= math.log2(d - 1) / 4 - 4
+    # k = 1/eps with D in the place of C where that only weakens.
+    left, right = printed_sides(PureDP(eps), d, C, 40.0, 1 / eps)
+    assert float(left) == pytest.approx(4 * eps * C + 2)
+    assert float(right) >= math.log((d - 1) / (24 * eps * 40.0 + 4))
+    assert round(ZCDP_FIRST, 4) == 0.6006
+    assert round(ZCDP_SECOND, 4) == 1.2011
+    found = point_error_branches(PureDP(eps), d, 5.0)
+    assert found["k=C"].value == pytest.approx(math.log((d - 1) / 28) / (6 * eps))
+    found = point_error_branches(PureDP(eps), d, 50.0)
+    expected = (math.log((d - 1) / (24 * eps * 50.0 + 4)) - 2) / (4 * eps)
+    assert found["k=C"].value == 0
+    assert found["k=1/epsilon"].value == pytest.approx(expected)
+    zcdp = point_error_branches(ConcentratedDP(rho), 10**12, 0.5)
+    assert zcdp["k=C"].value == pytest.approx(
+        math.sqrt(math.log2(10**12 - 1) / 4 - 4) / (6 * math.sqrt(rho)), rel=1e-12
+    )
+    assert zcdp["k=C (nats)"].value == pytest.approx(
+        math.sqrt(math.log(10**12 - 1) / 4 - math.log(14)) / (6 * math.sqrt(rho)), rel=1e-12
+    )
+
+
+@given(GUARANTEES, POINTS, ERRORS)
+@settings(max_examples=60, deadline=None)
+def test_branches_follow_from_the_printed_inequality(g: Guarantee, d: int, size: float) -> None:
+    """With its k, alpha and beta each branch is implied by the best k (alpha = beta = 2)."""
+    error = size * scale(g)
+    points, sums = lower_bounds(g, d, sum_error=error), lower_bounds(g, d, point_error=error)
+    for found in (points, sums):
+        assert found.branches.keys() >= {"k=C"}
+        for name, value in found.branches.items():
+            assert value >= 0
+            if name in ("k=C", "k=1/epsilon") and value > 0 and found is points:
+                assert value <= found.printed * (1 + 1e-9) + 1e-9
+            if name == "k=1/epsilon" and value > 0 and found is sums:
+                assert value <= found.printed * (1 + 1e-9) + 1e-9
+        zero = [k for k, v in found.branches.items() if v == 0]
+        assert all(any(f"branch {k} " in n for n in found.notes) for k in zero)
+    raw = sum_error_branches(g, d, error)
+    assert {k: b.value for k, b in raw.items()} == sums.branches
+
+
+def test_leading_orders() -> None:
+    # Pure DP: (ln(d/(eps D)) - 1)/eps; its real-m value exactly so.
+    d, eps, D = 1e9, 0.01, 300.0
+    real = float(point_error_bound("first_moment", PureDP(eps), d, D, integer=False))
+    assert real == pytest.approx((math.log(d / (eps * D)) - 1) / eps, rel=1e-9)
+    whole = float(point_error_bound("first_moment", PureDP(eps), d, D))
+    assert real - 1 < whole <= real
+    # zCDP: C is sqrt(ln(d)/rho) to leading order, and D grows like d at fixed C (no gamma < 1).
+    ratio = [
+        float(point_error_bound("first_moment", ConcentratedDP(1e-4), x, 100.0))
+        / math.sqrt(math.log(x) / 1e-4)
+        for x in (1e20, 1e100, 1e290)
+    ]
+    assert ratio[0] < ratio[1] < ratio[2] < 1
+    assert ratio[2] > 0.85
+    D = sum_error_bound("first_moment", ConcentratedDP(0.1), [1e3, 1e6, 1e12], 3.0)
+    np.testing.assert_allclose(D / [1e3, 1e6, 1e12], D[0] / 1e3, rtol=1e-9)
+    printed = sum_error_bound("printed", PureDP(0.1), [1e6, 1e9, 1e12], 10.0)
+    assert printed[2] / printed[1] == pytest.approx(1000, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_limits_on_records_only_weaken(name: str) -> None:
+    g, errors = PureDP(0.5), np.geomspace(1, 100, 20)
+    for bound in (point_error_bound, sum_error_bound):
+        free = bound(name, g, 10**6, errors)
+        last = np.zeros(errors.shape)
+        for records in (1, 2, 5, 30):
+            limited = bound(name, g, 10**6, errors, max_records=records)
+            assert (limited >= last - 1e-12).all()
+            assert (limited <= free * (1 + 1e-12)).all()
+            last = limited
+        np.testing.assert_allclose(bound(name, g, 10**6, errors, max_records=500), free)
+    assert float(point_error_bound(name, g, 10**6, 1.0, max_records=3)) <= 3
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("level", [1e-6, 1e3])
+@pytest.mark.parametrize("d", [2, 10**12])
+def test_extreme_values_neither_overflow_nor_warn(name: str, level: float, d: int) -> None:
+    for g in (PureDP(level), ApproximateDP(level, 1e-12), ConcentratedDP(level)):
+        for error in (1e-9, 1.0, 1e9):
+            for bound in (point_error_bound, sum_error_bound):
+                value = float(bound(name, g, d, error))
+                assert math.isfinite(value)
+                assert value >= 0
+    if d == 10**12 and level == 1e-6 and name == "first_moment":
+        value = float(point_error_bound(name, PureDP(level), d, 1e6))
+        assert value == pytest.approx((math.log(d) - 1) / level, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "kwargs"),
+    [
+        ("either the sum error", {}),
+        ("either the sum error", {"sum_error": 1.0, "point_error": 1.0}),
+        ("sum error is 0", {"sum_error": 0}),
+        ("sum error is nan", {"sum_error": math.nan}),
+        ("point error is -1", {"point_error": -1}),
+        ("point error is inf", {"point_error": math.inf}),
+        ("point error is 1e-16; it must lie between", {"point_error": 1e-16}),
+        ("sum error is 1e.31; it must lie between", {"sum_error": 1e31}),
+    ],
+)
+def test_bad_errors_are_one_sentence(words: str, kwargs: dict[str, float]) -> None:
+    with pytest.raises(InputError, match=words):
+        lower_bounds(PureDP(1.0), 10, **kwargs)
+
+
+def _between(least: float, most: float) -> st.SearchStrategy[float]:
+    """Numbers of any size between two limits, and the limits."""
+    inside = st.floats(math.log(least), math.log(most)).map(math.exp)
+    return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
+
+
+ANY_LEVEL = _between(LEAST_LEVEL, LARGEST_LEVEL)
+ANY_GUARANTEE = st.one_of(
+    ANY_LEVEL.map(PureDP),
+    st.builds(ApproximateDP, ANY_LEVEL, _between(LEAST_DELTA, 1 - 1e-15)),
+    ANY_LEVEL.map(ConcentratedDP),
+)
+
+
+@given(
+    ANY_GUARANTEE,
+    _between(2, MOST_POINTS).map(math.floor),
+    _between(LEAST_ERROR, LARGEST_ERROR),
+    st.sampled_from(["sum_error", "point_error"]),
+)
+@settings(max_examples=60)
+def test_within_the_limits_nothing_overflows(
+    guarantee: Guarantee, d: int, error: float, given: str
+) -> None:
+    """Warnings are errors here, so that one from NumPy would fail."""
+    found = lower_bounds(guarantee, min(d, int(MOST_POINTS)), **{given: error})
+    assert all(0 <= getattr(found, name) < math.inf for name in NAMES)
+
+
+@pytest.mark.parametrize("d", [1, 0, -3, 2.5, math.nan, 10**400, 10**251])
+def test_bad_numbers_of_queries_are_one_sentence(d: float) -> None:
+    with pytest.raises(InputError, match="number of point queries"):
+        lower_bounds(PureDP(1.0), d, sum_error=1.0)  # type: ignore[arg-type]
+
+
+def test_unknown_names_are_suggested() -> None:
+    with pytest.raises(InputError, match="first_moment"):
+        point_error_bound("first_moments", PureDP(1.0), 10, 1.0)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="printed bound cannot"):
+        point_error_bound("printed", PureDP(1.0), 10, 1.0, max_records=3)

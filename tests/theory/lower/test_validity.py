@@ -1,0 +1,121 @@
+"""From which d on bounds say something, and what both errors, and sparse outputs, must pay."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.theory.lower.lower_bounds import (
+    NAMES,
+    Name,
+    point_error_bound,
+    sum_error_bound,
+)
+from microdata_price.theory.lower.validity import (
+    balanced_error,
+    first_above,
+    signed_error,
+    sparse_point_error,
+)
+
+LEVELS: list[Guarantee] = [
+    PureDP(0.01),
+    PureDP(0.5),
+    PureDP(10.0),
+    ApproximateDP(0.5, 1e-6),
+    ApproximateDP(1.0, 1e-2),
+    ConcentratedDP(0.001),
+    ConcentratedDP(0.125),
+    ConcentratedDP(10.0),
+]
+
+
+@pytest.mark.parametrize("guarantee", LEVELS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_the_bound_crosses_where_it_is_said_to(name: Name, guarantee: Guarantee) -> None:
+    s = signed_error(guarantee)
+    previous = 2.0
+    for threshold in (0.0, 0.5 * s, s):
+        first = first_above(name, guarantee, s, threshold)
+        assert first >= previous
+        previous = first
+        grid = np.floor(np.geomspace(2, 1e200, 60))
+        above = point_error_bound(name, guarantee, grid, s) > threshold
+        assert (above == (grid >= first)).all()
+        if 2 < first < math.inf:
+            before = first - 1 if first < 1e4 else math.floor(first * (1 - 1e-4))
+            assert point_error_bound(name, guarantee, first, s) > threshold
+            assert not point_error_bound(name, guarantee, before, s) > threshold
+
+
+@pytest.mark.parametrize("guarantee", LEVELS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_both_directions_exclude_signed_errors_from_the_same_d(
+    name: Name, guarantee: Guarantee
+) -> None:
+    s = signed_error(guarantee)
+    first = first_above(name, guarantee, s, s)
+    if math.isinf(first):
+        assert not sum_error_bound(name, guarantee, 1e200, s) > s
+    else:
+        assert sum_error_bound(name, guarantee, math.ceil(first * 1.001), s) > s
+        assert not sum_error_bound(name, guarantee, math.floor(first * 0.999), s) > s
+
+
+@pytest.mark.parametrize("guarantee", LEVELS, ids=str)
+@pytest.mark.parametrize("name", NAMES)
+def test_balanced_errors_are_where_the_curve_meets_the_diagonal(
+    name: Name, guarantee: Guarantee
+) -> None:
+    d = np.array([1e6, 1e12, 1e30])
+    x = balanced_error(name, guarantee, d)
+    assert (np.diff(x) >= 0).all()
+    said = x > 1e-6 * signed_error(guarantee)
+    at, x = d[said], x[said]
+    assert (point_error_bound(name, guarantee, at, x * (1 - 1e-6)) > x * (1 - 1e-6)).all()
+    assert (point_error_bound(name, guarantee, at, x * (1 + 1e-6)) <= x * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
+def test_sparse_bound_is_the_largest_over_all_records(epsilon: float) -> None:
+    for d in (2.0, 100.0, 1e6, 1e12):
+        for nonzero in (0.5, 10.0, 1000.0):
+            m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)
+            square = m**2 * (1 - np.exp(np.minimum(epsilon * m, 600)) * nonzero / d)
+            expected = math.sqrt(max(float(square.max()), 0.0))
+            assert math.isclose(
+                float(sparse_point_error(epsilon, d, nonzero)), expected, rel_tol=1e-9, abs_tol=1e-9
+            )
+
+
+def test_thresholded_noise_obeys_the_sparse_bound() -> None:
+    """Laplace noise of scale 1/epsilon, kept only above t: expected number N, exact error."""
+    epsilon = 0.5
+    for t in (5.0, 10.0, 20.0, 40.0):
+        for d in (100.0, 1e4, 1e8):
+            nonzero = d * math.exp(-epsilon * t)
+            z = np.linspace(-200, 200, 400_001)
+            density = epsilon / 2 * np.exp(-epsilon * np.abs(z))
+            worst = 0.0
+            for q in np.arange(0.0, 2 * t):
+                kept = np.abs(q + z) > t
+                worst = max(worst, float(np.trapezoid(density * np.where(kept, z, -q) ** 2, z)))
+            assert sparse_point_error(epsilon, d, nonzero) <= math.sqrt(worst) * 1.001
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(InputError, match="threshold"):
+        first_above("printed", PureDP(1.0), 1.0, -1.0)
+    with pytest.raises(InputError, match="threshold"):
+        first_above("printed", PureDP(1.0), 1.0, math.nan)
+    with pytest.raises(InputError, match="largest d"):
+        first_above("printed", PureDP(1.0), 1.0, 1.0, math.inf)
+    with pytest.raises(InputError, match="bound"):
+        first_above("printd", PureDP(1.0), 1.0)  # type: ignore[arg-type]
+    for nonzero in (0.0, -1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="other than 0"):
+            sparse_point_error(1.0, 10, nonzero)

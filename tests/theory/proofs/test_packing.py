@@ -1,0 +1,239 @@
+"""The packing of Theorem 3 and its proof, evaluated: against enumeration and simulation."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from scipy import special
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise_discrete import (
+    DiscreteGaussian,
+    DoubleGeometric,
+    TruncatedDoubleGeometric,
+)
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.theory.laws.outputs import clipped_law
+from microdata_price.theory.lower import gamma_bounds as gb
+from microdata_price.theory.proofs import fano_walk as fw
+from microdata_price.theory.proofs import packing_walk as pw
+from microdata_price.theory.proofs.packing import Packing, packing_at
+from microdata_price.theory.proofs.steps import Step, steps_frame
+from microdata_price.theory.upper.exact_errors import worst_clipped_sum
+from microdata_price.theory.upper.truncation import profile, smallest_bound
+
+LEVELS = [
+    (0.01, 2),
+    (0.01, 50),
+    (0.5, 2),
+    (0.5, 3),
+    (0.5, 1000),
+    (2.0, 100),
+    (10.0, 2),
+    (10.0, 500),
+]
+
+
+@given(
+    st.integers(2, 9),
+    st.floats(0.1, 5),
+    st.floats(0.1, 30),
+    st.floats(0.2, 6),
+    st.lists(st.floats(0, 40), min_size=9, max_size=9),
+)
+@settings(max_examples=300)
+def test_no_nonnegative_output_lies_in_more_sets_than_the_overlap(d, C, D, k, cells):
+    packing = packing_at(d, C, D, k)
+    output = np.array(cells[:d])
+    output[0] += packing.first_range[0]
+    assume(output[0] >= 0)
+    assert packing.memberships(output) <= packing.overlap + 1e-9
+
+
+@given(st.integers(2, 60), st.floats(0.1, 5), st.floats(0.1, 60), st.floats(0.2, 6))
+@settings(max_examples=300)
+def test_the_fullest_output_fills_the_overlap_and_negative_cells_break_it(d, C, D, k):
+    packing = packing_at(d, C, D, k)
+    output = packing.fullest_output()
+    reached = int(packing.memberships(output))
+    assert (output >= 0).all()
+    # The proof's bound, rounded down, is reached unless the first cell's lower end is below zero.
+    bound = min(math.floor(packing.overlap * (1 + 1e-12)), d - 1)
+    assert reached <= bound
+    if packing.first_range[0] >= 0 and packing.overlap % 1 > 1e-6:
+        assert reached == bound
+    assert int(packing.memberships(packing.signed_output())) >= d - 2
+
+
+def test_tables_are_neighbours_2m_steps_apart():
+    packing = packing_at(6, 1.5, 4.0, 2.0)
+    for i in range(2, 7):
+        assert np.abs(packing.table(1) - packing.table(i)).sum() == packing.steps
+        assert packing.memberships(packing.table(i)) >= 1
+        assert packing.table(i).sum() == packing.n
+    assert packing.k == packing.m - 3.0
+
+
+def brute_odds(noise, packing, top):
+    """The same probabilities by going through all outputs of three cells."""
+    laws = {
+        q: clipped_law(noise, q, 0, top) for q in (0, packing.m, packing.n - packing.m, packing.n)
+    }
+    axes = np.indices((top + 1,) * 3).reshape(3, -1).T
+    own = (
+        laws[packing.n - packing.m][axes[:, 0]] * laws[packing.m][axes[:, 1]] * laws[0][axes[:, 2]]
+    )
+    base = laws[packing.n][axes[:, 0]] * laws[0][axes[:, 1]] * laws[0][axes[:, 2]]
+    common = (np.abs(axes[:, 0] - (packing.n - packing.m)) <= packing.alpha * packing.C) & (
+        np.abs(axes.sum(axis=1) - packing.n) <= packing.beta * packing.D
+    )
+    hit = np.abs(axes[:, 1:] - packing.m) <= packing.alpha * packing.C
+    far = np.abs(axes.sum(axis=1) - packing.n) >= packing.beta * packing.D
+    return {
+        "own": own[common & hit[:, 0]].sum(),
+        "base": base[common & hit[:, 0]].sum(),
+        "union": base[common & hit.any(axis=1)].sum(),
+        "miss_sum": own[far].sum(),
+    }
+
+
+@pytest.mark.parametrize(
+    "noise", [DoubleGeometric(1.2), DiscreteGaussian(1.0), TruncatedDoubleGeometric(1.0, 6)]
+)
+def test_odds_are_those_of_enumeration(noise):
+    packing = pw.clipped_packing(noise, 3, 1.0)
+    odds = pw.packing_odds(noise, packing)
+    brute = brute_odds(noise, packing, packing.n + 36)
+    for name, value in brute.items():
+        assert getattr(odds, name) == pytest.approx(value, rel=1e-9, abs=1e-13), name
+    assert odds.outside == pytest.approx(1 - brute["own"], abs=1e-12)
+
+
+@pytest.mark.parametrize(("epsilon", "d"), LEVELS)
+def test_every_step_of_the_pure_proof_holds(epsilon, d):
+    noise, guarantee = DoubleGeometric(epsilon), PureDP(epsilon)
+    packing = pw.clipped_packing(noise, d, 1 / epsilon)
+    odds = pw.packing_odds(noise, packing)
+    steps = pw.accuracy_steps(packing, odds) + pw.overlap_steps(packing, odds)
+    steps += pw.pure_steps(guarantee, packing, odds)
+    assert [s.name for s in steps if not s.holds] == []
+    assert len(steps_frame(steps)) == len(steps)
+
+
+@pytest.mark.parametrize(("epsilon", "d"), LEVELS)
+@pytest.mark.parametrize("delta", [1e-3, 1e-12])
+def test_every_step_of_the_approximate_proof_holds(epsilon, d, delta):
+    guarantee = ApproximateDP(epsilon, delta)
+    noise = pw.truncated_cells(guarantee)
+    assert float(profile(noise, epsilon)) <= delta
+    packing = pw.clipped_packing(noise, d, 1 / epsilon)
+    odds = pw.packing_odds(noise, packing)
+    steps = pw.accuracy_steps(packing, odds) + pw.overlap_steps(packing, odds)
+    steps += pw.approximate_steps(guarantee, packing, odds)
+    assert [s.name for s in steps if not s.holds] == []
+
+
+def test_the_truncated_cells_have_the_smallest_bound():
+    guarantee = ApproximateDP(0.5, 1e-6)
+    noise = pw.truncated_cells(guarantee)
+    assert noise.bound == smallest_bound(1.0, 2e-6)
+    assert float(profile(TruncatedDoubleGeometric(0.5, noise.bound - 1), 0.5)) > 1e-6
+
+
+@pytest.mark.parametrize(("rho", "d"), LEVELS)
+def test_every_step_of_the_zcdp_proof_holds(rho, d):
+    guarantee, noise = ConcentratedDP(rho), DiscreteGaussian(1 / (2 * rho))
+    packing = pw.clipped_packing(noise, d, 1 / math.sqrt(rho))
+    odds = pw.packing_odds(noise, packing)
+    found = fw.sampled_information(noise, packing, 300, np.random.default_rng(d))
+    steps = fw.information_steps(guarantee, noise, packing, found)
+    steps += fw.fano_steps(guarantee, packing, odds, found)
+    assert [s.name for s in steps if not s.holds] == []
+
+
+def test_information_is_that_of_enumeration():
+    noise = DiscreteGaussian(1.5)
+    packing = Packing(d=3, n=6, m=3, C=1.0, D=3.0)
+    full, empty = (clipped_law(noise, q, 0, 30) for q in (3, 0))
+    joint = np.array([np.outer(full, empty), np.outer(empty, full)]) / 2
+    mixture = joint.sum(axis=0)
+    exact = float(special.rel_entr(joint, mixture / 2).sum())
+    found = fw.sampled_information(noise, packing, 20_000, np.random.default_rng(4))
+    assert abs(found.information[0] - exact) < 5 * found.information[1]
+    up, down = fw.cell_divergences(noise, 3)
+    assert up == pytest.approx(float(special.rel_entr(full, empty).sum()), rel=1e-9)
+    assert down == pytest.approx(float(special.rel_entr(empty, full).sum()), rel=1e-9)
+
+
+def test_the_set_that_the_output_came_from_is_hit_as_often_as_exactly_known():
+    noise = DiscreteGaussian(4.0)
+    packing = pw.clipped_packing(noise, 40, 2.8)
+    odds = pw.packing_odds(noise, packing)
+    rng = np.random.default_rng(8)
+    table = packing.table(2)
+    outputs = np.maximum(table + noise.sample(rng, (20_000, 40)), 0)
+    x = outputs
+    hit = np.abs(x[:, 1] - packing.m) <= packing.alpha * packing.C
+    common = (np.abs(x[:, 0] - (packing.n - packing.m)) <= packing.alpha * packing.C) & (
+        np.abs(x.sum(axis=1) - packing.n) <= packing.beta * packing.D
+    )
+    share = float((hit & common).mean())
+    assert abs(share - odds.own) < 5 * math.sqrt(odds.own * odds.outside / 20_000)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: Packing(d=1, n=4, m=2, C=0.5, D=1.0),
+        lambda: Packing(d=5, n=4, m=2, C=1.0, D=1.0),
+        lambda: Packing(d=5, n=1, m=2, C=0.5, D=1.0),
+        lambda: pw.packing_odds(
+            DoubleGeometric(1e-6), pw.clipped_packing(DoubleGeometric(1e-6), 10**4, 1e6)
+        ),
+        lambda: fw.cell_divergences(TruncatedDoubleGeometric(1.0, 5), 9),
+        lambda: steps_frame([Step("$1 \\le 0$", 1.0, 0.0)]),
+    ],
+)
+def test_bad_input_is_one_sentence(call):
+    with pytest.raises(InputError) as error:
+        call()
+    assert "\n" not in str(error.value)
+
+
+def test_all_pairs_of_tables_are_as_far_apart():
+    packing = packing_at(5, 1.0, 2.0, 1.5)
+    for i, j in itertools.combinations(range(2, 6), 2):
+        assert np.abs(packing.table(i) - packing.table(j)).sum() == packing.steps
+
+
+@pytest.mark.parametrize("rho", [0.01, 0.125, 2.0, 10.0])
+@pytest.mark.parametrize("gamma", [0.1, 0.5, 0.9])
+def test_gamma_bounds_allow_the_clipping_mechanism_and_no_less_than_the_inequality(rho, gamma):
+    noise = DiscreteGaussian(1 / (2 * rho))
+    for d in (2, 100, 10**6, 10**12):
+        own = math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
+        found = gb.gamma_sum_error(rho, d, noise.std, gamma)
+        assert float(found.value) <= own
+        # At the bound itself the inequality is an equality.
+        if found.value > 0:
+            k = found.m - found.alpha * noise.std
+            K = (2 * found.alpha * noise.std + found.alpha * float(found.value) + k) / k
+            left = 4 * rho * found.m**2
+            assert left == pytest.approx(gamma * math.log(d - 1) - math.log(K) - math.log(2))
+        best, _ = gb.best_gamma_sum_error(rho, d, noise.std)
+        assert found.value * (1 - 1e-9) <= best
+        assert float(best) <= own
+
+
+def test_information_grows_with_the_records_and_stays_below_its_bounds():
+    rho = 0.125
+    noise = DiscreteGaussian(1 / (2 * rho))
+    ms = np.array([1, 3, 6, 12])
+    curve = fw.information_curve(noise, 60, ms, 400, np.random.default_rng(2))
+    assert (np.diff(curve.information) > 0).all()
+    assert (curve.information <= curve.divergence + 5 * curve.error).all()
+    assert (curve.divergence <= rho * ms**2).all()
+    assert (curve.information <= math.log(59) + 1e-12).all()

@@ -1,0 +1,283 @@
+"""Lemma 1, Lemma 2 and the errors of clipping, against quadrature, sums and other solvers."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from scipy import optimize
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise_discrete import (
+    DiscreteGaussian,
+    DoubleGeometric,
+    TruncatedDoubleGeometric,
+)
+from microdata_price.theory.upper.exact_errors import (
+    clipped,
+    clipped_sum,
+    m_epsilon,
+    m_rho,
+    worst_clipped_sum,
+)
+from microdata_price.theory.upper.extremes import extremes, harmonic, lemma1, lemma1_split
+from microdata_price.theory.upper.projection import bracket, project, threshold
+
+mp.mp.dps = 30
+PIECES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20]
+NOISES = [
+    Laplace(1.7),
+    Gaussian(2.3),
+    DoubleGeometric(0.4),
+    TruncatedDoubleGeometric(0.4, 6),
+    DiscreteGaussian(3.0),
+]
+
+
+# Lemma 1
+
+
+@pytest.mark.parametrize("d", [1, 2, 3, 10, 1000, 10**6, 10**12])
+def test_gaussian_extremes_equal_quadrature_in_many_digits(d: int) -> None:
+    found = extremes(Gaussian(2.0), d)
+    inside = lambda t: 1 - mp.erf(t / mp.sqrt(2)) ** d  # noqa: E731
+    assert float(found.mean) == pytest.approx(float(2 * mp.quad(inside, PIECES)), rel=1e-12)
+    square = 4 * mp.quad(lambda t: 2 * t * inside(t), PIECES)
+    assert float(found.square) == pytest.approx(float(square), rel=1e-12)
+
+
+@pytest.mark.parametrize("d", [1, 2, 5, 100, 3000])
+def test_laplace_extremes_equal_direct_sums(d: int) -> None:
+    first = math.fsum(1 / i for i in range(1, d + 1))
+    second = math.fsum(1 / i**2 for i in range(1, d + 1))
+    found = extremes(Laplace(3.0), d)
+    assert float(found.mean) == pytest.approx(3 * first, rel=1e-14)
+    assert float(found.square) == pytest.approx(9 * (first**2 + second), rel=1e-14)
+    # The same through the integral that defines it.
+    integral = mp.quad(lambda t: 2 * t * (1 - (1 - mp.exp(-t)) ** d), [0, 1, 3, 8, 20, 60, 100])
+    assert float(found.square) == pytest.approx(float(9 * integral), rel=1e-12)
+
+
+def test_harmonic_sums_at_a_trillion() -> None:
+    first, second = harmonic(1e12)
+    assert float(first) == pytest.approx(float(mp.harmonic(10**12)), rel=1e-14)
+    assert float(second) == pytest.approx(float(mp.zeta(2) - mp.mpf(10) ** -12), rel=1e-14)
+
+
+@pytest.mark.parametrize("law", NOISES[2:], ids=repr)
+@pytest.mark.parametrize("d", [1, 2, 50])
+def test_integer_extremes_equal_direct_sums(law: DoubleGeometric, d: int) -> None:
+    k = np.arange(0, 400.0)
+    at_most = np.cumsum(law.pmf(k) * np.where(k == 0, 1, 2))
+    weights = np.diff(at_most**d, prepend=0.0)
+    found = extremes(law, d)
+    assert float(found.mean) == pytest.approx(float((k * weights).sum()), rel=1e-10)
+    assert float(found.square) == pytest.approx(float((k**2 * weights).sum()), rel=1e-10)
+    both = extremes(law, np.array([1.0, d]))
+    assert float(both.square[0]) == pytest.approx(law.variance, rel=1e-12)
+
+
+@given(st.integers(1, 10**12), st.floats(1e-3, 1e3))
+@settings(max_examples=80, deadline=None)
+def test_lemma1_bounds_hold_and_its_split_is_one_of_many(d: int, scale: float) -> None:
+    exact, bound = extremes(Laplace(scale), d), lemma1(Laplace(scale), d)
+    assert exact.mean <= bound.mean * (1 + 1e-12)
+    assert exact.square <= bound.square * (1 + 1e-12)
+    assert bound.square == pytest.approx(scale**2 * (math.log(d) ** 2 + 2 * math.log(d) + 2))
+    if d >= 2:
+        exact, bound = extremes(Gaussian(scale), d), lemma1(Gaussian(scale), d)
+        assert exact.mean <= bound.mean * (1 + 1e-12)
+        assert exact.square <= bound.square * (1 + 1e-12)
+        g = math.sqrt(2 * math.log(d))
+        printed = g + 4 / math.sqrt(2 * math.pi) / (2 * math.log(d))
+        assert bound.mean == pytest.approx(scale * printed, rel=1e-12)
+    for split in (0.3, 2.0, 8.0):
+        assert extremes(Laplace(1.0), d).square <= lemma1_split(Laplace(1.0), d, split).square
+        assert extremes(Gaussian(1.0), d).mean <= lemma1_split(Gaussian(1.0), d, split).mean
+
+
+def test_lemma1_for_gaussian_noise_needs_two_draws() -> None:
+    with pytest.raises(InputError, match="2 or more draws"):
+        lemma1(Gaussian(1.0), 1)
+    for bad in (0, 1.5, math.nan, math.inf, "many", 10**400):
+        with pytest.raises(InputError, match="number of point queries"):
+            extremes(Laplace(1.0), bad)  # type: ignore[arg-type]
+
+
+# Lemma 2
+
+VECTORS = arrays(float, st.integers(1, 12), elements=st.floats(-50, 50))
+
+
+@given(VECTORS, st.floats(0, 100), st.sampled_from([1e-6, 0.3, 1.0, 20.0, math.inf]))
+@settings(max_examples=300, deadline=None)
+def test_projection_satisfies_the_optimality_conditions(
+    a: np.ndarray, total: float, weight: float
+) -> None:
+    gamma = float(threshold(a, total, weight))
+    x = project(a, total, weight)
+    assert (x >= 0).all()
+    pull = gamma if math.isinf(weight) else weight * (x.sum() - total)
+    if math.isinf(weight):
+        assert x.sum() == pytest.approx(total, abs=1e-10)
+    elif x.sum() > 0 or total >= 0:
+        assert pull == pytest.approx(gamma, abs=1e-9 * max(1, weight))
+    # x - a + pull is 0 where x > 0 and nonnegative elsewhere.
+    slope = x - a + pull
+    tolerance = 1e-9 * max(1.0, weight if weight < math.inf else 1)
+    assert (np.abs(slope[x > 1e-9]) < tolerance).all()
+    assert (slope > -tolerance).all()
+
+
+@given(VECTORS, st.floats(-30, 60), st.floats(0.01, 50))
+@settings(max_examples=100, deadline=None)
+def test_weighted_fit_equals_a_general_solver(a: np.ndarray, total: float, weight: float) -> None:
+    root = math.sqrt(weight)
+    matrix = np.vstack([np.eye(a.size), root * np.ones(a.size)])
+    other, _ = optimize.nnls(matrix, np.append(a, root * total))
+    np.testing.assert_allclose(project(a, total, weight), other, atol=1e-8)
+
+
+@given(VECTORS, st.floats(0, 60))
+@settings(max_examples=100, deadline=None)
+def test_threshold_falls_with_the_total_and_joins_the_two_ends(a: np.ndarray, total: float) -> None:
+    assert threshold(a, total + 1.0) <= threshold(a, total) + 1e-12
+    np.testing.assert_allclose(project(a, total, 1e12), project(a, total), atol=1e-7)
+    np.testing.assert_array_equal(project(a, total, 0.0), np.maximum(a, 0))
+    batch = threshold(np.stack([a, a - 1]), np.array([total, total]))
+    assert batch[0] == threshold(a, total)
+    again = project(project(a, total), total)
+    np.testing.assert_allclose(again, project(a, total), atol=1e-12)
+
+
+def test_bracket_contains_gamma_on_every_table() -> None:
+    rng = np.random.default_rng(5)
+    slack = []
+    for table in ([0.0] * 8, [30.0] + [0.0] * 7, [1.0, 2.0, 0.0, 50.0]):
+        z, star = rng.laplace(0, 4, (20_000, len(table))), rng.laplace(0, 4, 20_000)
+        total = np.maximum(np.sum(table) + star, 0)
+        gamma = threshold(np.array(table) + z, total)
+        low, high = bracket(z, star)
+        seen = total > 0
+        assert (low <= gamma + 1e-9).all()
+        assert (gamma <= high + 1e-9)[seen].all()
+        # Where the sum is clipped to 0, the upper end itself is a threshold.
+        assert (np.maximum(table + z - high[:, None], 0) == 0)[~seen].all()
+        slack.append(float((high - gamma)[seen].min()))
+    assert min(slack) < 1.0
+
+
+@pytest.mark.parametrize(
+    ("answers", "total", "weight", "words"),
+    [
+        ([1.0], -1.0, math.inf, "0 or more"),
+        ([1.0, math.nan], 1.0, 1.0, "finite"),
+        ([], 1.0, 1.0, "at least one cell"),
+        ([1.0], 1.0, -1.0, "weight"),
+        ([1.0], 1.0, math.nan, "weight"),
+    ],
+)
+def test_bad_projections_are_one_sentence(
+    answers: list[float], total: float, weight: float, words: str
+) -> None:
+    with pytest.raises(InputError, match=words):
+        threshold(answers, total, weight)
+
+
+# Clipping at zero
+
+
+def direct(noise: object, q: int) -> tuple[float, float]:
+    """Bias and squared error of max(0, q + z) by sums or quadrature."""
+    if isinstance(noise, (Laplace, Gaussian)):
+
+        def density(x: mp.mpf) -> mp.mpf:
+            if isinstance(noise, Laplace):
+                return mp.exp(-abs(x) / noise.scale) / (2 * noise.scale)
+            return mp.npdf(x, 0, noise.std)
+
+        ends = sorted({-300, -60, -20, -q, 0, 20, 60, 300} | {-q + 3, -q - 3})
+        err = lambda x: max(mp.mpf(0), q + x) - q  # noqa: E731
+        bias = mp.quad(lambda x: err(x) * density(x), ends)
+        return float(bias), float(mp.quad(lambda x: err(x) ** 2 * density(x), ends))
+    k = np.arange(-900.0, 901)
+    p, err = noise.pmf(k), np.maximum(0, q + k) - q  # type: ignore[attr-defined]
+    return math.fsum(p * err), math.fsum(p * err**2)
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=repr)
+@pytest.mark.parametrize("q", [0, 1, 3, 12])
+def test_clipping_errors_equal_direct_sums_or_quadrature(noise: object, q: int) -> None:
+    bias, error = direct(noise, q)
+    found = clipped(noise, q)  # type: ignore[arg-type]
+    assert float(found.bias) == pytest.approx(bias, rel=1e-10, abs=1e-14)
+    assert float(found.squared_error) == pytest.approx(error, rel=1e-10)
+
+
+@given(st.floats(0.01, 8.0), st.integers(0, 60))
+@settings(max_examples=100, deadline=None)
+def test_the_closed_form_of_m_epsilon(epsilon: float, q: int) -> None:
+    v = 2 * math.exp(-epsilon) / (1 - math.exp(-epsilon)) ** 2
+    u = math.exp(-epsilon * q)
+    found = clipped(m_epsilon(epsilon), q)
+    expected = v * (1 - u / 2) - q * u / math.sinh(epsilon)
+    assert float(found.squared_error) == pytest.approx(expected, rel=1e-9)
+    assert float(found.bias) == pytest.approx(u / (2 * math.sinh(epsilon)), rel=1e-12)
+    assert float(found.squared_error) <= v <= 2 / epsilon**2
+
+
+def test_the_sum_of_m_epsilon_by_enumerating_all_outputs() -> None:
+    noise, table = DoubleGeometric(1.5), (0, 1, 4)
+    k = np.arange(-40.0, 41)
+    p = noise.pmf(k)
+    err = [np.maximum(0, q + k) - q for q in table]
+    total = math.fsum(
+        float(p[i] * p[j]) * float((p * (err[0][i] + err[1][j] + err[2]) ** 2).sum())
+        for i, j in itertools.product(range(k.size), repeat=2)
+    )
+    assert clipped_sum(noise, table) == pytest.approx(total, rel=1e-12)
+
+
+@pytest.mark.parametrize("noise", [*NOISES, DoubleGeometric(3.0)], ids=repr)
+def test_no_table_beats_the_worst_of_two(noise: object) -> None:
+    """Every table of up to 4 cells with counts up to 7, and thousands of random larger ones."""
+    for d in (1, 2, 3, 4):
+        worst = float(worst_clipped_sum(noise, d).squared_error)  # type: ignore[arg-type]
+        for table in itertools.combinations_with_replacement(range(8), d):
+            assert clipped_sum(noise, table) <= worst * (1 + 1e-12)  # type: ignore[arg-type]
+    rng = np.random.default_rng(3)
+    for _ in range(2000):
+        d = int(rng.integers(1, 400))
+        table = rng.integers(0, rng.integers(1, 40), d) * rng.integers(0, 2, d)
+        worst = float(worst_clipped_sum(noise, d).squared_error)  # type: ignore[arg-type]
+        assert clipped_sum(noise, table) <= worst * (1 + 1e-12)  # type: ignore[arg-type]
+    zero = clipped_sum(noise, [0], [10**6])  # type: ignore[arg-type]
+    found = worst_clipped_sum(noise, 10**6)  # type: ignore[arg-type]
+    assert found.all_zero
+    assert float(found.squared_error) == pytest.approx(zero, rel=1e-13)
+
+
+def test_worst_sum_of_m_epsilon_and_of_m_rho_obey_theorem_4() -> None:
+    d = np.geomspace(1, 1e12, 60).round()
+    for level in (1e-6, 0.01, 0.5, 1.0, 10.0, 1e3):
+        assert (worst_clipped_sum(m_epsilon(level), d).squared_error <= 2 * d**2 / level**2).all()
+        if level <= 10:
+            bound = d**2 / (2 * level) * (1 + 1e-12)
+            assert (worst_clipped_sum(m_rho(level), d).squared_error <= bound).all()
+    # Large tables win up to five cells at small epsilon, and up to exp(epsilon) or so at large.
+    assert not worst_clipped_sum(m_epsilon(0.01), 5).all_zero
+    assert worst_clipped_sum(m_epsilon(0.01), 6).all_zero
+    assert not worst_clipped_sum(m_epsilon(10.0), 20_000).all_zero
+    assert worst_clipped_sum(m_epsilon(10.0), 30_000).all_zero
+
+
+def test_negative_counts_are_refused() -> None:
+    with pytest.raises(InputError, match="0 or more"):
+        clipped(Laplace(1.0), [-1.0])

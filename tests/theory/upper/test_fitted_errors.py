@@ -1,0 +1,239 @@
+"""The errors of fitting to a noisy sum: closed cases, other formulas for the same, and samples."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import mpmath as mp
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.theory.lower.lower_bounds import point_error_bound
+from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
+from microdata_price.theory.upper.excess_gaussian import GaussianExcess
+from microdata_price.theory.upper.excess_laplace import LaplaceExcess
+from microdata_price.theory.upper.excess_sums import excess_sum
+from microdata_price.theory.upper.fitted_errors import (
+    cell_errors,
+    empty_table_sum_error,
+    large_table_errors,
+    lone_cell_sum_error,
+)
+from microdata_price.theory.upper.projection import project
+from microdata_price.theory.upper.upper_bounds import certified
+
+Array = NDArray[np.float64]
+mp.mp.dps = 25
+KINDS = [Laplace, Gaussian]
+
+
+# The law of the noise above a threshold
+
+
+@pytest.mark.parametrize("r", [0.4, 1.0, 1.7, 5.0])
+@pytest.mark.parametrize("g", [-3.0, -0.6, 0.0, 0.8, 4.0])
+def test_one_laplace_excess_equals_quadrature(r: float, g: float) -> None:
+    """P((z - g)+ + z' <= s) for one noise: an integral over z."""
+    b, other = 1.0, 1 / r
+    law = LaplaceExcess(b, other, 1)
+
+    def cdf(x: mp.mpf) -> mp.mpf:
+        return mp.exp(x * r) / 2 if x < 0 else 1 - mp.exp(-x * r) / 2
+
+    def cdf_of_cell(x: mp.mpf) -> mp.mpf:
+        return mp.exp(x) / 2 if x < 0 else 1 - mp.exp(-x) / 2
+
+    for s in (-1.3, 0.2, 1.0, 3.5):
+        none = cdf_of_cell(mp.mpf(g)) * cdf(mp.mpf(s))
+        ends = sorted({g, max(g, 0.0), g + max(s, 0.0), g + 2, g + 10, g + 60})
+        some = mp.quad(lambda z, s=s: mp.exp(-abs(z)) / 2 * cdf(s - (z - g)), ends)
+        found = float(law.below(np.array([g]), np.array([[s]]))[0, 0])
+        # Below 0 the law of few noises is inverted numerically, and bends.
+        assert found == pytest.approx(float(none + some), abs=2e-13 if g >= 0 or s < 0 else 1e-8)
+
+
+@pytest.mark.parametrize("r", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("n", [1.0, 90.0, 1e12])
+def test_three_ways_to_the_laplace_law_agree(n: float, r: float) -> None:
+    law = LaplaceExcess(2.0, 2.0 / r, n)
+    s = np.array([[0.1, 1.0, 4.0, 20.0, 70.0, 200.0]])
+    for mean in (1e-3, 3.0, 44.0, 46.0, 70.0):
+        g = 2.0 * math.log(n / 2 / mean)
+        if g < 0:
+            continue
+        at = np.array([g])
+        terms = law._poisson_mean(at, s, smoothed=True)[0]
+        inverted = law._euler(np.repeat(at, s.size), s[0])
+        np.testing.assert_allclose(terms, inverted, atol=5e-11)
+        if mean > 40:
+            np.testing.assert_allclose(terms, law._fourier(g, s[0], True), atol=2e-12)
+            plain = law._poisson_mean(at, s, smoothed=False)[0]
+            np.testing.assert_allclose(plain, law._fourier(g, s[0], False), atol=2e-12)
+        assert (np.diff(terms) >= -1e-12).all()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("n", "g"), [(1, -1.5), (3, 0.4), (30, -0.3), (30, 1.0)])
+def test_laws_agree_with_samples(kind: type, n: int, g: float) -> None:
+    rng = np.random.default_rng(11)
+    cell, other = kind(1.0), kind(0.6)
+    S = np.maximum(cell.sample(rng, (50_000, n)) - g, 0).sum(axis=1)
+    total = S + other.sample(rng, S.size)
+    s = np.quantile(total, [0.01, 0.2, 0.5, 0.9, 0.99])
+    found = excess_sum(cell, other, n).below(np.array([g]), s[None])[0]
+    share = (total[:, None] <= s).mean(axis=0)
+    assert (np.abs(found - share) < 5 * np.sqrt(found * (1 - found) / S.size) + 1e-5).all()
+
+
+def test_moments_and_integrals_below_zero_equal_samples_and_the_law() -> None:
+    law = LaplaceExcess(1.3, 0.7, 4)
+    h = np.array([-0.7])
+    s = np.linspace(1e-6, 60, 6_001)
+    chance = 1 - law.below(h, s[None])[0]
+    weight = (1.0 + 2.0 * s) * np.exp(-0.6 * s)
+    values = weight * chance
+    simpson = (values[:-1:2] + 4 * values[1::2] + values[2::2]).sum() * (s[1] - s[0]) / 3
+    found = law.exceeded(h, np.array([1.0]), 2.0, 0.6)
+    # The law near s = 0 is inverted to 1e-10 only.
+    assert float(found[0]) == pytest.approx(simpson, rel=2e-6)
+    m0, m1, m2 = (float(m[0]) for m in law.moments(h, np.array(0.9)))
+    step = 1e-5
+    up, down = (float(law.moments(h, np.array(0.9 + x))[0][0]) for x in (step, -step))
+    assert m1 == pytest.approx(-(up - down) / (2 * step), rel=1e-7)
+    assert m2 == pytest.approx((up - 2 * m0 + down) / step**2, rel=1e-4)
+
+
+def test_gaussian_density_is_the_slope_of_the_law() -> None:
+    law = GaussianExcess(2.0, 1.5, 12)
+    g, s, step = np.array([-1.0, 1.0]), np.array([[3.0, 9.0], [0.5, 4.0]]), 1e-5
+    slope = (law.below(g, s + step) - law.below(g, s - step)) / (2 * step)
+    np.testing.assert_allclose(law.density(g, s), slope, rtol=1e-7)
+
+
+# Errors of the fit
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_two_cells_in_closed_form(kind: type) -> None:
+    """By symmetry 7/8 of the variance at infinite weight, for every symmetric law."""
+    noise = kind(3.0)
+    found = cell_errors(noise, noise, 2)
+    assert found.squared_error == pytest.approx(7 / 8 * noise.variance, rel=1e-11)
+    at_one = cell_errors(noise, noise, 2, weight=1.0)
+    assert at_one.squared_error == pytest.approx(7 / 12 * noise.variance, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [2, 40, 10_000, 10**12])
+def test_at_weight_one_the_cell_and_the_sum_err_alike(kind: type, d: int) -> None:
+    """Swapping the two noises swaps the two errors: two quadratures of different integrands."""
+    noise = kind(1.7)
+    cell = cell_errors(noise, noise, d, weight=1.0).squared_error
+    assert lone_cell_sum_error(noise, noise, d, 1.0) == pytest.approx(cell, rel=1e-10)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("d", [2, 30, 3000])
+def test_ends_of_the_weighted_family(kind: type, d: int) -> None:
+    cell, star = kind(1.0), kind(1.4)
+    far = cell_errors(cell, star, d).squared_error
+    assert cell_errors(cell, star, d, weight=1e8).squared_error == pytest.approx(far, rel=1e-6)
+    assert lone_cell_sum_error(cell, star, d, 1e8) == pytest.approx(star.variance, rel=1e-5)
+    assert empty_table_sum_error(cell, star, d, 1e8) == pytest.approx(star.variance / 2, rel=1e-5)
+    near = lone_cell_sum_error(cell, star, d, 1e-7)
+    assert near == pytest.approx(lone_cell_sum_error(cell, star, d, 0.0), rel=1e-3)
+    near = empty_table_sum_error(cell, star, d, 1e-7)
+    assert near == pytest.approx(clipped_sum(cell, [0], [d]), rel=1e-3)
+    assert cell_errors(cell, star, d, weight=1e-9).squared_error == pytest.approx(
+        cell.variance, rel=1e-5
+    )
+    for count in (0.0, 2.0):
+        low = cell_errors(cell, star, d, count, weight=1e-9).squared_error
+        assert low == pytest.approx(float(clipped(cell, count).squared_error), rel=1e-4)
+        assert cell_errors(cell, star, d, count, 0.0).squared_error == pytest.approx(
+            float(clipped(cell, count).squared_error), rel=1e-12
+        )
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("d", "weight", "ratio"),
+    [
+        (2, math.inf, 1.0),
+        (2, 0.03, 2.5),
+        (12, math.inf, 0.4),
+        (12, 1.0, 2.5),
+        (150, math.inf, 2.5),
+        (150, 0.03, 0.4),
+    ],
+)
+def test_errors_agree_with_samples(kind: type, d: int, weight: float, ratio: float) -> None:
+    rng = np.random.default_rng(int(1000 * ratio) + d)
+    runs = 20_000 if d < 50 else 4_000
+    cell, star = kind(1.0), kind(ratio)
+
+    def agree(exact: float, sample: Array) -> None:
+        assert abs(exact - sample.mean()) < 5.5 * sample.std() / math.sqrt(runs)
+
+    for count in (0.0, 3.0, math.inf):
+        true = 1e5 if math.isinf(count) else count
+        table = np.zeros(d)
+        table[0] = true
+        total = true + star.sample(rng, runs)
+        if math.isinf(weight):
+            total = np.maximum(total, 0)
+        fit = project(table + cell.sample(rng, (runs, d)), total, weight)
+        found = cell_errors(cell, star, d, count, weight)
+        agree(found.bias, fit[:, 0] - true)
+        agree(found.squared_error, (fit[:, 0] - true) ** 2)
+        if count == 0:
+            agree(empty_table_sum_error(cell, star, d, weight), fit.sum(axis=1) ** 2)
+        if math.isinf(count):
+            agree(lone_cell_sum_error(cell, star, d, weight), (fit.sum(axis=1) - true) ** 2)
+
+
+def test_tables_of_large_counts_equal_samples_and_ols() -> None:
+    cell, star = Laplace(1.0), Laplace(2.0)
+    rng = np.random.default_rng(4)
+    z, s = cell.sample(rng, (30_000, 6)), star.sample(rng, 30_000)
+    fit = project(1e6 + z, 6e6 + s, 0.7) - 1e6
+    for exact, sample in zip(
+        large_table_errors(cell, star, 6, 0.7), (fit[:, 0] ** 2, fit.sum(1) ** 2), strict=True
+    ):
+        assert abs(exact - sample.mean()) < 5 * sample.std() / math.sqrt(z.shape[0])
+    exact_cell, exact_sum = large_table_errors(cell, star, 6, math.inf)
+    assert exact_sum == pytest.approx(star.variance)
+    assert exact_cell == pytest.approx(5 / 6 * cell.variance + star.variance / 36)
+    assert large_table_errors(cell, star, 6, 0.0) == (2.0, 12.0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_large_counts_are_the_limit_and_the_worst(kind: type) -> None:
+    noise = kind(1.0)
+    values = [cell_errors(noise, noise, 500, q).squared_error for q in (0, 1, 3, 6, 12, 40)]
+    assert all(a < b * (1 + 1e-12) for a, b in itertools.pairwise(values))
+    assert values[-1] == pytest.approx(cell_errors(noise, noise, 500).squared_error, rel=1e-9)
+
+
+@pytest.mark.parametrize("d", [2, 100, 10**5, 10**12])
+def test_between_the_lower_bounds_and_the_certified_upper_bound(d: int) -> None:
+    for g, noise in ((PureDP(0.5), Laplace(4.0)), (ConcentratedDP(0.25), Gaussian(2.0))):
+        C = math.sqrt(cell_errors(noise, noise, d).squared_error)
+        low = float(point_error_bound("first_moment", g, d, noise.std))
+        assert low <= C <= float(certified(g, d).C)
+
+
+def test_bad_input_is_one_sentence() -> None:
+    with pytest.raises(InputError, match="2 or more"):
+        cell_errors(Laplace(1.0), Laplace(1.0), 1)
+    with pytest.raises(InputError, match="count is"):
+        cell_errors(Laplace(1.0), Laplace(1.0), 5, -1.0)
+    with pytest.raises(InputError, match="weight"):
+        cell_errors(Laplace(1.0), Laplace(1.0), 5, weight=-1.0)
+    with pytest.raises(InputError, match="both"):
+        cell_errors(Laplace(1.0), Gaussian(1.0), 5)

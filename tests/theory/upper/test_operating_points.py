@@ -1,0 +1,134 @@
+"""Known mechanisms lie on the allowed side of every bound, at many levels and numbers of cells."""
+
+from __future__ import annotations
+
+import math
+from typing import get_args
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise import Laplace
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.theory.lower.lower_bounds import Name, point_error_bound, sum_error_bound
+from microdata_price.theory.lower.validity import signed_error
+from microdata_price.theory.upper import operating_points as points
+from microdata_price.theory.upper.projection import project
+
+PURE = [PureDP(e) for e in (0.01, 0.5, 10.0)]
+APPROXIMATE = [ApproximateDP(e, x) for e in (0.1, 1.0, 10.0) for x in (1e-12, 1e-2)]
+ZCDP = [ConcentratedDP(r) for r in (0.001, 0.125, 10.0)]
+POINTS = (2, 10, 1000, 10**6, 10**12)
+
+
+def assert_allowed(guarantee: Guarantee, d: float, place: points.Operating) -> None:
+    for name in get_args(Name):
+        low = point_error_bound(name, guarantee, d, place.D)
+        assert (low <= place.C * (1 + 1e-9)).all(), (name, place)
+        low = sum_error_bound(name, guarantee, d, place.C)
+        assert (low <= place.D * (1 + 1e-9)).all(), (name, place)
+
+
+@pytest.mark.parametrize("guarantee", [*PURE, *APPROXIMATE, *ZCDP], ids=str)
+def test_every_place_is_allowed(guarantee: Guarantee) -> None:
+    for d in POINTS:
+        places = [points.clipping(guarantee, d), points.split(guarantee, d, 5)]
+        if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
+            places += points.fitted(guarantee, d)
+        if isinstance(guarantee, ApproximateDP):
+            places.append(points.truncated(guarantee, d))
+        for place in places:
+            assert_allowed(guarantee, d, place)
+
+
+@pytest.mark.parametrize("guarantee", [*PURE, *ZCDP], ids=str)
+def test_the_weighted_family_is_allowed_and_joins_its_ends(
+    guarantee: PureDP | ConcentratedDP,
+) -> None:
+    for d in (2, 1000):
+        path = points.weighted(guarantee, d, [1e-9, 0.01, 1.0, 1e6])
+        assert_allowed(guarantee, d, path)
+        if d == 1000:  # with few cells, pooling them makes the sum better than its own answer
+            assert (np.diff(path.C) > 0).all()
+            assert (np.diff(path.D) < 0).all()
+        sure = points.weighted_certified(guarantee, d, path.knob)
+        assert (path.C <= sure.C * (1 + 1e-9)).all()
+        assert (path.D <= sure.D * (1 + 1e-9)).all()
+        ends = points.weighted_certified(guarantee, d, [0.0, math.inf])
+        clipped = points.weighted(guarantee, d, [0.0])
+        assert ends.C[0] == pytest.approx(clipped.C[0]) == pytest.approx(signed_error(guarantee))
+        assert ends.D[0] == pytest.approx(clipped.D[0])
+        assert ends.C[1] == pytest.approx(points.fitted(guarantee, d)[1].C[0])
+        assert ends.D[1] == pytest.approx(signed_error(guarantee))
+        assert math.isclose(path.D[-1], signed_error(guarantee), rel_tol=1e-3)
+        assert math.isclose(path.C[-1], points.fitted(guarantee, d)[0].C[0], rel_tol=1e-3)
+        assert math.isclose(path.C[0], signed_error(guarantee), rel_tol=1e-3)
+
+
+def sampled_weighted(
+    guarantee: Guarantee, d: int, weight: float, runs: int, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Simulate weighted least squares on the family: its worst C and D, and standard errors."""
+    noise = points.half_budget_noise(guarantee)
+    cells, star = noise.sample(rng, (runs, d)), noise.sample(rng, runs)
+    # A count beyond every noise: the cell that has it is never clipped.
+    count = 1e4 * noise.std * math.sqrt(d)
+    squares: tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]] = ([], [])
+    for filled in (0, 1, d):
+        table = np.where(np.arange(d) < filled, count, 0.0)
+        fit = project(table + cells, table.sum() + star, weight)
+        if filled:
+            squares[0].append((fit[:, 0] - count) ** 2)
+        squares[1].append((fit.sum(axis=1) - table.sum()) ** 2)
+    worst = [max(errors, key=lambda e: float(e.mean())) for errors in squares]
+    found = np.array([math.sqrt(e.mean()) for e in worst])
+    spread = np.array([e.std(ddof=1) / math.sqrt(runs) for e in worst])
+    return found, spread / (2 * found)
+
+
+@pytest.mark.parametrize("guarantee", [PURE[1], ZCDP[1]], ids=str)
+def test_sampling_agrees_with_the_exact_family(guarantee: PureDP | ConcentratedDP) -> None:
+    rng = np.random.default_rng(7)
+    weights = [0.0, 0.01, 0.1, 1.0, 30.0]
+    exact = points.weighted(guarantee, 100, weights)
+    for i, weight in enumerate(weights):
+        found, se = sampled_weighted(guarantee, 100, weight, 4000, rng)
+        assert abs(found[0] - exact.C[i]) < 4 * se[0], weight
+        assert abs(found[1] - exact.D[i]) < 4 * se[1], weight
+
+
+def test_certified_is_never_below_the_worst_known() -> None:
+    for guarantee in (PURE[1], ZCDP[1]):
+        for d in (2, 10, 1000):
+            known, sure = points.fitted(guarantee, d)
+            assert known.C[0] <= sure.C[0]
+            assert known.D[0] == sure.D[0] == pytest.approx(signed_error(guarantee))
+
+
+def test_the_family_holds_the_worst_of_many_sampled_tables() -> None:
+    """No sampled table of 40 cells errs more than the stated family, by 5 standard errors."""
+    rng = np.random.default_rng(9)
+    noise, d, runs, column = Laplace(4.0), 40, 5000, np.arange(40)
+    tables = [np.zeros(d), np.full(d, 3.0), np.full(d, 500.0), column * 1.0]
+    tables += [np.where(column < k, 1e4, 0.0) for k in (2, 5, 20)]
+    tables += [np.where(column < k, q, 0.0) for k in (1, 3, 10) for q in (4.0, 12.0)]
+    for weight in (0.05, 1.0, math.inf):
+        place = points.weighted(PureDP(0.5), d, [weight])
+        for table in tables:
+            total = table.sum() + noise.sample(rng, runs)
+            if math.isinf(weight):
+                total = np.maximum(total, 0)
+            fit = project(table + noise.sample(rng, (runs, d)), total, weight)
+            cells, sums = (fit - table) ** 2, (fit.sum(axis=1) - table.sum())[:, None] ** 2
+            for found, worst in ((cells, place.C), (sums, place.D)):
+                mean, se = found.mean(axis=0), found.std(axis=0) / math.sqrt(runs)
+                assert (mean - 5 * se <= worst**2).all()
+
+
+def test_bad_input_is_refused() -> None:
+    with pytest.raises(InputError, match="cells"):
+        points.clipping(PureDP(1.0), 1)
+    with pytest.raises(InputError, match="weight"):
+        points.weighted_certified(ConcentratedDP(1.0), 10, [-1.0])
