@@ -52,9 +52,7 @@ def _around(text: str, match: re.Match[str]) -> str:
     return text[start : min(end if end >= 0 else len(text), match.end() + 60)].strip()
 
 
-def faults_of_notebook(
-    name: str, executed: notebook.Notebook, paths: re.Pattern[str]
-) -> list[str]:
+def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern[str]) -> list[str]:
     """Return what the outputs of an executed notebook hold and a page must not show.
 
     Parameters
@@ -113,4 +111,6 @@ def faults_of_site(html: Path, paths: re.Pattern[str]) -> list[str]:
 
 
 def _readable(html: Path) -> Iterable[Path]:
-    return sorted(p for end in ("html", "ipynb", "svg", "md", "txt") for p in html.rglob(f"*.{end}"))
+    return sorted(
+        p for end in ("html", "ipynb", "svg", "md", "txt") for p in html.rglob(f"*.{end}")
+    )
