@@ -77,20 +77,30 @@ def _count(path: Path, number: int, column: str, text: str) -> int:
 
 
 def _position(path: Path, number: int, schema: Schema, axis: int, text: str) -> int:
-    place = schema.positions[axis].get(text)
-    if place is None:
+    place = schema.place(axis, text)
+    if place < 0:
         raise InputError(
             f"{path}, row {number}, column {schema.columns[axis]!r}: the value is not one that the "
-            "schema allows; correct the row, or add the value to the schema"
+            "schema allows; correct the row, or count what is not listed at a value that is public "
+            'beforehand: {"values": [...], "other": "other", "empty": "not stated"}; a schema made '
+            "from the data would tell what is in them"
         )
     return place
 
 
+def _cell(path: Path, number: int, schema: Schema, places: Sequence[int]) -> int:
+    cell = int(schema.cell_numbers([np.array(p) for p in places]))
+    if cell < 0:
+        raise InputError(
+            f"{path}, row {number}: the schema says that this combination of values is impossible; "
+            "correct the row or the schema"
+        )
+    return cell
+
+
 def _incomplete(path: Path, schema: Schema, table: NDArray[np.int64]) -> InputError:
-    place = np.unravel_index(int(np.argmax(table < 0)), table.shape)
-    first = ", ".join(
-        f"{c}={v[k]}" for c, v, k in zip(schema.columns, schema.values, place, strict=True)
-    )
+    values = schema.cell_values()[int(np.argmax(table < 0))]
+    first = ", ".join(f"{c}={v}" for c, v in zip(schema.columns, values, strict=True))
     return InputError(
         f"{path} does not have a row for every one of the {schema.cells} combinations of its "
         f"columns' values; the first missing is {first}; each must be there, with a count of 0 "
@@ -109,9 +119,10 @@ def _long(
         )
     axes = [header.index(c) for c in schema.columns]
     place = header.index(COUNT)
-    table = np.full(schema.shape, -1, dtype=np.int64)
+    table = np.full(schema.cells, -1, dtype=np.int64)
     for number, row in rows:
-        cell = tuple(_position(path, number, schema, k, row[a]) for k, a in enumerate(axes))
+        places = [_position(path, number, schema, k, row[a]) for k, a in enumerate(axes)]
+        cell = _cell(path, number, schema, places)
         if table[cell] >= 0:
             raise InputError(
                 f"{path}, row {number}: this cell has a row already; each cell must occur once"
@@ -119,7 +130,7 @@ def _long(
         table[cell] = _count(path, number, COUNT, row[place])
     if (table < 0).any():
         raise _incomplete(path, schema, table)
-    return table.astype(float)
+    return table.astype(float).reshape(schema.shape)
 
 
 def _wide(
@@ -127,28 +138,37 @@ def _wide(
 ) -> Array:
     sides = len(schema.columns) - 1
     across = [schema.positions[-1][v] for v in header[sides:]]
-    table = np.full(schema.shape, -1, dtype=np.int64)
+    table = np.full(schema.cells, -1, dtype=np.int64)
     for number, row in rows:
-        line = tuple(_position(path, number, schema, k, row[k]) for k in range(sides))
-        if table[line][0] >= 0:
-            raise InputError(
-                f"{path}, row {number}: its cells have a row already; each cell must occur once"
-            )
+        line = [_position(path, number, schema, k, row[k]) for k in range(sides)]
         for name, place, text in zip(header[sides:], across, row[sides:], strict=True):
-            table[(*line, place)] = _count(path, number, name, text)
+            if not text and schema.restricted:
+                continue  # an impossible cell is left blank
+            cell = _cell(path, number, schema, [*line, place])
+            if table[cell] >= 0:
+                raise InputError(
+                    f"{path}, row {number}: its cells have a row already; each cell must occur once"
+                )
+            table[cell] = _count(path, number, name, text)
     if (table < 0).any():
         raise _incomplete(path, schema, table)
-    return table.astype(float)
+    return table.astype(float).reshape(schema.shape)
 
 
 def _records(
     path: Path, schema: Schema, header: list[str], rows: Iterator[tuple[int, list[str]]]
 ) -> Array:
     axes = [header.index(c) for c in schema.columns]
-    table = np.zeros(schema.shape, dtype=np.int64)
+    table = np.zeros(schema.cells, dtype=np.int64)
+    cells: dict[tuple[str, ...], int] = {}
     for number, row in rows:
-        table[tuple(_position(path, number, schema, k, row[a]) for k, a in enumerate(axes))] += 1
-    return table.astype(float)
+        fields = tuple(row[a] for a in axes)
+        cell = cells.get(fields)
+        if cell is None:
+            places = [_position(path, number, schema, k, text) for k, text in enumerate(fields)]
+            cell = cells[fields] = _cell(path, number, schema, places)
+        table[cell] += 1
+    return table.astype(float).reshape(schema.shape)
 
 
 def read_table(path: Path, schema: Schema) -> Array:

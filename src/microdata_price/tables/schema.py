@@ -10,8 +10,19 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .column_rules import ColumnRule, is_rule, parse_rule, rule_fields
+from .possible import (
+    SLASH,
+    Impossible,
+    Tree,
+    combinations,
+    parse_impossible,
+    parse_tree,
+    tree_values,
+)
 
 COUNT = "count"
 """The column that holds the number of records of a cell."""
@@ -36,6 +47,15 @@ class Schema:
         For each column the values it may take, as text.
     weighted
         Whether the table counts weights instead of records.
+    rules
+        For each column what its fields may say beside the listed values; none by default.
+    trees
+        Columns that divide each other, such as county, tract and block.
+    impossible
+        Combinations that cannot occur (structural zeros).
+
+    Where there are trees or impossible combinations the table is a list: one cell for each
+    possible combination, and no cell for any other.
 
     Raises
     ------
@@ -52,8 +72,13 @@ class Schema:
     columns: tuple[str, ...]
     values: tuple[tuple[str, ...], ...]
     weighted: bool = False
+    rules: tuple[ColumnRule, ...] = ()
+    trees: tuple[Tree, ...] = ()
+    impossible: tuple[Impossible, ...] = ()
 
     def __post_init__(self) -> None:
+        if not self.rules:
+            object.__setattr__(self, "rules", (ColumnRule(),) * len(self.columns))
         if not self.columns or len(self.columns) != len(self.values):
             raise InputError("the schema has no columns; it needs at least one with its values")
         for name in self.columns:
@@ -70,6 +95,15 @@ class Schema:
                 )
             if len(set(values)) != len(values):
                 raise InputError(f"the schema's column {name!r} lists a value twice")
+        for name, values, rule in zip(self.columns, self.values, self.rules, strict=True):
+            stray = [v for v in (rule.other, rule.empty) if v and v not in values]
+            if stray:
+                raise InputError(
+                    f"the schema's column {name!r} counts fields at {stray[0]!r}, which is not "
+                    "one of its values"
+                )
+        if math.prod(self.sides) >= 2**62:
+            raise InputError("the schema's columns have more combinations than can be numbered")
         if self.cells > MOST_CELLS:
             raise InputError(
                 f"the schema has {self.cells} cells ({' x '.join(map(str, self.shape))}); at most "
@@ -77,14 +111,73 @@ class Schema:
             )
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The table's shape: how many values each column has."""
+    def restricted(self) -> bool:
+        """Whether some combinations are impossible, so that the table is a list of the others."""
+        return bool(self.trees or self.impossible)
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """How many values each column has."""
         return tuple(len(v) for v in self.values)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """The table's shape: one side a column, or a list where combinations are impossible."""
+        return (len(self.combinations),) if self.restricted else self.sides
+
+    @property
     def cells(self) -> int:
-        """The number of cells: of combinations of values."""
+        """The number of cells: of possible combinations of values."""
         return math.prod(self.shape)
+
+    @cached_property
+    def combinations(self) -> NDArray[np.intp]:
+        """The places of the values of each possible combination, shape (cells, columns)."""
+        return combinations(self.columns, self.positions, self.trees, self.impossible)
+
+    @cached_property
+    def _codes(self) -> NDArray[np.int64]:
+        return self._code(self.combinations.T)
+
+    def _code(self, places: Sequence[NDArray[np.intp]] | NDArray[np.intp]) -> NDArray[np.int64]:
+        code = np.zeros(np.shape(places[0]), dtype=np.int64)
+        for part, side in zip(places, self.sides, strict=True):
+            code = code * side + part
+        return code
+
+    def place(self, axis: int, text: str) -> int:
+        """Return the place of the value at which a field of a column counts, -1 if not allowed.
+
+        Listed values come first, then cut points, the value for empty fields, the catch-all.
+
+        Examples
+        --------
+        >>> schema = Schema(("job",), (("nurse", "other"),), rules=(ColumnRule(other="other"),))
+        >>> schema.place(0, "nurse"), schema.place(0, "poet"), schema.place(0, "")
+        (0, 1, -1)
+        """
+        return self.rules[axis].place(text, self.positions[axis])
+
+    def cell_numbers(self, places: Sequence[NDArray[np.intp]]) -> NDArray[np.intp]:
+        """Return the numbers of cells in the flattened table, -1 for impossible combinations.
+
+        Parameters
+        ----------
+        places
+            For each column the places of values, arrays of one shape.
+
+        Examples
+        --------
+        >>> tree = Tree(("county", "tract"), (("A", "1"), ("B", "2")))
+        >>> schema = Schema(tree.columns, (("A", "B"), ("1", "2")), trees=(tree,))
+        >>> schema.cell_numbers([np.array([0, 0, 1]), np.array([0, 1, 1])])
+        array([ 0, -1,  1])
+        """
+        code = self._code(places)
+        if not self.restricted:
+            return code.astype(np.intp)
+        found = np.minimum(np.searchsorted(self._codes, code), self.cells - 1)
+        return np.where(self._codes[found] == code, found, -1)
 
     @cached_property
     def positions(self) -> tuple[Mapping[str, int], ...]:
@@ -106,10 +199,34 @@ class Schema:
         """
         kept = range(len(self.columns)) if axes is None else axes
         sides = [v if i in kept else ("",) for i, v in enumerate(self.values)]
-        grid = np.indices([len(s) for s in sides]).reshape(len(sides), -1)
+        if self.restricted:
+            places = self.combinations.copy()
+            places[:, [i for i in range(len(sides)) if i not in kept]] = 0
+            if axes is not None:
+                places = places[np.unique(self._code(places.T), return_index=True)[1]]
+            grid = places.T
+        else:
+            grid = np.indices([len(s) for s in sides]).reshape(len(sides), -1)
         return list(
             zip(*([s[i] for i in row] for s, row in zip(sides, grid, strict=True)), strict=True)
         )
+
+    def labels(self, axes: Sequence[int]) -> NDArray[np.intp]:
+        """Return the number of each cell's combination of some columns' values.
+
+        The numbers are the places in `cell_values` of those columns.
+
+        Examples
+        --------
+        >>> Schema(("a", "b"), (("x", "y"), ("1", "2"))).labels((0,))
+        array([0, 0, 1, 1])
+        """
+        if self.restricted:
+            places = self.combinations.copy()
+        else:
+            places = np.indices(self.sides).reshape(len(self.columns), -1).T.copy()
+        places[:, [i for i in range(len(self.columns)) if i not in axes]] = 0
+        return np.unique(self._code(places.T), return_inverse=True)[1].astype(np.intp)
 
     def to_json(self) -> str:
         """Return the text of a schema file.
@@ -119,8 +236,18 @@ class Schema:
         >>> parse_schema(Schema(("a",), (("1", "2"),)).to_json()).shape
         (2,)
         """
-        columns = dict(zip(self.columns, map(list, self.values), strict=True))
-        document = {"columns": columns, **({"weighted": True} if self.weighted else {})}
+        columns: dict[str, object] = {}
+        tree_of = {c: t for t in self.trees for c in t.columns}
+        for name, values, rule in zip(self.columns, self.values, self.rules, strict=True):
+            if name in tree_of:
+                columns.setdefault(SLASH.join(tree_of[name].columns), tree_of[name].fields())
+            else:
+                columns[name] = rule_fields(values, rule)
+        document = {
+            "columns": columns,
+            **({"impossible": [r.fields() for r in self.impossible]} if self.impossible else {}),
+            **({"weighted": True} if self.weighted else {}),
+        }
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -140,19 +267,10 @@ def _check_column(name: str) -> None:
         )
 
 
-def _values(name: str, given: object) -> tuple[str, ...]:
-    if isinstance(given, dict) and set(given) == {"from", "to"}:
-        low, high = given["from"], given["to"]
-        if type(low) is int and type(high) is int and low <= high < low + MOST_CELLS:
-            return tuple(str(v) for v in range(low, high + 1))
-    elif isinstance(given, list) and all(
-        isinstance(v, (str, int)) and not isinstance(v, bool) for v in given
-    ):
-        return tuple(str(v) for v in given)
-    raise InputError(
-        f"the schema's column {name!r} must have a list of values (texts or whole numbers) or "
-        'a range such as {"from": 0, "to": 99}'
-    )
+def _column(name: str, given: object) -> tuple[tuple[str, ...], ColumnRule]:
+    if isinstance(given, dict) and is_rule(given):
+        return parse_rule(name, given, MOST_CELLS)
+    return parse_rule(name, {"values": given}, MOST_CELLS)
 
 
 def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
@@ -171,8 +289,12 @@ def parse_schema(text: str) -> Schema:
     ----------
     text
         A JSON object with ``"columns"``: for each column, in the order of the table's axes, a list
-        of its values or a range ``{"from": 0, "to": 99}`` of whole numbers; and, for a weighted
-        table, ``"weighted": true``.
+        of its values, a range ``{"from": 0, "to": 99}`` of whole numbers or cut points
+        ``{"cuts": [18, 65]}``. An object ``{"values": [...], "other": "other", "empty": "none"}``
+        also says where values that are not listed and empty fields are counted (``other`` and
+        ``empty`` go with ranges and cut points too). A name with slashes is a tree of columns:
+        ``"county/tract/block": {"A": {"A1": ["a", "b"]}}``. ``"impossible"`` lists combinations
+        that cannot occur; ``"weighted": true`` marks a weighted table.
 
     Raises
     ------
@@ -195,16 +317,44 @@ def parse_schema(text: str) -> Schema:
             f"the schema is not JSON ({error.msg}, line {error.lineno}); needed is, for example, "
             f"{_EXAMPLE}"
         ) from None
-    columns = document.get("columns") if isinstance(document, dict) else None
-    if not isinstance(columns, dict) or not set(document) <= {"columns", "weighted"}:
+    except InputError:
+        raise
+    except ValueError:
         raise InputError(
-            'the schema must be an object with "columns" and perhaps "weighted"; for example '
-            f"{_EXAMPLE}"
+            "the schema holds a number with thousands of digits; write it as a text in quotes"
+        ) from None
+    columns = document.get("columns") if isinstance(document, dict) else None
+    if not isinstance(columns, dict) or not set(document) <= {"columns", "impossible", "weighted"}:
+        raise InputError(
+            'the schema must be an object with "columns" and perhaps "impossible" and "weighted"; '
+            f"for example {_EXAMPLE}"
         )
     weighted = document.get("weighted", False)
     if not isinstance(weighted, bool):
         raise InputError('the schema\'s "weighted" must be true or false')
-    return Schema(tuple(columns), tuple(_values(n, v) for n, v in columns.items()), weighted)
+    names: list[str] = []
+    values: list[tuple[str, ...]] = []
+    rules: list[ColumnRule] = []
+    trees: list[Tree] = []
+    for name, given in columns.items():
+        if (
+            isinstance(given, dict)
+            and given
+            and not is_rule(given)
+            and not set(given) & {"from", "to"}
+        ):
+            tree = parse_tree(name, given)
+            trees.append(tree)
+            names += tree.columns
+            values += tree_values(tree)
+            rules += [ColumnRule()] * len(tree.columns)
+        else:
+            listed, rule = _column(name, given)
+            names.append(name)
+            values.append(listed)
+            rules.append(rule)
+    impossible = parse_impossible(document.get("impossible", []))
+    return Schema(tuple(names), tuple(values), weighted, tuple(rules), tuple(trees), impossible)
 
 
 def load_schema(path: Path) -> Schema:

@@ -7,6 +7,7 @@ import re
 from ..exceptions import InputError, unknown_name
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
+from .possible import SLASH
 from .schema import KEYWORDS, Schema
 
 DEFAULT = "sum, marginals, identity"
@@ -19,7 +20,30 @@ def _query_set(schema: Schema, axes: tuple[int, ...]) -> QuerySet:
     if len(axes) == len(schema.columns):
         return QuerySet.identity(schema.shape)
     name = "*".join(schema.columns[a] for a in axes)
+    if schema.restricted:
+        labels = schema.labels(axes)
+        size = int(labels.max()) + 1
+        if size == 1 or size == schema.cells:
+            same = QuerySet.sum_query if size == 1 else QuerySet.identity
+            return same(schema.shape, name)
+        return QuerySet.from_labels(labels, name)
     return QuerySet.marginal(schema.shape, axes, name)
+
+
+def _with_parents(schema: Schema, axes: list[int]) -> tuple[int, ...]:
+    """Add what a column of a tree lies in: a tract is a tract of a county."""
+    found = set(axes)
+    for tree in schema.trees:
+        places = [schema.columns.index(c) for c in tree.columns]
+        inside = [k for k, a in enumerate(places) if a in found]
+        found |= set(places[: max(inside) + 1] if inside else [])
+    return tuple(sorted(found))
+
+
+def _axis(schema: Schema, name: str) -> int:
+    if name not in schema.columns:
+        raise unknown_name("column or word of a workload", name, (*schema.columns, *KEYWORDS))
+    return schema.columns.index(name)
 
 
 def _expand(schema: Schema, part: str) -> list[tuple[int, ...]]:
@@ -29,23 +53,28 @@ def _expand(schema: Schema, part: str) -> list[tuple[int, ...]]:
     if part == "identity":
         return [every]
     if part == "marginals":
-        return [(a,) for a in every] if len(every) > 1 else []
-    axes = []
-    for name in re.split(r"\s*\*\s*", part):
-        if name not in schema.columns:
-            raise unknown_name("column or word of a workload", name, (*schema.columns, *KEYWORDS))
-        axes.append(schema.columns.index(name))
+        return [_with_parents(schema, [a]) for a in every]
+    for tree in schema.trees:
+        if re.split(rf"\s*{SLASH}\s*", part) == list(tree.columns):
+            return [_with_parents(schema, [schema.columns.index(c)]) for c in tree.columns]
+    axes = [_axis(schema, name) for name in re.split(r"\s*\*\s*", part)]
     if len(set(axes)) != len(axes):
         raise InputError(f"the workload's part {part!r} names a column twice")
-    return [tuple(sorted(axes))]
+    return [_with_parents(schema, axes)]
+
+
+def _same(a: QuerySet, b: QuerySet) -> bool:
+    """Whether two query sets of one schema ask the same; their labels follow one order."""
+    return a.size == b.size and bool((a.labels == b.labels).all())
 
 
 def parse_workload(text: str, schema: Schema) -> Workload:
     """Read a workload: query sets in order of priority, separated by commas or semicolons.
 
     ``sum`` is the number of all records, ``identity`` every cell, ``marginals`` each column's
-    marginal (none for a single column, whose marginal is its cells); a column's name is its
-    marginal, and names joined by stars are the marginal of several columns.
+    marginal, but for those that ask what the sum or the cells ask; a column's name is its marginal,
+    and names joined by stars are the marginal of several columns. A column of a tree comes with
+    those that it lies in, and a tree's own name (``county/tract/block``) is all its levels.
 
     Parameters
     ----------
@@ -73,12 +102,23 @@ def parse_workload(text: str, schema: Schema) -> Workload:
         )
     sets: list[QuerySet] = []
     for part in parts:
+        before = len(sets)
         for axes in _expand(schema, part):
             new = _query_set(schema, axes)
-            if any(q.axes == new.axes for q in sets):
+            known = next((q for q in sets if _same(q, new)), None)
+            implied = new.size in (1, schema.cells) or known in sets[before:]
+            if part == "marginals" and implied:
+                continue
+            if known is not None:
                 raise InputError(
-                    f"the workload asks for {new.name!r} twice; asking once with the same budget "
-                    "is more accurate"
+                    f"the workload asks for {new.name!r} twice"
+                    + (f", as {known.name!r} asks the same" if known.name != new.name else "")
+                    + "; asking once with the same budget is more accurate"
                 )
             sets.append(new)
+    if not sets:
+        raise InputError(
+            f"the workload {text!r} asks for nothing: no column has a marginal beside the sum and "
+            "the cells; ask for 'sum, identity'"
+        )
     return Workload(tuple(sets))
