@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import difflib
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import TypeVar
+
+T = TypeVar("T")
 
 
 class InputError(ValueError):
@@ -75,3 +78,26 @@ def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     return InputError(f"there is no {kind} {given!r}{hint} Known are: {', '.join(names)}")
+
+
+def find(kind: str, name: str, known: Mapping[str, T]) -> T:
+    """Look a name up among those that are known.
+
+    Parameters
+    ----------
+    kind, name, known
+        As for `unknown_name`.
+
+    Raises
+    ------
+    InputError
+        A name that is not known; the nearest are suggested.
+
+    Examples
+    --------
+    >>> find("method", "ols", {"ols": 1})
+    1
+    """
+    if name not in known:
+        raise unknown_name(kind, name, known)
+    return known[name]

@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from ..exceptions import InputError
+from ..fitting import METHODS
 from ..grid.run import GridInterrupted, GridResult, GridStoppedError, run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
 
@@ -93,7 +94,7 @@ def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
     "--methods",
     multiple=True,
     metavar="M",
-    help="ols, nnls, maxfit, sequential, reweighted. Default: all five.",
+    help=f"Some of {', '.join(METHODS)}. Default: all.",
 )
 @click.option("--runs", type=int, default=PAPER_RUNS, show_default=True, help="Repetitions.")
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of the random streams.")

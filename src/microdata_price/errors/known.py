@@ -9,7 +9,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, find
+from ..fitting import METHODS
 from ..model.noise import Gaussian, Laplace, Noise
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
@@ -136,11 +137,12 @@ def known_errors(
     >>> [e.round(12).tolist() for e in known_errors("ols", w, noise, w.answers([1, 2, 3]))]
     [[1.5], [1.5, 1.5, 1.5]]
     """
-    if method == "ols":
+    of_method = find("method", method, METHODS)
+    if of_method.known == "all":
         return ols_variances(workload, [n.variance for n in noise])
     known = tuple(np.full(q.size, np.nan) for q in workload.query_sets)
     first = noise[0]
     sum_first = workload.query_sets[0].axes == ()
-    if method == "sequential" and sum_first and isinstance(first, (Laplace, Gaussian)):
+    if of_method.known == "sum" and sum_first and isinstance(first, (Laplace, Gaussian)):
         known[0][0] = float(clipped(first, truth[0][0]).squared_error)
     return known

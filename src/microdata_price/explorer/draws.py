@@ -17,7 +17,6 @@ from ..fitting import METHODS, fit
 from ..model.measurement import Measurements, measure
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
-from ..page.style import method_style
 from .pack import pack_counts
 
 Array = NDArray[np.float64]
@@ -210,7 +209,7 @@ def draws_data(
         "scale": SCALE,
         "start": level_key(start),
         "worst_certificate": worst,
-        "methods": [{"key": m, "title": method_style(m).label} for m in METHODS],
+        "methods": [{"key": m.name, "title": m.label} for m in METHODS.values()],
         "levels": levels,
         "tables": [
             {

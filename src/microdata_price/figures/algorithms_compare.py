@@ -10,6 +10,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import LABELS
 from .price import plain_log
@@ -80,7 +81,7 @@ def errors_by_set(frame: pd.DataFrame) -> Figure:
         From `anatomy.set_errors`, for several methods.
     """
     sets = list(dict.fromkeys(frame["query set"]))
-    methods = [m for m in METHODS if m in set(frame["method"]) and m != "ols"]
+    methods = microdata_methods(frame["method"])
     figure, (ax,) = panels(height=1.4 * len(sets) + 0.9)
     ticks, names, place = [], [], 0.0
     for name in sets:

@@ -107,7 +107,7 @@ def histograms(rows: Sequence[Answers], truth: float) -> Figure:
     axes[0].set_ylim(0, 1.3 * tallest)
     for i, row in enumerate(rows):
         left, right = axes[2 * i], axes[2 * i + 1]
-        colour = METHODS[row.method].colour if row.method != "ols" else COLOURS["grey"]
+        colour = COLOURS["grey"] if METHODS[row.method].signed else METHODS[row.method].colour
         _histogram(left, row.cell, edges[0], truth, colour)
         _histogram(right, row.total, edges[1], truth, colour)
         left.set_title(f"{row.label}: the full cell")

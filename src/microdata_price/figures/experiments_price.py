@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
+from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, WIDE, drawn, panels
 from .price import plain_log
 
@@ -90,7 +91,7 @@ def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figu
     limit
         Prices above it carry a dot.
     """
-    methods = [m for m in METHODS if m != "ols"]
+    methods = microdata_methods()
     heights = [len(part.rows) for part in parts]
     figure = Figure(figsize=(WIDE, 0.118 * sum(heights) + 3.0), layout="constrained")
     axes = list(figure.subplots(len(parts), 1, height_ratios=heights, squeeze=False).ravel())
@@ -148,7 +149,7 @@ def bias_shares(parts: pd.DataFrame, titles: dict[str, str]) -> Figure:
     """
     there = [q for q in titles if parts["query_set"].eq(q).any()]
     figure, axes = panels(2, -(-len(there) // 2), height=6.0, sharex=True, sharey=True)
-    methods = [m for m in METHODS if m != "ols"]
+    methods = microdata_methods(parts["method"])
     for ax, query_set in zip(axes, there, strict=False):
         for place, method in enumerate(methods):
             own = parts[parts["query_set"].eq(query_set) & parts["method"].eq(method)]
@@ -191,7 +192,7 @@ def against_noise(medians: pd.DataFrame) -> Figure:
     """
     there = [f for f in FAMILY_MARKERS if medians["family"].eq(f).any()]
     figure, axes = panels(2, len(there), height=2.55 * len(there) + 0.9, sharex=True)
-    methods = [m for m in METHODS if m != "ols"]
+    methods = microdata_methods(medians["method"])
     first = medians["privacy"].iloc[0]
     for row, family in enumerate(there):
         for column, kind in enumerate(("sum", "worst")):
@@ -245,9 +246,12 @@ def against_sparsity(prices: pd.DataFrame, level: str) -> Figure:
     level
         The privacy level, in words.
     """
-    figure, axes = panels(2, 2, height=5.4, sharex=True, sharey=True)
-    methods = [m for m in METHODS if m != "ols"]
-    for ax, method in zip(axes, methods, strict=True):
+    methods = microdata_methods(prices["method"])
+    rows = -(-len(methods) // 2)
+    figure, axes = panels(2, rows, height=2.7 * rows, sharex=True, sharey=True)
+    for ax in axes[len(methods) :]:
+        ax.set_axis_off()
+    for ax, method in zip(axes, methods, strict=False):
         style = METHODS[method]
         for family, (marker, label) in FAMILY_MARKERS.items():
             own = prices[prices["method"].eq(method) & prices["family"].eq(family)]

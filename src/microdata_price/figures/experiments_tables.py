@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 
+from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, WIDE, drawn
 from .price import plain_log
 
@@ -21,13 +22,13 @@ _PANELS = (
 
 
 def _dots(ax: Axes, own: pd.DataFrame, order: list[str]) -> None:
-    methods = [m for m in METHODS if m != "ols"]
+    methods = microdata_methods(own["method"])
     for k, method in enumerate(methods):
         rows = own[own["method"] == method].set_index("dataset").reindex(order)
         style = METHODS[method]
         price = rows["price"].to_numpy(dtype=float)
         bar = np.nan_to_num(2 * rows["price_error"].to_numpy(dtype=float))
-        place = np.arange(len(order)) + 0.19 * (k - 1.5)
+        place = np.arange(len(order)) + 0.19 * (k - (len(methods) - 1) / 2)
         ax.errorbar(
             price,
             place,

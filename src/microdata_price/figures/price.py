@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
 
 
@@ -29,9 +30,9 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     title
         Words above the picture.
     """
-    shown = totals[totals["method"] != "ols"]
+    shown = totals[totals["method"].isin(microdata_methods())]
     sets = list(dict.fromkeys(shown["query_set"]))
-    methods = list(dict.fromkeys(shown["method"]))
+    methods = microdata_methods(shown["method"])
     figure, (ax,) = panels(height=1.4 + 0.85 * len(sets))
     for k, method in enumerate(methods):
         style = METHODS[method]
@@ -77,10 +78,10 @@ def bias_and_variance(totals: pd.DataFrame, title: str = "") -> Figure:
         Words above the picture.
     """
     sets = list(dict.fromkeys(totals["query_set"]))
-    methods = [m for m in dict.fromkeys(totals["method"]) if m != "ols"]
+    methods = microdata_methods(totals["method"])
     figure, axes = panels(1, len(sets), height=0.9 + (0.55 + 0.27 * len(methods)) * len(sets))
     for ax, name in zip(axes, sets, strict=True):
-        own = totals[totals["query_set"] == name].set_index("method").loc[methods]
+        own = totals[totals["query_set"] == name].set_index("method").loc[list(methods)]
         place = np.arange(len(methods))
         bias = (own["squared_bias"] / own["ols"]).to_numpy()
         spread = (own["variance"] / own["ols"]).to_numpy()
@@ -107,7 +108,7 @@ def errors_by_count(queries: pd.DataFrame, title: str = "") -> Figure:
     title
         Words above the picture.
     """
-    methods = [m for m in dict.fromkeys(queries["method"]) if m != "ols"]
+    methods = microdata_methods(queries["method"])
     rows = -(-len(methods) // 2)
     columns = min(2, len(methods))
     figure, axes = panels(columns, rows, height=0.8 + 2.4 * rows, sharex=True, sharey=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from ..fitting import paper_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
 
 _ROWS = (
@@ -31,7 +32,8 @@ def z_scores(card: pd.DataFrame, limit: float) -> Figure:
     widest = max(limit, float(card["z"].abs().max())) * 1.08
     ax.axvspan(-limit, limit, color="#eef3f7", zorder=0)
     ax.axvline(0, color=COLOURS["black"], linewidth=1)
-    for method, style in METHODS.items():
+    for method in paper_methods():
+        style = METHODS[method]
         for query_set, metric, label in _ROWS:
             rows = card[
                 (card["method"] == method)

@@ -1,19 +1,22 @@
-"""The five methods that turn noisy answers into tables."""
+"""The methods that turn noisy answers into tables."""
 
 from .fit import Fit
 from .max_fitting import fit_max, max_distance
-from .methods import METHODS, fit
+from .methods import CONTROL, METHODS, Method, check_methods, fit, microdata_methods, paper_methods
 from .nnls import fit_nnls
 from .ols import fit_ols
 from .reweighted import Reweighting, Rules, fit_reweighted, reweighting
 from .sequential import Stage, fit_sequential, sequential_stages
 
 __all__ = [
+    "CONTROL",
     "METHODS",
     "Fit",
+    "Method",
     "Reweighting",
     "Rules",
     "Stage",
+    "check_methods",
     "fit",
     "fit_max",
     "fit_nnls",
@@ -21,6 +24,8 @@ __all__ = [
     "fit_reweighted",
     "fit_sequential",
     "max_distance",
+    "microdata_methods",
+    "paper_methods",
     "reweighting",
     "sequential_stages",
 ]

@@ -1,10 +1,13 @@
-"""One door to the five methods."""
+"""The methods, each with all that is said of it anywhere, and one door to them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Literal
 
-from ..exceptions import unknown_name
+from ..base.colours import COLOURS, Dash
+from ..exceptions import find
 from ..model.measurement import Measurements
 from .fit import Fit
 from .max_fitting import fit_max
@@ -13,20 +16,157 @@ from .ols import fit_ols
 from .reweighted import fit_reweighted
 from .sequential import fit_sequential
 
-_FITTERS: dict[str, Callable[[Measurements], Fit]] = {
-    "ols": fit_ols,
-    "nnls": fit_nnls,
-    "maxfit": fit_max,
-    "sequential": fit_sequential,
-    "reweighted": fit_reweighted,
-}
 
-METHODS = tuple(_FITTERS)
-"""The names of the five methods."""
+@dataclass(frozen=True)
+class Method:
+    """One method: how it fits, what it is called, how it is drawn, what it promises.
+
+    Pictures tell methods apart by marker and dash as well as by colour.
+
+    Parameters
+    ----------
+    name
+        Its name in commands and files.
+    function
+        Takes noisy answers and returns the fit.
+    label
+        Its name for readers.
+    colour, marker, dash
+        How it is drawn, in matplotlib's words.
+    promise
+        What its table keeps to, in a sentence.
+    signed
+        Whether cells may be negative: such answers are consistent, but no microdata.
+    known
+        Which expected squared errors are known without simulation: ``"all"`` as of ordinary least
+        squares, ``"sum"`` where the sum is asked first and published as ``max(0, noisy sum)``.
+    ours
+        Whether the method is this book's and not the paper's.
+
+    Examples
+    --------
+    >>> METHODS["nnls"].label, METHODS["nnls"].signed
+    ('NNLS', False)
+    """
+
+    name: str
+    function: Callable[[Measurements], Fit]
+    label: str
+    colour: str
+    marker: str
+    dash: Dash
+    promise: str
+    signed: bool = False
+    known: Literal["", "sum", "all"] = ""
+    ours: bool = False
+
+
+METHODS = {
+    m.name: m
+    for m in (
+        Method(
+            "ols",
+            fit_ols,
+            "OLS",
+            COLOURS["black"],
+            "s",
+            "-",
+            "Answers are consistent and unbiased; cells may be negative.",
+            signed=True,
+            known="all",
+        ),
+        Method(
+            "nnls",
+            fit_nnls,
+            "NNLS",
+            COLOURS["orange"],
+            "o",
+            (0, (5, 1.5)),
+            "The nonnegative table whose answers are nearest to the noisy ones.",
+        ),
+        Method(
+            "maxfit",
+            fit_max,
+            "max fitting",
+            COLOURS["sky"],
+            "^",
+            (0, (1, 1)),
+            "The largest distance from a noisy answer, in standard deviations, is the least.",
+        ),
+        Method(
+            "sequential",
+            fit_sequential,
+            "sequential",
+            COLOURS["blue"],
+            "D",
+            (0, (5, 1.5, 1, 1.5)),
+            "Each query set is fitted with the answers to all earlier ones held.",
+            known="sum",
+        ),
+        Method(
+            "reweighted",
+            fit_reweighted,
+            "reweighted",
+            COLOURS["pink"],
+            "X",
+            (0, (3, 1, 1, 1, 1, 1)),
+            "Answers that noise alone explains count for less, so that their sum is kept.",
+        ),
+    )
+}
+"""All methods by name, in the order in which they are shown."""
+
+CONTROL = "ols"
+"""The method with which the others are compared: its errors are known exactly on every table."""
+
+
+def microdata_methods(among: Iterable[str] | None = None) -> tuple[str, ...]:
+    """Name the methods whose tables are nonnegative, in the order in which they are shown.
+
+    Parameters
+    ----------
+    among
+        Only those of these names; by default all.
+
+    Examples
+    --------
+    >>> microdata_methods(["reweighted", "nnls", "ols"])
+    ('nnls', 'reweighted')
+    """
+    wanted = set(METHODS if among is None else among)
+    return tuple(m.name for m in METHODS.values() if m.name in wanted and not m.signed)
+
+
+def paper_methods() -> list[str]:
+    """Name the paper's own methods, in the order in which they are shown.
+
+    Examples
+    --------
+    >>> paper_methods()
+    ['ols', 'nnls', 'maxfit', 'sequential', 'reweighted']
+    """
+    return [m.name for m in METHODS.values() if not m.ours]
+
+
+def check_methods(names: Iterable[str]) -> tuple[str, ...]:
+    """Put names of methods into the order in which they are shown, each once.
+
+    Raises
+    ------
+    InputError
+        A method that does not exist; the nearest names are suggested.
+
+    Examples
+    --------
+    >>> check_methods(["nnls", "ols", "nnls"])
+    ('ols', 'nnls')
+    """
+    wanted = [find("method", str(name), METHODS).name for name in names]
+    return tuple(name for name in METHODS if name in wanted)
 
 
 def fit(measurements: Measurements, method: str) -> Fit:
-    """Fit a table to each run's noisy answers by one of the paper's methods.
+    """Fit a table to each run's noisy answers by one of the methods.
 
     Parameters
     ----------
@@ -55,6 +195,4 @@ def fit(measurements: Measurements, method: str) -> Fit:
     >>> [fit(m, name).cells.sum().round(9).item() for name in METHODS]
     [7.333333333, 8.5, 8.5, 9.0, 8.0]
     """
-    if method not in _FITTERS:
-        raise unknown_name("method", str(method), METHODS)
-    return _FITTERS[method](measurements)
+    return find("method", str(method), METHODS).function(measurements)

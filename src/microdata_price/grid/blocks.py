@@ -14,7 +14,7 @@ from ..base.data import data_path
 from ..base.provenance import fingerprint
 from ..errors.sums import ErrorSums, answer_errors, sum_errors
 from ..exceptions import CertificateError
-from ..fitting import METHODS, fit
+from ..fitting import CONTROL, check_methods, fit
 from ..model.benchmark import DataSet, data_set
 from ..model.measurement import Measurements, measure
 from ..model.privacy import ConcentratedDP, PureDP
@@ -29,10 +29,6 @@ BLOCK_RUNS = 250
 
 _BLOCK_ANSWERS = 62_500
 """Noisy answers of a block at most, so that large tables have smaller blocks."""
-
-CONTROL = "ols"
-"""The method whose exactly known errors sharpen the others' estimates; always fitted."""
-
 
 _LIBRARIES = ("numpy", "scipy", "clarabel", "pyarrow")
 
@@ -171,7 +167,7 @@ def fit_block(
     guarantee
         The privacy level.
     methods
-        Which methods; OLS is fitted in any case.
+        Which methods; OLS, whose exactly known errors sharpen the others' estimates, in any case.
     rng
         The random stream.
     runs
@@ -198,7 +194,7 @@ def fit_block(
     sums: dict[str, ErrorSums] = {}
     certificates: dict[str, float] = {}
     control: tuple[Array, ...] | None = None
-    for method in (CONTROL, *(m for m in METHODS if m in methods and m != CONTROL)):
+    for method in (CONTROL, *(m for m in check_methods(methods) if m != CONTROL)):
         cells, certificates[method] = _certified(measured, method, place, first_run)
         errors = answer_errors(cells, data.table, data.workload)
         control = errors if control is None else control

@@ -21,7 +21,8 @@ import pyarrow.parquet as pq
 from ..base.files import write_whole
 from ..errors.sums import ErrorSums
 from ..exceptions import NO_ROOM, InputError
-from .blocks import CONTROL, BlockResult, Task, blocks_code
+from ..fitting import CONTROL
+from .blocks import BlockResult, Task, blocks_code
 from .spec import GridSpec
 
 ERRORS = "errors.parquet"

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 from threadpoolctl import threadpool_limits
 
-from ..exceptions import InputError, unknown_name
-from ..fitting import METHODS
+from ..exceptions import InputError
+from ..fitting import METHODS, check_methods
 from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
@@ -238,9 +238,7 @@ def evaluate(
     >>> tables.queries.shape[0]
     101
     """
-    for method in methods:
-        if method not in METHODS:
-            raise unknown_name("method", str(method), METHODS)
+    check_methods(methods)
     runs = check_runs(runs)
     size = block_size(data.workload)
     level = f"{'epsilon' if isinstance(guarantee, PureDP) else 'rho'}"

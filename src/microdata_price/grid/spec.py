@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 
 from ..exceptions import InputError, unknown_name
@@ -156,7 +156,7 @@ class GridSpec:
     datasets: tuple[str, ...] = names()
     epsilons: tuple[float, ...] = PAPER_EPSILONS
     rhos: tuple[float, ...] = PAPER_RHOS
-    methods: tuple[str, ...] = tuple(METHODS)
+    methods: tuple[str, ...] = field(default_factory=lambda: tuple(METHODS))
     runs: int = PAPER_RUNS
     seed: int = SEED
 

@@ -19,10 +19,11 @@ from ..errors.estimates import (
 )
 from ..errors.known import known_errors, ols_variances
 from ..exceptions import InputError
+from ..fitting import CONTROL
 from ..model.benchmark import DataSet
 from ..model.measurement import noise_for
 from ..model.privacy import ConcentratedDP, PureDP
-from .blocks import CONTROL, BlockResult
+from .blocks import BlockResult
 
 Array = NDArray[np.float64]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, ParamSpec
 
@@ -15,7 +14,24 @@ from cycler import cycler
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from ..exceptions import InputError, unknown_name
+from ..base.colours import COLOURS
+from ..exceptions import InputError
+from ..fitting import METHODS
+
+__all__ = [
+    "COLOURS",
+    "MARKERS",
+    "METADATA_KEY",
+    "METHODS",
+    "WIDE",
+    "check_name",
+    "check_sentence",
+    "describe",
+    "drawn",
+    "panels",
+    "render",
+    "show",
+]
 
 P = ParamSpec("P")
 
@@ -25,44 +41,6 @@ WIDE = 5.8
 METADATA_KEY = "microdata_price"
 """Where the description of a figure travels in the metadata of a notebook's output."""
 
-
-@dataclass(frozen=True)
-class MethodStyle:
-    """How one method is drawn everywhere: told apart by shape and dash as well as by colour.
-
-    Examples
-    --------
-    >>> METHODS["nnls"].label
-    'NNLS'
-    """
-
-    label: str
-    colour: str
-    marker: str
-    dash: str | tuple[int, tuple[float, ...]]
-
-
-# Okabe and Ito's colours: safe for the colour-blind, and ordered here so that neighbours in the
-# list of methods also differ in grey.
-COLOURS = {
-    "black": "#1a1a1a",
-    "blue": "#0072b2",
-    "orange": "#d98200",
-    "green": "#007a5a",
-    "red": "#c44e00",
-    "pink": "#b5578f",
-    "sky": "#56b4e9",
-    "grey": "#6b6b6b",
-    "light": "#d9d9d9",
-}
-
-METHODS = {
-    "ols": MethodStyle("OLS", COLOURS["black"], "s", "-"),
-    "nnls": MethodStyle("NNLS", COLOURS["orange"], "o", (0, (5, 1.5))),
-    "maxfit": MethodStyle("max fitting", COLOURS["sky"], "^", (0, (1, 1))),
-    "sequential": MethodStyle("sequential", COLOURS["blue"], "D", (0, (5, 1.5, 1, 1.5))),
-    "reweighted": MethodStyle("reweighted", COLOURS["pink"], "X", (0, (3, 1, 1, 1, 1, 1))),
-}
 
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
@@ -275,16 +253,3 @@ def show(figure: Figure, name: str, alt: str, caption: str) -> None:
         metadata={METADATA_KEY: {"caption_of": name}},
         raw=True,
     )
-
-
-def method_style(method: str) -> MethodStyle:
-    """Return how a method is drawn.
-
-    Examples
-    --------
-    >>> method_style("ols").marker
-    's'
-    """
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
-    return METHODS[method]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..errors.estimates import total_errors
 from ..errors.known import ols_variances
 from ..errors.sums import answer_errors, sum_errors
-from ..fitting import fit
+from ..fitting import METHODS, fit
 from ..model.measurement import Measurements
 from ..model.workload import Workload
 from .measure import Measured, split_answers
@@ -134,8 +134,7 @@ def finish(measured: Measured, method: str, draws: int | None = None) -> Release
     measured
         The frozen measurement: all that is known of the true table.
     method
-        ``ols`` (signed answers, no microdata), ``nnls``, ``maxfit``, ``sequential`` or
-        ``reweighted``.
+        One of `fitting.METHODS`; a signed one makes no microdata.
     draws
         How many imitated measurements the expected errors take; by default as the size allows.
 
@@ -148,7 +147,7 @@ def finish(measured: Measured, method: str, draws: int | None = None) -> Release
     """
     fitted = fit(measured.measurements(), method)
     weights, rounded = fitted.tables[0], None
-    if method != "ols":
+    if not METHODS[method].signed:
         # A solver's last digits may lie below zero; a record's weight may not.
         weights = np.maximum(weights, 0)
         rounded = round_table(weights, measured.workload)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,8 +10,8 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors.known import ols_variances
-from ..exceptions import InputError, unknown_name
-from ..fitting import METHODS
+from ..exceptions import InputError
+from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
 from ..grid.blocks import block_size, fit_block
 from ..grid.tables import combine, pair_rows, sharpest, squared_parts, tables_of
 from ..model.benchmark import DataSet
@@ -60,16 +60,9 @@ class Price:
 
         Signed answers are left out: their errors are the same for all queries of a set.
         """
-        dear = self.queries[self.queries["method"] != "ols"]
+        dear = self.queries[self.queries["method"].isin(microdata_methods())]
         ranked = dear.sort_values(["method", "price"], ascending=[True, False], kind="stable")
         return ranked.groupby("method", sort=False).head(count).reset_index(drop=True)
-
-
-def _check_methods(methods: Sequence[str]) -> tuple[str, ...]:
-    for method in methods:
-        if method not in METHODS:
-            raise unknown_name("method", method, METHODS)
-    return tuple(m for m in METHODS if m in methods or m == "ols")
 
 
 def price_table(
@@ -77,7 +70,7 @@ def price_table(
     schema: Schema,
     workload: Workload,
     guarantee: PureDP | ConcentratedDP,
-    methods: Sequence[str] = METHODS,
+    methods: Iterable[str] = METHODS,
     *,
     runs: int = 1000,
     seed: int = 0,
@@ -122,7 +115,7 @@ def price_table(
     >>> made.totals["method"].unique().tolist()
     ['ols', 'nnls']
     """
-    chosen = _check_methods(methods)
+    chosen = check_methods([CONTROL, *methods])
     if schema.weighted:
         raise InputError(
             "the table is weighted: one person can change it by more than one; a table that counts "
@@ -173,7 +166,7 @@ def _priced(
         price_error=error / base,
     )
     parts = squared_parts(queries, ["method", "query_set"]).reset_index().assign(metric="total")
-    parts.loc[parts["method"] == "ols", "squared_bias"] = 0.0
+    parts.loc[parts["method"] == CONTROL, "squared_bias"] = 0.0
     totals = totals.merge(
         parts.drop(columns="variance"), on=["method", "query_set", "metric"], how="left"
     )
@@ -188,7 +181,7 @@ def _priced(
     each = np.tile(np.concatenate(exact), repeats)
     kind = np.where(queries["query_set"].isin(single), "total", "max")
     value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric=kind))
-    bias = np.where(queries["method"] == "ols", 0.0, queries["bias"])
+    bias = np.where(queries["method"] == CONTROL, 0.0, queries["bias"])
     named = queries[["method", "query_set"]].assign(
         query=names * repeats,
         truth=queries["truth"],

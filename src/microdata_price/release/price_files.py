@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from ..base.numbers import format_number
 from ..exceptions import InputError
 from ..figures.price import bias_and_variance, errors_by_count, prices
+from ..fitting import CONTROL, microdata_methods
 from ..model.measurement import noise_for
 from ..model.workload import Workload
 from .budget import describe
@@ -41,14 +42,14 @@ def summary(made: Price) -> pd.DataFrame:
     made
         What `price_table` returned.
     """
-    shown = made.totals[made.totals["method"] != "ols"].copy()
+    shown = made.totals[made.totals["method"].isin(microdata_methods())].copy()
     shown["text"] = [
         _with_error(p, e) for p, e in zip(shown["price"], shown["price_error"], strict=True)
     ]
     wide = shown.pivot(index=["query_set", "metric"], columns="method", values="text")
     order = shown[["query_set", "metric"]].drop_duplicates()
     methods = list(dict.fromkeys(shown["method"]))
-    ols = made.totals[made.totals["method"] == "ols"].set_index(["query_set", "metric"])["ols"]
+    ols = made.totals[made.totals["method"] == CONTROL].set_index(["query_set", "metric"])["ols"]
     wide = wide.loc[list(order.itertuples(index=False, name=None)), methods]
     wide.insert(0, "signed answers", [f"{v:.5g}" for v in ols.loc[wide.index]])
     flat = wide.reset_index().rename(columns={"query_set": "query set"})
@@ -139,7 +140,7 @@ def price_files(made: Price, workload: Workload) -> dict[str, bytes]:
         "worst_queries.csv": _marked_csv(made.worst()),
     }
     totals = made.totals[made.totals["metric"] == "total"]
-    if (totals["method"] != "ols").any():
+    if microdata_methods(totals["method"]):
         finest = workload.query_sets[int(np.argmax([q.size for q in workload.query_sets]))].name
         cells = made.queries[made.queries["query_set"] == finest]
         files["prices.png"] = _png(prices(totals, _MARK))

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ..base.files import check_new, new_folder
-from ..exceptions import unknown_name
-from ..fitting import METHODS
+from ..fitting import check_methods
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..tables.schema import Schema
@@ -65,7 +64,7 @@ def release(
     guarantee
         What the release shall satisfy.
     method
-        ``ols``, ``nnls``, ``maxfit``, ``sequential`` or ``reweighted``.
+        One of `fitting.METHODS`.
     out
         The folder to make.
 
@@ -81,8 +80,7 @@ def release(
     CertificateError
         A fit or a rounding that misses; nothing is written.
     """
-    if method not in METHODS:
-        raise unknown_name("method", method, METHODS)
+    check_methods([method])
     check_new(out)
     mechanism_for(workload, guarantee)
     return publish(measure_file(path, schema, workload, guarantee), method, out)

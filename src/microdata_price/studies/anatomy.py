@@ -13,7 +13,7 @@ from scipy import optimize
 from ..errors.estimates import answer_errors
 from ..errors.known import known_errors
 from ..exceptions import InputError
-from ..fitting import Fit
+from ..fitting import CONTROL, Fit
 from ..model.noise import Gaussian, Laplace
 from ..theory.upper.exact_errors import clipped
 from .cases import Case, Mean, mean
@@ -50,7 +50,7 @@ def set_errors(case: Case, fits: Sequence[Fit]) -> pd.DataFrame:
     """
     workload, noise = case.workload, case.measurements.noise
     truth = workload.answers(case.table)
-    ols = [float(e.sum()) for e in known_errors("ols", workload, noise, truth)]
+    ols = [float(e.sum()) for e in known_errors(CONTROL, workload, noise, truth)]
     rows = []
     for f in fits:
         known = known_errors(f.method, workload, noise, truth)

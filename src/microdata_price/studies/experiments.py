@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..base.numbers import format_number
 from ..exceptions import InputError
-from ..fitting import METHODS
+from ..fitting import CONTROL, METHODS, microdata_methods
 from ..model.benchmark import DataSet, data_sets
 from ..model.noise import Noise
 
@@ -161,17 +161,17 @@ def priced(errors: pd.DataFrame) -> pd.DataFrame:
         A grid without OLS.
     """
     keys = ["dataset", "family", "privacy", "level", "query_set", "metric"]
-    control = errors[errors["method"] == "ols"]
+    control = errors[errors["method"] == CONTROL]
     if control.empty:
         raise InputError("the grid has no OLS; compute it with the method ols among the others")
     base = control[[*keys, "exact"]].rename(columns={"exact": "ols"})
     found = errors.merge(base, on=keys, how="left", validate="many_to_one")
     found["price"] = found["value"] / found["ols"]
     found["price_error"] = found["standard_error"] / found["ols"]
-    micro = found["value"].where(found["method"] != "ols")
+    micro = found["value"].where(found["method"].isin(microdata_methods()))
     smallest = micro.groupby([found[k] for k in keys]).transform("min")
     found["best"] = micro.eq(smallest)
-    found["beyond"] = (found["price"] > BEYOND) & (found["method"] != "ols")
+    found["beyond"] = (found["price"] > BEYOND) & found["method"].isin(microdata_methods())
     return found
 
 
@@ -201,14 +201,12 @@ def result_table(rows: pd.DataFrame, query_set: str, metric: str) -> pd.DataFram
     query_set, metric
         Which errors; ``"total"`` or ``"max"``.
     """
-    from ..page.style import METHODS as STYLES
-
     own = rows[rows["query_set"].eq(query_set) & rows["metric"].eq(metric)]
     text = own.assign(shown=own.apply(marked, axis=1))
     order = list(dict.fromkeys(own["dataset"]))
     wide = text.pivot(index="dataset", columns="method", values="shown").loc[order]
     wide = wide[[m for m in METHODS if m in wide.columns]]
-    return wide.rename(columns={m: s.label for m, s in STYLES.items()}).reset_index(names="data")
+    return wide.rename(columns={m: s.label for m, s in METHODS.items()}).reset_index(names="data")
 
 
 def exact_sentence(rows: pd.DataFrame, query_set: str, metric: str) -> str:
@@ -221,8 +219,6 @@ def exact_sentence(rows: pd.DataFrame, query_set: str, metric: str) -> str:
     query_set, metric
         Which errors.
     """
-    from ..page.style import METHODS as STYLES
-
     own = rows[rows["query_set"].eq(query_set) & rows["metric"].eq(metric)]
     said = []
     for method, group in own.groupby("method", sort=False):
@@ -231,7 +227,7 @@ def exact_sentence(rows: pd.DataFrame, query_set: str, metric: str) -> str:
             continue
         low, high = (format_number(float(v), 6) for v in (known.min(), known.max()))
         where = f"{low} in every row" if low == high else f"from {low} to {high}"
-        said.append(f"{STYLES[str(method)].label} has {where}")
+        said.append(f"{METHODS[str(method)].label} has {where}")
     return f"Exactly, {' and '.join(said)}." if said else ""
 
 

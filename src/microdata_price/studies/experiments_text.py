@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from ..base.numbers import format_number
+from ..fitting import METHODS, microdata_methods
 from ..page.prose import table_markdown
-from ..page.style import METHODS
 from .experiments import (
     BEYOND,
     FAMILY_NAMES,
@@ -149,7 +149,7 @@ def glance(rows: pd.DataFrame) -> str:
     rows
         Its rows of `experiments.priced`.
     """
-    micro = rows[rows["method"] != "ols"]
+    micro = rows[rows["method"].isin(microdata_methods())]
     said = []
     for name, where in (("sum", "on the sum:"), ("identity", "on the worst cell:")):
         metric = "total" if name == "sum" else "max"
@@ -179,7 +179,7 @@ def standing(found: pd.DataFrame) -> pd.DataFrame:
         One row a method that makes microdata and kind of value, with ``pairs``, ``best``,
         ``beyond``, and the median ``price``.
     """
-    micro = found[found["method"] != "ols"]
+    micro = found[found["method"].isin(microdata_methods())]
     grouped = micro.groupby(["query_set", "metric", "method"], sort=False)
     table = grouped.agg(
         pairs=("best", "size"),

@@ -23,7 +23,7 @@ from ..base.numbers import mean_and_error
 from ..errors.estimates import Estimate, largest
 from ..errors.sums import answer_errors
 from ..exceptions import InputError
-from ..fitting import METHODS, Fit, fit
+from ..fitting import CONTROL, METHODS, Fit, fit
 from ..fitting.terms import finish, held, weighted_terms
 from ..model.benchmark import data_set
 from ..model.measurement import Measurements, measure
@@ -69,7 +69,7 @@ def fit_fixed_total(m: Measurements) -> Fit:
     """
     if m.workload.query_sets[0].size != 1:
         raise InputError("the first query set must be the sum query, whose fitted value is held")
-    total = np.maximum(fit(m, "ols").answers()[0], 1.0)
+    total = np.maximum(fit(m, CONTROL).answers()[0], 1.0)
     terms = (held(m.workload.query_sets[0], total), *weighted_terms(m)[1:])
     solution, certificate = solve(Problem(terms))
     return finish(FIXED, m, solution.x, certificate)

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from ..fitting import microdata_methods
 from ..grid.run import evaluate
 from ..model.benchmark import LARGE, DataSet, names, synthetic
 from ..model.privacy import ConcentratedDP, PureDP
@@ -111,7 +112,7 @@ def price_map(
 
 def _prices(errors: pd.DataFrame) -> pd.DataFrame:
     table = sharpened(priced(errors))
-    table = table[table["method"] != "ols"].set_index("method")
+    table = table[table["method"].isin(microdata_methods())].set_index("method")
     total = table[table["query_set"].eq("sum")]
     worst = table[table["query_set"].eq("identity") & table["metric"].eq("max")]
     return pd.DataFrame(

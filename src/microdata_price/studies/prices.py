@@ -7,7 +7,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
-from ..fitting import METHODS
+from ..fitting import microdata_methods
 from ..grid.tables import sharpest, squared_parts
 from ..model.benchmark import data_set
 from ..model.measurement import noise_for
@@ -16,7 +16,7 @@ from .experiments import BEYOND, QUERY_NAMES, levels, sparsity
 
 Array = NDArray[np.float64]
 
-MICRO = tuple(m for m in METHODS if m != "ols")
+MICRO = microdata_methods()
 """The methods whose results are nonnegative and consistent."""
 
 
@@ -42,7 +42,7 @@ def sharpened(found: pd.DataFrame) -> pd.DataFrame:
     """
     value, error = sharpest(found)
     price = value / found["ols"]
-    beyond = (price > BEYOND) & (found["method"] != "ols")
+    beyond = (price > BEYOND) & found["method"].isin(microdata_methods())
     return found.assign(price=price, price_error=error / found["ols"], beyond=beyond)
 
 
@@ -87,7 +87,7 @@ def bias_shares(queries: pd.DataFrame) -> pd.DataFrame:
         counts) and ``share``, from 0 to 1.
     """
     keys = ["dataset", "family", "privacy", "level", "method", "query_set"]
-    parts = squared_parts(queries[queries["method"] != "ols"], keys).reset_index()
+    parts = squared_parts(queries[queries["method"].isin(microdata_methods())], keys).reset_index()
     whole = parts["squared_bias"] + parts["variance"]
     return parts.assign(share=(parts["squared_bias"] / whole.where(whole > 0)).fillna(0.0))
 
@@ -106,7 +106,7 @@ def medians(found: pd.DataFrame) -> pd.DataFrame:
         ``family``, ``kind`` (``"sum"`` or ``"worst"``), ``method``, ``privacy``, ``level``,
         ``noise`` (standard deviation, records), ``low``, ``median``, ``high``.
     """
-    micro = found[found["method"] != "ols"]
+    micro = found[found["method"].isin(microdata_methods())]
     frames = []
     for kind, query_set, metric in (("sum", "sum", "total"), ("worst", "identity", "max")):
         own = micro[micro["query_set"].eq(query_set) & micro["metric"].eq(metric)]
@@ -132,7 +132,9 @@ def with_sparsity(found: pd.DataFrame, query_set: str = "sum") -> pd.DataFrame:
     """
     own = found[found["query_set"].eq(query_set) & found["metric"].eq("total")]
     about = sparsity()[["dataset", "share", "records"]]
-    return own[own["method"] != "ols"].merge(about, on="dataset", validate="many_to_one")
+    return own[own["method"].isin(microdata_methods())].merge(
+        about, on="dataset", validate="many_to_one"
+    )
 
 
 def rank_correlations(prices: pd.DataFrame) -> pd.DataFrame:

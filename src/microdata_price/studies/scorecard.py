@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..base.data import data_path
 from ..exceptions import InputError
-from ..fitting import METHODS
+from ..fitting import paper_methods
 from ..grid.spec import PAPER_RUNS, SEED, GridSpec
 
 EPSILON = 0.5
@@ -60,7 +60,9 @@ def published_spec(runs: int = PAPER_RUNS, seed: int = SEED) -> GridSpec:
     800
     """
     datasets = list(dict.fromkeys(_published()["dataset"]))
-    return GridSpec.choose(datasets=datasets, epsilon=[EPSILON], runs=runs, seed=seed)
+    return GridSpec.choose(
+        datasets=datasets, epsilon=[EPSILON], methods=paper_methods(), runs=runs, seed=seed
+    )
 
 
 def scorecard(errors: pd.DataFrame) -> pd.DataFrame:
@@ -224,7 +226,7 @@ def render_tables(card: pd.DataFrame) -> str:
                 for r in rows.itertuples()
             ]
         )
-        table = cells.pivot(index="dataset", columns="method", values="text")[list(METHODS)]
+        table = cells.pivot(index="dataset", columns="method", values="text")[paper_methods()]
         exact = rows[rows["method"] == "ols"].set_index("dataset")["exact"]
         table.insert(1, "ols exact", exact.map("{:.3f}".format))
         table.columns.name = table.index.name = None

@@ -1,0 +1,46 @@
+"""A fact has one home: what is added there, from outside, is known to every command and figure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from microdata_price.cli import group
+from microdata_price.figures.experiments_tables import at_a_glance
+from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
+from microdata_price.grid import load_errors
+from microdata_price.model.measurement import Measurements
+from microdata_price.studies.experiments import priced, result_table
+
+
+def _grid(out: Path, *options: str) -> pd.DataFrame:
+    asked = ["--epsilon", "0.5", "--runs", "20", "--workers", "1", "--quiet", "--out", str(out)]
+    result = CliRunner().invoke(group, ["grid", *options, *asked], catch_exceptions=False)
+    assert result.exit_code == 0, result.output
+    return load_errors(out)
+
+
+def test_a_method_is_a_function_and_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fit_doubled(m: Measurements) -> Fit:
+        fitted = fit_nnls(m)
+        return replace(fitted, method="doubled", cells=2 * fitted.cells)
+
+    record = Method("doubled", fit_doubled, "doubled fitting", "#123456", "v", ":", "Twice NNLS.")
+    monkeypatch.setitem(METHODS, record.name, record)
+    errors = _grid(tmp_path / "grid", "--dataset", "Stair-1d", "--methods", "ols,nnls,doubled")
+    found = priced(errors)
+    sums = found[found["query_set"] == "sum"].set_index("method")["value"]
+    assert sums["doubled"] > 4 * sums["nnls"]  # The sum of 6,000 records is published twice.
+    assert list(result_table(found, "sum", "total").columns)[1:] == [
+        "OLS",
+        "NNLS",
+        "doubled fitting",
+    ]
+    legend = at_a_glance(found).axes[-1].get_legend()
+    assert [t.get_text() for t in legend.get_texts()] == ["NNLS", "doubled fitting"]
