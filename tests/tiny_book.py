@@ -20,8 +20,8 @@ import numpy as np
 """
 
 
-def make_notebook(*cells: tuple[str, str] | tuple[str, str, str]) -> notebook.Notebook:
-    """Cells are (kind, source) or (kind, source, tag)."""
+def make_notebook(*cells: tuple[str, ...]) -> notebook.Notebook:
+    """Cells are (kind, source, tags ...)."""
     made = []
     for kind, source, *tags in cells:
         new = nbformat.v4.new_markdown_cell if kind == "text" else nbformat.v4.new_code_cell

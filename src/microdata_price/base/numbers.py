@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,6 +68,47 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
     return _fixed(number, digits - 1 - exponent)
 
 
+def at_least(value: float, digits: int = 3) -> str:
+    """Write a number for a sentence that says "at least": never above the value.
+
+    Raises
+    ------
+    InputError
+        Not a finite number.
+
+    Examples
+    --------
+    >>> at_least(17.68, 2), at_least(1.1249), at_least(0.5)
+    ('17', '1.12', '0.5')
+    """
+    return format_number(_outward(value, digits, ROUND_FLOOR), digits)
+
+
+def at_most(value: float, digits: int = 3) -> str:
+    """Write a number for a sentence that says "at most": never below the value.
+
+    Raises
+    ------
+    InputError
+        Not a finite number.
+
+    Examples
+    --------
+    >>> at_most(1.1249, 2), at_most(17.68, 2), at_most(0.5)
+    ('1.2', '18', '0.5')
+    """
+    return format_number(_outward(value, digits, ROUND_CEILING), digits)
+
+
+def _outward(value: float, digits: int, rounding: str) -> float:
+    number = float(value)
+    if number == 0 or not math.isfinite(number) or (number.is_integer() and abs(number) < 1e6):
+        return number  # written in full, or refused, by format_number
+    exact = Decimal(repr(number))
+    place = Decimal(1).scaleb(exact.adjusted() + 1 - digits)
+    return float((exact / place).to_integral_value(rounding) * place)
+
+
 def _fixed(number: float, places: int) -> str:
     if places < 0:
         number = round(number, places)
@@ -74,6 +116,49 @@ def _fixed(number: float, places: int) -> str:
     if places > 0 and math.floor(abs(number)) == abs(number):
         text = text.rstrip("0").rstrip(".")
     return text.replace("-", "−")
+
+
+@dataclass(frozen=True)
+class Mean:
+    """A Monte Carlo mean with its standard error; as text it carries both.
+
+    Parameters
+    ----------
+    value
+        The mean over the runs.
+    se
+        Its standard error.
+
+    Examples
+    --------
+    >>> str(Mean(105.7851, 0.4321))
+    '105.79 ± 0.43'
+    """
+
+    value: float
+    se: float
+
+    @classmethod
+    def of(cls, runs: Array) -> Mean:
+        """Return the mean of independent runs, two or more.
+
+        Examples
+        --------
+        >>> Mean.of(np.array([1.0, 3.0]))
+        Mean(value=2.0, se=1.0)
+        """
+        return cls(float(np.mean(runs)), float(np.std(runs, ddof=1) / math.sqrt(np.size(runs))))
+
+    def times(self, factor: float) -> Mean:
+        """Return the mean in another unit."""
+        return Mean(self.value * factor, self.se * abs(factor))
+
+    def surely_above(self, value: float) -> bool:
+        """Say whether the mean is above a value by more than four standard errors."""
+        return self.value - value > 4 * self.se
+
+    def __str__(self) -> str:
+        return format_number(self.value, se=self.se)
 
 
 def mean_and_error(runs: Array | float, first: Array, second: Array) -> tuple[Array, Array]:

@@ -20,6 +20,7 @@ from . import stage as book_stage
 from .clean import faults_of_notebook, faults_of_site, machine_paths
 from .extras import EXTRA, Extras, stage_extras
 from .grids import Folders, compute_folders
+from .plain import Label, Places, note_text, read_terms, with_links, with_old_references
 from .plan import Chapter, Edition, chapters, toc_entries
 from .quote import Found, collect, quote
 from .run import Run, run_all
@@ -78,7 +79,7 @@ def stage(
         A quoted text that is not defined, a defined one that nothing quotes, a page of the table of
         contents that does not exist.
     """
-    found = Found()
+    found = Found(places=_places(root))
     stage_notebooks(edition, runs, found, target)
     _stage_prose(root, edition, found, target)
     stage_generated(edition, runs, found, folders, target)
@@ -96,6 +97,19 @@ def stage(
     ]
     if missing:
         raise BuildError(f"book/_toc.yml lists pages that do not exist: {', '.join(missing)}")
+
+
+def _places(root: Path) -> Places:
+    """Return the places of the prose pages and the glossary's terms."""
+    book = root / "book"
+    places = Places(terms=read_terms(book / "reference" / "glossary.md"))
+    for entry in toc_entries(root):
+        path = book / f"{entry}.md"
+        if path.is_file():
+            note_text(entry, path.read_text(encoding="utf-8"), places)
+    for page, place in zip(GENERATED_PAGES, ("computed", "figure-code"), strict=True):
+        places.add(place, Label("place", page))
+    return places
 
 
 def stage_notebooks(edition: Edition, runs: Sequence[Run], found: Found, target: Path) -> None:
@@ -149,7 +163,8 @@ def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> No
         text = path.read_text(encoding="utf-8")
         if not edition.solutions:
             text = book_stage.without_solutions(text)
-        to.write_text(quote(text, page, found), encoding="utf-8")
+        text = with_old_references(quote(text, page, found), found.places)
+        to.write_text(with_links(text, page, found.places), encoding="utf-8")
 
 
 def _refuse(faults: Sequence[str]) -> None:

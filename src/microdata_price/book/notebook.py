@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,28 @@ Notebook = Any
 """A notebook as nbformat reads it; it has no types of its own."""
 
 _KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+BOXES = (
+    "algorithm",
+    "corollary",
+    "definition",
+    "exercise",
+    "lemma",
+    "proposition",
+    "remark",
+    "theorem",
+)
+"""Tags of text that the site frames."""
+FOLDS = ("proof", "solution")
+"""Tags of what the site folds."""
+SETUP = "setup"
+"""The tag of imports: the site folds them, with the parameters, into one line."""
+LABEL = "label:"
+"""How the tag begins that names a cell, so that links can lead to it."""
+HIDDEN = ("hide-input", "remove-input", "remove-cell", "hide-cell")
 KNOWN_TAGS = {
+    *BOXES,
+    *FOLDS,
+    SETUP,
     TAG,
     "hide-input",
     "hide-output",
@@ -30,7 +52,6 @@ KNOWN_TAGS = {
     "remove-input",
     "remove-output",
     "remove-cell",
-    "solution",
     "full-width",
 }
 
@@ -60,6 +81,31 @@ def write(notebook: Notebook, path: Path) -> None:
 def tags(cell: Notebook) -> list[str]:
     """Return a cell's tags."""
     return list(cell.metadata.get("tags", []))
+
+
+def is_old(notebook: Notebook) -> bool:
+    """Say whether a notebook still has the builder's own marks in its text."""
+    return any(
+        re.search(
+            r"^from microdata_price\.page import prose|\{glue:|\{solution-start\}", c.source, re.M
+        )
+        for c in notebook.cells
+    )
+
+
+def label(cell: Notebook) -> str:
+    """Return the name by which links lead to a cell; empty without one."""
+    return next((t.removeprefix(LABEL) for t in tags(cell) if t.startswith(LABEL)), "")
+
+
+def role(cell: Notebook) -> str:
+    """Return the box or fold that a cell belongs to; empty for what stands free."""
+    return next((tag for tag in tags(cell) if tag in (*FOLDS, *BOXES)), "")
+
+
+def is_hidden(cell: Notebook) -> bool:
+    """Say whether neither the site nor Jupyter shows a cell's code at once."""
+    return cell.cell_type == "code" and bool({*HIDDEN} & {*tags(cell)})
 
 
 def parameters_cell(notebook: Notebook, where: str) -> Notebook:
@@ -134,6 +180,7 @@ def strip(notebook: Notebook) -> Notebook:
     """
     used: set[str] = set()
     cells = []
+    old = is_old(notebook)
     for cell in notebook.cells:
         source = cell.source.rstrip()
         name = hashlib.sha256(f"{cell.cell_type}\n{source}".encode()).hexdigest()[:8]
@@ -142,6 +189,8 @@ def strip(notebook: Notebook) -> Notebook:
         used.add(name)
         fresh = nbformat.from_dict({"cell_type": cell.cell_type, "id": name, "source": source})
         fresh.metadata = nbformat.from_dict({"tags": tags(cell)} if tags(cell) else {})
+        if not old and is_hidden(cell):
+            fresh.metadata["jupyter"] = {"source_hidden": True}
         if cell.cell_type == "code":
             fresh.outputs, fresh.execution_count = [], None
         cells.append(fresh)
@@ -172,12 +221,16 @@ def faults(path: Path) -> list[str]:
     first = notebook.cells[0] if notebook.cells else None
     if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
         found.append(f"{path.name} must begin with a text cell whose first line is '# Title'")
-    unknown = {t for c in notebook.cells for t in tags(c)} - KNOWN_TAGS
+    unknown = {t for c in notebook.cells for t in tags(c) if not t.startswith(LABEL)} - KNOWN_TAGS
     if unknown:
         found.append(
             f"{path.name} has the unknown tags {', '.join(sorted(unknown))}; known are "
             f"{', '.join(sorted(KNOWN_TAGS))}"
         )
+    if not is_old(notebook):
+        from .checks import plain_faults  # it reads notebooks in turn
+
+        return found + plain_faults(notebook, path.name)
     inside = False
     for cell in notebook.cells:
         text = cell.source if cell.cell_type == "markdown" else ""

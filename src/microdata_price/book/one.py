@@ -22,6 +22,7 @@ from .compare import comparison
 from .extras import EXTRA
 from .grids import Folders, compute_folders
 from .parameters import Parameter, check, no_repeats
+from .plain import Places, read_terms
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .quote import Found
 from .run import Run, run_all
@@ -211,7 +212,8 @@ def _pages(
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     (target / EXTRA).mkdir(parents=True)
-    found = Found(alone=True)
+    terms = read_terms(root / "book" / "reference" / "glossary.md")
+    found = Found(alone=True, places=Places(terms=terms, whole=False))
     stage_notebooks(Edition(), runs[:1], found, target)
     stage_generated(Edition(), runs[:1], found, folders, target)
     first = f"notebooks/{runs[0].name}"

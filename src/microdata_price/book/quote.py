@@ -9,7 +9,9 @@ from ..exceptions import BuildError
 from ..page.prose import MIME_PREFIX
 from ..page.style import METADATA_KEY
 from . import notebook
+from .plain import Label, Places, note_cells, note_text
 
+_VALUE = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 _GLUE = re.compile(r"\{glue:(?:text|md)\}`([^`]+)`")
 
 
@@ -29,6 +31,8 @@ class Found:
         Which texts some page quotes.
     alone
         Whether one notebook stands alone, so that what other notebooks compute is not known.
+    places
+        What links may lead to.
     """
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -36,6 +40,7 @@ class Found:
     certificates: dict[str, float] = field(default_factory=dict)
     uses: set[tuple[str, str]] = field(default_factory=set)
     alone: bool = False
+    places: Places = field(default_factory=Places)
 
     def unused(self) -> list[str]:
         """Return the texts that no page quotes, as ``notebook/name``."""
@@ -56,6 +61,11 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
         A name used twice in the notebook.
     """
     texts = found.quoted.setdefault(name, {})
+    if notebook.is_old(executed):
+        for cell in executed.cells:
+            note_text(name, cell.source if cell.cell_type == "markdown" else "", found.places)
+    else:
+        note_cells(name, executed.cells, found.places)
     for cell in executed.cells:
         if cell.cell_type == "code":
             # A sentence that this run did not choose may be the only one that quotes a name.
@@ -67,8 +77,15 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
                     raise BuildError(f"notebook {name!r} names the quoted text {key!r} twice")
                 texts[key] = output["data"][f"{MIME_PREFIX}text/plain"]
             ours = output.get("metadata", {}).get(METADATA_KEY, {})
+            for key, text in ours.get("record", {}).items():
+                if key in texts:
+                    raise BuildError(f"notebook {name!r} records {key!r} twice")
+                texts[key] = text
+            if "table" in ours:
+                found.places.add(ours["table"]["name"], Label("table", name))
             if "figure" in ours:
                 about = ours["figure"]
+                found.places.add(about["name"], Label("figure", name))
                 found.figures.append((name, about["name"], about["drawn_by"]))
                 for part in ("alt", "caption"):
                     # Quoted as a directive's option, between double quotes.
@@ -85,7 +102,8 @@ def quote(text: str, page: str, found: Found) -> str:
     Parameters
     ----------
     text
-        MyST text with ``{glue:text}`` roles: a name, or another notebook's ``notebook/name``.
+        MyST text with ``{{ notebook.name }}``, or with ``{glue:text}`` roles: a name, or another
+        notebook's ``notebook/name``.
     page
         The page's own name.
     found
@@ -97,17 +115,22 @@ def quote(text: str, page: str, found: Found) -> str:
         A name that is not defined; the page is named.
     """
 
+    def value(match: re.Match[str]) -> str:
+        return place(match.group(1), match.group(2), match.group())
+
     def replace(match: re.Match[str]) -> str:
         own, _, name = match.group(1).strip().rpartition("/")
-        book = own or page
+        return place(own or page, name, match.group(1))
+
+    def place(book: str, name: str, written: str) -> str:
         if found.alone and book not in found.quoted:
             return "(a number of another chapter)"
         if name not in found.quoted.get(book, {}):
             raise BuildError(
-                f"page {page!r} quotes {match.group(1)!r}, which notebook {book!r} does not define"
+                f"page {page!r} quotes {written!r}, which notebook {book!r} does not define"
             )
         found.uses.add((book, name))
         return found.quoted[book][name]
 
     # A quoted sentence may quote numbers in turn, one level deep.
-    return _GLUE.sub(replace, _GLUE.sub(replace, text))
+    return _VALUE.sub(value, _GLUE.sub(replace, _GLUE.sub(replace, text)))

@@ -14,6 +14,16 @@ from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
 from .parameters import TAG
+from .plain import (
+    Piece,
+    assemble,
+    levels_line,
+    markdown,
+    text_of,
+    with_links,
+    with_old_references,
+)
+from .plan import FOLDERS
 from .quote import Found, quote
 
 INJECTED = "injected-parameters"
@@ -62,10 +72,6 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def _markdown(source: str) -> notebook.Notebook:
-    return nbformat.from_dict({"cell_type": "markdown", "metadata": {}, "source": source})
-
-
 def code_label(drawn_by: str) -> str:
     """Return the label of the place in the book that shows a figure function's code.
 
@@ -80,7 +86,7 @@ def code_label(drawn_by: str) -> str:
 
 def _figure_cell(about: Mapping[str, str], page: str) -> notebook.Notebook:
     short = about["drawn_by"].removeprefix("microdata_price.")
-    return _markdown(
+    return markdown(
         f"::::{{figure}} ../images/{about['name']}.svg\n"
         f":name: {about['name']}\n"
         f":alt: {json.dumps(about['alt'], ensure_ascii=False)}\n"
@@ -93,7 +99,7 @@ def _figure_cell(about: Mapping[str, str], page: str) -> notebook.Notebook:
 
 def _file_cell(about: Mapping[str, str]) -> notebook.Notebook:
     size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
-    return _markdown(
+    return markdown(
         f"{{download}}`{about['label']} <../downloads/{about['name']}>` ({about['name']}, {size})\n"
     )
 
@@ -128,7 +134,7 @@ def descriptions(executed: notebook.Notebook) -> dict[str, dict[str, str]]:
 
 
 def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:
-    return _markdown(
+    return markdown(
         f"::::{{table}} {about['caption']}\n:name: {about['name']}\n\n{about['markdown']}\n::::\n"
     )
 
@@ -139,16 +145,23 @@ def _is_glue(output: Any) -> bool:
 
 def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
     """Return a code cell followed by its figures, tables, texts and files, each as a block."""
+
+    def linked(about: Mapping[str, str]) -> dict[str, str]:
+        told = {"caption", "markdown"} & {*about}
+        return {**about, **{k: with_links(about[k], name, found.places) for k in told}}
+
     kept: list[Any] = []
     blocks: list[notebook.Notebook] = []
     for output in cell.get("outputs", []):
         ours = output.get("metadata", {}).get(METADATA_KEY, {})
         if "figure" in ours:
-            blocks.append(_figure_cell(ours["figure"], name))
+            blocks.append(_figure_cell(linked(ours["figure"]), name))
         elif "table" in ours:
-            blocks.append(_table_cell(ours["table"]))
+            blocks.append(_table_cell(linked(ours["table"])))
+        elif "say" in ours:
+            blocks.append(markdown(with_links(ours["say"], name, found.places)))
         elif "block" in ours:
-            blocks.append(_markdown(quote(ours["block"], name, found)))
+            blocks.append(markdown(quote(ours["block"], name, found)))
         elif "file" in ours:
             blocks.append(_file_cell(ours["file"]))
         elif not (ours or _is_glue(output)):
@@ -197,6 +210,8 @@ def page(
     BuildError
         A quoted name that is not defined, or a solution outside a cell tagged ``solution``.
     """
+    if not notebook.is_old(executed):
+        return _notebook(_plain_cells(name, executed, values, found, solutions), executed)
     cells: list[notebook.Notebook] = []
     for cell in executed.cells:
         if INJECTED in notebook.tags(cell) or (_is_solution(cell) and not solutions):
@@ -211,15 +226,57 @@ def page(
             raise BuildError(
                 f"notebook {name!r} has a solution in a text cell without the tag 'solution'"
             )
-        source = quote(cell.source, name, found)
-        if not cells:
-            title, _, rest = source.partition("\n")
-            source = f"{title}\n\n{_header(name)}\n{rest}"
-        cells.append(_markdown(source))
+        source = with_old_references(quote(cell.source, name, found), found.places)
+        cells.append(markdown(source if cells else _with_header(name, source)))
+    return _notebook(cells, executed)
+
+
+def _notebook(cells: list[notebook.Notebook], executed: notebook.Notebook) -> notebook.Notebook:
     metadata = {"kernelspec": executed.metadata["kernelspec"], "language_info": {"name": "python"}}
     return nbformat.from_dict(
         {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
     )
+
+
+def _with_header(name: str, source: str) -> str:
+    title, _, rest = source.partition("\n")
+    return f"{title}\n\n{_header(name)}\n{rest}"
+
+
+def _plain_cells(
+    name: str,
+    executed: notebook.Notebook,
+    values: Mapping[str, Any],
+    found: Found,
+    solutions: bool,
+) -> list[notebook.Notebook]:
+    """Return what the builder reads of a notebook in plain Markdown."""
+    pieces: list[Piece] = []
+    levels: notebook.Notebook | None = None
+    for cell in executed.cells:
+        tags = notebook.tags(cell)
+        if INJECTED in tags or (_is_solution(cell) and not solutions):
+            continue
+        if cell.cell_type == "markdown":
+            source = text_of(cell, name, found.places)
+            staged = [markdown(source if pieces else _with_header(name, source))]
+        else:
+            fresh = nbformat.from_dict(cell)
+            if TAG in tags:
+                fresh.source = shown_parameters(cell.source, values)
+            staged = _split(fresh, name, found)
+            if levels is not None and notebook.SETUP in tags:
+                levels.source += f"\n\n{staged[0].source}"
+                staged = staged[1:]
+            elif TAG in tags:
+                levels = staged[0]
+                line = levels_line(values, FOLDERS)
+                shown = {"code_prompt_show": line, "code_prompt_hide": line}
+                levels.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
+            elif {"remove-input", "remove-cell"} & {*tags} and not staged[0].outputs:
+                staged = staged[1:]
+        pieces.append(Piece(notebook.role(cell), notebook.label(cell), staged))
+    return assemble(name, pieces)
 
 
 def download(
@@ -243,6 +300,6 @@ def download(
     for cell in kept:
         if TAG in notebook.tags(cell):
             cell.source = shown_parameters(cell.source, values)
-        if cell.cell_type == "markdown":
+        if cell.cell_type == "markdown" and notebook.is_old(executed):
             cell.source = quote(cell.source, name, found)
     return notebook.strip(nbformat.from_dict({"cells": kept}))

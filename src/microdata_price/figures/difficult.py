@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -12,35 +11,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
+from ..studies.difficult_table import Answers
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Answers:
-    """What one way of answering gave, run after run.
-
-    Parameters
-    ----------
-    label
-        What the row of panels is called.
-    method
-        The method whose colour it has; ``"ols"`` for the signed answers.
-    cell
-        Answers to the one cell with records, in counts, shape (runs,).
-    total
-        Answers to the sum query, in counts, shape (runs,).
-    """
-
-    label: str
-    method: str
-    cell: Array
-    total: Array
-
-    @property
-    def empty_share(self) -> float:
-        """The share of runs in which the cell with records comes out as exactly zero."""
-        return float(np.mean(self.cell == 0))
 
 
 def bin_edges(values: Sequence[Array], bins: int = 48) -> Array:

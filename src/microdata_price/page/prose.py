@@ -7,18 +7,29 @@ never quoted.
 
 from __future__ import annotations
 
-import math
 import re
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..base.numbers import format_number
 from ..exceptions import InputError
+from .output import _publish, certificate, table_markdown
+from .output import offer as file
 from .style import METADATA_KEY, check_name, check_sentence
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from ..fitting.fit import Fit
+__all__ = [
+    "MIME_PREFIX",
+    "block",
+    "certificate",
+    "file",
+    "format_number",
+    "number",
+    "table",
+    "table_markdown",
+    "text",
+]
 
 MIME_PREFIX = "application/papermill.record/"
 """Marks an output that is quoted by the text and not shown where it was computed."""
@@ -78,43 +89,6 @@ def text(name: str, markdown: str) -> None:
     )
 
 
-def _publish(data: dict[str, str], metadata: dict[str, Any]) -> None:
-    from IPython.core.getipython import get_ipython
-    from IPython.display import display
-
-    if get_ipython() is not None:
-        display(data, metadata=metadata, raw=True)
-
-
-def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
-    """Write a frame as a Markdown table; numbers as `format_number` does, aligned right.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> print(table_markdown(pd.DataFrame({"method": ["OLS"], "error": [105.785]})))
-    | method | error |
-    | :--- | ---: |
-    | OLS | 106 |
-    """
-    numeric = [frame.dtypes.iloc[i].kind in "iuf" for i in range(frame.shape[1])]
-    lines = [
-        [str(c) for c in frame.columns],
-        ["---:" if n else ":---" for n in numeric],
-    ]
-    for row in frame.itertuples(index=False):
-        lines.append([_cell(value, digits) for value in row])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def _cell(value: object, digits: int) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if hasattr(value, "__float__") and not isinstance(value, (bool, str)):
-        return format_number(float(value), digits)
-    return str(value).replace("|", "\\|").replace("\n", " ")
-
-
 def table(name: str, frame: pd.DataFrame, caption: str, *, digits: int = 3) -> None:
     """Put a table on a notebook's page, numbered and with a caption.
 
@@ -148,35 +122,6 @@ def table(name: str, frame: pd.DataFrame, caption: str, *, digits: int = 3) -> N
     )
 
 
-def certificate(*fits: Fit | float) -> None:
-    """Report the worst certificate of fits, for the book's page of computations.
-
-    Parameters
-    ----------
-    *fits
-        Every fit that the notebook uses, or the worst certificate of such fits as a number where
-        the fits themselves are gone, as with an experiment grid.
-
-    Raises
-    ------
-    InputError
-        No fit, or a number that is not finite or below zero.
-
-    Examples
-    --------
-    >>> certificate(2e-12, 3e-13)  # shows nothing; the page of computations has 2.0e-12
-    """
-    values = [float(f) if isinstance(f, (int, float)) else f.certificate.worst for f in fits]
-    if not values or not all(math.isfinite(v) and v >= 0 for v in values):
-        raise InputError(
-            f"the certificates to report are {values}; give at least one, finite and not negative"
-        )
-    worst = max(values)
-    _publish(
-        {"text/plain": f"worst certificate {worst:.1e}"}, {METADATA_KEY: {"certificate": worst}}
-    )
-
-
 def block(markdown: str) -> None:
     """Put MyST text on a notebook's page as if it were written there (ours).
 
@@ -199,38 +144,3 @@ def block(markdown: str) -> None:
     if not markdown.strip():
         raise InputError("the block of text is empty; give it at least one line")
     _publish({"text/markdown": markdown}, {METADATA_KEY: {"block": markdown}})
-
-
-def file(name: str, content: str, label: str) -> None:
-    """Put a link on a notebook's page by which readers download a text file (ours).
-
-    Parameters
-    ----------
-    name
-        The file's name, unique in the book, for example ``"errors.csv"``.
-    content
-        What the file holds.
-    label
-        The link's words.
-
-    Raises
-    ------
-    InputError
-        A name that is not lower-case letters, digits, ``-`` and ``_`` with an ending, or an empty
-        file.
-
-    Examples
-    --------
-    >>> file("errors.csv", "method,error", "the errors")
-    """
-    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*\.[a-z0-9]+", name):
-        raise InputError(
-            f"the file's name is {name!r}; it must be lower-case letters, digits, '-' and '_' with "
-            "an ending, for example 'errors.csv'"
-        )
-    if not content:
-        raise InputError(f"the file {name!r} is empty")
-    _publish(
-        {"text/plain": f"{label} ({name}, {len(content.encode()) / 1000:,.0f} kB)"},
-        {METADATA_KEY: {"file": {"name": name, "content": content, "label": label}}},
-    )

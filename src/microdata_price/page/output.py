@@ -1,0 +1,273 @@
+"""What a notebook says and shows: complete in Jupyter, and made into pages by the book.
+
+Text is plain Markdown with ``$mathematics$`` and ordinary links. The book makes numbered figures,
+references, glossary links and citations of it; a reader of the notebook misses nothing.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from matplotlib.figure import Figure
+
+from ..base.numbers import format_number
+from ..exceptions import InputError
+from .style import METADATA_KEY, check_name, check_sentence, describe, render
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ..fitting.fit import Fit
+
+MARKS = re.compile(r"\{[a-z][a-z:_-]*\}`|^\s*(?::{3,}|`{3,})\s*\{", re.MULTILINE)
+"""What only the book's builder would understand: roles and directives."""
+
+
+@dataclass(frozen=True)
+class Caption:
+    """What is said about a picture: under it, and to those who do not see it.
+
+    Parameters
+    ----------
+    text
+        The finding with its computed number, in whole sentences.
+    alt
+        What the picture shows, in plain sentences.
+
+    Examples
+    --------
+    >>> Caption("The error grows with d.", alt="A rising line from 1 to 10.").alt
+    'A rising line from 1 to 10.'
+    """
+
+    text: str
+    alt: str
+
+
+def plain(text: str, what: str) -> str:
+    r"""Return text that every reader of Markdown understands, or say which mark it has.
+
+    Raises
+    ------
+    InputError
+        Empty text, or a mark such as ``{ref}`` or a fence with a directive.
+
+    Examples
+    --------
+    >>> plain("Here $d = 10$.", "the sentence")
+    'Here $d = 10$.'
+    """
+    mark = MARKS.search(text)
+    if mark:
+        raise InputError(
+            f"{what} has the mark {mark.group().strip()!r}, which Jupyter would show as it is; "
+            "write plain Markdown with ordinary links"
+        )
+    if not text.strip():
+        raise InputError(f"{what} is empty")
+    return text.strip()
+
+
+def say(*paragraphs: str, name: str = "") -> None:
+    """Show computed text where it is computed, one paragraph an argument.
+
+    Parameters
+    ----------
+    *paragraphs
+        Markdown with mathematics and ordinary links; lists and headings are allowed.
+    name
+        A name by which prose pages quote it: ``{{ chapter.name }}``; one paragraph then.
+
+    Raises
+    ------
+    InputError
+        Nothing to say, or a mark that only the book's builder understands.
+
+    Examples
+    --------
+    >>> say("The sum is wrong by 42 records.")
+    """
+    if not paragraphs:
+        raise InputError("there is nothing to say; give at least one paragraph")
+    text = "\n\n".join(plain(p, "a sentence to say") for p in paragraphs)
+    _publish({"text/markdown": text, "text/plain": text}, {METADATA_KEY: {"say": text}})
+    if name:
+        record(**{name: text})
+
+
+def record(**values: str) -> None:
+    """Name values that prose pages quote as ``{{ chapter.name }}``; nothing is shown here.
+
+    Raises
+    ------
+    InputError
+        A text that is empty or is more than a paragraph, or a mark that Markdown does not have.
+
+    Examples
+    --------
+    >>> record(inflation="130 ± 2")
+    """
+    for name, text in values.items():
+        body = plain(text, f"the recorded text {name!r}")
+        if "\n\n" in body:
+            raise InputError(f"the recorded text {name!r} is longer than a paragraph")
+        body = re.sub(r"\s*\n\s*", " ", body)
+        _publish({"text/plain": f"{name}: {body}"}, {METADATA_KEY: {"record": {name: body}}})
+
+
+def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits: int = 3) -> None:
+    """Put a figure or a table on the page, with its caption; the book numbers it.
+
+    Parameters
+    ----------
+    thing
+        What a function marked by `drawn` returned, or a frame: columns of numbers or of Markdown,
+        its index is not shown, missing values become dashes.
+    name
+        Its name in links (``[Figure](#name)``), unique in the book: ``"difficult-histograms"``.
+    caption
+        What is said about it; a plain text for a table.
+    digits
+        Significant digits of a table's numbers.
+
+    Raises
+    ------
+    InputError
+        A name that cannot be part of a link; a caption that is no sentence, or for a figure no
+        `Caption`; a table without rows; a figure that no function marked by `drawn` has drawn.
+    """
+    if isinstance(thing, Figure):
+        if not isinstance(caption, Caption):
+            raise InputError(f"figure {name!r} needs a Caption, with a text and an alt text")
+        _show_figure(thing, name, caption)
+        return
+    check_name("table", name)
+    if thing.empty:
+        raise InputError(f"table {name!r} has no rows or no columns")
+    text = caption.text if isinstance(caption, Caption) else caption
+    text = plain(check_sentence(text, "caption", f"table {name!r}"), f"the caption of {name!r}")
+    about = {"name": name, "caption": text, "markdown": table_markdown(thing, digits)}
+    shown = f'<a id="{name}"></a>**Table.** {text}\n\n{about["markdown"]}'
+    _publish(
+        {"text/markdown": shown, "text/plain": f"Table. {text}\n\n{thing.to_string(index=False)}"},
+        {METADATA_KEY: {"table": about}},
+    )
+
+
+def _show_figure(figure: Figure, name: str, caption: Caption) -> None:
+    about = describe(figure, name, caption.alt, plain(caption.text, f"the caption of {name!r}"))
+    _publish(
+        {"image/svg+xml": render(figure), "text/plain": about["alt"]},
+        {METADATA_KEY: {"figure": about}},
+    )
+    _publish(
+        {
+            "text/markdown": f'<a id="{name}"></a>**Figure.** {about["caption"]}',
+            "text/plain": f"Figure. {about['caption']}",
+        },
+        {METADATA_KEY: {"caption_of": name}},
+    )
+
+
+def certificate(*fits: Fit | float) -> None:
+    """Report the worst certificate of fits, for the book's page of computations.
+
+    Parameters
+    ----------
+    *fits
+        Every fit that the notebook uses, or the worst certificate of such fits as a number where
+        the fits themselves are gone, as with an experiment grid.
+
+    Raises
+    ------
+    InputError
+        No fit, or a number that is not finite or below zero.
+
+    Examples
+    --------
+    >>> certificate(2e-12, 3e-13)  # the page of computations has 2.0e-12
+    """
+    values = [float(f) if isinstance(f, (int, float)) else f.certificate.worst for f in fits]
+    if not values or not all(math.isfinite(v) and v >= 0 for v in values):
+        raise InputError(
+            f"the certificates to report are {values}; give at least one, finite and not negative"
+        )
+    worst = max(values)
+    _publish(
+        {"text/plain": f"worst certificate {worst:.1e}"}, {METADATA_KEY: {"certificate": worst}}
+    )
+
+
+def offer(name: str, content: str, label: str) -> None:
+    """Put a link on a notebook's page by which readers download a text file (ours).
+
+    Parameters
+    ----------
+    name
+        The file's name, unique in the book, for example ``"errors.csv"``.
+    content
+        What the file holds.
+    label
+        The link's words.
+
+    Raises
+    ------
+    InputError
+        A name that is not lower-case letters, digits, ``-`` and ``_`` with an ending, or an empty
+        file.
+
+    Examples
+    --------
+    >>> offer("errors.csv", "method,error", "the errors")
+    """
+    if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*\.[a-z0-9]+", name):
+        raise InputError(
+            f"the file's name is {name!r}; it must be lower-case letters, digits, '-' and '_' with "
+            "an ending, for example 'errors.csv'"
+        )
+    if not content:
+        raise InputError(f"the file {name!r} is empty")
+    _publish(
+        {"text/plain": f"{label} ({name}, {len(content.encode()) / 1000:,.0f} kB)"},
+        {METADATA_KEY: {"file": {"name": name, "content": content, "label": label}}},
+    )
+
+
+def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
+    """Write a frame as a Markdown table; numbers as `format_number` does, aligned right.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> print(table_markdown(pd.DataFrame({"method": ["OLS"], "error": [105.785]})))
+    | method | error |
+    | :--- | ---: |
+    | OLS | 106 |
+    """
+    numeric = [frame.dtypes.iloc[i].kind in "iuf" for i in range(frame.shape[1])]
+    lines = [
+        [str(c) for c in frame.columns],
+        ["---:" if n else ":---" for n in numeric],
+    ]
+    for row in frame.itertuples(index=False):
+        lines.append([_cell(value, digits) for value in row])
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: object, digits: int) -> str:
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if hasattr(value, "__float__") and not isinstance(value, (bool, str)):
+        return format_number(float(value), digits)
+    return str(value).replace("|", "\\|").replace("\n", " ")
+
+
+def _publish(data: dict[str, str], metadata: dict[str, Any]) -> None:
+    from IPython.core.getipython import get_ipython
+    from IPython.display import display
+
+    if get_ipython() is not None:
+        display(data, metadata=metadata, raw=True)

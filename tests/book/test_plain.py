@@ -1,0 +1,290 @@
+"""Plain Markdown, tags and links, and what the builder reads of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from microdata_price.book import notebook
+from microdata_price.book.plain import (
+    Label,
+    Places,
+    levels_line,
+    note_cells,
+    note_text,
+    read_terms,
+    slug,
+    with_links,
+    with_old_references,
+)
+from microdata_price.book.quote import Found, collect, quote
+from microdata_price.book.stage import download, page
+from microdata_price.exceptions import BuildError
+from microdata_price.page.style import METADATA_KEY
+from tiny_book import ROOT, make_notebook
+
+START = (
+    ("text", "# Title\n\nWhat it is about."),
+    ("code", "epsilon = 0.5  # level\ngrid_dir = ''", "parameters"),
+    ("code", "import math\n\nassert math.pi > epsilon, grid_dir", "setup"),
+)
+THEOREM = ("text", "**Theorem 3.1 (Of $x$ (ours)).** It holds.", "theorem", "label:thm")
+
+
+def staged(*cells: tuple[str, ...], said: str = "", solutions: bool = True) -> list[str]:
+    """The sources that the builder reads; what is said is an output of the last cell."""
+    nb = make_notebook(*START, *cells)
+    if said:
+        nb.cells[-1].outputs = [
+            nbformat.v4.new_output("display_data", metadata={METADATA_KEY: {"say": said}})
+        ]
+    found = Found()
+    collect("chapter", nb, found)
+    made = page("chapter", nb, {"epsilon": 0.25}, found, solutions=solutions)
+    return [c.source for c in made.cells]
+
+
+def test_parameters_and_imports_are_one_folded_cell() -> None:
+    nb = make_notebook(*START, ("code", "math.e"))
+    made = page("chapter", nb, {"epsilon": 0.25, "grid_dir": "/secret"}, Found(), solutions=True)
+    assert len(made.cells) == 3
+    levels = made.cells[1]
+    assert levels.source.startswith("epsilon = 0.25  # level")
+    assert "import math" in levels.source
+    assert levels.metadata["mystnb"]["code_prompt_show"] == "Levels used: epsilon = 0.25"
+    assert levels.metadata["tags"] == ["hide-input"]
+
+
+def test_a_box_has_the_number_that_is_written() -> None:
+    box = staged(THEOREM)[-1]
+    assert box.startswith(
+        ":::::::{admonition} Theorem 3.1 (Of $x$ (ours))\n:class: proof theorem\n"
+    )
+    assert ":name: thm\n\nIt holds." in box
+
+
+def test_what_is_computed_for_a_box_stands_in_it() -> None:
+    box = staged(THEOREM, ("code", "say(x)", "theorem", "remove-input"), said="Here it is 7.")[-1]
+    assert box.count("{admonition}") == 1
+    assert "It holds.\n\nHere it is 7." in box
+
+
+@pytest.mark.parametrize(
+    ("cell", "why"),
+    [
+        (("text", "It holds.", "theorem", "label:t"), "must begin"),
+        (("text", "**Lemma 3 (A).** It holds.", "theorem", "label:t"), "must begin"),
+        (("text", "It holds.", "proof"), "begin '..Proof...'"),
+        (("text", "**Solution.** It holds.", "proof"), "begin '..Proof...'"),
+        (("code", "1 + 1", "solution"), "must be text"),
+        (("text", "**Proof.** It holds.\n\n## A section", "proof"), "heading inside"),
+    ],
+)
+def test_a_box_or_fold_without_its_head_is_an_error(cell: tuple[str, ...], why: str) -> None:
+    with pytest.raises(BuildError, match=why):
+        staged(cell)
+
+
+def test_code_in_a_box_is_an_error() -> None:
+    with pytest.raises(BuildError, match="code inside a box"):
+        staged(THEOREM, ("code", "1 + 1", "theorem"))
+
+
+def test_proofs_and_solutions_fold_with_their_code() -> None:
+    made = staged(
+        ("text", "**Exercise 2 (Try).** Why?", "exercise", "label:ex"),
+        ("text", "**Solution.** Because.", "solution"),
+        ("code", "assert 1", "solution"),
+        ("text", "So it is.", "solution"),
+        ("text", "Free text."),
+        ("text", "*Proof of (a), $x$.* Trivial.", "proof"),
+    )
+    assert "<summary>Solution of Exercise 2</summary>" in made[-9]
+    assert made[-8:-5] == ["Because.", "assert 1", "So it is."]
+    assert made[-5].startswith("</div>\n</details>")
+    assert made[-4] == "Free text."
+    assert (
+        '<summary>Proof of (a), <span class="math notranslate">\\(x\\)</span></summary>' in made[-3]
+    )
+
+
+def test_two_boxes_of_a_kind_in_a_row_are_two() -> None:
+    made = staged(THEOREM, ("text", "**Theorem 4 (B).** Too.", "theorem"))
+    assert sum("{admonition}" in source for source in made) == 2
+
+
+def test_without_solutions_there_is_nothing_of_them() -> None:
+    cells = (
+        ("text", "**Exercise 1 (Try).** Why?", "exercise"),
+        ("text", "**Solution.** Because 43112609.", "solution"),
+        ("code", "assert 43112609", "solution"),
+    )
+    assert "43112609" in json.dumps(staged(*cells))
+    assert "43112609" not in json.dumps(staged(*cells, solutions=False))
+    nb = make_notebook(*START, *cells)
+    assert "43112609" not in json.dumps(download("c", nb, {}, Found(), solutions=False))
+
+
+PLACES = Places(
+    {
+        "thm": Label("theorem", "lower", "Theorem 3.1"),
+        "fig": Label("figure", "lower"),
+        "old": Label("prf", "old"),
+        "lower-eq-1": Label("equation", "lower", "(1)"),
+        "here": Label("place", "teach/lessons"),
+    },
+    {"point-query": "point query"},
+)
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("[Theorem 3.1](lower.ipynb#thm)", "{ref}`Theorem 3.1 <thm>`"),
+        ("[the theorem](lower.ipynb#thm)", "{ref}`the theorem <thm>`"),
+        ("[Figure](lower.ipynb#fig)", "{numref}`fig`"),
+        ("[this picture](lower.ipynb#fig)", "{ref}`this picture <fig>`"),
+        ("[Lemma 2](old.ipynb#old)", "{prf:ref}`old`"),
+        ("[(1)](lower.ipynb#eq-1)", "{ref}`(1) <lower-eq-1>`"),
+        ("[there](../book/teach/lessons.md#here)", "{ref}`there <here>`"),
+        ("[them](../book/teach/lessons.md)", "[them](../teach/lessons.md)"),
+        ("[pages](lower.ipynb)", "[pages](lower.ipynb)"),
+        (
+            "[Queries](../book/reference/glossary.md#point-query)",
+            "{term}`Queries <point query>`",
+        ),
+        ("[A. (2021)](../book/references.bib#abowd2021)", "{cite:t}`abowd2021`"),
+        ("[(A. 2021)](../book/references.bib#abowd2021)", "{cite:p}`abowd2021`"),
+        ("[x](https://example.org/a#b)", "[x](https://example.org/a#b)"),
+        ("![x](a.ipynb#b) $f[x](y)$", "![x](a.ipynb#b) $f[x](y)$"),
+    ],
+)
+def test_links_become_references(written: str, read: str) -> None:
+    assert with_links(written, "chapter", PLACES) == read
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("[x](lower.ipynb#thn)", "no such place.*did you mean thm"),
+        ("[x](other.ipynb#thm)", "on the page 'lower'"),
+        ("[x](#thm)", "on the page 'lower'"),
+        ("[Theorem 4](lower.ipynb#thm)", "'Theorem 4' is called 'Theorem 3.1'"),
+        ("[x](../book/reference/glossary.md#nothing)", "no such term"),
+        ("[$x$](lower.ipynb#thm)", "must be plain"),
+    ],
+)
+def test_links_that_lead_nowhere_are_errors(written: str, why: str) -> None:
+    with pytest.raises(BuildError, match=why):
+        with_links(written, "chapter", PLACES)
+
+
+def test_a_chapter_alone_has_only_its_own_places() -> None:
+    assert with_links("[Theorem 9](a.ipynb#t)", "b", Places(whole=False)) == "Theorem 9"
+
+
+def test_pages_with_the_builders_marks_refer_to_boxes() -> None:
+    text = "{prf:ref}`thm`, {ref}`thm`, {numref}`fig`, {prf:ref}`old`, {ref}`words <thm>`"
+    assert with_old_references(text, PLACES) == (
+        "{ref}`Theorem 3.1 <thm>`, {ref}`Theorem 3.1 <thm>`, {numref}`fig`, {prf:ref}`old`, "
+        "{ref}`words <thm>`"
+    )
+
+
+def test_places_are_found_in_both_kinds_of_page() -> None:
+    places = Places()
+    note_text("a", ":::{prf:lemma} T\n:label: one\n:::\n$$ x $$ (two)\n\n(three)=\n## H", places)
+    kinds = {name: label.kind for name, label in places.labels.items()}
+    assert kinds == {"one": "prf", "two": "equation-directive", "three": "place"}
+    cells = make_notebook(THEOREM, ("text", "$$ x\n\\tag{2} $$"), ("text", "## H", "label:h")).cells
+    note_cells("b", cells, places)
+    assert places.labels["thm"] == Label("theorem", "b", "Theorem 3.1")
+    assert places.labels["b-eq-2"].kind == "equation"
+    assert places.labels["h"].kind == "place"
+    with pytest.raises(BuildError, match="used twice"):
+        note_text("c", "(one)=", places)
+    again = make_notebook(("text", "**Theorem 3.1 (B).** x", "theorem", "label:again"))
+    with pytest.raises(BuildError, match=r"both called 'Theorem 3\.1'"):
+        note_cells("c", again.cells, places)
+
+
+def test_equations_and_labelled_cells_are_places_on_the_page() -> None:
+    made = staged(("text", "Let\n\n$$ x = 1 \\tag{1} $$\n\nSee [(1)](#eq-1).", "label:here"))[-1]
+    assert made.startswith("(here)=\nLet")
+    assert "(chapter-eq-1)=\n$$ x = 1" in made
+    assert made.endswith("See {ref}`(1) <chapter-eq-1>`.")
+
+
+def test_the_glossarys_terms_are_read() -> None:
+    terms = read_terms(ROOT / "book" / "reference" / "glossary.md")
+    assert terms["zcdp"] == "zCDP"
+    assert terms[slug("group privacy")] == "group privacy"
+    assert len(terms) > 20
+    assert read_terms(Path("nowhere.md")) == {}
+
+
+def test_prose_pages_quote_what_notebooks_record() -> None:
+    nb = make_notebook(*START)
+    about = {METADATA_KEY: {"record": {"bias": "7 ± 1"}}}
+    nb.cells[-1].outputs = [nbformat.v4.new_output("display_data", metadata=about)]
+    found = Found()
+    collect("chapter", nb, found)
+    assert found.unused() == ["chapter/bias"]
+    assert quote("It is {{ chapter.bias }}.", "intro", found) == "It is 7 ± 1."
+    assert found.unused() == []
+    with pytest.raises(BuildError, match="'chapter' does not define"):
+        quote("{{ chapter.none }}", "intro", found)
+
+
+def test_the_line_of_levels_is_short() -> None:
+    assert levels_line({"grid_dir": "/a"}, ["grid_dir"]) == "Imports"
+    assert levels_line({"rhos": [0.5, 1.0], "x": None, "note": "a"}) == (
+        "Levels used: rhos = 0.5; 1, note = a"
+    )
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([("text", "See {ref}`x`.")], "mark that Jupyter shows"),
+        ([("text", "```{note}\nx\n```")], "mark that Jupyter shows"),
+        ([("code", f"x = {'1' * 100}")], "line of 104 characters"),
+        ([("code", "\n".join("x" * 9), "remove-input")], "has 9 lines; at most 8"),
+        ([("code", "\n".join("x" * 31))], "has 31 lines; at most 30"),
+        ([("code", "\n".join("x" * 8), "remove-input")] * 5, "42 lines of code are hidden"),
+        ([("code", "'a' if epsilon else 'b'")], "conditional expression"),
+        ([("code", "x = (f'{1}'\n    f'{2}')")], "f-string over several lines"),
+        ([("text", "## Section"), ("code", "1")], "begins with code"),
+        ([("text", "It holds.", "theorem", "label:t")], "must begin"),
+    ],
+)
+def test_what_is_amiss_in_a_plain_notebook_is_said(
+    tmp_path: Path, cells: list[tuple[str, ...]], why: str
+) -> None:
+    path = tmp_path / "x.ipynb"
+    notebook.write(make_notebook(*START, *cells), path)
+    said = notebook.faults(path)
+    assert len(said) == 1
+    assert why in said[0]
+
+
+def test_the_first_cells_come_in_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    good = [("text", "## Section\n\nText."), ("code", "1"), ("code", "say(1)", "remove-input")]
+    notebook.write(make_notebook(*START, *good), path)
+    assert notebook.faults(path) == []
+    notebook.write(
+        make_notebook(("text", "# T"), START[2], START[1], ("code", "epsilon, grid_dir")), path
+    )
+    assert "first three cells" in notebook.faults(path)[0]
+    assert "in a paragraph under the title" in notebook.faults(path)[1]
+
+
+def test_hidden_code_is_hidden_in_jupyter_too() -> None:
+    nb = make_notebook(*START, ("code", "say(1)", "remove-input"))
+    assert nb.cells[-1].metadata["jupyter"] == {"source_hidden": True}
+    assert "jupyter" not in nb.cells[2].metadata
+    assert notebook.strip(nb) == nb
