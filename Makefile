@@ -18,7 +18,7 @@ LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
 GRID_LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') $(if $(RUNS),--runs '$(RUNS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve pdf test test-browser check-tables grid benchmarks peers picture lint format lock clean
+.PHONY: help install book serve pdf test fuzz test-browser check-tables grid benchmarks peers picture lint format lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -51,6 +51,10 @@ pdf: book ## print the built pages to one PDF (needs Chromium)
 
 test: $(STAMP) ## every test that needs no browser
 	@$(BIN)/python -m pytest -m 'not browser' -n 2 --dist worksteal
+
+fuzz: $(STAMP) ## search for examples that break a property; prints its seed (SEED=...)
+	@seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "once more the same: make fuzz SEED=$$seed"; \
+	    $(BIN)/python -m pytest -m 'hypothesis and not browser' -n 2 --dist worksteal --hypothesis-profile fuzz --hypothesis-seed $$seed
 
 test-browser: book ## the built site in a real browser (needs Debian's chromium)
 	@$(COMMAND) book --no-solutions

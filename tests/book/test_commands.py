@@ -83,7 +83,9 @@ def test_a_site_may_go_where_nothing_is_lost(tmp_path: Path, name: str) -> None:
     (tmp_path / "an-earlier-site").mkdir()
     for file in ("index.html", "searchindex.js"):
         (tmp_path / "an-earlier-site" / file).touch()
+    before = sorted(tmp_path.rglob("*"))
     claim_folder(tmp_path / name, "searchindex.js", "an earlier site")
+    assert sorted(tmp_path.rglob("*")) == before
 
 
 @pytest.mark.parametrize(

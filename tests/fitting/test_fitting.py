@@ -38,7 +38,7 @@ def measured(table, guarantee=None, runs=5, seed=1, split=None):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_every_fit_of_any_workload_is_certified(method, seed):
     m = random_measurements(seed)
@@ -62,7 +62,7 @@ def within_reach(m, seed):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(seed=SEEDS)
 def test_answers_agree_with_the_definition_solved_by_another_solver(method, seed):
     m = within_reach(random_measurements(seed, runs=1, cells=16), seed)
@@ -73,7 +73,7 @@ def test_answers_agree_with_the_definition_solved_by_another_solver(method, seed
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_an_open_table_is_the_one_of_least_norm(method, seed):
     m = random_measurements(seed, runs=1, cells=16)
@@ -83,7 +83,7 @@ def test_an_open_table_is_the_one_of_least_norm(method, seed):
     assert np.abs(ours - theirs).max() <= 1e-4 * (m.noise[0].std + np.abs(b).max())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_nnls_is_scipys(seed):
     m = random_measurements(seed, runs=1, cells=16)
@@ -143,7 +143,7 @@ def test_runs_do_not_depend_on_each_other(method):
 
 
 @pytest.mark.parametrize("method", METHODS)
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 @example(seed=906)  # low answers with a weight of 1e-8
 def test_a_fit_of_a_fit_is_itself(method, seed):

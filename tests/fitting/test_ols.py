@@ -17,7 +17,7 @@ from random_measurements import random_measurements
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=SEEDS)
 def test_it_is_the_pseudoinverse(seed):
     m = random_measurements(seed)

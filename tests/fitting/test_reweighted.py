@@ -44,7 +44,7 @@ def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, co
         assert found[run] == expected
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     noise=st.sampled_from([DoubleGeometric(0.3), DoubleGeometric(2.0), DiscreteGaussian(3.0)]),
     seed=st.integers(0, 2**32 - 1),

@@ -20,7 +20,7 @@ SEEDS = st.integers(0, 2**32 - 1)
 
 
 @pytest.mark.parametrize("shape", [(40,), (5, 8), (2, 3, 4), (1,), (1, 6)])
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(seed=SEEDS)
 def test_the_sum_is_the_noisy_sum_or_zero(shape, seed):
     rng = np.random.default_rng(seed)
@@ -39,7 +39,7 @@ def test_a_noisy_sum_below_zero_leaves_no_record():
     assert result.certificate.worst <= TOLERANCE
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_each_stage_is_optimal_for_the_whole_table(seed):
     """Stages solved on smaller tables are those of Algorithm 1, which has all cells in each."""

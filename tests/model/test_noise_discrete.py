@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from digits import digits
 from microdata_price.exceptions import InputError
 from microdata_price.model import noise_discrete
 from microdata_price.model.noise import Gaussian, Laplace
@@ -18,7 +19,7 @@ from microdata_price.model.noise_discrete import (
     TruncatedDoubleGeometric,
 )
 
-mp.mp.dps = 40
+_digits = digits(40)
 
 LAWS: list[DiscreteNoise] = [
     DoubleGeometric(0.05),
@@ -127,7 +128,7 @@ def test_wide_gaussian_agrees_with_its_sums(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @given(st.floats(1e-6, 700.0))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_discrete_noise_is_never_noisier_than_continuous(epsilon: float) -> None:
     geometric = DoubleGeometric(epsilon)
     assert geometric.variance <= Laplace(1 / epsilon).variance * (1 + 1e-12)

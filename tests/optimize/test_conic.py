@@ -50,7 +50,7 @@ def oracle(problem, run):
     return x.value * stack.count
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(seed=SEEDS)
 def test_any_problem_is_certified(seed):
     problem = random_problem(seed)
@@ -59,7 +59,7 @@ def test_any_problem_is_certified(seed):
     assert solution.x.min() >= 0
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS)
 def test_answers_are_those_of_a_plain_formulation(seed):
     problem = random_problem(seed, runs=1)

@@ -39,7 +39,7 @@ def relative(m, value):
     return value / (1 + max(np.abs(a).max() for a in m.answers) / min(n.std for n in m.noise))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS)
 def test_the_distance_is_the_linear_programs(seed):
     m = random_measurements(seed)
@@ -49,7 +49,7 @@ def test_the_distance_is_the_linear_programs(seed):
     assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS)
 def test_bounds_are_proven_and_never_too_large(seed):
     m = random_measurements(seed)
@@ -72,7 +72,7 @@ def test_tables_whose_distance_no_single_answer_forces(k, guarantee):
     assert fit_max(m).certificate.worst <= TOLERANCE
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(seed=SEEDS)
 def test_a_lists_cuts_are_the_whole_truth(seed):
     rng = np.random.default_rng(seed)
@@ -102,7 +102,7 @@ def hoffman(m, t, shape):
     return worst
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=8)
 @given(seed=SEEDS)
 def test_the_distance_is_where_hoffmans_condition_begins_to_hold(seed):
     rng = np.random.default_rng(seed)
@@ -113,7 +113,7 @@ def test_the_distance_is_where_hoffmans_condition_begins_to_hold(seed):
     assert hoffman(m, t * (1 - 1e-6), shape) > 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS)
 def test_no_table_violates_a_cut(seed):
     """A cut says that z . answers is 0 or less for every nonnegative table."""

@@ -48,7 +48,6 @@ def table_problem(shape, truth, rng, noise=8.0, runs=4):
 
 def test_thousands_of_random_problems_against_scipy():
     rng = np.random.default_rng(1)
-    compared = 0
     for k in range(160):
         kind = ("least squares", "subset sums")[k % 2]
         problem = random_problem(rng, STRUCTURES[k % 5], kind, Recipe(large=300.0), runs=16)
@@ -61,8 +60,6 @@ def test_thousands_of_random_problems_against_scipy():
                 [w * t.target[run] for w, t in zip(roots, problem.terms, strict=True)]
             )
             np.testing.assert_allclose(fast.x[run], nnls(a, b)[0], atol=1e-7)
-            compared += 1
-    assert compared == 2560
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
@@ -149,7 +146,7 @@ def test_marginals_fitted_to_zero_pin_their_cells():
     assert not tables[0].any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_permuting_the_cells_permutes_the_answer(seed):
     rng = np.random.default_rng(seed)
@@ -170,7 +167,7 @@ def test_permuting_the_cells_permutes_the_answer(seed):
     np.testing.assert_allclose(moved.x.reshape(-1, *shape), expected, atol=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS, st.integers(-6, 6))
 def test_scaling_the_answers_scales_the_fit(seed, power):
     rng = np.random.default_rng(seed)
@@ -183,7 +180,7 @@ def test_scaling_the_answers_scales_the_fit(seed, power):
     np.testing.assert_allclose(solve_structured(scaled).x, expected, atol=1e-9 * unit)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_a_row_of_hopeless_cells_changes_nothing(seed):
     rng = np.random.default_rng(seed)
@@ -199,7 +196,7 @@ def test_a_row_of_hopeless_cells_changes_nothing(seed):
     assert not found[:, 15:].any()
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(SEEDS)
 def test_the_fit_of_a_fit_is_itself(seed):
     rng = np.random.default_rng(seed)
@@ -214,7 +211,7 @@ def test_the_fit_of_a_fit_is_itself(seed):
     np.testing.assert_allclose(solve_structured(Problem(tuple(again))).x, first, atol=1e-8)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(SEEDS)
 def test_a_run_does_not_depend_on_its_neighbours(seed):
     rng = np.random.default_rng(seed)

@@ -43,18 +43,17 @@ def problems():
 
 @pytest.mark.parametrize(
     ("which", "kind", "least"),
-    [("two-way", TwoWay, 20), ("tree", Tree, 10), ("any", Partitions, 40)],
+    [("two-way", TwoWay, 12), ("tree", Tree, 30), ("any", Partitions, 50)],
 )
 def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, least):
     rng = np.random.default_rng(3)
-    seen = 0
+    compared = 0
     for problem in problems():
         found = recognised(problem, which)
         if found is None or not found[1]:
             continue
         structure, order, cells = found
         assert isinstance(structure, kind)
-        seen += 1
         dense = [
             np.concatenate([problem.terms[k].matrix(run).toarray() for k in order])[:, cells]
             for run in range(RUNS)
@@ -65,18 +64,19 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, le
         free = np.where(rng.random(x.shape) < 0.6, rng.uniform(0.1, 1, x.shape), 0.0)
         slack = rng.uniform(0.1, 2, y.shape)
         step = structure.step(free, slack, y, np.full((RUNS, 1), 1e-3))
-        empty = [
-            k for k in order if problem.terms[k].size == 1 and not problem.terms[k].weight.all()
-        ]
-        for run, u in enumerate(dense):
-            if not empty:  # an empty sum of some queries counts as the whole in a two-way table
+        # An empty sum of some queries counts as the whole in a two-way table, and there alone.
+        if which != "two-way" or all(
+            problem.terms[k].size > 1 or problem.terms[k].weight.all() for k in order
+        ):
+            compared += 1
+            for run, u in enumerate(dense):
                 np.testing.assert_allclose(pulled[run], u.T @ y[run], atol=1e-12)
                 np.testing.assert_allclose(structure.push(x)[run], u @ x[run], atol=1e-12)
                 matrix = u @ np.diag(free[run]) @ u.T + np.diag(slack[run])
                 np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
         one = structure.select(np.array([1]))
         np.testing.assert_allclose(one.push(x[1:2])[0], structure.push(x)[1], atol=1e-12)
-    assert seen >= least
+    assert compared >= least
 
 
 def test_one_problem_has_the_same_answer_through_every_structure():

@@ -51,7 +51,7 @@ def tables(workload):
 
 
 @pytest.mark.parametrize("workload", TWO_HIERARCHIES, ids=lambda w: f"{w.shape}{w.names}")
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_two_hierarchies_stay_within_one(workload, data):
     assert two_hierarchies(workload)
@@ -72,7 +72,7 @@ def test_two_hierarchies_stay_within_one(workload, data):
         assert rounded.deviations[queries.name] == pytest.approx(np.abs(whole - exact).max())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(data=st.data())
 def test_the_nearest_of_all_roundings_is_found(data):
     workload = Workload.table((3, 3))
@@ -90,7 +90,7 @@ def test_the_nearest_of_all_roundings_is_found(data):
     assert found == pytest.approx(best, abs=1e-5)
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(data=st.data())
 def test_more_ways_have_the_least_deviation(data):
     shape = (2, 2, 2)

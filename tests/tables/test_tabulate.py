@@ -106,7 +106,7 @@ PEOPLE = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(people=PEOPLE, weighted=st.booleans())
 def test_any_people_are_counted_as_by_hand(tmp_path_factory, people, weighted):
     folder = tmp_path_factory.mktemp("people")

@@ -78,7 +78,7 @@ def packing_slack(
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.sampled_from(["close", "empty"]), st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_packing_bounds_are_attained_and_no_other_constants_do_better(
     g: Guarantee, d: int, size: float, base: str, sums: bool
 ) -> None:
@@ -110,7 +110,7 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(
     g: Guarantee, d: int, size: float, sums: bool
 ) -> None:
@@ -136,7 +136,7 @@ def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(
 
 
 @given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(
     g: Guarantee, d: int, size: float
 ) -> None:
@@ -166,7 +166,7 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(
 
 
 @given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_the_order_of_the_bounds(g: Guarantee, d: int, size: float) -> None:
     """Free constants are never worse than printed ones, nor the all-zero table than the close."""
     error = size * scale(g)
@@ -264,7 +264,7 @@ def test_the_papers_constants_are_special_cases() -> None:
 
 
 @given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_branches_follow_from_the_printed_inequality(g: Guarantee, d: int, size: float) -> None:
     """With its k, alpha and beta each branch is implied by the best k (alpha = beta = 2)."""
     error = size * scale(g)

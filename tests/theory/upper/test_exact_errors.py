@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
+from digits import digits
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import (
@@ -30,7 +31,7 @@ from microdata_price.theory.upper.exact_errors import (
 from microdata_price.theory.upper.extremes import extremes, harmonic, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import bracket, project, threshold
 
-mp.mp.dps = 30
+_digits = digits(30)
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20]
 NOISES = [
     Laplace(1.7),
@@ -85,7 +86,7 @@ def test_integer_extremes_equal_direct_sums(law: DoubleGeometric, d: int) -> Non
 
 
 @given(st.integers(1, 10**12), st.floats(1e-3, 1e3))
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_lemma1_bounds_hold_and_its_split_is_one_of_many(d: int, scale: float) -> None:
     exact, bound = extremes(Laplace(scale), d), lemma1(Laplace(scale), d)
     assert exact.mean <= bound.mean * (1 + 1e-12)
@@ -117,7 +118,7 @@ VECTORS = arrays(float, st.integers(1, 12), elements=st.floats(-50, 50))
 
 
 @given(VECTORS, st.floats(0, 100), st.sampled_from([1e-6, 0.3, 1.0, 20.0, math.inf]))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 def test_projection_satisfies_the_optimality_conditions(
     a: np.ndarray, total: float, weight: float
 ) -> None:
@@ -137,7 +138,7 @@ def test_projection_satisfies_the_optimality_conditions(
 
 
 @given(VECTORS, st.floats(-30, 60), st.floats(0.01, 50))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_weighted_fit_equals_a_general_solver(a: np.ndarray, total: float, weight: float) -> None:
     root = math.sqrt(weight)
     matrix = np.vstack([np.eye(a.size), root * np.ones(a.size)])
@@ -146,7 +147,7 @@ def test_weighted_fit_equals_a_general_solver(a: np.ndarray, total: float, weigh
 
 
 @given(VECTORS, st.floats(0, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_threshold_falls_with_the_total_and_joins_the_two_ends(a: np.ndarray, total: float) -> None:
     assert threshold(a, total + 1.0) <= threshold(a, total) + 1e-12
     np.testing.assert_allclose(project(a, total, 1e12), project(a, total), atol=1e-7)
@@ -222,7 +223,7 @@ def test_clipping_errors_equal_direct_sums_or_quadrature(noise: object, q: int) 
 
 
 @given(st.floats(0.01, 8.0), st.integers(0, 60))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_the_closed_form_of_m_epsilon(epsilon: float, q: int) -> None:
     v = 2 * math.exp(-epsilon) / (1 - math.exp(-epsilon)) ** 2
     u = math.exp(-epsilon * q)

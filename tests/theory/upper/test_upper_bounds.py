@@ -54,7 +54,7 @@ LEVELS = st.floats(-3, 1.3).map(lambda x: 10.0**x)
 
 
 @given(st.floats(0.02, 8), st.integers(1, 60), st.floats(0, 3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_profiles_equal_sums_over_all_outputs(e: float, B: int, times: float) -> None:
     z = TruncatedDoubleGeometric(e, B)
     k = np.arange(-B - 1.0, B + 3)
@@ -70,7 +70,7 @@ def test_profiles_equal_sums_over_all_outputs(e: float, B: int, times: float) ->
 
 
 @given(LEVELS, st.floats(-12, -0.5).map(lambda x: 10.0**x))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 def test_smallest_bound_suffices_and_one_less_does_not(epsilon: float, delta: float) -> None:
     e, B, joint = epsilon / 2, smallest_bound(epsilon, delta), 0
     joint = smallest_bound(epsilon, delta, joint=True)
@@ -103,7 +103,7 @@ def test_extreme_levels_of_truncated_noise() -> None:
 
 
 @given(LEVELS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
     for exact, printed in (
         (exact_clipping(PureDP(level), D), item1(level, D)),
@@ -116,7 +116,7 @@ def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
 
 
 @given(LEVELS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_tighter_constants_are_tighter(level: float) -> None:
     for g, item in ((PureDP(level), item3), (ConcentratedDP(level), item4)):
         loose, tight, ours = item(level, D), item(level, D, exact=True), certified(g, D)
@@ -143,7 +143,7 @@ def test_item_3_and_4_in_the_papers_own_letters() -> None:
 
 
 @given(LEVELS, st.floats(-10, -0.5).map(lambda x: 10.0**x))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_item_5_does_not_depend_on_d(epsilon: float, delta: float) -> None:
     loose, tight = item5(epsilon, delta, D), certified_truncated(epsilon, delta, D)
     assert np.ptp(loose.C) == 0
