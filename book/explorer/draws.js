@@ -112,16 +112,19 @@
     parent.appendChild(section);
   }
 
-  E.drawPanels = function (v) {
-    var parent = document.getElementById("panels"), std = v.level.std, fresh = document.createDocumentFragment();
-    panel(fresh, "truth", "True table", v.table.why, v.truth, null, std);
-    panel(fresh, "noisy", "Noisy answers", "every cell, row, column and the total with its own noise", v.noisy, v.truth, std);
+  /** The true table, the noisy answers and every fit, each as a table. */
+  E.panels = function (parent, v, std, why) {
+    var fresh = document.createDocumentFragment();
+    panel(fresh, "truth", "True table", why, v.truth, null, std);
+    panel(fresh, "noisy", "Noisy answers", "each answer with its own noise", v.noisy, v.truth, std);
     v.methods.forEach(function (m) {
       var e = m.errors[m.errors.length - 1];
       panel(fresh, m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")), m.fit, v.truth, std);
     });
     parent.replaceChildren(fresh);
   };
+
+  E.drawPanels = function (v) { E.panels(document.getElementById("panels"), v, v.level.std, v.table.why); };
 
   E.drawStrips = function (v) {
     var svg = document.getElementById("strips"), width = Math.max(280, svg.clientWidth || 300), rowHeight = 34;

@@ -97,6 +97,8 @@
     by("epsilon-row").hidden = state.privacy === "zcdp";
     by("rho-row").hidden = state.privacy !== "zcdp";
     by("delta-row").hidden = state.privacy !== "approximate";
+    by("own-epsilon").value = State.stops("epsilon").indexOf(state.epsilon);
+    by("own-epsilon").setAttribute("aria-valuetext", E.exact(state.epsilon));
     SLIDERS.forEach(function (name) {
       var input = by(name), stops = State.stops(name), text = E.exact(state[name]);
       if (name === "sum") { text = E.number(values.sum) + " (" + E.exact(state.sum) + "× signed)"; }
@@ -118,6 +120,10 @@
     var began = performance.now();
     by("plane-view").hidden = state.view !== "plane";
     by("draws-view").hidden = state.view !== "draws";
+    by("story-view").hidden = state.view !== "story";
+    by("own-view").hidden = state.view !== "own";
+    by("share").hidden = state.view === "own";
+    by("save").hidden = state.view !== "plane";
     values = E.values(state);
     controls();
     if (state.view === "plane") {
@@ -126,6 +132,11 @@
       E.drawPrice(state, values, state.hide);
       valuesTable(values);
       say(spoken(values));
+    } else if (state.view === "story") {
+      say(E.drawStory(state));
+    } else if (state.view === "own") {
+      by("own-epsilon-out").textContent = E.exact(state.epsilon);
+      say(E.drawOwn(state));
     } else {
       var v = E.drawValues(state);
       by("draw").max = draws.draws;
@@ -181,6 +192,33 @@
     playing = window.setInterval(function () { if (state.draw < draws.draws) { step(1); } else { stop(); } }, 900);
   }
 
+  function told(text) { by("told").textContent = text; window.setTimeout(function () { by("told").textContent = ""; }, 4000); }
+
+  /** Copy the address; where the browser keeps the clipboard shut, show it to be copied by hand. */
+  function copy(text) {
+    function byHand() { window.prompt("The address of this setting:", text); }
+    if (!navigator.clipboard) { byHand(); return; }
+    navigator.clipboard.writeText(text).then(function () { told("Copied."); }, byHand);
+  }
+
+  /** The plane as a file: the drawing with the colours that it has now. */
+  function save() {
+    var node = by("plane"), twin = node.cloneNode(true), from = node.querySelectorAll("*"), to = twin.querySelectorAll("*");
+    var keep = ["fill", "fill-opacity", "stroke", "stroke-width", "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "paint-order", "font-family", "font-size", "font-style", "font-weight"];
+    from.forEach(function (one, i) {
+      var style = window.getComputedStyle(one);
+      keep.forEach(function (name) { to[i].style.setProperty(name, style.getPropertyValue(name)); });
+    });
+    twin.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    twin.style.background = window.getComputedStyle(document.body).backgroundColor;
+    var a = document.createElement("a");
+    a.href = URL.createObjectURL(new Blob([new XMLSerializer().serializeToString(twin)], { type: "image/svg+xml" }));
+    a.download = "price-of-microdata.svg";
+    a.click();
+    window.setTimeout(function () { URL.revokeObjectURL(a.href); }, 1000);
+    told("Saved.");
+  }
+
   function choices(parent, name, items) {
     items.forEach(function (item) {
       var label = document.createElement("label"), input = document.createElement("input"), span = document.createElement("span");
@@ -205,7 +243,7 @@
       var input = event.target;
       if (input.type === "radio") {
         var what = {}; what[input.name] = input.value;
-        if (input.name !== "view" && input.name !== "privacy") { what.draw = 1; }
+        if (input.name !== "privacy") { what.draw = 1; }
         stop();
         change(what);
       } else if (input.type === "checkbox") {
@@ -224,6 +262,18 @@
     by("previous").addEventListener("click", function () { stop(); step(-1); });
     by("next").addEventListener("click", function () { stop(); step(1); });
     by("play").addEventListener("click", play);
+    by("story-back").addEventListener("click", function () { change({ step: Math.max(1, state.step - 1) }); });
+    by("story-next").addEventListener("click", function () {
+      change({ step: Math.min(E.STEPS, state.step + 1) });
+      if (state.step === E.STEPS) { by("story-plane").focus(); }
+    });
+    by("story-plane").addEventListener("click", function () { change({ view: "plane" }); });
+    by("own-text").addEventListener("input", function () { change({}); });
+    by("own-draw").addEventListener("click", function () { change({ draw: state.draw % draws.draws + 1 }); });
+    by("own-epsilon").max = State.stops("epsilon").length - 1;
+    by("own-epsilon").addEventListener("input", function () { change({ epsilon: State.stops("epsilon")[Number(this.value)] }); });
+    by("copy").addEventListener("click", function () { write(); copy(window.location.href); });
+    by("save").addEventListener("click", save);
     by("reset").addEventListener("click", function () { var view = state.view; state = State.start(); change({ view: view }); });
     document.querySelectorAll("a[data-setting]").forEach(function (a) { a.href = "#" + a.dataset.setting; });
     document.querySelectorAll("form").forEach(function (form) { form.addEventListener("submit", function (e) { e.preventDefault(); }); });

@@ -73,7 +73,7 @@
     var old = svg.querySelector("g.all");
     if (old) { old.remove(); }
     var g = E.el(svg, "g", { class: "all" }), s = scales(v, width, height), x = s.x, y = s.y;
-    frame = { x: x, onSum: onSum };
+    frame = { x: x, y: y, onSum: onSum, v: v, bounds: v.bounds.filter(function (b) { return hide.indexOf(b.key) < 0; }) };
     var shown = function (key) { return hide.indexOf(key) < 0; };
     var box = { x0: MARGIN.left, x1: width - MARGIN.right, y0: MARGIN.top, y1: height - MARGIN.bottom };
     var id = E.el(g, "clipPath", { id: "plane-clip" });
@@ -114,7 +114,9 @@
         E.el(curves, "line", { x1: x(m.D) - 6, x2: x(m.D) + 6, y1: y(m.upper), y2: y(m.upper), class: "reach" });
         avoid([[x(m.D), y(m.C)], [x(m.D), y(m.upper)]]);
       }
-      E.el(curves, "circle", { cx: x(m.D), cy: y(m.C), r: m.key === "signed" ? 5.5 : 6, class: "mechanism " + m.key });
+      var says = m.title + ": C = " + E.number(m.C) + (m.upper ? " on the worst table known, at most " + E.number(m.upper) : "") + ", D = " + E.number(m.D);
+      var mark = E.el(curves, "circle", { cx: x(m.D), cy: y(m.C), r: m.key === "signed" ? 5.5 : 6, class: "mechanism " + m.key, tabindex: 0, role: "img", "aria-label": says });
+      ["focus", "pointerenter"].forEach(function (name) { mark.addEventListener(name, function () { readout(says + "."); }); });
       placer.block(x(m.D), y(m.C), 8);
     });
     var best = v.sharpestC && bounds.filter(function (b) { return b.C > 0; }).reduce(function (a, b) { return !a || b.C > a.C ? b : a; }, null);
@@ -179,14 +181,44 @@
         return false;
       });
     });
-    if (bounds.some(function (b) { return b.curve.length > 1; })) {
-      var mid = (box.x0 + box.x1) / 2;
-      [0.15, 0.3, 0.45].some(function (share) {
-        return put("no microdata here", "region-label", [
-          { x: box.x0 + share * (box.x1 - box.x0), y: box.y1 - 12 }, { x: mid * share * 2, y: box.y1 - 30 }
-        ]);
-      });
+    regionLabel(put, x, y, bounds, box, size);
+  }
+
+  /** How high the shade reaches at a place across, in pixels; null where nothing is proved. */
+  function shade(bounds, x, y, across) {
+    var top = null;
+    bounds.forEach(function (b) {
+      var p = clip(b.curve, x, y), height = null;
+      if (p.length < 2) { return; }
+      if (across <= p[0][0]) { height = p[0][1]; }
+      for (var i = 1; height === null && i < p.length; i += 1) {
+        if (across <= p[i][0]) {
+          height = p[i - 1][1] + (across - p[i - 1][0]) / Math.max(1e-9, p[i][0] - p[i - 1][0]) * (p[i][1] - p[i - 1][1]);
+        }
+      }
+      if (height !== null && (top === null || height < top)) { top = height; }
+    });
+    return top;
+  }
+
+  /** The claim stands only where it is proved: all of its letters in the shade, or it is not made. */
+  function regionLabel(put, x, y, bounds, box, size) {
+    var text = "no microdata here", width = E.width(text, size) + 6, found = false;
+    for (var share = 0.02; share < 0.7 && !found; share += 0.04) {
+      var left = box.x0 + 6 + share * (box.x1 - box.x0), top = shade(bounds, x, y, left + width);
+      for (var base = box.y1 - 12; top !== null && base - size > Math.max(top, box.y0) + 4 && !found; base -= 18) {
+        found = put(text, "region-label", [{ x: left, y: base }]);
+      }
     }
+  }
+
+  function readout(text) { document.getElementById("readout").textContent = text; }
+
+  /** What is proved where the pointer is. */
+  function say(across) {
+    var D = frame.x.invert(across), top = shade(frame.bounds, frame.x, frame.y, across);
+    readout(top === null || top > frame.y.from ? "At D = " + E.number(D) + " the curves drawn say nothing of C." :
+      "At D = " + E.number(D) + ": C is at least " + E.number(Math.floor(100 * frame.y.invert(top)) / 100) + " on some table, by the curves drawn.");
   }
 
   /** A finger or a mouse on the plane moves the sum's error; up and down it still scrolls the page. */
@@ -202,7 +234,12 @@
       try { node.setPointerCapture(event.pointerId); } catch (error) { /* a pointer that is gone */ }
       move(event);
     });
-    node.addEventListener("pointermove", function (event) { if (down) { move(event); } });
+    node.addEventListener("pointermove", function (event) {
+      if (down) { move(event); } else if (frame && event.target.tagName !== "circle") {
+        var box = node.getBoundingClientRect();
+        say((event.clientX - box.left) * (node.viewBox.baseVal.width / box.width));
+      }
+    });
     ["pointerup", "pointercancel"].forEach(function (name) { node.addEventListener(name, function () { down = false; }); });
   };
 }(window.Explorer));

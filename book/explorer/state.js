@@ -3,11 +3,17 @@
   "use strict";
   var plane = window.EXPLORER_PLANE, draws = window.EXPLORER_DRAWS;
 
+  /* At first only what the two numbers above the picture speak of is drawn; the other curves are a click away. */
+  var FIRST = ["first_moment", "packing_empty", "signed", "counts_first", "sum_first"];
+  function hiddenAtFirst() {
+    return E.LAYERS.map(function (l) { return l.key; }).filter(function (key) { return FIRST.indexOf(key) < 0; });
+  }
+
   function start() {
     var s = plane.start;
     return {
-      view: "plane", privacy: s.privacy, epsilon: s.epsilon, rho: s.rho, delta: s.delta, d: s.d, sum: s.sum,
-      hide: [], table: draws.tables[0].key, level: draws.start, draw: 1
+      view: "plane", step: 1, privacy: s.privacy, epsilon: s.epsilon, rho: s.rho, delta: s.delta, d: s.d, sum: s.sum,
+      hide: hiddenAtFirst(), table: draws.tables[0].key, level: draws.start, draw: 1
     };
   }
 
@@ -28,7 +34,7 @@
   }
 
   var KEYS = {
-    view: ["plane", "draws"],
+    view: ["story", "plane", "draws", "own"],
     privacy: ["pure", "approximate", "zcdp"],
     table: draws.tables.map(function (t) { return t.key; }),
     level: draws.levels.map(function (l) { return l.key; })
@@ -37,6 +43,7 @@
   /** Read an address; whatever is not understood is named, and the default stays. */
   function read(hash) {
     var state = start(), complaints = [];
+    if (!hash.replace(/^#/, "")) { state.view = "story"; }
     hash.replace(/^#/, "").split("&").forEach(function (pair) {
       if (!pair) { return; }
       var at = pair.indexOf("="), key = at < 0 ? pair : pair.slice(0, at), text = "";
@@ -51,6 +58,10 @@
         if (Math.abs(state[key] / value - 1) > 1e-9) {
           complaints.push("the slider has no stop at " + key + " = " + text + "; shown is the nearest, " + E.exact(state[key]));
         }
+      } else if (key === "step") {
+        var m = Number(text);
+        if (m >= 1 && m <= E.STEPS && Math.floor(m) === m) { state.step = m; }
+        else { complaints.push("step is “" + text + "”; it must be a whole number from 1 to " + E.STEPS); }
       } else if (key === "draw") {
         var n = Number(text);
         if (n >= 1 && n <= draws.draws && Math.floor(n) === n) { state.draw = n; }
@@ -65,14 +76,18 @@
   /** Write the address of a state: only what the view shows. */
   function write(state) {
     var pairs = [];
-    if (state.view === "draws") {
+    if (state.view === "story") {
+      pairs = [["view", "story"], ["step", state.step]];
+    } else if (state.view === "own") {
+      pairs = [["view", "own"], ["epsilon", state.epsilon], ["draw", state.draw]];
+    } else if (state.view === "draws") {
       pairs = [["view", "draws"], ["table", state.table], ["level", state.level], ["draw", state.draw]];
     } else {
       pairs.push(["privacy", state.privacy]);
       if (state.privacy === "zcdp") { pairs.push(["rho", state.rho]); } else { pairs.push(["epsilon", state.epsilon]); }
       if (state.privacy === "approximate") { pairs.push(["delta", state.delta]); }
       pairs.push(["d", state.d], ["sum", state.sum]);
-      if (state.hide.length) { pairs.push(["hide", state.hide.join(",")]); }
+      if (state.hide.join() !== hiddenAtFirst().join()) { pairs.push(["hide", state.hide.join(",") || "none"]); }
     }
     return "#" + pairs.map(function (p) { return p[0] + "=" + p[1]; }).join("&");
   }

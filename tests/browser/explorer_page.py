@@ -19,11 +19,15 @@ KEPT = 3e-5
 """Numbers on the page are rounded to one part in 40,000."""
 
 
+ALL = "#view=plane&hide=none"
+"""The plane with every layer shown."""
+
+
 @contextmanager
 def opened(
     chromium: Browser,
     site: Path,
-    setting: str = "",
+    setting: str = ALL,
     *,
     theme: str = "light",
     width: int = 1280,

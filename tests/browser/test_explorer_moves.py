@@ -56,7 +56,7 @@ def test_the_keyboard_switches_the_kind_of_privacy(chromium: Browser, site: Path
 
 
 def test_the_mouse_drags_sliders_and_the_plane(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site, "#privacy=zcdp") as page:
+    with opened(chromium, site, "#privacy=zcdp&hide=none") as page:
         box = page.locator("#rho").bounding_box()
         assert box
         page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
@@ -158,6 +158,7 @@ def test_the_address_carries_the_setting(chromium: Browser, site: Path) -> None:
 @pytest.mark.parametrize(
     ("setting", "says"),
     [
+        ("#view=story&step=6", "whole number from 1 to 5"),
         ("#epsilon=0.37", "nearest, 0.3"),
         ("#d=abc", "must be a positive number"),
         ("#epsilon=-1", "must be a positive number"),
@@ -172,8 +173,9 @@ def test_a_wrong_address_is_explained_and_harmless(
 ) -> None:
     with opened(chromium, site, setting) as page:
         assert says in page.inner_text("#message")
-        check_numbers(page) if "draws" not in setting else now(page)
-        page.click("#next" if "draws" in setting else "#reset")
+        at = now(page)["state"]["view"]
+        check_numbers(page) if at == "plane" else now(page)
+        page.click({"draws": "#next", "story": "#story-next", "plane": "#reset"}[at])
         assert page.is_hidden("#message")
 
 

@@ -145,7 +145,7 @@ def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
     """
     sources = root / "book" / "explorer"
     key = digest(
-        code_key(root, ["import microdata_price.explorer"]),
+        code_key(root, ["import microdata_price.explorer.build"]),
         digest_files((p for p in sources.iterdir() if p.is_file()), sources),
         digest_json({k: v for k, v in edition.given.items() if k != "runs"}),
     )

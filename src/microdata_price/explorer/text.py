@@ -90,11 +90,11 @@ def _between(plane: Mapping[str, Any]) -> str:
     here = max(b["between"][mode["levels"].index(at_start)] for b in mode["bounds"])
     sparse = ", ".join(f"every {_ORDINALS[n]} for {_name(b)}" for b, n in EVERY.items())
     return (
-        "Between its computed points a bound is drawn straight, C against log D. So far is a drawn "
-        "curve from the true one at most, in C or in D, at three places between neighbouring "
-        f"points and for every number d ({sparse}): {format_number(100 * here, 2)} % at {symbol} = "
-        f"{at_start:g}; and {format_number(100 * worst, 2)} % at the worst level, "
-        f"{axis} = {level:g} ({_name(name)})."
+        "Between its computed points a bound is drawn straight, C against log D. The drawn curve "
+        f"is off by at most {format_number(100 * here, 2)} % at {symbol} = {at_start:g}, in C or "
+        f"in D, and by at most {format_number(100 * worst, 2)} % at the worst level, "
+        f"{axis} = {level:g} ({_name(name)}). This was measured at three places between "
+        f"neighbouring points, for every number d ({sparse})."
     )
 
 
@@ -115,7 +115,7 @@ def _draws(draws: Mapping[str, Any]) -> str:
     return (
         f"The second view shows {draws['draws']} draws for each of {len(draws['tables'])} tables "
         f"and {len(draws['levels'])} levels, with noise drawn and tables fitted by the package; "
-        f"the worst certificate of optimality of all its fits is "
+        f"the worst certificate of optimality among its fits is "
         f"{format_number(draws['worst_certificate'], 2)}. Expected errors are means of "
         f"{format_number(draws['expected_runs'])} other draws, with their standard errors."
     )

@@ -1,0 +1,66 @@
+/* A table of one's own: noise drawn and tables fitted in the page. */
+(function (E) {
+  "use strict";
+  var ROWS = 6, COLUMNS = 8, LARGEST = 1e6;
+  function by(id) { return document.getElementById(id); }
+
+  /** Read whole numbers, one line a row; a sentence says what is wrong. */
+  E.readTable = function (text) {
+    var rows = text.split(/\n/).map(function (line) { return line.trim(); }).filter(Boolean).map(function (line) {
+      return line.split(/[\s,;]+/).filter(Boolean);
+    });
+    if (!rows.length) { return { error: "Type counts: a line a row, numbers with spaces between." }; }
+    var columns = rows[0].length, bad = [];
+    rows.forEach(function (row) { row.forEach(function (n) { if (!/^\d+$/.test(n) || Number(n) > LARGEST) { bad.push(n); } }); });
+    if (bad.length) { return { error: "“" + bad[0] + "” is not a count; counts are whole numbers from 0 to a million, without signs or points." }; }
+    if (rows.some(function (row) { return row.length !== columns; })) { return { error: "The lines have different numbers of counts; a table has as many in each line." }; }
+    if (rows.length > ROWS || columns > COLUMNS || rows.length * columns < 2) {
+      return { error: "The table has " + rows.length + " lines of " + columns + "; the page fits tables from 2 counts to " + ROWS + " lines of " + COLUMNS + "." };
+    }
+    return { rows: rows.length, columns: columns, cells: [].concat.apply([], rows).map(Number) };
+  };
+
+  function sums(cells, rows, columns) {
+    var out = { cells: cells, rows: [], columns: [], sum: 0 };
+    cells.forEach(function (x, i) {
+      var r = Math.floor(i / columns), c = i % columns;
+      out.rows[r] = (out.rows[r] || 0) + x; out.columns[c] = (out.columns[c] || 0) + x; out.sum += x;
+    });
+    return out;
+  }
+
+  /** One draw: noisy answers and three fits, of a list (sum, counts) or a table (sum, rows, columns, counts). */
+  E.ownDraw = function (table, epsilon, seed) {
+    var R = table.rows, C = table.columns, list = R === 1 || C === 1, truth = sums(table.cells, R, C);
+    var scale = (list ? 2 : 4) / epsilon, noise = E.laplace(seed);
+    function noisy(values) { return values.map(function (v) { return v + noise(scale); }); }
+    var answers = { sum: truth.sum + noise(scale) };
+    answers.rows = list ? truth.rows.slice() : noisy(truth.rows);
+    answers.columns = list ? truth.columns.slice() : noisy(truth.columns);
+    answers.cells = noisy(truth.cells);
+    var fits = E.fitOwn(R, C, answers);
+    if (list) { answers.rows = sums(answers.cells, R, C).rows; answers.columns = sums(answers.cells, R, C).columns; }
+    return {
+      truth: truth, noisy: answers, scale: scale, std: scale * Math.SQRT2,
+      methods: [["ols", "OLS (signed)"], ["nnls", "NNLS"], ["sequential", "Sequential"]].map(function (m) {
+        var g = sums(fits[m[0]], R, C);
+        return { key: m[0], title: m[1], fit: g, errors: [g.sum - truth.sum] };
+      })
+    };
+  };
+
+  E.drawOwn = function (state) {
+    var table = E.readTable(by("own-text").value);
+    by("own-error").hidden = !table.error;
+    by("own-error").textContent = table.error || "";
+    by("own-panels").hidden = Boolean(table.error);
+    if (table.error) { return table.error; }
+    var v = E.ownDraw(table, state.epsilon, state.draw);
+    E.panels(by("own-panels"), v, v.std, "as typed");
+    var text = "The true total is " + E.number(v.truth.sum) + ". The tables fitted say: " + v.methods.map(function (m) {
+      return m.title + " " + E.number(Math.round(10 * m.fit.sum) / 10);
+    }).join(", ") + ".";
+    by("own-headline").textContent = text;
+    return text;
+  };
+}(window.Explorer));

@@ -1,0 +1,159 @@
+"""The explorer's story, a table of one's own and what its pictures claim, in a real browser."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from explorer_page import now, opened
+from playwright.sync_api import Browser, Page
+
+from microdata_price.fitting import fit
+from microdata_price.model.measurement import Measurements
+from microdata_price.model.noise import Laplace
+from microdata_price.model.workload import Workload
+from microdata_price.theory.upper.projection import project
+
+
+def test_the_story_opens_first_and_hands_over_to_the_sliders(chromium: Browser, site: Path) -> None:
+    with opened(chromium, site, "") as page:
+        assert now(page)["state"]["view"] == "story"
+        for step in range(1, 5):
+            assert page.inner_text("#story-title").startswith(f"{step}. ")
+            assert page.is_visible("#story-svg")
+            page.click("#story-next")
+        assert page.is_visible("#story-curve img")
+        page.keyboard.press("Enter")
+        assert now(page)["state"]["view"] == "plane"
+
+
+def test_the_storys_numbers_are_the_packages(chromium: Browser, site: Path) -> None:
+    with opened(chromium, site, "") as page:
+        for draw in range(1, 41):
+            s = page.evaluate(
+                "d => Explorer.storyValues({ ...explorerState().state, draw: d })", draw
+            )
+            noisy, total = np.array(s["noisy"]), s["noisyTotal"]
+            kept = project(noisy[None], np.array([max(total, 0.0)]))
+            np.testing.assert_allclose(s["kept"], kept[0], rtol=0, atol=1e-9)
+            assert s["clippedTotal"] == pytest.approx(np.maximum(noisy, 0).sum(), abs=1e-9)
+
+
+def test_fits_in_the_page_are_the_packages_on_a_thousand_tables(
+    chromium: Browser, site: Path
+) -> None:
+    """Lists and two-way tables up to 6 x 8; the package's fits carry certificates."""
+    rng = np.random.default_rng(2021)
+    given, wanted = [], []
+    for _ in range(1000):
+        rows, columns = int(rng.integers(1, 7)), int(rng.integers(2, 9))
+        truth = rng.integers(0, 30, (rows, columns)) * (rng.random((rows, columns)) < rng.random())
+        shape = (rows, columns) if rows > 1 else (columns,)
+        workload = Workload.table(shape)
+        true = workload.answers(truth.reshape(1, *shape).astype(float))
+        answers = tuple(a + rng.laplace(0, 8, a.shape) for a in true)
+        m = Measurements(workload, answers, tuple(Laplace(8.0) for _ in answers))
+        wanted.append({k: fit(m, k).cells[0] for k in ("ols", "nnls", "sequential")})
+        first = {"sum": float(answers[0][0, 0]), "cells": answers[-1][0].tolist()}
+        if rows > 1:
+            first |= {"rows": answers[1][0].tolist(), "columns": answers[2][0].tolist()}
+        given.append([rows, columns, first])
+    with opened(chromium, site, "#view=own") as page:
+        got = page.evaluate("all => all.map(x => Explorer.fitOwn(x[0], x[1], x[2]))", given)
+    for mine, package in zip(got, wanted, strict=True):
+        for method, cells in package.items():
+            # The package's certificate is 1e-7 of the table; the page stops at 1e-11 of it.
+            scale = max(1.0, float(np.abs(cells).max()))
+            np.testing.assert_allclose(mine[method], cells, rtol=0, atol=1e-6 * scale)
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", "Type counts"),
+        ("1 2\n3", "different numbers of counts"),
+        ("1 -2", "is not a count"),
+        ("1.5 2", "is not a count"),
+        ("3", "from 2 counts"),
+        ("\n".join(["1 2"] * 7), "from 2 counts"),
+    ],
+)
+def test_a_table_that_cannot_be_read_is_explained(
+    chromium: Browser, site: Path, typed: str, says: str
+) -> None:
+    with opened(chromium, site, "#view=own") as page:
+        page.fill("#own-text", typed)
+        assert says in page.inner_text("#own-error")
+        assert page.is_hidden("#own-panels")
+        page.fill("#own-text", "4 5 6")
+        assert page.is_hidden("#own-error")
+        assert page.locator("#own-panels section").count() == 5
+
+
+def label_and_shade(page: Page) -> tuple[bool, bool]:
+    """Whether the claim is written, and whether all of it stands where a bound drawn proves it."""
+    written, inside = page.evaluate(
+        """() => {
+        const label = document.querySelector("#plane .region-label");
+        if (!label) { return [false, true]; }
+        const region = document.querySelector("#plane path.region"), svg = region.ownerSVGElement;
+        const point = (x, y) => Object.assign(svg.createSVGPoint(), { x, y });
+        const box = label.getBBox();
+        const corners = [[0, 0.15], [1, 0.15], [0, 0.9], [1, 0.9]];
+        return [true, corners.every(([u, v]) =>
+            region.isPointInFill(point(box.x + u * box.width, box.y + v * box.height)))];
+    }"""
+    )
+    return bool(written), bool(inside)
+
+
+def test_the_plane_claims_only_what_is_proved(chromium: Browser, site: Path) -> None:
+    seen = set()
+    for width in (390, 1280):
+        with opened(chromium, site, width=width) as page:
+            for privacy in ("pure", "approximate", "zcdp"):
+                for d in (2, 10, 100, 10_000, 1_000_000):
+                    for hidden in ("none", "first_moment", "first_moment,packing_empty,printed"):
+                        page.evaluate(
+                            "hash => { location.hash = hash }",
+                            f"#privacy={privacy}&d={d}&hide={hidden}",
+                        )
+                        page.wait_for_function(
+                            "d => explorerState().state.d === d", arg=d, timeout=5000
+                        )
+                        page.wait_for_timeout(30)
+                        written, inside = label_and_shade(page)
+                        assert inside, (width, privacy, d, hidden)
+                        seen.add((written, hidden == "first_moment,packing_empty,printed"))
+    # It is written somewhere, and never where no bound is drawn.
+    assert (True, False) in seen
+    assert (True, True) not in seen
+
+
+def test_the_link_is_copied_and_the_picture_saved(chromium: Browser, site: Path) -> None:
+    with opened(chromium, site, accept_downloads=True) as page:
+        page.evaluate(
+            """() => { window.copied = [];
+            const writeText = text => { window.copied.push(text); return Promise.resolve(); };
+            Object.defineProperty(navigator, "clipboard", { value: { writeText } }) }"""
+        )
+        page.click("#copy")
+        assert page.evaluate("() => copied[0] === location.href && copied[0].includes('d=')")
+        with page.expect_download() as download:
+            page.click("#save")
+        text = Path(download.value.path()).read_text(encoding="utf-8")
+        assert text.startswith("<svg")
+        assert "signed answers" in text
+
+
+def test_marks_tell_their_values_to_the_keyboard(chromium: Browser, site: Path) -> None:
+    with opened(chromium, site) as page:
+        marks = page.locator("#plane circle[tabindex]")
+        assert marks.count() >= 3
+        for i in range(marks.count()):
+            marks.nth(i).focus()
+            said = marks.nth(i).get_attribute("aria-label") or ""
+            assert said in page.inner_text("#readout")
+            assert "C = " in said
+            assert "D = " in said
