@@ -87,7 +87,7 @@ def is_old(notebook: Notebook) -> bool:
     """Say whether a notebook still has the builder's own marks in its text."""
     return any(
         re.search(
-            r"^from microdata_price\.page import prose|\{glue:|\{solution-start\}", c.source, re.M
+            r"^from microdata_price\.page import prose|\{glue:|\{solution", c.source, re.M
         )
         for c in notebook.cells
     )
