@@ -86,9 +86,7 @@ def tags(cell: Notebook) -> list[str]:
 def is_old(notebook: Notebook) -> bool:
     """Say whether a notebook still has the builder's own marks in its text."""
     return any(
-        re.search(
-            r"^from microdata_price\.page import prose|\{glue:|\{solution", c.source, re.M
-        )
+        re.search(r"^from microdata_price\.page import prose|\{glue:|\{solution", c.source, re.M)
         for c in notebook.cells
     )
 
