@@ -17,7 +17,9 @@ from ..release.budget import guarantee_fields, guarantee_of
 from ..release.price import Price, price_table
 from ..release.price_files import NOTICE, price_files, report
 from ..tables.csv_files import find_schema, read_table
+from ..tables.forms import form_of
 from ..tables.workload_text import DEFAULT, parse_workload
+from .reading import reading_options
 
 
 @contextlib.contextmanager
@@ -55,6 +57,7 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     help="Columns and allowed values (JSON). Default: the file with the table's name and "
     ".schema.json in place of .csv, else the table's own values.",
 )
+@reading_options
 @click.option("--epsilon", type=float, help="Pure differential privacy: Laplace noise.")
 @click.option("--rho", type=float, help="Concentrated (zCDP): Gaussian noise.")
 @click.option("--workload", default=DEFAULT, show_default=True, help="The queries, in order.")
@@ -73,6 +76,7 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
 def command(
     table: Path,
     schema: Path | None,
+    count: str | None,
     epsilon: float | None,
     rho: float | None,
     workload: str,
@@ -102,9 +106,11 @@ def command(
     guarantee = guarantee_of(epsilon, rho)
     if out is not None:
         check_new(out)
-    allowed = find_schema(table, schema)
+    allowed = find_schema(table, schema, count=count)
     asked = parse_workload(workload, allowed)
     counts = read_table(table, allowed)
+    for note in form_of(table, allowed).notes():
+        click.echo(note, err=True)
     names = [m.strip() for m in methods.split(",")]
     with _progress(runs) as tell:
         made = price_table(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -13,8 +14,10 @@ from ..release.budget import describe, guarantee_fields, guarantee_of
 from ..release.files import errors_text
 from ..release.fit import Release
 from ..release.run import release, release_again
+from ..tables.forms import form_of
 from ..tables.schema import load_schema, schema_path
 from ..tables.workload_text import DEFAULT, parse_workload
+from .reading import reading_options
 
 
 def _summary(made: Release, out: Path) -> str:
@@ -53,6 +56,7 @@ def _summary(made: Release, out: Path) -> str:
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Columns and allowed values (JSON).",
 )
+@reading_options
 @click.option("--epsilon", type=float, help="Pure differential privacy: discrete Laplace noise.")
 @click.option("--rho", type=float, help="Concentrated (zCDP): discrete Gaussian noise.")
 @click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
@@ -63,6 +67,7 @@ def command(
     table: Path | None,
     again: Path | None,
     schema: Path | None,
+    count: str | None,
     epsilon: float | None,
     rho: float | None,
     workload: str | None,
@@ -103,7 +108,7 @@ def command(
       microdata-price release --again released --method nnls --out released-nnls
     """  # noqa: D301
     if again is not None:
-        if any(v is not None for v in (table, schema, epsilon, rho, workload)):
+        if any(v is not None for v in (table, schema, count, epsilon, rho, workload)):
             raise InputError(
                 "--again takes everything from the earlier release; leave out TABLE, --schema, "
                 "--epsilon, --rho and --workload"
@@ -120,8 +125,12 @@ def command(
         )
     else:
         allowed = load_schema(schema)
+        if count is not None:
+            allowed = dataclasses.replace(allowed, count=count)
         asked = parse_workload(DEFAULT if workload is None else workload, allowed)
         made = release(table, allowed, asked, guarantee_of(epsilon, rho), method, out)
+        for note in form_of(table, allowed).notes():
+            click.echo(note, err=True)
     if not as_json:
         click.echo(_summary(made, out))
         return

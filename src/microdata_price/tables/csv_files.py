@@ -2,173 +2,271 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
-from .schema import COUNT, WEIGHTED, Schema, load_schema, schema_path
+from .forms import Form, form_of, plain_form, refuse_weighted
+from .looks import (
+    a_total,
+    are_numbers,
+    check_totals,
+    looks_like_a_total,
+    looks_like_counts,
+    number_the_rows,
+)
+from .opening import plain_text, read_rows
+from .schema import COUNT, Schema, load_schema, schema_path
 
 Array = NDArray[np.float64]
+Part = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 
 LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
+_PART = 50_000
+_NAMED = 10
+"""How many bad rows a message names."""
 
 
-def _rows(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Yield the rows that are not blank with their numbers; the header is row 1."""
-    try:
-        with path.open(newline="", encoding="utf-8-sig") as stream:
-            reader = csv.reader(stream, strict=True)
-            for number, row in enumerate(reader, start=1):
-                if row:
-                    yield number, [field.strip() for field in row]
-    except (FileNotFoundError, IsADirectoryError):
-        raise InputError(f"there is no file {path}; a table is a CSV file") from None
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a text file in UTF-8; a table is a CSV file") from None
-    except csv.Error as error:
-        raise InputError(f"{path} is not a CSV file: {error}") from None
+def _parts(form: Form) -> Iterator[Part]:
+    """Yield rows in parts: their numbers, and their fields column by column."""
+    rows = read_rows(form.source, form.layout)
+    checked = dict.fromkeys(form.unnamed)
+    while part := list(islice(rows, _PART)):
+        numbers, fields = zip(*part, strict=True)
+        columns = dict(enumerate(zip(*fields, strict=True)))
+        for k in form.unnamed:
+            texts = [plain_text(t) for t in columns[k]]
+            checked[k] = number_the_rows(texts, checked[k])
+            if any(texts) and checked[k] is None:
+                raise InputError(
+                    f"{form.source.place}: column {k + 1} has no name ({form.layout.header[k]!r}) "
+                    "and does not number the rows; give it one, or leave it out"
+                )
+        yield numbers, columns
 
 
-def _body(
-    path: Path, width: int, rows: Iterator[tuple[int, list[str]]]
-) -> Iterator[tuple[int, list[str]]]:
-    for number, row in rows:
-        if len(row) != width:
-            raise InputError(
-                f"{path}, row {number}: {len(row)} fields where the header has {width}; every row "
-                "needs one field a column"
+class _Places(dict[str, int]):
+    """Places of a column's fields, each text brought into its plain form once; -1 for no value."""
+
+    def __init__(self, schema: Schema, axis: int) -> None:
+        super().__init__()
+        self.schema, self.axis = schema, axis
+
+    def __missing__(self, text: str) -> int:
+        place = self[text] = self.schema.place(self.axis, plain_text(text))
+        return place
+
+
+class _Counts(dict[str, int]):
+    """Counts as whole numbers; -1 for what is none."""
+
+    def __missing__(self, text: str) -> int:
+        digits = text.strip().removesuffix(".0")  # as programs write a whole number that may lack
+        fine = digits.isascii() and digits.isdigit() and len(digits) <= 13
+        count = int(digits) if fine else -1
+        return count if count <= LARGEST_COUNT else -1
+
+
+def _raise_first(
+    form: Form, numbers: Sequence[int], column: int, bad: NDArray[np.bool_], what: str
+) -> None:
+    """Name the first rows that are wrong in a column."""
+    rows = [str(numbers[int(i)]) for i in np.flatnonzero(bad)]
+    if not rows:
+        return
+    more = f" (so are {len(rows) - 1} more: rows {', '.join(rows[1:_NAMED])})" if rows[1:] else ""
+    name = form.layout.header[column]
+    raise InputError(f"{form.source.place}, row {rows[0]}, column {name!r}: {what}{more}")
+
+
+def _places(form: Form, column: int, part: Part, seen: _Places) -> NDArray[np.int64]:
+    numbers, columns = part
+    found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
+    if (found < 0).any():
+        first = plain_text(columns[column][int(np.argmax(found < 0))])
+        why = _why_not(first, seen.schema.positions[seen.axis])
+        _raise_first(form, numbers, column, found < 0, why)
+    return found
+
+
+def _cells(
+    form: Form, schema: Schema, places: Sequence[NDArray[np.int64]], numbers: Sequence[int]
+) -> NDArray[np.int64]:
+    cells = schema.cell_numbers(places)
+    if (cells < 0).any():
+        raise InputError(
+            f"{form.source.place}, row {numbers[int(np.argmax(cells < 0))]}: the schema says that "
+            "this combination of values is impossible; correct the row or the schema"
+        )
+    return cells
+
+
+def _why_not(text: str, known: Mapping[str, int]) -> str:
+    """Say why a value is none of those known, without repeating it."""
+    if looks_like_a_total(text):
+        return (
+            "the row looks like one of totals, which would count everybody twice; leave out rows "
+            "and columns of totals"
+        )
+    said = "the value is not one that the schema allows"
+    if text.casefold() in {v.casefold() for v in known}:
+        return f"{said} but for capital letters; write it as the schema does"
+    if are_numbers([text]) and text:
+        plain = text.lstrip("0").removesuffix(".0") or "0"
+        if plain in {v.lstrip("0") or "0" for v in known}:
+            return (
+                f"{said}, though it is one as a number; write codes as the schema does, with the "
+                "same leading zeros and without decimals"
             )
-        yield number, row
-
-
-def _header(path: Path, rows: Iterator[tuple[int, list[str]]]) -> list[str]:
-    first = next(rows, None)
-    if first is None:
-        raise InputError(f"{path} is empty; its first row must name the columns")
-    header = first[1]
-    twice = {name for name in header if header.count(name) > 1}
-    if twice:
-        raise InputError(f"{path} names column {min(twice)!r} twice; each name must occur once")
-    if WEIGHTED in header:
-        raise refuse_weighted(path)
-    return header
-
-
-def refuse_weighted(path: Path) -> InputError:
-    """Return the error for a weighted table, which neither `price` nor `release` takes."""
-    return InputError(
-        f"{path} is a weighted table: one person can change a count by more than one, so the "
-        "privacy guarantee would not hold; tabulate the persons again without weights"
+    if not text:
+        said += ", as it is empty"
+    return (
+        f"{said}; correct the row, or count what is not listed at a value that is public "
+        'beforehand: {"values": [...], "other": "other", "empty": "not stated"}; a schema made '
+        "from the data would tell what is in them"
     )
 
 
-def _count(path: Path, number: int, column: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > 13 or int(text) > LARGEST_COUNT:
-        raise InputError(
-            f"{path}, row {number}, column {column!r}: not a whole number from 0 to 10^12; every "
-            "cell must be a count of records"
-        )
-    return int(text)
+def _numbers(form: Form, column: int, part: Part, seen: _Counts) -> NDArray[np.int64]:
+    numbers, columns = part
+    found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
+    _raise_first(
+        form,
+        numbers,
+        column,
+        found < 0,
+        "not a whole number from 0 to 10^12; every cell must be a count of records, in digits only",
+    )
+    return found
 
 
-def _position(path: Path, number: int, schema: Schema, axis: int, text: str) -> int:
-    place = schema.place(axis, text)
-    if place < 0:
-        raise InputError(
-            f"{path}, row {number}, column {schema.columns[axis]!r}: the value is not one that the "
-            "schema allows; correct the row, or count what is not listed at a value that is public "
-            'beforehand: {"values": [...], "other": "other", "empty": "not stated"}; a schema made '
-            "from the data would tell what is in them"
-        )
-    return place
-
-
-def _cell(path: Path, number: int, schema: Schema, places: Sequence[int]) -> int:
-    cell = int(schema.cell_numbers([np.array(p) for p in places]))
-    if cell < 0:
-        raise InputError(
-            f"{path}, row {number}: the schema says that this combination of values is impossible; "
-            "correct the row or the schema"
-        )
-    return cell
-
-
-def _incomplete(path: Path, schema: Schema, table: NDArray[np.int64]) -> InputError:
+def _incomplete(form: Form, schema: Schema, table: NDArray[np.int64]) -> InputError:
     values = schema.cell_values()[int(np.argmax(table < 0))]
     first = ", ".join(f"{c}={v}" for c, v in zip(schema.columns, values, strict=True))
     return InputError(
-        f"{path} does not have a row for every one of the {schema.cells} combinations of its "
-        f"columns' values; the first missing is {first}; each must be there, with a count of 0 "
-        "where there is nobody: leaving out empty cells would tell where they are"
+        f"{form.source.place} does not have a row for every one of the {schema.cells} combinations "
+        f"of its columns' values; the first missing is {first}; each must be there, with a count "
+        "of 0 where there is nobody: leaving out empty cells would tell where they are"
     )
 
 
-def _long(
-    path: Path, schema: Schema, header: list[str], rows: Iterator[tuple[int, list[str]]]
-) -> Array:
-    extra = sorted(set(header) - {*schema.columns, COUNT})
-    if extra:
+def _fill(
+    form: Form,
+    table: NDArray[np.int64],
+    cells: NDArray[np.int64],
+    counts: NDArray[np.int64],
+    numbers: Sequence[int],
+    what: str,
+) -> None:
+    """Put counts into cells that are still empty; ``table`` and ``cells`` are flat."""
+    _, first = np.unique(cells, return_index=True)
+    again = np.ones(cells.size, dtype=bool)
+    again[first] = False
+    again |= table[cells] >= 0
+    if again.any():
         raise InputError(
-            f"{path} has column {extra[0]!r}, which is neither in the schema nor {COUNT!r}; a "
-            "table has one column for each of the schema's and one for the counts"
+            f"{form.source.place}, row {numbers[int(np.argmax(again))]}: {what} a row already; "
+            "each cell must occur once"
         )
-    axes = [header.index(c) for c in schema.columns]
-    place = header.index(COUNT)
+    table[cells] = counts
+
+
+def _long(form: Form, schema: Schema) -> NDArray[np.int64]:
     table = np.full(schema.cells, -1, dtype=np.int64)
-    for number, row in rows:
-        places = [_position(path, number, schema, k, row[a]) for k, a in enumerate(axes)]
-        cell = _cell(path, number, schema, places)
-        if table[cell] >= 0:
-            raise InputError(
-                f"{path}, row {number}: this cell has a row already; each cell must occur once"
+    seen, counts = _all_places(schema), _Counts()
+    for part in _parts(form):
+        places = [_places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)]
+        cells = _cells(form, schema, places, part[0])
+        found = _numbers(form, form.counts[0], part, counts)
+        _fill(form, table, cells, found, part[0], "this cell has")
+    return table
+
+
+def _wide(form: Form, schema: Schema) -> NDArray[np.int64]:
+    table = np.full(schema.cells, -1, dtype=np.int64)
+    across = [schema.positions[-1][form.layout.header[c]] for c in form.counts]
+    seen, counts = _all_places(schema)[:-1], _Counts()
+    for part in _parts(form):
+        lines = [_places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)]
+        for column, place in zip(form.counts, across, strict=True):
+            numbers, columns = part
+            kept = list(range(len(numbers)))
+            if schema.restricted:  # an impossible cell is left blank
+                kept = [i for i, text in enumerate(columns[column]) if text.strip()]
+            rows = [numbers[i] for i in kept]
+            filled: Part = (rows, {column: [columns[column][i] for i in kept]})
+            places = [*(line[kept] for line in lines), np.full(len(rows), place)]
+            cells = _cells(form, schema, places, rows)
+            _fill(
+                form, table, cells, _numbers(form, column, filled, counts), rows, "its cells have"
             )
-        table[cell] = _count(path, number, COUNT, row[place])
-    if (table < 0).any():
-        raise _incomplete(path, schema, table)
-    return table.astype(float).reshape(schema.shape)
+    return table
 
 
-def _wide(
-    path: Path, schema: Schema, header: list[str], rows: Iterator[tuple[int, list[str]]]
-) -> Array:
-    sides = len(schema.columns) - 1
-    across = [schema.positions[-1][v] for v in header[sides:]]
-    table = np.full(schema.cells, -1, dtype=np.int64)
-    for number, row in rows:
-        line = [_position(path, number, schema, k, row[k]) for k in range(sides)]
-        for name, place, text in zip(header[sides:], across, row[sides:], strict=True):
-            if not text and schema.restricted:
-                continue  # an impossible cell is left blank
-            cell = _cell(path, number, schema, [*line, place])
-            if table[cell] >= 0:
-                raise InputError(
-                    f"{path}, row {number}: its cells have a row already; each cell must occur once"
-                )
-            table[cell] = _count(path, number, name, text)
-    if (table < 0).any():
-        raise _incomplete(path, schema, table)
-    return table.astype(float).reshape(schema.shape)
+def _all_places(schema: Schema) -> list[_Places]:
+    return [_Places(schema, axis) for axis in range(len(schema.columns))]
 
 
-def _records(
-    path: Path, schema: Schema, header: list[str], rows: Iterator[tuple[int, list[str]]]
-) -> Array:
-    axes = [header.index(c) for c in schema.columns]
+def _records(form: Form, schema: Schema) -> NDArray[np.int64]:
     table = np.zeros(schema.cells, dtype=np.int64)
-    cells: dict[tuple[str, ...], int] = {}
-    for number, row in rows:
-        fields = tuple(row[a] for a in axes)
-        cell = cells.get(fields)
-        if cell is None:
-            places = [_position(path, number, schema, k, text) for k, text in enumerate(fields)]
-            cell = cells[fields] = _cell(path, number, schema, places)
-        table[cell] += 1
-    return table.astype(float).reshape(schema.shape)
+    seen = _all_places(schema)
+    doubtful = [] if schema.count == "" else [_Unread(k) for k in form.unread]
+    for part in _parts(form):
+        places = [_places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)]
+        cells = _cells(form, schema, places, part[0])
+        table += np.bincount(cells, minlength=schema.cells)
+        repeated = bool(table.max(initial=0) > 1)
+        kept = []
+        for unread in doubtful:
+            counting = looks_like_counts(form.layout.header[unread.column])
+            if (counting or not repeated) and unread.holds_numbers(part[1][unread.column]):
+                kept.append(unread)
+        doubtful = kept
+    for unread in doubtful:
+        name = form.layout.header[unread.column]
+        if unread.filled and (looks_like_counts(name) or not unread.numbers_rows):
+            raise _perhaps_counts(form, name, looks_like_counts(name))
+    return table
+
+
+@dataclass
+class _Unread:
+    """An unread column of records, as long as it may hold counts."""
+
+    column: int
+    filled: int = 0
+    next_row: int | None = None
+    numbers_rows: bool = True
+
+    def holds_numbers(self, texts: Sequence[str]) -> bool:
+        if self.numbers_rows:
+            self.next_row = number_the_rows(texts, self.next_row)
+            self.numbers_rows = self.next_row is not None
+        self.filled += sum(map(bool, texts))
+        return self.numbers_rows or are_numbers(texts)
+
+
+def _perhaps_counts(form: Form, name: str, named_so: bool) -> InputError:
+    why = "" if named_so else ": it holds numbers, and no row occurs twice without it"
+    return InputError(
+        f"{form.source.place}: the column {name!r}, which the schema does not list, looks like "
+        f"counts{why}; if it holds counts, call it {COUNT!r} (or add --count-column {name!r}), "
+        "and if each row is one record, leave it out (or add --records)"
+    )
+
+
+_READ: dict[str, Callable[[Form, Schema], NDArray[np.int64]]] = {
+    "long": _long,
+    "wide": _wide,
+    "records": _records,
+}
 
 
 def read_table(path: Path, schema: Schema) -> Array:
@@ -177,12 +275,13 @@ def read_table(path: Path, schema: Schema) -> Array:
     Three forms are told apart by their first row. Long: the schema's columns and ``count``, one
     row a cell. Wide: all the schema's columns but the last, then each value of the last, one
     column a value. Records: the schema's columns without ``count``, one row a record, other columns
-    unread.
+    unread (`form_of` says which). What looks like another form than it would be read in is refused.
 
     Parameters
     ----------
     path
-        A CSV file in UTF-8 with commas.
+        A CSV file with commas, semicolons, tabs or bars, in UTF-8 or UTF-16; also packed by gzip,
+        bzip2, xz or zip.
     schema
         Which columns and which values there are.
 
@@ -195,86 +294,70 @@ def read_table(path: Path, schema: Schema) -> Array:
     ------
     InputError
         A form that is none of the three, a weighted table, a value outside the schema or no count
-        (naming the row's number and the column, not the content), a cell missing or given twice.
+        (naming the row's number and the column, not the content), a cell missing or given twice,
+        an unread column that looks like counts, or totals among the counts.
     """
     if schema.weighted:
-        raise refuse_weighted(path)
-    rows = _rows(path)
-    header = _header(path, rows)
-    body = _body(path, len(header), rows)
-    if set(schema.columns) <= set(header):
-        if COUNT in header:
-            return _long(path, schema, header, body)
-        return _records(path, schema, header, body)
-    sides = len(schema.columns) - 1
-    if (
-        header[:sides] == list(schema.columns[:-1])
-        and sides
-        and set(header[sides:]) & set(schema.values[-1])
-    ):
-        if set(header[sides:]) != set(schema.values[-1]):
-            raise InputError(
-                f"{path} looks like a wide table, but its first row does not have exactly the "
-                f"{len(schema.values[-1])} values of {schema.columns[-1]!r} that the schema lists"
-            )
-        return _wide(path, schema, header, body)
-    _check_separator(path, header)
-    missing = [c for c in schema.columns if c not in header]
-    raise InputError(
-        f"{path} lacks the schema's column {missing[0]!r}; needed are {', '.join(schema.columns)} "
-        f"and {COUNT} with one row a cell, or the same without {COUNT} with one row a record, or "
-        "a wide table (the values of the last column as headings)"
-    )
+        raise refuse_weighted(str(path))
+    form = form_of(path, schema)
+    table = _READ[form.kind](form, schema)
+    if (table < 0).any():
+        raise _incomplete(form, schema, table)
+    if form.kind != "records" and not schema.restricted:
+        check_totals(form.source.place, schema, table.reshape(schema.sides))
+    return table.astype(float).reshape(schema.shape)
 
 
-def _check_separator(path: Path, header: Sequence[str]) -> None:
-    """Refuse a header whose names are separated by something else than commas."""
-    for mark, word in ((";", "semicolons"), ("\t", "tabs"), ("|", "bars")):
-        if len(header) == 1 and mark in header[0]:
-            raise InputError(
-                f"{path} seems to separate its columns by {word}; needed are commas: save it again "
-                "as a CSV file with commas"
-            )
-
-
-def schema_of_table(path: Path) -> Schema:
+def schema_of_table(path: Path, count: str | None = None) -> Schema:
     """Take the schema from a complete table of counts itself (for `price`, never for a release).
 
     Parameters
     ----------
     path
-        A long table (its column ``count`` last) or a wide one with one column of headings.
+        A long table or a wide one with one column of headings.
+    count
+        The column of the counts, if it is not called ``count``.
 
     Raises
     ------
     InputError
-        Neither form.
+        Neither form, or a form with rows or columns of totals.
     """
-    rows = _rows(path)
-    header = _header(path, rows)
-    body = _body(path, len(header), rows)
-    if len(header) > 1 and COUNT in header:
-        names = [n for n in header if n != COUNT]
-        seen: list[dict[str, None]] = [{} for _ in names]
-        for _, row in body:
-            for k, name in enumerate(names):
-                seen[k].setdefault(row[header.index(name)])
-        return Schema(tuple(names), tuple(tuple(s) for s in seen))
-    if len(header) > 2:
-        sides: dict[str, None] = {}
-        for number, row in body:
-            sides.setdefault(row[0])
-            for name, text in zip(header[1:], row[1:], strict=True):
-                _count(path, number, name, text)
-        return Schema((header[0], "column"), (tuple(sides), tuple(header[1:])))
-    _check_separator(path, header)
-    raise InputError(
-        f"{path} is neither a table of counts with a column {COUNT!r} nor a wide one; for records "
-        "give their schema with --schema"
-    )
+    form = plain_form(path, count)
+    header, place = form.layout.header, form.source.place
+    seen: list[dict[str, None]] = [{} for _ in form.axes]
+    rows = 0
+    for numbers, columns in _parts(form):
+        rows += len(numbers)
+        for k, column in enumerate(form.axes):
+            texts = dict.fromkeys(map(plain_text, dict.fromkeys(columns[column])))
+            if "" in texts:
+                raise InputError(
+                    f"{place}: column {header[column]!r} has an empty field; each row needs the "
+                    "values of its cell (leave out rows of totals)"
+                )
+            seen[k] |= texts
+        for column in form.counts:
+            _numbers(form, column, (numbers, columns), _Counts())
+    names = [header[column] or "row" for column in form.axes]
+    if form.kind == "wide":
+        names.append("column")
+        seen.append(dict.fromkeys(header[column] for column in form.counts))
+    for name, values in zip(names, seen, strict=True):
+        total = next((v for v in values if looks_like_a_total(v)), None)
+        if total is not None and len(values) > 1:
+            raise a_total(place, name, total)
+    if form.kind == "long" and rows > 1:
+        for name, values in zip(names, seen, strict=True):
+            if len(values) == rows and any(len(v) > 1 for v in seen if v is not values):
+                raise InputError(
+                    f"{place}: the column {name!r} has another value in every row, so that it "
+                    "names the rows and is no column of the table; leave it out"
+                )
+    return Schema(tuple(names), tuple(map(tuple, seen)), count=form.count_name)
 
 
-def find_schema(table: Path, schema: Path | None = None) -> Schema:
+def find_schema(table: Path, schema: Path | None = None, *, count: str | None = None) -> Schema:
     """Return the schema of a table to price: the one given, the one beside it, or its own.
 
     Never for a release, whose schema must not come from the data.
@@ -286,13 +369,17 @@ def find_schema(table: Path, schema: Path | None = None) -> Schema:
     schema
         A schema's file; ``None`` for ``TABLE.schema.json`` if there is one, else what the table of
         counts itself lists.
+    count
+        How the file is read, in place of what the schema says (see `Schema`).
 
     Raises
     ------
     InputError
         A file that is none.
     """
-    if schema is not None:
-        return load_schema(schema)
     beside = schema_path(table)
-    return load_schema(beside) if beside.is_file() else schema_of_table(table)
+    given = schema if schema is not None else beside if beside.is_file() else None
+    if given is None:
+        return schema_of_table(table, count)
+    found = load_schema(given)
+    return found if count is None else dataclasses.replace(found, count=count)

@@ -5,15 +5,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from .column_rules import ColumnRule, is_rule, parse_rule, rule_fields
+from .opening import encoding_of, plain_text
 from .possible import (
     SLASH,
     Impossible,
@@ -32,6 +34,9 @@ MOST_CELLS = 2_000_000
 """More cells than this are refused: every cell is measured, fitted and written."""
 KEYWORDS = ("sum", "marginals", "identity")
 """Words of a workload, which no column may bear as its name."""
+OURS = (COUNT, WEIGHTED, "query_set", "noisy_answer", "variance", "weight")
+"""Columns of the files that a release writes beside the table's own, so no column may bear one."""
+_KEYS = {"columns", "impossible", "count", "weighted"}
 _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
 
 
@@ -53,6 +58,9 @@ class Schema:
         Columns that divide each other, such as county, tract and block.
     impossible
         Combinations that cannot occur (structural zeros).
+    count
+        How a file is read that bears this schema: which of its columns holds the counts; empty
+        where each row is one record; ``None`` for ``count`` if there is one. It is not published.
 
     Where there are trees or impossible combinations the table is a list: one cell for each
     possible combination, and no cell for any other.
@@ -75,8 +83,11 @@ class Schema:
     rules: tuple[ColumnRule, ...] = ()
     trees: tuple[Tree, ...] = ()
     impossible: tuple[Impossible, ...] = ()
+    count: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(map(_composed, self.columns)))
+        object.__setattr__(self, "values", tuple(tuple(map(_composed, v)) for v in self.values))
         if not self.rules:
             object.__setattr__(self, "rules", (ColumnRule(),) * len(self.columns))
         if not self.columns or len(self.columns) != len(self.values):
@@ -251,19 +262,31 @@ class Schema:
         return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
+def _composed(text: str) -> str:
+    """Compose accents and make every space a plain one; those at the ends are refused later."""
+    return plain_text(f".{text}.")[1:-1]
+
+
+def _composed_within(given: Any) -> Any:
+    if isinstance(given, str):
+        return _composed(given)
+    return [_composed_within(v) for v in given] if isinstance(given, list) else given
+
+
 def _check_column(name: str) -> None:
     wrong = (
         name == ""
         or name != name.strip()
         or not name.isprintable()
         or any(c in name for c in ",;*")
-        or name in (*KEYWORDS, COUNT, WEIGHTED)
+        or name in (*KEYWORDS, *OURS)
     )
     if wrong:
         raise InputError(
             f"the schema has a column called {name!r}; a name must not be empty, begin or end with "
             f"a space, hold a comma, semicolon, star or line break, or be one of "
-            f"{', '.join((*KEYWORDS, COUNT, WEIGHTED))}"
+            f"{', '.join((*KEYWORDS, *OURS))}, which have a meaning here; give it another name, in "
+            "the table too"
         )
 
 
@@ -273,7 +296,9 @@ def _column(name: str, given: object) -> tuple[tuple[str, ...], ColumnRule]:
     return parse_rule(name, {"values": given}, MOST_CELLS)
 
 
-def _without_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+def _without_repeats(given: list[tuple[str, object]]) -> dict[str, object]:
+    # What looks the same is the same, here and in the files that are read.
+    pairs = [(_composed(name), _composed_within(value)) for name, value in given]
     found = dict(pairs)
     if len(found) != len(pairs):
         names = [k for k, _ in pairs]
@@ -294,7 +319,9 @@ def parse_schema(text: str) -> Schema:
         also says where values that are not listed and empty fields are counted (``other`` and
         ``empty`` go with ranges and cut points too). A name with slashes is a tree of columns:
         ``"county/tract/block": {"A": {"A1": ["a", "b"]}}``. ``"impossible"`` lists combinations
-        that cannot occur; ``"weighted": true`` marks a weighted table.
+        that cannot occur; ``"weighted": true`` marks a weighted table. ``"count": "n"`` says that
+        the column n of a table's file holds the counts, ``"count": false`` that each of its rows is
+        one record.
 
     Raises
     ------
@@ -324,10 +351,10 @@ def parse_schema(text: str) -> Schema:
             "the schema holds a number with thousands of digits; write it as a text in quotes"
         ) from None
     columns = document.get("columns") if isinstance(document, dict) else None
-    if not isinstance(columns, dict) or not set(document) <= {"columns", "impossible", "weighted"}:
+    if not isinstance(columns, dict) or not set(document) <= _KEYS:
         raise InputError(
-            'the schema must be an object with "columns" and perhaps "impossible" and "weighted"; '
-            f"for example {_EXAMPLE}"
+            'the schema must be an object with "columns" and perhaps "impossible", "count" and '
+            f'"weighted"; for example {_EXAMPLE}'
         )
     weighted = document.get("weighted", False)
     if not isinstance(weighted, bool):
@@ -354,7 +381,18 @@ def parse_schema(text: str) -> Schema:
             values.append(listed)
             rules.append(rule)
     impossible = parse_impossible(document.get("impossible", []))
-    return Schema(tuple(names), tuple(values), weighted, tuple(rules), tuple(trees), impossible)
+    count = document.get("count")
+    if not (count is None or count is False or (isinstance(count, str) and count)):
+        raise InputError('the schema\'s "count" must be the name of a column or false')
+    return Schema(
+        tuple(names),
+        tuple(values),
+        weighted,
+        tuple(rules),
+        tuple(trees),
+        impossible,
+        None if count is None else count or "",
+    )
 
 
 def load_schema(path: Path) -> Schema:
@@ -366,7 +404,8 @@ def load_schema(path: Path) -> Schema:
         A file that cannot be read as text, or whose content is no schema; the file is named.
     """
     try:
-        return parse_schema(path.read_text(encoding="utf-8-sig"))
+        data = path.read_bytes()
+        return parse_schema(data.decode(encoding_of(data[:1000])))
     except (FileNotFoundError, IsADirectoryError):
         raise InputError(f"there is no file {path}; a schema is a JSON file") from None
     except UnicodeDecodeError:

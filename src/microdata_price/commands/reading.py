@@ -1,0 +1,47 @@
+"""Options that say how a table's file is read, for every command that takes a table."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+
+def _records(_: click.Context, __: click.Parameter, given: bool) -> str | None:
+    return "" if given else None
+
+
+def _column(context: click.Context, _: click.Parameter, given: str | None) -> str | None:
+    if given is not None and not given.strip():
+        raise click.BadParameter("it must be the name of a column", context)
+    return given
+
+
+def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add ``--count-column`` and ``--records``, which a command gets as one value ``count``.
+
+    It is a column's name, empty for records, ``None`` where neither is given (see `Schema`).
+    """
+
+    @functools.wraps(command)
+    def both(*args: Any, count_column: str | None, records: str | None, **kwargs: Any) -> Any:
+        if count_column is not None and records is not None:
+            raise click.UsageError("give --count-column or --records, not both")
+        count = records if count_column is None else count_column
+        return command(*args, count=count, **kwargs)
+
+    column = click.option(
+        "--count-column",
+        callback=_column,
+        metavar="NAME",
+        help="The column of TABLE that holds the counts.  [default: count, if there is one]",
+    )
+    records = click.option(
+        "--records",
+        is_flag=True,
+        callback=_records,
+        help="Each row of TABLE is one record, whatever its other columns look like.",
+    )
+    return column(records(both))
