@@ -1,0 +1,282 @@
+"""Our two methods: what they promise, against definitions written down plainly."""
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fitting_oracle import solve, stacked
+from microdata_price.errors.known import ols_variances
+from microdata_price.fitting.consensus import RULES, consensus_parts, fit_consensus
+from microdata_price.fitting.ols import fit_ols
+from microdata_price.fitting.reweighted import reweighting
+from microdata_price.fitting.sequential_ols import fit_sequential_ols
+from microdata_price.fitting.shrinkage import (
+    DEFAULT,
+    _maximise,
+    _moments,
+    independent_sizes,
+    shrink,
+)
+from microdata_price.model.measurement import Measurements, measure
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
+from microdata_price.optimize import TOLERANCE
+from random_measurements import random_measurements
+
+SEEDS = st.integers(0, 2**32 - 1)
+OURS = {"sequential_ols": fit_sequential_ols, "consensus": fit_consensus}
+
+
+def measured(table, guarantee=None, runs=5, seed=1):
+    rng = np.random.default_rng(seed)
+    workload = Workload.table(np.shape(table))
+    return measure(table, workload, guarantee or PureDP(0.5), runs=runs, rng=rng)
+
+
+def mixed(shape=(4, 5)):
+    return np.arange(float(np.prod(shape))).reshape(shape) % 7
+
+
+@pytest.mark.parametrize("method", OURS)
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_every_fit_of_any_workload_is_nonnegative_and_certified(method, seed):
+    m = random_measurements(seed)
+    result = OURS[method](m)
+    assert result.certificate.worst <= 100 * TOLERANCE
+    assert result.cells.shape == (m.runs, m.workload.cells)
+    scale = min(n.std for n in m.noise) + max(np.abs(a).max() for a in m.answers)
+    assert result.cells.min() >= -1e-9 * scale
+
+
+@pytest.mark.parametrize("method", OURS)
+@settings(max_examples=15, deadline=None)
+@given(seed=SEEDS, sides=st.lists(st.integers(1, 6), min_size=1, max_size=3))
+def test_the_sum_is_that_of_least_squares_or_zero(method, seed, sides):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 5, sides) * rng.integers(0, 9)
+    m = measured(table, seed=seed)
+    total = OURS[method](m).cells.sum(axis=1)
+    signed = fit_ols(m).cells.sum(axis=1)
+    np.testing.assert_allclose(total, np.maximum(signed, 0), rtol=0, atol=1e-6)
+
+
+def test_a_clipped_sum_errs_no_more_than_least_squares():
+    m = measured(np.zeros(3), runs=4000)
+    exact = ols_variances(m.workload, m.variances)[0][0]
+    error = (fit_sequential_ols(m).cells.sum(axis=1) ** 2).mean()
+    # Half of the symmetric noise is clipped to no error at all.
+    assert error == pytest.approx(exact / 2, rel=0.15)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=SEEDS)
+def test_on_a_list_sequential_fitting_projects_the_least_squares_cells(seed):
+    rng = np.random.default_rng(seed)
+    m = measured(rng.integers(0, 20, 7), runs=1, seed=seed)
+    cells = fit_ols(m).cells[0]
+    x = cp.Variable(7, nonneg=True)
+    solve(cp.sum_squares(x - cells), [cp.sum(x) == max(cells.sum(), 0.0)])
+    np.testing.assert_allclose(fit_sequential_ols(m).cells[0], x.value, atol=1e-5)
+
+
+@settings(max_examples=40, deadline=None)
+@given(seed=SEEDS, size=st.integers(1, 60), scale=st.sampled_from([0.0, 1.0, 20.0, 3000.0]))
+def test_on_a_list_no_cell_errs_by_more_than_the_guarantee(seed, size, scale):
+    """An error is at most its own answer's, plus the largest upwards, plus the sum's downwards."""
+    rng = np.random.default_rng(seed)
+    table = np.floor(scale * rng.random(size) * (rng.random(size) < 0.5))
+    m = measured(table, PureDP(0.3), seed=seed)
+    signed = fit_ols(m).cells
+    off = signed - table
+    bound = np.abs(off) + np.maximum(off.max(axis=1), 0)[:, None]
+    bound += np.maximum(-off.sum(axis=1), 0)[:, None]
+    error = np.abs(fit_sequential_ols(m).cells - table)
+    assert (error <= bound + 1e-9 * (1 + np.abs(signed).max())).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_a_mean_of_fits_gains_exactly_their_distance_from_it(seed):
+    m = random_measurements(seed)
+    parts = [p.cells for p in consensus_parts(m)]
+    fitted = fit_consensus(m)
+    np.testing.assert_allclose(fitted.cells, np.mean(parts, axis=0), rtol=0, atol=0)
+    truth = np.random.default_rng(seed).integers(0, 9, m.workload.cells)
+    for q, mean in zip(m.workload.query_sets, fitted.answers(), strict=True):
+        answers = np.array([q.answers(p.reshape(-1, *q.shape)) for p in parts])
+        own = (mean - q.answers(truth)) ** 2
+        each = ((answers - q.answers(truth)) ** 2).mean(axis=0)
+        apart = ((answers - mean) ** 2).mean(axis=0)
+        scale = 1 + answers.max() ** 2
+        np.testing.assert_allclose(own, each - apart, rtol=0, atol=1e-12 * scale)
+        assert (own <= each + 1e-12 * scale).all()
+
+
+def test_the_parts_have_one_total():
+    for m in (measured(mixed()), random_measurements(5), measured(np.zeros((3, 4)))):
+        totals = np.array([p.cells.sum(axis=1) for p in consensus_parts(m)])
+        scale = 1 + np.abs(totals).max()
+        np.testing.assert_allclose(
+            totals, np.broadcast_to(totals[0], totals.shape), atol=1e-8 * scale
+        )
+
+
+def test_where_no_cells_were_asked_two_parts_remain():
+    q = QuerySet.from_labels([[0, 0, 1], [1, 2, 2]], "pairs")
+    workload = Workload((QuerySet.sum_query((2, 3)), q))
+    rng = np.random.default_rng(2)
+    m = measure(mixed((2, 3)), workload, PureDP(0.5), runs=4, rng=rng)
+    assert [p.name for p in consensus_parts(m)] == ["sequential", "reweighted"]
+    assert fit_consensus(m).certificate.worst <= TOLERANCE
+
+
+def objective(m, x, targets, variances):
+    """Least squares of all answers but the total's, whose sum is held."""
+    a, b, v = stacked(m, 0)
+    own = np.cumsum([0] + [q.size for q in m.workload.query_sets])
+    b, v = b.copy(), v.copy()
+    b[own[-2] :], v[own[-2] :] = targets, variances
+    return cp.sum_squares(cp.multiply(1 / np.sqrt(v[1:]), a[1:] @ x - b[1:]))
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+@pytest.mark.parametrize("shape", [(12,), (4, 5)])
+def test_each_part_is_what_its_definition_says(guarantee, shape):
+    m = measured(mixed(shape), guarantee, runs=1, seed=8)
+    sequential, reweighted, shrunk = (p.cells[0] for p in consensus_parts(m))
+    targets = shrink(m, len(m.noise) - 1, sequential[None])
+    x = cp.Variable(m.workload.cells, nonneg=True)
+    held = [cp.sum(x) == sequential.sum()]
+    solve(objective(m, x, targets.mean[0], targets.variance[0]), held)
+    np.testing.assert_allclose(shrunk, x.value, atol=1e-4)
+
+    consistent = Measurements(m.workload, fit_ols(m).answers(), m.noise)
+    cost = 0
+    steps = reweighting(consistent, rules=RULES)
+    for q, a, step in list(zip(m.workload.query_sets, consistent.answers, steps, strict=True))[1:]:
+        rows = (q.labels == np.arange(q.size)[:, None]).astype(float)
+        cost += cp.sum(cp.multiply(step.weight[0], cp.square(rows @ x - a[0])))
+        low = step.low[0]
+        if low.any():
+            cost += step.low_sum_weight[0] * cp.square(rows[low].sum(axis=0) @ x - step.low_sum[0])
+    solve(cost, held)
+    np.testing.assert_allclose(reweighted, x.value, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", OURS)
+def test_relabelling_and_transposing_moves_the_fit_along(method):
+    m = measured(mixed())
+    rng = np.random.default_rng(3)
+    rows, columns = rng.permutation(4), rng.permutation(5)
+    total, r, c, cells = m.answers
+    box = cells.reshape(-1, 4, 5)
+    fitted = OURS[method](m).tables
+    moved = box[:, rows][:, :, columns].reshape(-1, 20)
+    moved = Measurements(m.workload, (total, r[:, rows], c[:, columns], moved), m.noise)
+    np.testing.assert_allclose(
+        OURS[method](moved).tables, fitted[:, rows][:, :, columns], atol=1e-7
+    )
+    turned = Measurements(
+        Workload.table((5, 4)), (total, c, r, box.swapaxes(1, 2).reshape(-1, 20)), m.noise
+    )
+    np.testing.assert_allclose(OURS[method](turned).tables, fitted.swapaxes(1, 2), atol=1e-7)
+
+
+@pytest.mark.parametrize("method", OURS)
+@pytest.mark.parametrize("factor", [1e-3, 37.0, 1e5])
+def test_the_unit_of_counts_plays_no_part(method, factor):
+    m = measured(mixed())
+    answers = tuple(factor * a for a in m.answers)
+    scaled = Measurements(m.workload, answers, (Laplace(factor * m.noise[0].scale),) * 4)
+    np.testing.assert_allclose(
+        OURS[method](scaled).cells, factor * OURS[method](m).cells, atol=1e-7 * factor
+    )
+
+
+@pytest.mark.parametrize("method", OURS)
+def test_runs_do_not_depend_on_each_other(method):
+    m = measured(mixed((9, 24)), runs=45)
+    whole = OURS[method](m).cells
+    parts = [OURS[method](m.select(slice(k, k + 15))).cells for k in (0, 15, 30)]
+    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=0, atol=1e-7)
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_targets_stay_near_their_answers(seed):
+    m = random_measurements(seed)
+    cells = [k for k, q in enumerate(m.workload.query_sets) if q.is_identity]
+    if not cells:
+        return
+    own = cells[0]
+    unit = m.noise[own].std
+    targets = shrink(m, own, fit_sequential_ols(m).cells)
+    answers = m.answers[own]
+    large = answers >= DEFAULT.large * unit
+    np.testing.assert_array_equal(targets.mean[large], answers[large])
+    assert (targets.mean[~large] >= 0).all()
+    assert (targets.mean[~large] <= DEFAULT.largest * unit * (1 + 1e-12)).all()
+    least, most = DEFAULT.least_variance * unit**2, DEFAULT.most_variance * unit**2
+    assert (targets.variance >= least * (1 - 1e-12)).all()
+    assert (targets.variance <= most * (1 + 1e-12)).all()
+
+
+@settings(max_examples=25, deadline=None)
+@given(seed=SEEDS)
+def test_each_step_makes_the_answers_likelier(seed):
+    rng = np.random.default_rng(seed)
+    likelihood = rng.random((2, 9, 4))
+    shares = np.full((2, 4), 0.25)
+    before = -np.inf
+    for _ in range(6):
+        now = np.log(np.einsum("rck,rk->rc", likelihood, shares)).sum(axis=1)
+        assert (now >= before - 1e-9).all()
+        before, shares = now, _maximise(likelihood, shares, 1)
+        np.testing.assert_allclose(shares.sum(axis=1), 1, rtol=1e-9)
+
+
+def test_moments_are_those_of_the_mixture():
+    likelihood = np.array([[[0.2, 0.4], [0.0, 0.3]]])
+    shares, sizes = np.array([[0.5, 0.5]]), np.broadcast_to([0.0, 6.0], (1, 2, 2))
+    mean, variance = _moments(likelihood, shares, sizes)
+    np.testing.assert_allclose(mean, [[4.0, 6.0]])
+    np.testing.assert_allclose(variance, [[8.0, 1e-6]], atol=1e-9)
+
+
+def test_a_table_with_independent_sides_is_its_own_expectation():
+    table = np.outer([1.0, 2.0, 5.0], [3.0, 4.0])
+    m = measured(table.round())
+    np.testing.assert_allclose(
+        independent_sizes(m, table.reshape(1, -1), 0.0), table.reshape(1, -1)
+    )
+    assert independent_sizes(measured(np.ones((1, 6))), np.ones((1, 6)), 0.0) is None
+
+
+@pytest.mark.parametrize("method", OURS)
+def test_noises_may_be_mixed_and_of_any_size(method):
+    for scales in ((2.0, 3.0, 1e-3, 5.0), (1e4, 2.0, 2.0, 2.0), (1.0, 1.0, 1.0, 1e4)):
+        m = measured(mixed())
+        noise = (Laplace(scales[0]), Gaussian(scales[1]), Laplace(scales[2]), Gaussian(scales[3]))
+        m = Measurements(m.workload, m.answers, noise)
+        assert OURS[method](m).certificate.worst <= 100 * TOLERANCE
+
+
+@pytest.mark.parametrize("method", OURS)
+@pytest.mark.parametrize(("count", "epsilon"), [(10**9, 4e6), (10**9, 1.0), (5, 4e-6), (0, 4e-6)])
+def test_huge_counts_and_tiny_or_huge_noise(method, count, epsilon):
+    table = np.zeros((4, 5))
+    table[1, 2:4] = count
+    result = OURS[method](measured(table, PureDP(epsilon)))
+    assert result.certificate.worst <= 100 * TOLERANCE
+
+
+@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 7), (7, 1), (3, 2, 4), (30,)])
+def test_tables_of_any_dimension(shape):
+    for table in (np.zeros(shape), np.full(shape, 3.0)):
+        for method in OURS.values():
+            assert method(measured(table)).certificate.worst <= TOLERANCE
