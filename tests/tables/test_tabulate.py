@@ -5,6 +5,7 @@ import gzip
 import io
 import itertools
 import json
+import re
 import subprocess
 import sys
 import zipfile
@@ -26,8 +27,11 @@ HEADER = ["RT", "SERIALNO", "SPORDER", "PUMA", "ST", "ADJINC", "PWGTP", "AGEP", 
 HEADER += ["HISP", "RAC1P", "PWGTP1"]
 
 
+SERIALS = itertools.count(2016000000012)
+
+
 def person(area="0101301", weight=7, sex=1, hisp=1, race=1, school=""):
-    fields = ["P", "2016000000012", "01", area[2:], area[:2], "1007588", f"{weight:05d}", "33"]
+    fields = ["P", str(next(SERIALS)), "01", area[2:], area[:2], "1007588", f"{weight:05d}", "33"]
     return [*fields, school, str(sex), f"{hisp:02d}", str(race), "-3"]
 
 
@@ -50,7 +54,7 @@ def people_of(name):
 def everybody():
     """All fifteen areas in one file, other areas among them, in a shuffled order."""
     rows = list(itertools.chain.from_iterable(people_of(name) for name in names("pums")))
-    rows += [person("0101302"), person("0201301"), person("1001301")] * 50
+    rows += [person(area) for area in ("0101302", "0201301", "1001301") * 50]
     order = np.random.default_rng(0).permutation(len(rows))
     return text([rows[i] for i in order])
 
@@ -138,9 +142,167 @@ def test_any_people_are_counted_as_by_hand(tmp_path_factory, people, weighted):
 def test_columns_of_other_years(tmp_path):
     header = ["STATE" if h == "ST" else "PUMA10" if h == "PUMA" else h for h in HEADER]
     path = packed(tmp_path, "csv", text([person()], header))
-    with pytest.raises(InputError, match="it has PUMA10: choose with --puma-column"):
+    for area in (None, "PUMA10", "puma10"):
+        made = tabulate(path, "0101301", ("SEX",), area_column=area)
+        assert made.table.tolist() == [1, 0]
+        assert "those of the column 'PUMA10'" in made.notes()[0]
+    with pytest.raises(InputError, match="no column 'PUMA20'; it has PUMA10: choose with"):
+        tabulate(path, "0101301", ("SEX",), area_column="PUMA20")
+
+
+@pytest.mark.parametrize("none", ["-9", "-09", "-0009", "-00009", "", "-9.0"])
+def test_files_of_five_years_have_two_columns_of_areas(tmp_path, none):
+    header = [*("PUMA10" if h == "PUMA" else h for h in HEADER), "PUMA20"]
+    old = [[*person(sex=1), none] for _ in range(3)]
+    new = [[*person(sex=2), "01301"] for _ in range(2)]
+    for row in new:
+        row[header.index("PUMA10")] = none
+    path = packed(tmp_path, "csv", text([*old, *new], header))
+    with pytest.raises(
+        InputError, match="PUMA20 and PUMA10: choose with --puma-column PUMA20; are"
+    ):
         tabulate(path, "0101301", ("SEX",))
-    assert tabulate(path, "0101301", ("SEX",), area_column="PUMA10").table.tolist() == [1, 0]
+    for column, table, lost in (("PUMA10", [3, 0], 2), ("PUMA20", [0, 2], 3)):
+        made = tabulate(path, "0101301", ("SEX",), area_column=column)
+        assert made.table.tolist() == table
+        assert f"{lost} persons of the state have no code in {column!r}" in made.notes()[1]
+
+
+@pytest.mark.parametrize("state", ["1", "01", "1.0", " 01 "])
+@pytest.mark.parametrize("area", ["1301", "01301", "1301.0"])
+def test_codes_as_programs_write_them(tmp_path, state, area):
+    rows = [person(), person(sex=2), person("0101302")]
+    for row in rows[:2]:
+        row[HEADER.index("ST")], row[HEADER.index("PUMA")] = state, area
+        row[HEADER.index("SEX")] = f"{row[HEADER.index('SEX')]}.0"
+    made = tabulate(packed(tmp_path, "csv", text(rows)), "0101301", ("SEX", "SCHL"))
+    assert made.table.sum(axis=1).tolist() == [1, 1]
+    assert made.met.others == 1
+
+
+@pytest.mark.parametrize("way", ["", "0", "00", "N", "b", "bb", "B", "NA", "NaN", "nan", "."])
+def test_empty_fields_in_every_form_of_the_bureau(tmp_path, way):
+    path = packed(tmp_path, "csv", text([person(school=way), person(school="21")]))
+    made = tabulate(path, "0101301", ("SCHL",))
+    assert made.table[[0, 21]].tolist() == [1, 1]
+    # Where a variable is never empty, or the way is a code of its own, it is none.
+    with pytest.raises(InputError, match="is not one that is known"):
+        tabulate(path, "0101301", ("SCHL",), values={"SCHL": tuple(map(str, range(1, 25)))})
+    if way.strip("0") == "" and way:
+        values = dict([parse_values("SCHL=blank,0-24")])
+        assert tabulate(path, "0101301", ("SCHL",), values=values).table[:2].tolist() == [0, 1]
+
+
+def api(rows, header=HEADER, **names):
+    table = [[names.get(h, h) for h in header], *([v or None for v in row] for row in rows)]
+    return "[" + ",\n".join(json.dumps(row) for row in table) + "]"
+
+
+def test_answers_of_the_bureaus_api(tmp_path):
+    people = [person(), person(sex=2, school="N"), person("0101302")]
+    names = {"PUMA": "public use microdata area", "ST": "state"}
+    path = packed(tmp_path, "json", api(people, **names))
+    made = tabulate(path, "0101301", ("SEX", "SCHL"))
+    assert made.table[:, 0].tolist() == [1, 1]
+    assert made.table.sum() == made.persons == 2
+    assert "'public use microdata area'" in made.notes()[0]
+    made = tabulate(path, "0101301", ("SEX",), weighted=True)
+    assert made.table.tolist() == [7, 7]
+    few = [[row[HEADER.index(n)] for n in ("SEX", "PWGTP", "ST", "PUMA")] for row in people]
+    path = packed(tmp_path, "json", api(few, ("SEX", "PWGTP", "state", "PUMA")))
+    assert tabulate(path, "0101301", ("SEX",)).table.tolist() == [1, 1]
+    for content, message in (
+        ('[["ST"], ["1", "2"]]', "JSON of another form"),
+        ("[1, 2]", "JSON of another form"),
+        ("[]", "JSON of another form"),
+        ('[["ST"], ["1"]', "is no JSON document"),
+        ("[" * 100_000, "is no JSON document"),
+    ):
+        with pytest.raises(InputError, match=message):
+            tabulate(packed(tmp_path, "json", content), "0101301", ("SEX",))
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "|"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_person_files_however_they_are_written(tmp_path, mark, encoding):
+    content = text([person(), person(sex=2), person("0101302")]).replace(",", mark)
+    for above in ("", f"sep={mark}\n"):
+        for end in ("\n", "\r\n"):
+            path = tmp_path / "persons.csv"
+            path.write_bytes((above + content).replace("\n", end).encode(encoding))
+            made = tabulate(path, "0101301", ("SEX",))
+            assert (made.table.tolist(), made.met.others) == ([1, 1], 1)
+    path.write_bytes((above + text([person(), person(sex=3)]).replace(",", mark)).encode())
+    with pytest.raises(InputError, match="row 4, column 'SEX'"):
+        tabulate(path, "0101301", ("SEX",))
+
+
+def archive(folder, members):
+    path = folder / "persons.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as out:
+        for name, content in members:
+            out.writestr(name, content)
+    return path
+
+
+def test_nobody_is_counted_twice(tmp_path):
+    people = [person(), person(sex=2)]
+    once = text(people)
+    other = text(people[::-1])
+    for members, message in (
+        ([("a.csv", once), ("copy/a.csv", once)], "the same file twice, a.csv and copy/a.csv"),
+        ([("a.csv", once), ("b.csv", other)], r"row 2: this person \(SERIALNO and SPORDER\) has"),
+    ):
+        with pytest.raises(InputError, match=message):
+            tabulate(archive(tmp_path, members), "0101301", ("SEX",))
+    with pytest.raises(InputError, match="row 4: this person"):
+        tabulate(packed(tmp_path, "csv", text([*people, people[0]])), "0101301", ("SEX",))
+
+
+def test_what_a_system_leaves_in_an_archive_is_named_and_not_read(tmp_path):
+    members = [("psam_p01.csv", text([person()])), ("__MACOSX/._psam_p01.csv", "\0\5\x16\7rest")]
+    members += [("._a.csv", "x"), ("readme.pdf", "x")]
+    made = tabulate(archive(tmp_path, members), "0101301", ("SEX",))
+    assert made.table.tolist() == [1, 0]
+    for name, _ in members[1:]:
+        assert name in made.notes()[-1]
+    households = text(
+        [["H", "1", "01301", "1", "7", "2"]], ["RT", "SERIALNO", "PUMA", "ST", "WGTP", "NP"]
+    )
+    path = archive(tmp_path, [("p.csv", text([person()])), ("psam_h01.csv", households)])
+    with pytest.raises(InputError, match=r"\(psam_h01.csv\) looks like a file of households"):
+        tabulate(path, "0101301", ("SEX",))
+
+
+def test_the_remedy_for_values_that_are_not_listed_works(tmp_path):
+    people = [person(school=s) for s in ("", "1", "25", "26", "30", "X", "-1")]
+    path = packed(tmp_path, "csv", text(people))
+    with pytest.raises(InputError) as caught:
+        tabulate(path, "0101301", ("SCHL",))
+    given = re.search(r"--values (\S+)$", str(caught.value))[1]
+    made = tabulate(path, "0101301", ("SCHL",), values=dict([parse_values(given)]))
+    assert made.table.sum() == len(people)
+    assert made.schema.values[0][:3] == ("blank", "1", "2")
+    for odd in ("1,5", "a b", "<b>"):
+        path = packed(tmp_path, "csv", text([person(school=odd)]))
+        with pytest.raises(InputError, match="the file is damaged, or the column is another year"):
+            tabulate(path, "0101301", ("SCHL",))
+
+
+def test_who_is_not_there_is_told_why(tmp_path):
+    path = packed(tmp_path, "csv", text([person("0201301"), person("0301301")]))
+    with pytest.raises(InputError, match="its persons live in state 02, 03: take the file of that"):
+        tabulate(path, "0101301", ("SEX",))
+    with pytest.raises(InputError, match="code is another year's, or of another column"):
+        tabulate(path, "0201302", ("SEX",))
+    path = packed(tmp_path, "csv", text([]))
+    with pytest.raises(InputError, match="live in state none"):
+        tabulate(path, "0201302", ("SEX",))
+
+
+def test_names_of_columns_in_small_letters(tmp_path):
+    path = packed(tmp_path, "csv", text([person()], [h.lower() for h in HEADER]))
+    assert tabulate(path, "0101301", ("SEX",)).table.tolist() == [1, 0]
 
 
 def test_variables_that_are_not_known_need_their_values(tmp_path):
@@ -157,6 +319,9 @@ def test_variables_that_are_not_known_need_their_values(tmp_path):
     [
         ("", ("SEX",), "is empty"),
         ("a,b\n1,2\n", ("SEX",), "has no column ST or STATE"),
+        ("ST,PUMA,SEX\n1,01301,1\n", ("SEX",), "has neither SPORDER nor PWGTP.*not a person file"),
+        ("RT,SERIALNO,ST,PUMA,WGTP,NP,SEX\nH,1,1,01301,7,2,1\n", ("SEX",), "a file of households"),
+        ("RT,SPORDER,ST,PUMA,SEX\nP,1,1,01301,1\nH,,1,01301,1\n", ("SEX",), "row 3: RT says"),
         (text([person()]), ("SEX", "MAR"), "has no column 'MAR'"),
         (text([person(), person(sex=3)]), ("SEX",), "row 3, column 'SEX': the value is not one"),
         (text([person(), person(school="zz")]), ("SCHL",), "row 3, column 'SCHL': the value"),
@@ -256,15 +421,16 @@ def test_a_variables_values_are_given_once(tmp_path, capsys):
 
 def test_memory_does_not_grow_with_the_file(tmp_path):
     """A person file six times as large needs no more memory, and both far less than they hold."""
-    block = "".join(text([person(), person("0101302")] * 2000).splitlines(keepends=True)[1:])
+    people = [person(area, weight=40000) for area in ("0101301", "0101302") * 2000]
+    block = "".join(text(people).splitlines(keepends=True)[1:])
     block = block.replace(",-3\n", "," + ",".join(["-00012"] * 80) + "\n")
     header = ",".join([*HEADER[:-1], *(f"PWGTP{k}" for k in range(1, 81))]) + "\n"
     repeats = [size // len(block) for size in (20_000_000, 120_000_000)]
     for name, count in zip(("small", "large"), repeats, strict=True):
         with gzip.open(tmp_path / name, "wt", compresslevel=1) as stream:
             stream.write(header)
-            for _ in range(count):
-                stream.write(block)
+            for k in range(count):
+                stream.write(block.replace(",40000,", f",{40000 + k},").replace(",2016", f",{k}16"))
     code = (
         "import pathlib, re, resource, sys\n"
         "from microdata_price.tables.tabulate import tabulate\n"

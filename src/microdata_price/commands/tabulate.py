@@ -30,7 +30,10 @@ _AGREEMENT = {
 @click.option(
     "--values", multiple=True, help="A variable's values, for example MIL=blank,1-4; repeatable."
 )
-@click.option("--puma-column", default="PUMA", show_default=True, help="The column of the area.")
+@click.option(
+    "--puma-column",
+    help="The column of the area, where a file has several.  [default: PUMA, or the only one]",
+)
 @click.option(
     "--out",
     required=True,
@@ -44,16 +47,19 @@ def command(
     by: tuple[str, ...],
     weighted: bool,
     values: tuple[str, ...],
-    puma_column: str,
+    puma_column: str | None,
     out: Path,
     as_json: bool,
 ) -> None:
-    """Count the persons of one area in PERSONS, a PUMS person file (.csv, .gz or .zip).
+    """Count the persons of one area in PERSONS, a PUMS person file.
+
+    PERSONS is the Bureau's CSV file, by itself or packed (.zip, .gz, .bz2, .xz), or the JSON that
+    its API answers.
 
     Writes TABLE.csv (one row a cell, empty cells too) and TABLE.schema.json, which `price` and
     `release` accept. The file is streamed: several gigabytes need little memory. Codes lose leading
-    zeros, and an empty field is the value "blank". The values of each variable come from the
-    Bureau's dictionary or from --values, never from the data.
+    zeros, and an empty field (in the API's answers also 0 or N) is the value "blank". The values of
+    each variable come from the Bureau's dictionary or from --values, never from the data.
 
     A table of weights is marked: one person can change it by more than one, so `price` and
     `release` refuse it.
@@ -84,11 +90,14 @@ def command(
             "persons": made.persons,
             "weighted": weighted,
             "agrees_with_paper": made.agrees,
+            "notes": made.notes(),
         }
         click.echo(json.dumps(document))
         return
     shape = " x ".join(map(str, made.schema.shape))
     click.echo(f"{out}: {made.persons} persons of area {puma} in {shape} cells, schema beside it.")
+    for note in made.notes():
+        click.echo(note)
     if weighted:
         click.echo("It is weighted, and marked so: price and release refuse it.")
     if _AGREEMENT[made.agrees]:

@@ -16,10 +16,12 @@ from pyarrow import compute
 from ..base.files import check_new, write_whole
 from ..exceptions import InputError
 from ..model.benchmark import data_set, labels, names
-from .pums import WEIGHT, area_rows
+from .pums import AREA_COLUMN, WEIGHT, Reading, area_rows
 from .schema import MOST_CELLS, Schema, schema_path
 from .table_text import table_text
 
+_BLANKS = "^(0|[Nn]|[Bb]+|NA|N/A|[Nn]a[Nn]|\\.)$"
+_NAMED = 10
 BLANK = "blank"
 """What an empty field is called: the question does not apply to the person."""
 
@@ -67,12 +69,32 @@ class Tabulated:
         How many records were counted.
     agrees
         Whether the table is the paper's, cell for cell; ``None`` where the paper has none such.
+    met
+        What else the file holds.
     """
 
     schema: Schema
     table: NDArray[np.int64]
     persons: int
     agrees: bool | None
+    met: Reading
+
+    def notes(self) -> list[str]:
+        """Say what of the file was not read or counted, in sentences."""
+        met, said = self.met, []
+        if met.area != AREA_COLUMN:
+            said.append(f"The areas' codes are those of the column {met.area!r}.")
+        if met.uncoded:
+            said.append(
+                f"{met.uncoded} persons of the state have no code in {met.area!r} and are not "
+                "counted: files of several years hold two such columns, and the table has only "
+                "those persons of the area whose year has a code in this one."
+            )
+        said.append(
+            f"Not counted: {met.others} persons elsewhere. Not read: {met.unread} other columns"
+            + (f"; in the archive {', '.join(met.left)}." if met.left else ".")
+        )
+        return said
 
 
 def parse_area(text: str) -> tuple[str, str]:
@@ -180,7 +202,7 @@ def tabulate(
     *,
     weighted: bool = False,
     values: Mapping[str, Sequence[str]] | None = None,
-    area_column: str = "PUMA",
+    area_column: str | None = None,
 ) -> Tabulated:
     """Count the persons of an area by some variables.
 
@@ -189,7 +211,8 @@ def tabulate(
     Parameters
     ----------
     path
-        A person file of the Public Use Microdata Sample: CSV, also inside gzip or zip.
+        A person file of the Public Use Microdata Sample: CSV, also packed, or an answer of the
+        Bureau's API.
     area
         Seven digits: state, then area.
     by
@@ -199,7 +222,8 @@ def tabulate(
     values
         For variables not in `variables`, or whose codes differ that year, the values.
     area_column
-        The file's column with the area's code.
+        The file's column with the area's code; by default ``PUMA``, or the only one of another
+        name (``PUMA10``, ``PUMA20``, or as the Bureau's API calls it).
 
     Raises
     ------
@@ -211,30 +235,92 @@ def tabulate(
     schema = _schema(by, values or {}, weighted)
     lists = [pa.array(v) for v in schema.values]
     table = np.zeros(schema.cells, dtype=np.int64)
-    persons = 0
+    persons, met = 0, Reading()
+    stray: dict[str, _Stray] = {}
     columns = [*by, *([WEIGHT] if weighted else [])]
-    for place, rows, block in area_rows(path, state, puma, columns, area_column):
+    for place, rows, block in area_rows(path, state, puma, columns, area_column, met):
         cell = np.zeros(rows.size, dtype=np.int64)
         for name, known in zip(by, lists, strict=True):
-            index = compute.index_in(block[name], value_set=known)
+            index = compute.index_in(_blank(block[name], schema, name), value_set=known)
             if index.null_count:
-                row = rows[np.argmin(index.is_valid().to_numpy(zero_copy_only=False))]
-                raise InputError(
-                    f"{place}, row {row}, column {name!r}: the value is not one that is known; "
-                    f"list them all, for example --values {name}=blank,1-{len(known)}"
-                )
-            cell = cell * len(known) + index.to_numpy()
+                missed = np.flatnonzero(~index.is_valid().to_numpy(zero_copy_only=False))
+                first = stray.setdefault(name, _Stray(f"{place}, row {rows[missed[0]]}", {}))
+                first.values.update(dict.fromkeys(block[name].take(pa.array(missed)).to_pylist()))
+            cell = cell * len(known) + compute.fill_null(index, 0).to_numpy()
         weights = _weights(place, rows, block[WEIGHT]) if weighted else 1
         np.add.at(table, cell, weights)
         persons += rows.size
+    for name, first in stray.items():
+        raise _not_listed(name, first, schema.values[schema.columns.index(name)])
     if persons == 0:
-        raise InputError(
-            f"{path} has no person in state {state} and area {puma} (column {area_column!r}); take "
-            "the file of that state, or the code that the file's year uses"
-        )
+        raise _nobody(path, state, puma, met)
     shaped = table.reshape(schema.shape)
     agrees = None if weighted else agrees_with_paper(area, by, shaped)
-    return Tabulated(schema, shaped, persons, agrees)
+    return Tabulated(schema, shaped, persons, agrees, met)
+
+
+@dataclass(frozen=True)
+class _Stray:
+    """Where a variable first had a value that is not listed, and all such values."""
+
+    where: str
+    values: dict[str, None]
+
+
+def _blank(codes: pa.Array, schema: Schema, name: str) -> pa.Array:
+    """Bring the ways in which the Bureau writes an empty field into one, where it may be empty.
+
+    Files leave the field empty; the API and older files write 0, N, b, bb and so on.
+    """
+    values = schema.values[schema.columns.index(name)]
+    if BLANK not in values:
+        return codes
+    ways = compute.match_substring_regex(codes, _BLANKS)
+    listed = compute.is_in(codes, value_set=pa.array(values))
+    return compute.if_else(compute.and_(ways, compute.invert(listed)), BLANK, codes)
+
+
+def _not_listed(name: str, first: _Stray, known: Sequence[str]) -> InputError:
+    """Return the error for values that are not listed, with a remedy that works."""
+    said = f"{first.where}, column {name!r}: the value is not one that is known"
+    if not all(re.fullmatch(r"[\w.]+|-\d+", v) for v in first.values):
+        return InputError(f"{said}; the file is damaged, or the column is another year's")
+    codes = sorted(first.values, key=lambda v: (not v.isdigit(), len(v), v))
+    listed = ",".join([*spans(known), *spans(codes)])
+    return InputError(
+        f"{said} ({', '.join(codes[:_NAMED])}{', ...' if codes[_NAMED:] else ''} in this area); if "
+        f"the dictionary of the file's year has it, list all: --values {name}={listed}"
+    )
+
+
+def spans(codes: Sequence[str]) -> list[str]:
+    """Write codes as ``--values`` takes them, runs of numbers as ranges.
+
+    Examples
+    --------
+    >>> spans(("blank", "1", "2", "3", "7"))
+    ['blank', '1-3', '7']
+    """
+    found: list[list[str]] = []
+    for code in codes:
+        last = found[-1][-1] if found else ""
+        if code.isdigit() and last.isdigit() and int(code) == int(last) + 1:
+            found[-1].append(code)
+        else:
+            found.append([code])
+    return [f"{run[0]}-{run[-1]}" if len(run) > 1 else run[0] for run in found]
+
+
+def _nobody(path: Path, state: str, puma: str, met: Reading) -> InputError:
+    there = [s for s, _ in met.states.most_common(_NAMED)]
+    if str(int(state)) in there:
+        why = "the code is another year's, or of another column (see --puma-column)"
+    else:
+        names = ", ".join(s.zfill(2) for s in sorted(there)) or "none"
+        why = f"its persons live in state {names}: take the file of that state"
+    return InputError(
+        f"{path} has no person in state {state} and area {puma} (column {met.area!r}); {why}"
+    )
 
 
 def check_place(path: Path) -> Path:
