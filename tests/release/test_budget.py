@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from microdata_price import cli
 from microdata_price.exceptions import InputError
+from microdata_price.model.conversion import approximate_together
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.release import publish
@@ -35,16 +36,19 @@ def test_guarantees_add_up(guarantees, delta):
     rho = sum(g.rho for g in guarantees if isinstance(g, ConcentratedDP))
     zcdp = rho + sum(e * e / 2 for e in pure)
     assert budget.zcdp.rho == pytest.approx(zcdp)
-    converted = zcdp + 2 * np.sqrt(zcdp * np.log(1 / delta))
     approximate = budget.approximate(delta)
     assert approximate.delta == delta
     if len(pure) == len(guarantees):
         assert budget.total == PureDP(budget.total.epsilon)
         assert budget.total.epsilon == pytest.approx(sum(pure))
-        assert approximate.epsilon == pytest.approx(min(sum(pure), converted))
     else:
         assert budget.total == budget.zcdp
-        assert approximate.epsilon == pytest.approx(converted)
+    # Never more than what any choice of parts to take as pure, the others as zCDP, would give.
+    for taken in range(2 ** len(pure)):
+        kept = [e for k, e in enumerate(pure) if taken >> k & 1]
+        rest = rho + sum(e * e / 2 for k, e in enumerate(pure) if not taken >> k & 1)
+        converted = rest + 2 * np.sqrt(rest * np.log(1 / delta))
+        assert approximate.epsilon <= (sum(kept) + converted) * (1 + 1e-9)
     # A copy of any of them costs nothing; the order does not matter.
     again = add_up([*reversed(entries), *entries])
     assert again.zcdp.rho == pytest.approx(budget.zcdp.rho)
@@ -88,7 +92,12 @@ def test_the_command(folders, capsys):
     rho = 0.125 + 0.125 + 0.25**2 / 2
     assert document["total"] == {"kind": "zcdp", "rho": pytest.approx(rho)}
     assert document["approximate"]["delta"] == 1e-9
-    assert document["approximate"]["epsilon"] == pytest.approx(rho + 2 * np.sqrt(rho * np.log(1e9)))
+    together = approximate_together([0.5, 0.25], 0.125, 1e-9)
+    assert document["approximate"]["epsilon"] == together.epsilon
+    assert (document["epsilon"], document["rho"]) == (0.75, 0.125)
+    code, printed, error = run(capsys, *names, folders / "c")
+    assert "with epsilon = 0.75 and, besides, zero-concentrated" in printed
+    assert "That is at most (" in printed
     assert document["copies"] == [str(folders / "copy")]
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
 
 import click
 
+from ..base.numbers import at_most
 from ..release.budget import add_up, describe, guarantee_fields, load_entry
 
 
@@ -18,8 +20,9 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
     """Add up the guarantees of several releases: FOLDERS that `release` wrote.
 
     All are taken to be about the same people, the safe assumption. Epsilons add up to epsilon, rhos
-    to rho; where both kinds occur, epsilon counts as rho = epsilon^2 / 2. A copy of a release
-    counts once.
+    to rho. What both kinds guarantee together is given as an (epsilon, delta): at most, from Renyi
+    divergences of every order, in which pure and zCDP releases add up without loss. As zCDP,
+    epsilon counts as rho = epsilon^2 / 2. A copy of a release counts once.
 
     \b
     Example:
@@ -36,6 +39,8 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
             "copies": [str(e.folder) for e in budget.copies],
             "total": guarantee_fields(budget.total),
             "zcdp": guarantee_fields(budget.zcdp),
+            "epsilon": math.fsum(budget.epsilons),
+            "rho": budget.rho,
             "approximate": {"epsilon": approximate.epsilon, "delta": approximate.delta},
         }
         click.echo(json.dumps(document))
@@ -44,8 +49,14 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
         click.echo(f"{entry.folder}: {describe(entry.guarantee)}")
     for entry in budget.copies:
         click.echo(f"{entry.folder}: a copy of the same measurement, counted once")
-    click.echo(f"Together: {describe(budget.total)}")
+    parts = []
+    if budget.epsilons:
+        parts.append(f"pure differential privacy with epsilon = {math.fsum(budget.epsilons):.12g}")
+    if budget.rho:
+        parts.append(f"zero-concentrated differential privacy with rho = {budget.rho:.12g}")
+    click.echo(f"Together: {' and, besides, '.join(parts)}")
     click.echo(
-        f"That is ({approximate.epsilon:.6g}, {approximate.delta:g})-differential privacy, and "
-        f"zCDP with rho = {budget.zcdp.rho:.6g}."
+        f"That is at most ({at_most(approximate.epsilon, 4)}, {approximate.delta:g})-differential "
+        f"privacy, each release taken at its best, and at most zCDP with rho = "
+        f"{at_most(budget.zcdp.rho, 6)}."
     )

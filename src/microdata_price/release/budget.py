@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from ..exceptions import InputError
+from ..model.conversion import approximate_together
 from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP, compose
 
 MANIFEST = "manifest.json"
@@ -172,18 +174,32 @@ class Budget:
     zcdp: ConcentratedDP
 
     def approximate(self, delta: float) -> ApproximateDP:
-        """Return an (epsilon, delta) guarantee that follows: the better of what both kinds give.
+        """Return an (epsilon, delta) guarantee that follows, each release taken at its best.
+
+        See `approximate_together`.
 
         Examples
         --------
-        >>> a = Entry(Path("a"), "1", PureDP(0.5))
-        >>> add_up([a]).approximate(1e-6)
-        ApproximateDP(epsilon=0.5, delta=1e-06)
+        >>> a = Entry(Path("a"), "1", PureDP(5.0))
+        >>> b = Entry(Path("b"), "2", ConcentratedDP(0.005))
+        >>> add_up([a]).approximate(1e-6).epsilon < 5
+        True
+        >>> round(add_up([a, b]).approximate(1e-6).epsilon, 2)
+        5.43
         """
-        converted = self.zcdp.to_approximate(delta)
-        if isinstance(self.total, PureDP) and self.total.epsilon <= converted.epsilon:
-            return ApproximateDP(self.total.epsilon, delta)
-        return converted
+        return approximate_together(self.epsilons, self.rho, delta)
+
+    @property
+    def epsilons(self) -> tuple[float, ...]:
+        """The levels of the releases that satisfy pure DP."""
+        kinds = (e.guarantee for e in self.entries)
+        return tuple(g.epsilon for g in kinds if isinstance(g, PureDP))
+
+    @property
+    def rho(self) -> float:
+        """The sum of the levels of the others, 0 without any."""
+        kinds = (e.guarantee for e in self.entries)
+        return math.fsum(g.rho for g in kinds if isinstance(g, ConcentratedDP))
 
 
 def add_up(entries: Sequence[Entry]) -> Budget:

@@ -1,0 +1,90 @@
+"""Conversions to (epsilon, delta): OpenDP's for zCDP, exact sums for pure parts, never looser."""
+
+import math
+
+import numpy as np
+import opendp.prelude as dp
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from microdata_price.model.conversion import approximate_together, pure_renyi
+from microdata_price.model.privacy import ConcentratedDP
+
+dp.enable_features("contrib")
+
+
+@pytest.mark.parametrize("rho", [1e-6, 1e-4, 0.005, 0.125, 0.5, 5.0, 40.0])
+@pytest.mark.parametrize("delta", [1e-12, 1e-6, 1e-3, 0.1, 0.5])
+def test_zcdp_is_converted_as_opendp_does(rho, delta):
+    space = dp.atom_domain(T="i64"), dp.absolute_distance(T="f64")
+    gaussian = dp.m.make_gaussian(*space, scale=(2 * rho) ** -0.5)
+    theirs = dp.c.make_zCDP_to_approxDP(gaussian).map(1.0).epsilon(delta)
+    ours = approximate_together([], rho, delta).epsilon
+    assert ours == pytest.approx(theirs, rel=1e-9, abs=1e-10)
+    assert ours >= theirs * (1 - 1e-9)
+    assert ours <= ConcentratedDP(rho).to_approximate(delta).epsilon
+
+
+def test_the_conversion_that_was_reported():
+    assert approximate_together([], 0.005, 1e-6).epsilon == pytest.approx(0.430, abs=5e-4)
+    both = approximate_together([5.0], 0.005, 1e-6).epsilon
+    assert both < 5 + approximate_together([], 0.005, 1e-6).epsilon < 5.531
+
+
+@given(st.lists(st.floats(1e-6, 30.0), max_size=5), st.floats(0, 5.0), st.floats(1e-12, 0.5))
+def test_together_is_never_more_than_any_way_of_adding(epsilons, rho, delta):
+    if not epsilons and rho == 0:
+        return
+    found = approximate_together(epsilons, rho, delta).epsilon
+    slack = 1 + 1e-9
+    alone = approximate_together([], rho, delta).epsilon if rho else 0.0
+    assert found <= (math.fsum(epsilons) + alone) * slack + 1e-11
+    all_zcdp = rho + sum(e * e / 2 for e in epsilons)
+    if all_zcdp > 1e-29:
+        assert found <= approximate_together([], all_zcdp, delta).epsilon * slack + 1e-11
+    # More of anything is never less.
+    assert approximate_together([*epsilons, 0.5], rho, delta).epsilon >= found / slack - 1e-11
+    assert approximate_together(epsilons, rho + 0.1, delta).epsilon >= found / slack - 1e-11
+
+
+@given(st.floats(1e-3, 10.0), st.floats(1.001, 60.0))
+def test_no_pure_mechanism_has_a_larger_divergence(epsilon, order):
+    largest = float(pure_renyi(epsilon, order))
+    assert largest <= min(epsilon, order * epsilon**2 / 2) * (1 + 1e-12)
+    # Randomised response attains it; Laplace noise and random laws stay below.
+    p = np.array([math.exp(epsilon), 1.0]) / (1 + math.exp(epsilon))
+    attained = np.log((p**order * p[::-1] ** (1 - order)).sum()) / (order - 1)
+    assert largest == pytest.approx(attained, rel=1e-6, abs=1e-12)
+    a = order  # Laplace noise on a count: Mironov (2017), Table II
+    laplace = np.log(
+        a / (2 * a - 1) * np.exp((a - 1) * epsilon) + (a - 1) / (2 * a - 1) * np.exp(-a * epsilon)
+    ) / (a - 1)
+    assert laplace <= largest * (1 + 1e-9) + 1e-12
+
+
+def exact_delta(epsilons, sigma, epsilon):
+    """The exact delta of randomised responses and a Gaussian step together, by quadrature."""
+    ratios = [(0.0, 1.0, 1.0)]
+    for e in epsilons:
+        p = math.exp(e) / (1 + math.exp(e))
+        ratios = [
+            (r + s * e, a * (p if s > 0 else 1 - p), b * (1 - p if s > 0 else p))
+            for r, a, b in ratios
+            for s in (1, -1)
+        ]
+    x = np.linspace(-12 * sigma, 12 * sigma + 1, 200_001)
+    density = np.exp(-((x - 1) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+    other = np.exp(-(x**2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+    return sum(
+        np.trapezoid(np.maximum(a * density - math.exp(epsilon) * b * other, 0), x)
+        for _, a, b in ratios
+    )
+
+
+@pytest.mark.parametrize("epsilons", [(), (0.5,), (2.0,), (0.3, 1.0)])
+@pytest.mark.parametrize("rho", [0.02, 0.5])
+@pytest.mark.parametrize("delta", [1e-2, 1e-5])
+def test_the_guarantee_holds_for_the_worst_mechanisms(epsilons, rho, delta):
+    epsilon = approximate_together(list(epsilons), rho, delta).epsilon
+    assert exact_delta(epsilons, (2 * rho) ** -0.5, epsilon) <= delta
