@@ -12,7 +12,6 @@ from playwright.sync_api import Browser, Page
 
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import lower_bounds
-from microdata_price.theory.lower.validity import signed_error
 from microdata_price.theory.upper.upper_bounds import exact_clipping
 
 KEPT = 3e-5
@@ -68,7 +67,7 @@ def check_numbers(page: Page) -> dict[str, Any]:
         guarantee = ApproximateDP(v["epsilon"], v["delta"])
     else:
         guarantee = PureDP(v["epsilon"])
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     assert v["unit"] == pytest.approx(unit, rel=1e-12)
     given_sum = lower_bounds(guarantee, v["d"], sum_error=v["sum"])
     given_point = lower_bounds(guarantee, v["d"], point_error=unit)
@@ -76,7 +75,7 @@ def check_numbers(page: Page) -> dict[str, Any]:
     for b in v["bounds"]:
         assert b["C"] == pytest.approx(getattr(given_sum, b["key"]), rel=KEPT, abs=0)
         assert b["D"] == pytest.approx(getattr(given_point, b["key"]), rel=KEPT, abs=0)
-    basis = PureDP(guarantee.epsilon) if isinstance(guarantee, ApproximateDP) else guarantee
+    basis = guarantee.basis
     exact = exact_clipping(basis, v["d"])
     first = next(m for m in v["mechanisms"] if m["key"] == "counts_first")
     assert first["C"] == pytest.approx(float(exact.C), rel=KEPT)

@@ -91,7 +91,7 @@ def test_extremes_answer_within_a_second(points: str, level: str) -> None:
     ("arguments", "words"),
     [
         ("", "--privacy is not given"),
-        ("--privacy renyi", "pure, approximate or zcdp"),
+        ("--privacy renyi", "pure, approximate, zcdp"),
         ("--privacy pure --points 9 --sum-error 1", "needs --epsilon"),
         ("--privacy pure --epsilon 0 --points 9 --sum-error 1", "epsilon is 0"),
         ("--privacy pure --epsilon nan --points 9 --sum-error 1", "epsilon is nan"),

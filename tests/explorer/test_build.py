@@ -23,7 +23,6 @@ from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.theory.lower.lower_bounds import lower_bounds
-from microdata_price.theory.lower.validity import signed_error
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +98,7 @@ def test_every_fit_is_certified(draws: dict[str, Any]) -> None:
 
 def test_the_page_says_what_the_numbers_say(plane: dict[str, Any], draws: dict[str, Any]) -> None:
     texts = placeholders(plane, draws)
-    bound = lower_bounds(PureDP(0.5), 10_000, sum_error=signed_error(PureDP(0.5)))
+    bound = lower_bounds(PureDP(0.5), 10_000, sum_error=PureDP(0.5).signed_error)
     assert f"error {bound.best:.1f} or more" in texts["STATIC_CAPTION"]
     pure = plane["modes"]["pure"]
     here = max(b["between"][pure["levels"].index(0.5)] for b in pure["bounds"])

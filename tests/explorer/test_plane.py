@@ -41,7 +41,6 @@ from microdata_price.theory.lower.lower_bounds import (
     point_error_bound,
     sum_error_bound,
 )
-from microdata_price.theory.lower.validity import signed_error
 from microdata_price.theory.upper.operating_points import fitted, split, weighted
 from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.upper_bounds import certified, certified_truncated, exact_clipping
@@ -108,7 +107,7 @@ def test_what_cannot_be_packed_is_refused(bad: float) -> None:
 def test_bounds_on_the_page_are_those_of_the_package(
     plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
 ) -> None:
-    mode, unit = plane["modes"][kind], signed_error(guarantee)
+    mode, unit = plane["modes"][kind], guarantee.signed_error
     assert mode["signed"][at["level"]] == unit
     tables = {
         b["key"]: (picked(b["C"], at) * unit, picked(b["D"], at) * unit) for b in mode["bounds"]
@@ -136,7 +135,7 @@ def test_bounds_on_the_page_are_those_of_the_package(
 )
 def test_no_bound_is_spared_that_says_something(name: Any, guarantee: Guarantee) -> None:
     d = np.array(POINTS[::4], dtype=float)[:, None]
-    D = signed_error(guarantee) * np.array(SUMS)[::3]
+    D = guarantee.signed_error * np.array(SUMS)[::3]
     all_of_them = point_error_bound(name, guarantee, d, D)
     assert (point_errors(name, guarantee, d, D) == all_of_them).all()
     assert (all_of_them == 0).any()
@@ -145,7 +144,7 @@ def test_no_bound_is_spared_that_says_something(name: Any, guarantee: Guarantee)
 
 @pytest.mark.parametrize("guarantee", [PureDP(3.0), ApproximateDP(0.1, 1e-4), ConcentratedDP(0.5)])
 def test_drawn_curves_miss_by_no_more_than_the_page_says(guarantee: Guarantee) -> None:
-    rng, unit = np.random.default_rng(5), signed_error(guarantee)
+    rng, unit = np.random.default_rng(5), guarantee.signed_error
     for name in ("first_moment", "printed"):
         nodes = bound_nodes(name, guarantee)
         for i in rng.choice(len(POINTS), 6, replace=False):
@@ -178,8 +177,8 @@ def test_curves_fall_and_have_no_jump(plane: dict[str, Any]) -> None:
 def test_mechanisms_on_the_page_are_those_of_the_package(
     plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
 ) -> None:
-    unit = signed_error(guarantee)
-    basis = PureDP(guarantee.epsilon) if isinstance(guarantee, ApproximateDP) else guarantee
+    unit = guarantee.signed_error
+    basis = guarantee.basis
     found = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     for i in (0, 5, 12, len(POINTS) - 1):
         d = POINTS[i]
@@ -209,7 +208,7 @@ def test_mechanisms_on_the_page_are_those_of_the_package(
 @pytest.mark.parametrize("basis", [PureDP(1.0), ConcentratedDP(0.5)])
 def test_the_fitted_error_is_what_simulation_finds(basis: PureDP | ConcentratedDP) -> None:
     rng, runs, d, far = np.random.default_rng(11), 40_000, 50, 1e6
-    unit = signed_error(basis)
+    unit = basis.signed_error
     draw = rng.laplace if isinstance(basis, PureDP) else rng.normal
     noise = draw(0.0, unit / math.sqrt(2) if isinstance(basis, PureDP) else unit, (runs, d + 1))
     cells = noise[:, 1:].copy()
@@ -223,7 +222,7 @@ def test_the_fitted_error_is_what_simulation_finds(basis: PureDP | ConcentratedD
 def test_the_weighted_family_is_exact_at_its_knots_and_near_between(
     plane: dict[str, Any], kind: str, basis: PureDP | ConcentratedDP
 ) -> None:
-    mode, unit = plane["modes"][kind], signed_error(basis)
+    mode, unit = plane["modes"][kind], basis.signed_error
     mechanisms = {m["key"]: m for m in mode["mechanisms"]}
     C, D = (unpack_logarithms(mechanisms["weighted"][what]) for what in ("C", "D"))
     for d in (*mode["knots"], *mode["checked"]):

@@ -13,7 +13,6 @@ from matplotlib.figure import Figure
 from microdata_price.figures.operating import plane, weights
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound
-from microdata_price.theory.lower.validity import signed_error
 from microdata_price.theory.upper import operating_points as points
 
 TURNED = np.concatenate([[0.0], np.geomspace(1e-4, 8.0, 6), [np.inf]])
@@ -46,7 +45,7 @@ def assert_names_are_apart(figure: Figure) -> None:
 )
 @pytest.mark.parametrize("d", [2, 1000, 10**12])
 def test_names_are_apart_at_any_level(guarantee: Guarantee, d: int) -> None:
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     fitted = points.fitted(guarantee, d)
     path = points.weighted_certified(guarantee, d, TURNED)
     # Where the family is, without its cost: from clipping to M'.

@@ -17,7 +17,6 @@ from microdata_price.release import publish
 from microdata_price.release.budget import (
     Entry,
     add_up,
-    guarantee_fields,
     guarantee_from,
     load_entry,
 )
@@ -53,7 +52,7 @@ def test_guarantees_add_up(guarantees, delta):
     again = add_up([*reversed(entries), *entries])
     assert again.zcdp.rho == pytest.approx(budget.zcdp.rho)
     assert len(again.copies) == len(entries)
-    assert guarantee_from(guarantee_fields(guarantees[0])) == guarantees[0]
+    assert guarantee_from(guarantees[0].fields()) == guarantees[0]
 
 
 def test_nothing_or_a_contradiction_does_not_add_up():

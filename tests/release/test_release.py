@@ -74,8 +74,8 @@ def test_the_librarys_claim_never_exceeds_what_was_asked(epsilon, rho, sides):
         (ConcentratedDP(min(rho, 20.0 * sets)), np.sqrt(sets)),
     ):
         made = mechanism_for(workload, asked)
-        want = asked.epsilon if isinstance(asked, PureDP) else asked.rho
-        got = made.guarantee.epsilon if isinstance(asked, PureDP) else made.guarantee.rho
+        want = asked.level
+        got = made.guarantee.level
         assert type(made.guarantee) is type(asked)
         assert want * (1 - 1e-12) <= got <= want
         # The same from the paper's Theorems 1 and 2, without the library.

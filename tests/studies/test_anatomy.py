@@ -18,7 +18,6 @@ from microdata_price.studies.anatomy import (
 from microdata_price.studies.cases import (
     Case,
     bench_case,
-    guarantee_of,
     mean,
     reordered,
     short_case,
@@ -115,15 +114,6 @@ def test_another_order_of_priority_is_the_same_answers():
         )
     with pytest.raises(InputError, match="name each"):
         reordered(case.measurements, ("sum", "identity"))
-
-
-def test_guarantees_are_named_by_a_word_and_a_level():
-    assert guarantee_of("pure", 0.5, 9.0) == PureDP(0.5)
-    assert guarantee_of("zcdp", 9.0, 0.125) == ConcentratedDP(0.125)
-    with pytest.raises(InputError, match="did you mean pure"):
-        guarantee_of("pur", 0.5, 0.125)
-    with pytest.raises(InputError, match="epsilon"):
-        guarantee_of("pure", 0.0, 0.125)
 
 
 def test_cases_hold_what_was_measured():

@@ -9,10 +9,9 @@ from typing import Any
 import click
 
 from ..exceptions import InputError
-from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
 from ..theory.lower.lower_bounds import NAMES, LowerBounds, lower_bounds
 
-_NEEDS = {"pure": ("epsilon",), "approximate": ("epsilon", "delta"), "zcdp": ("rho",)}
 _MEANING = {
     "printed": "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
     "optimised": "ours: free constants, base table m records away",
@@ -22,7 +21,7 @@ _MEANING = {
 
 
 @click.command()
-@click.option("--privacy", metavar="KIND", help="pure, approximate or zcdp.")
+@click.option("--privacy", metavar="KIND", help=f"One of {', '.join(KINDS)}.")
 @click.option("--epsilon", metavar="E", help="For pure and approximate DP, for example 0.5.")
 @click.option("--rho", metavar="R", help="For zCDP, for example 0.125.")
 @click.option("--delta", metavar="DELTA", help="For approximate DP, for example 1e-6.")
@@ -66,10 +65,10 @@ def command(
 
 
 def _guarantee(privacy: str | None, levels: dict[str, str | None]) -> Guarantee:
-    if privacy not in _NEEDS:
+    if privacy not in KINDS:
         given = "not given" if privacy is None else f"{privacy!r}"
-        raise InputError(f"--privacy is {given}; it must be pure, approximate or zcdp")
-    needed = _NEEDS[privacy]
+        raise InputError(f"--privacy is {given}; it must be one of {', '.join(KINDS)}")
+    needed = parameters(privacy)
     for name, text in levels.items():
         if name in needed and text is None:
             raise InputError(f"--privacy {privacy} needs --{name}, for example {_EXAMPLE[name]}")
@@ -78,10 +77,7 @@ def _guarantee(privacy: str | None, levels: dict[str, str | None]) -> Guarantee:
                 f"--{name} is given but --privacy {privacy} does not read it; it reads "
                 f"{' and '.join('--' + n for n in needed)}"
             )
-    values = [_number(name, levels[name] or "") for name in needed]
-    if privacy == "pure":
-        return PureDP(values[0])
-    return ApproximateDP(*values) if privacy == "approximate" else ConcentratedDP(values[0])
+    return guarantee_of(privacy, **{name: _number(name, levels[name] or "") for name in needed})
 
 
 _EXAMPLE = {"epsilon": "0.5", "rho": "0.125", "delta": "1e-6"}
@@ -133,7 +129,7 @@ def _table(found: LowerBounds) -> str:
     sums = found.given == "sum_error"
     query, given = ("some point query", "the sum") if sums else ("the sum", "every point query")
     lines = [
-        f"{found.guarantee}, d = {found.points} point queries.",
+        f"{found.guarantee.describe().capitalize()}, d = {found.points} point queries.",
         f"If {given} has a root expected squared error of at most {found.amount:g} counts, "
         f"then {query} has at least:",
         "",

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..base.numbers import at_most
-from ..release.budget import add_up, describe, guarantee_fields, load_entry
+from ..release.budget import add_up, load_entry
 
 
 @click.command()
@@ -33,12 +33,12 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
     if as_json:
         document = {
             "releases": [
-                {"folder": str(e.folder), "guarantee": guarantee_fields(e.guarantee)}
+                {"folder": str(e.folder), "guarantee": e.guarantee.fields()}
                 for e in budget.entries
             ],
             "copies": [str(e.folder) for e in budget.copies],
-            "total": guarantee_fields(budget.total),
-            "zcdp": guarantee_fields(budget.zcdp),
+            "total": budget.total.fields(),
+            "zcdp": budget.zcdp.fields(),
             "epsilon": math.fsum(budget.epsilons),
             "rho": budget.rho,
             "approximate": {"epsilon": approximate.epsilon, "delta": approximate.delta},
@@ -46,7 +46,7 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
         click.echo(json.dumps(document))
         return
     for entry in budget.entries:
-        click.echo(f"{entry.folder}: {describe(entry.guarantee)}")
+        click.echo(f"{entry.folder}: {entry.guarantee.describe()}")
     for entry in budget.copies:
         click.echo(f"{entry.folder}: a copy of the same measurement, counted once")
     parts = []

@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..base.files import check_new, new_folder
 from ..fitting import METHODS
-from ..release.budget import guarantee_fields, guarantee_of
+from ..release.budget import guarantee_of
 from ..release.price import Price, price_table
 from ..release.price_files import NOTICE, price_files, report
 from ..tables.csv_files import find_schema, read_table
@@ -41,7 +41,7 @@ def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
 def _document(made: Price, out: Path | None) -> dict[str, object]:
     return {
         "notice": NOTICE,
-        "guarantee": guarantee_fields(made.guarantee),
+        "guarantee": made.guarantee.fields(),
         "runs": made.runs,
         "out": None if out is None else str(out),
         "prices": _rows(made.totals),

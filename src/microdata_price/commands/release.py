@@ -10,7 +10,7 @@ import click
 
 from ..exceptions import InputError
 from ..fitting import METHODS
-from ..release.budget import describe, guarantee_fields, guarantee_of
+from ..release.budget import guarantee_of
 from ..release.files import errors_text
 from ..release.fit import Release
 from ..release.run import release, release_again
@@ -23,7 +23,7 @@ from .reading import reading_options
 def _summary(made: Release, out: Path) -> str:
     lines = [
         f"Guarantee, computed by OpenDP for the whole workload: "
-        f"{describe(made.measured.mechanism.guarantee)}.",
+        f"{made.measured.mechanism.guarantee.describe()}.",
         f"Noise: {made.measured.mechanism.name}, variance "
         f"{made.measured.mechanism.noise.variance:.6g} for each answer.",
         "",
@@ -137,7 +137,7 @@ def command(
     rounded = made.rounded
     document = {
         "out": str(out),
-        "guarantee": guarantee_fields(made.measured.mechanism.guarantee),
+        "guarantee": made.measured.mechanism.guarantee.fields(),
         "method": method,
         "records": None if rounded is None else int(rounded.table.sum()),
         "rounding_deviations": None if rounded is None else rounded.deviations,

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from ..model.privacy import Guarantee
 from ..theory.lower.lower_bounds import Name, point_error_bound, sum_error_bound
-from ..theory.lower.validity import signed_error
 
 Array = NDArray[np.float64]
 
@@ -103,7 +102,7 @@ def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
     array([0.   , 3.672])
     """
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     every, where = np.unique(d, return_inverse=True)
     end = sum_error_bound(name, guarantee, every, _NEARLY_ZERO * unit)
     says = end[where.reshape(d.shape)] > D
@@ -152,7 +151,7 @@ def bound_nodes(name: Name, guarantee: Guarantee) -> BoundNodes:
     >>> nodes.C.shape == (len(POINTS), len(DENSE_SUMS)), nodes.between < 0.02
     (True, True)
     """
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     d = np.array(POINTS, dtype=float)[:, None]
     sums, counts = (unit * np.array(v) for v in nodes_of(name))
     C = point_errors(name, guarantee, d, sums) / unit
@@ -161,7 +160,7 @@ def bound_nodes(name: Name, guarantee: Guarantee) -> BoundNodes:
 
 
 def _between(name: Name, guarantee: Guarantee, C: Array, D: Array) -> float:
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     places: list[tuple[float, float, float]] = []
     for i in range(0, len(POINTS), EVERY.get(name, 1)):
         x, y = drawn_curve(name, C[i], D[i])

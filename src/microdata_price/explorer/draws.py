@@ -87,19 +87,16 @@ def level_key(guarantee: PureDP | ConcentratedDP) -> str:
     >>> level_key(PureDP(0.5))
     'epsilon-0.5'
     """
-    if isinstance(guarantee, PureDP):
-        return f"epsilon-{guarantee.epsilon:g}"
-    return f"rho-{guarantee.rho:g}"
+    return f"{guarantee.parameter}-{guarantee.level:g}"
 
 
-def _level(guarantee: PureDP | ConcentratedDP, std: float) -> dict[str, Any]:
-    pure = isinstance(guarantee, PureDP)
-    title = f"ε = {guarantee.epsilon:g}" if pure else f"ρ = {guarantee.rho:g}"  # type: ignore[union-attr]
+def _level(guarantee: PureDP | ConcentratedDP) -> dict[str, Any]:
+    noise = draws_of(TABLES[0], guarantee, 1, "shown").noise[0]
     return {
         "key": level_key(guarantee),
-        "title": title,
-        "noise": "Laplace" if pure else "Gaussian",
-        "std": std,
+        "title": guarantee.plain,
+        "noise": type(noise).__name__,
+        "std": noise.std,
     }
 
 
@@ -201,8 +198,7 @@ def draws_data(
             run, certificate = _run(table, guarantee)
             runs[f"{table.key}|{level_key(guarantee)}"] = run
             worst = max(worst, certificate)
-        noise = draws_of(TABLES[0], guarantee, 1, "shown").noise[0]
-        levels.append(_level(guarantee, noise.std))
+        levels.append(_level(guarantee))
     return {
         "draws": DRAWS,
         "expected_runs": EXPECTED_RUNS,

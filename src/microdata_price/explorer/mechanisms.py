@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
 from ..model.privacy import ConcentratedDP, Guarantee, PureDP
-from ..theory.lower.validity import signed_error
-from ..theory.upper.operating_points import Operating, clipping, continuous, fitted, split, weighted
+from ..theory.upper.operating_points import Operating, clipping, fitted, split, weighted
 from ..theory.upper.upper_bounds import certified_truncated
 from .bounds import POINTS
 from .pack import pack_logarithms
@@ -54,7 +53,7 @@ def sum_first(guarantee: PureDP | ConcentratedDP, d: int) -> tuple[float, float]
     True
     """
     known, sure = fitted(guarantee, d)
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     return float(known.C[0]) / unit, float(sure.C[0]) / unit
 
 
@@ -68,7 +67,7 @@ def weighted_family(guarantee: PureDP | ConcentratedDP, d: int) -> Weighted:
     True
     """
     path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)])
-    unit = signed_error(guarantee)
+    unit = guarantee.signed_error
     return Weighted(path.C / unit, path.D / unit)
 
 
@@ -161,7 +160,7 @@ def _counts_first(given: Sequence[Guarantee]) -> dict[str, Any]:
         "counts_first", "counts first: M", "M", "exact", "exact, the worst of all tables"
     )
     places = [[clipping(g, d) for d in POINTS] for g in given]
-    units = np.array([signed_error(g) for g in given])
+    units = np.array([g.signed_error for g in given])
     return about | {
         "C": _pack("level", [row[0].C[0] for row in places] / units),
         "D": _pack("level d", np.array([[p.D[0] for p in row] for row in places]) / units[:, None]),
@@ -195,17 +194,17 @@ def _path(places: Sequence[Operating], unit: float) -> dict[str, Any]:
 def _split(guarantee: Guarantee) -> dict[str, Any]:
     status = "certified for all tables"
     about = _entry("split", "split budget, certified", "split", "certified", status)
-    return about | _path([split(guarantee, d, _SPLITS) for d in POINTS], signed_error(guarantee))
+    return about | _path([split(guarantee, d, _SPLITS) for d in POINTS], guarantee.signed_error)
 
 
 def _truncated(given: Sequence[Guarantee], deltas: Sequence[float]) -> dict[str, Any]:
     status = "certified for all tables"
     about = _entry("truncated", "clipped noise, certified", "clipped", "certified", status)
     found = [
-        [certified_truncated(continuous(g).epsilon, x, _D) for x in deltas]  # type: ignore[union-attr]
+        [certified_truncated(g.basis.epsilon, x, _D) for x in deltas]  # type: ignore[union-attr]
         for g in given
     ]
-    units = np.array([signed_error(g) for g in given])[:, None, None]
+    units = np.array([g.signed_error for g in given])[:, None, None]
     C, D = (np.array([[getattr(e, what) for e in row] for row in found]) for what in ("C", "D"))
     return about | {
         "C": _pack("level delta d", C / units),

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP, guarantee_of
 from ..theory.lower.lower_bounds import Name
-from ..theory.lower.validity import signed_error
-from ..theory.upper.operating_points import continuous
 from .bounds import BOUNDS, DELTAS, EPSILONS, POINTS, RHOS, SUMS, BoundNodes, bound_nodes, nodes_of
 from .mechanisms import (
     CHECKED,
@@ -50,11 +48,7 @@ class Setting:
 
     def guarantee(self, privacy: str) -> Guarantee:
         """Return the guarantee of one kind of privacy: pure, approximate or zcdp."""
-        if privacy == "zcdp":
-            return ConcentratedDP(self.rho)
-        if privacy == "approximate":
-            return ApproximateDP(self.epsilon, self.delta)
-        return PureDP(self.epsilon)
+        return guarantee_of(privacy, epsilon=self.epsilon, rho=self.rho, delta=self.delta)
 
 
 @dataclass(frozen=True)
@@ -161,7 +155,7 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
         "approximate": [ApproximateDP(e, x) for e in epsilons for x in slack],
         "zcdp": [ConcentratedDP(r) for r in stops(levels.rhos, start.rho)],
     }
-    bases = {kind: continuous(given[0]) for kind, given in kinds.items()}
+    bases = {kind: given[0].basis for kind, given in kinds.items()}
     tasks: list[_Task] = []
     for basis in dict.fromkeys(bases.values()):
         tasks += [_Weighted(basis, d) for d in (*levels.knots, *levels.checked)]
@@ -204,9 +198,9 @@ def _mode(
         return pack_logarithms(axes, stacked.reshape(*shape, *stacked.shape[1:]))
 
     return {
-        "levels": [g.rho if isinstance(g, ConcentratedDP) else g.epsilon for g in first],
+        "levels": [g.level for g in first],
         "deltas": list(deltas) if deltas else None,
-        "signed": [signed_error(g) for g in first],
+        "signed": [g.signed_error for g in first],
         "bounds": [
             {
                 "key": name,

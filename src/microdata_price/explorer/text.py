@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..base.numbers import format_number
+from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
 from ..theory.lower.lower_bounds import Name
 from .bounds import BOUNDS, EVERY
 from .pack import SCALE
@@ -25,13 +26,11 @@ def setting_title(start: Mapping[str, Any]) -> str:
     >>> setting_title({"privacy": "pure", "epsilon": 0.5, "d": 10000})
     'ε = 0.5, d = 10,000'
     """
-    if start["privacy"] == "zcdp":
-        level = f"ρ = {start['rho']:g}"
-    elif start["privacy"] == "approximate":
-        level = f"ε = {start['epsilon']:g}, δ = {start['delta']:g}"
-    else:
-        level = f"ε = {start['epsilon']:g}"
-    return f"{level}, d = {format_number(start['d'])}"
+    return f"{_guarantee(start).plain}, d = {format_number(start['d'])}"
+
+
+def _guarantee(start: Mapping[str, Any]) -> Guarantee:
+    return guarantee_of(start["privacy"], **{k: start[k] for k in parameters(start["privacy"])})
 
 
 def _finding(now: Shown) -> str:
@@ -76,22 +75,20 @@ def _name(bound: Name) -> str:
 def _between(plane: Mapping[str, Any]) -> str:
     """Say how far a drawn bound is from the true one between nodes, at worst and at the start."""
     start = plane["start"]
-    symbol, at_start = (
-        ("ρ", start["rho"]) if start["privacy"] == "zcdp" else ("ε", start["epsilon"])
-    )
+    first = _guarantee(start)
     errors = [
-        (off, b["key"], "ρ" if kind == "zcdp" else "ε", level)
+        (off, b["key"], KINDS[kind].symbol, level)
         for kind, mode in plane["modes"].items()
         for b in mode["bounds"]
         for level, off in zip(mode["levels"], b["between"], strict=True)
     ]
     worst, name, axis, level = max(errors)
     mode = plane["modes"][start["privacy"]]
-    here = max(b["between"][mode["levels"].index(at_start)] for b in mode["bounds"])
+    here = max(b["between"][mode["levels"].index(first.level)] for b in mode["bounds"])
     sparse = ", ".join(f"every {_ORDINALS[n]} for {_name(b)}" for b, n in EVERY.items())
     return (
         "Between its computed points a bound is drawn straight, C against log D. The drawn curve "
-        f"is off by at most {format_number(100 * here, 2)} % at {symbol} = {at_start:g}, in C or "
+        f"is off by at most {format_number(100 * here, 2)} % at {first.plain}, in C or "
         f"in D, and by at most {format_number(100 * worst, 2)} % at the worst level, "
         f"{axis} = {level:g} ({_name(name)}). This was measured at three places between "
         f"neighbouring points, for every number d ({sparse})."

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..model.privacy import KINDS
 from .bounds import drawn_curve
 from .pack import unpack_logarithms
 
@@ -105,7 +106,7 @@ def shown(plane: dict[str, Any], setting: Mapping[str, Any]) -> Shown:
         A setting that is at no stop.
     """
     mode = plane["modes"][setting["privacy"]]
-    level = setting["rho" if setting["privacy"] == "zcdp" else "epsilon"]
+    level = setting[KINDS[setting["privacy"]].parameter]
     at = {
         "level": mode["levels"].index(level),
         "delta": mode["deltas"].index(setting["delta"]) if mode["deltas"] else 0,

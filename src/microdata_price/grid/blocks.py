@@ -65,7 +65,7 @@ class Task:
     def key(self) -> str:
         """A name for the block's file; the level is written without rounding."""
         pair = self.pair
-        return f"{pair.dataset}_{pair.privacy}_{pair.level.hex()}_{self.block}"
+        return f"{pair.dataset}_{pair.guarantee.kind}_{pair.guarantee.level.hex()}_{self.block}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +120,7 @@ def stream(pair: Pair, seed: int, block: int) -> np.random.Generator:
     >>> a != b
     True
     """
-    text = f"{seed}/{pair.dataset}/{pair.privacy}/{pair.level.hex()}"
+    text = f"{seed}/{pair.dataset}/{pair.guarantee.kind}/{pair.guarantee.level.hex()}"
     entropy = int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(block,)))
 

@@ -17,7 +17,7 @@ from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
 from .folder import ERRORS, QUERIES, GridFolder, explaining_writes, read_result
 from .progress import Progress, standard_error
-from .spec import GridSpec, check_runs, check_workers
+from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
 from .workers import GridStoppedError, check_scheduler, compute
 
@@ -241,9 +241,7 @@ def evaluate(
     check_methods(methods)
     runs = check_runs(runs)
     size = block_size(data.workload)
-    level = f"{'epsilon' if isinstance(guarantee, PureDP) else 'rho'}"
-    value = guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho
-    place = f"{data.name} at {level} {value:g}"
+    place = Pair(data.name, guarantee).place
     with threadpool_limits(limits=1):
         blocks = [
             fit_block(data, guarantee, methods, rng, min(size, runs - first), place, first)

@@ -35,20 +35,9 @@ class Pair:
     guarantee: PureDP | ConcentratedDP
 
     @property
-    def privacy(self) -> str:
-        """``"pure"`` or ``"zcdp"``."""
-        return "pure" if isinstance(self.guarantee, PureDP) else "zcdp"
-
-    @property
-    def level(self) -> float:
-        """The value of epsilon or rho."""
-        g = self.guarantee
-        return g.epsilon if isinstance(g, PureDP) else g.rho
-
-    @property
     def place(self) -> str:
         """Say which pair it is, for messages."""
-        return f"{self.dataset} at {'epsilon' if self.privacy == 'pure' else 'rho'} {self.level:g}"
+        return f"{self.dataset} at {self.guarantee.parameter} {self.guarantee.level:g}"
 
 
 def _whole(value: object, name: str, least: int, most: int, hint: str = "") -> int:

@@ -179,8 +179,8 @@ def pair_rows(
         keys = {
             "dataset": data.name,
             "family": data.family,
-            "privacy": "pure" if isinstance(guarantee, PureDP) else "zcdp",
-            "level": guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho,
+            "privacy": guarantee.kind,
+            "level": guarantee.level,
             "method": method,
             "runs": int(sums.runs.sum()),
         }

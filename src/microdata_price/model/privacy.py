@@ -7,10 +7,16 @@ Definition 1). Everything here is about that relation.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from numbers import Integral, Real
+from typing import ClassVar
 
-from ..exceptions import InputError
+import numpy as np
+from numpy.typing import NDArray
+
+from ..exceptions import InputError, find
+
+Array = NDArray[np.float64]
 
 LEAST_LEVEL, LARGEST_LEVEL = 1e-30, 1e30
 """Between these epsilon and rho, no formula of this package overflows numbers of 64 bits."""
@@ -74,15 +80,63 @@ def check_delta(value: object) -> float:
     return number
 
 
+class _Level:
+    """What every guarantee says of itself, so that nothing else asks of which kind it is."""
+
+    kind: ClassVar[str]
+    """Its name in commands and files."""
+    name: ClassVar[str]
+    """Its name in sentences."""
+    parameter: ClassVar[str]
+    """The name of its main parameter, as an option and in TeX."""
+    symbol: ClassVar[str]
+    """The same as a letter."""
+
+    @property
+    def level(self) -> float:
+        """The value of epsilon or rho."""
+        return float(getattr(self, self.parameter))
+
+    @property
+    def plain(self) -> str:
+        """The level in plain letters, for pictures."""
+        return f"{self.symbol} = {self.level:g}"
+
+    @property
+    def math(self) -> str:
+        """The level in mathematics, for pages."""
+        return rf"$\{self.parameter} = {self.level:g}$"
+
+    def describe(self, *, math: bool = False) -> str:
+        """Return the guarantee in words, its level in plain letters or in mathematics."""
+        written = self.math if math else self._levels()
+        return f"{self.name} with {written}"
+
+    def _levels(self) -> str:
+        return f"{self.parameter} = {self.level:.12g}"
+
+    def fields(self) -> dict[str, str | float]:
+        """Return the guarantee as fields of a document."""
+        return {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
+
+
 @dataclass(frozen=True)
-class PureDP:
+class PureDP(_Level):
     """Pure differential privacy with parameter ``epsilon`` (the paper's Definition 2, delta = 0).
 
     Examples
     --------
     >>> PureDP(0.5).scaled(2)
     PureDP(epsilon=1.0)
+    >>> PureDP(0.5).plain, PureDP(0.5).describe()
+    ('ε = 0.5', 'pure differential privacy with epsilon = 0.5')
     """
+
+    kind: ClassVar[str] = "pure"
+    name: ClassVar[str] = "pure differential privacy"
+    parameter: ClassVar[str] = "epsilon"
+    symbol: ClassVar[str] = "ε"
+    delta: ClassVar[float] = 0.0
 
     epsilon: float
 
@@ -103,6 +157,24 @@ class PureDP:
         """
         return PureDP(self.epsilon * _group_size(size))
 
+    @property
+    def signed_error(self) -> float:
+        """The root error of every signed answer, ``sqrt(8)/eps`` counts (the paper's Theorem 1)."""
+        return math.sqrt(8) / self.epsilon
+
+    @property
+    def basis(self) -> PureDP:
+        """What mechanisms without a delta satisfy to give this guarantee."""
+        return PureDP(self.epsilon)
+
+    def records(self, nats: Array) -> Array:
+        """Return how many records apart tables are that are told apart by so many nats."""
+        return nats / self.epsilon
+
+    def group_delta(self, size: int) -> float:
+        """Return the delta between data sets ``size`` records apart: none."""
+        return self.delta * _group_size(size)
+
     def to_zcdp(self) -> ConcentratedDP:
         """Return the zCDP guarantee that every such mechanism has, ``epsilon**2 / 2``.
 
@@ -115,14 +187,21 @@ class PureDP:
 
 
 @dataclass(frozen=True)
-class ApproximateDP:
+class ApproximateDP(_Level):
     """Approximate differential privacy (the paper's Definition 2 with delta > 0).
 
     Examples
     --------
     >>> ApproximateDP(0.5, 1e-6)
     ApproximateDP(epsilon=0.5, delta=1e-06)
+    >>> ApproximateDP(0.5, 1e-6).plain
+    'ε = 0.5, δ = 1e-06'
     """
+
+    kind: ClassVar[str] = "approximate"
+    name: ClassVar[str] = "approximate differential privacy"
+    parameter: ClassVar[str] = "epsilon"
+    symbol: ClassVar[str] = "ε"
 
     epsilon: float
     delta: float
@@ -130,6 +209,33 @@ class ApproximateDP:
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "delta", check_delta(self.delta))
+
+    @property
+    def plain(self) -> str:
+        """Both levels in plain letters, for pictures."""
+        return f"{super().plain}, δ = {self.delta:g}"
+
+    @property
+    def math(self) -> str:
+        """Both levels in mathematics, for pages."""
+        return rf"{super().math}, $\delta = {self.delta:g}$"
+
+    def _levels(self) -> str:
+        return f"{super()._levels()} and delta = {self.delta:.12g}"
+
+    @property
+    def signed_error(self) -> float:
+        """As of pure DP with the same epsilon: signed answers do not use a delta."""
+        return self.basis.signed_error
+
+    @property
+    def basis(self) -> PureDP:
+        """What mechanisms without a delta satisfy to give this guarantee."""
+        return PureDP(self.epsilon)
+
+    def records(self, nats: Array) -> Array:
+        """As of pure DP with the same epsilon."""
+        return nats / self.epsilon
 
     def group_delta(self, size: int) -> float:
         """Return the delta between data sets ``size`` records apart (ours; the paper bounds it).
@@ -150,14 +256,22 @@ class ApproximateDP:
 
 
 @dataclass(frozen=True)
-class ConcentratedDP:
-    """Zero-concentrated differential privacy with parameter ``rho`` (the paper's Definition 3).
+class ConcentratedDP(_Level):
+    r"""Zero-concentrated differential privacy with parameter ``rho`` (the paper's Definition 3).
 
     Examples
     --------
     >>> ConcentratedDP(0.125).scaled(2)
     ConcentratedDP(rho=0.25)
+    >>> ConcentratedDP(0.25).signed_error, ConcentratedDP(0.25).math
+    (2.0, '$\\rho = 0.25$')
     """
+
+    kind: ClassVar[str] = "zcdp"
+    name: ClassVar[str] = "zero-concentrated differential privacy"
+    parameter: ClassVar[str] = "rho"
+    symbol: ClassVar[str] = "ρ"
+    delta: ClassVar[float] = 0.0
 
     rho: float
 
@@ -178,6 +292,24 @@ class ConcentratedDP:
         """
         return ConcentratedDP(self.rho * _group_size(size) ** 2)
 
+    @property
+    def signed_error(self) -> float:
+        """The root error of every signed answer, ``1/sqrt(rho)`` counts (the paper's Theorem 2)."""
+        return 1 / math.sqrt(self.rho)
+
+    @property
+    def basis(self) -> ConcentratedDP:
+        """What mechanisms without a delta satisfy to give this guarantee: itself."""
+        return self
+
+    def records(self, nats: Array) -> Array:
+        """Return how many records apart tables are that are told apart by so many nats."""
+        return np.asarray(np.sqrt(nats / self.rho))
+
+    def to_zcdp(self) -> ConcentratedDP:
+        """Return the guarantee itself, as `PureDP.to_zcdp` does."""
+        return self
+
     def to_approximate(self, delta: float) -> ApproximateDP:
         """Return an (epsilon, delta) guarantee that follows: ``rho + 2 sqrt(rho ln(1/delta))``.
 
@@ -192,6 +324,62 @@ class ConcentratedDP:
 
 Guarantee = PureDP | ApproximateDP | ConcentratedDP
 """Any of the three guarantees."""
+
+KINDS: dict[str, type[PureDP] | type[ApproximateDP] | type[ConcentratedDP]] = {
+    g.kind: g for g in (PureDP, ApproximateDP, ConcentratedDP)
+}
+"""The guarantees by kind."""
+
+
+def parameters(kind: str) -> tuple[str, ...]:
+    """Name the parameters of a kind of privacy.
+
+    Raises
+    ------
+    InputError
+        A kind that does not exist.
+
+    Examples
+    --------
+    >>> parameters("approximate")
+    ('epsilon', 'delta')
+    """
+    return tuple(f.name for f in fields(find("kind of privacy", str(kind), KINDS)))
+
+
+def guarantee_of(kind: str, **levels: float) -> Guarantee:
+    """Return the guarantee of a kind, with those of some levels that it reads.
+
+    Raises
+    ------
+    InputError
+        A kind that does not exist, or a level that cannot be one.
+
+    Examples
+    --------
+    >>> guarantee_of("zcdp", epsilon=0.5, rho=0.125)
+    ConcentratedDP(rho=0.125)
+    """
+    given = {name: levels[name] for name in parameters(kind)}
+    return KINDS[kind](**given)
+
+
+def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
+    """Return the guarantee that a grid's columns ``privacy`` and ``level`` name.
+
+    Raises
+    ------
+    InputError
+        Another kind, or a level that cannot be one.
+
+    Examples
+    --------
+    >>> level_of("pure", 0.5)
+    PureDP(epsilon=0.5)
+    """
+    known: dict[str, type[PureDP] | type[ConcentratedDP]]
+    known = {g.kind: g for g in (PureDP, ConcentratedDP)}
+    return find("kind of privacy", str(kind), known)(level)
 
 
 def _group_size(size: object) -> int:
@@ -213,14 +401,9 @@ def compose(*guarantees: PureDP | ConcentratedDP) -> PureDP | ConcentratedDP:
     >>> compose(PureDP(0.5), PureDP(0.25))
     PureDP(epsilon=0.75)
     """
-    if guarantees:
-        if all(isinstance(g, PureDP) for g in guarantees):
-            return PureDP(math.fsum(g.epsilon for g in guarantees if isinstance(g, PureDP)))
-        if all(isinstance(g, ConcentratedDP) for g in guarantees):
-            return ConcentratedDP(
-                math.fsum(g.rho for g in guarantees if isinstance(g, ConcentratedDP))
-            )
     kinds = sorted({type(g).__name__ for g in guarantees}) or ["none"]
+    if guarantees and len(kinds) == 1 and not guarantees[0].delta:
+        return type(guarantees[0])(math.fsum(g.level for g in guarantees))
     raise InputError(
         f"the guarantees to add are {', '.join(kinds)}; they must be one or more of one kind, "
         "PureDP or ConcentratedDP (turn epsilon into rho with to_zcdp first)"

@@ -42,19 +42,6 @@ def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | Concentra
     )
 
 
-def guarantee_fields(guarantee: PureDP | ConcentratedDP) -> dict[str, str | float]:
-    """Return a guarantee as fields of a document.
-
-    Examples
-    --------
-    >>> guarantee_fields(ConcentratedDP(0.125))
-    {'kind': 'zcdp', 'rho': 0.125}
-    """
-    if isinstance(guarantee, PureDP):
-        return {"kind": "pure", "epsilon": guarantee.epsilon}
-    return {"kind": "zcdp", "rho": guarantee.rho}
-
-
 def guarantee_from(fields: object) -> PureDP | ConcentratedDP:
     """Read a guarantee from its fields.
 
@@ -69,26 +56,12 @@ def guarantee_from(fields: object) -> PureDP | ConcentratedDP:
     PureDP(epsilon=0.5)
     """
     if isinstance(fields, Mapping):
-        if set(fields) == {"kind", "epsilon"} and fields["kind"] == "pure":
-            return PureDP(fields["epsilon"])
-        if set(fields) == {"kind", "rho"} and fields["kind"] == "zcdp":
-            return ConcentratedDP(fields["rho"])
+        for kind in (PureDP, ConcentratedDP):
+            if set(fields) == {"kind", kind.parameter} and fields["kind"] == kind.kind:
+                return kind(fields[kind.parameter])
     raise InputError(
         'the guarantee must be {"kind": "pure", "epsilon": ...} or {"kind": "zcdp", "rho": ...}'
     )
-
-
-def describe(guarantee: PureDP | ConcentratedDP) -> str:
-    """Return a guarantee in words.
-
-    Examples
-    --------
-    >>> describe(PureDP(0.5))
-    'pure differential privacy with epsilon = 0.5'
-    """
-    if isinstance(guarantee, PureDP):
-        return f"pure differential privacy with epsilon = {guarantee.epsilon:.12g}"
-    return f"zero-concentrated differential privacy with rho = {guarantee.rho:.12g}"
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from pyarrow import parquet
 
 from ..tables.schema import Schema
 from ..tables.table_text import table_text
-from .budget import FORMAT, MANIFEST, describe, guarantee_fields
+from .budget import FORMAT, MANIFEST
 from .fit import Release
 
 WEIGHT = "weight"
@@ -110,7 +110,7 @@ def errors_text(expected: pd.DataFrame) -> str:
 
 def _readme(release: Release) -> bytes:
     measured = release.measured
-    claim = describe(measured.mechanism.guarantee)
+    claim = measured.mechanism.guarantee.describe()
     lines = [
         "DIFFERENTIALLY PRIVATE RELEASE",
         "",
@@ -170,7 +170,7 @@ def _manifest(release: Release, files: dict[str, bytes]) -> bytes:
     document = {
         "format": FORMAT,
         "measurement": measured.identity,
-        "guarantee": guarantee_fields(mechanism.guarantee),
+        "guarantee": mechanism.guarantee.fields(),
         "neighbours": "tables that differ by one record added or removed",
         "mechanism": {
             "name": mechanism.name,

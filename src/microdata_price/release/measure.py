@@ -113,7 +113,7 @@ def _within(name: str, scale: float, sensitivity: float, asked: float) -> Mechan
     while True:
         made = mechanism_like(name, scale, sensitivity)
         claim = made.guarantee
-        if (claim.epsilon if isinstance(claim, PureDP) else claim.rho) <= asked:
+        if claim.level <= asked:
             return made
         scale = math.nextafter(scale, math.inf)
 
@@ -146,8 +146,7 @@ def mechanism_for(workload: Workload, guarantee: PureDP | ConcentratedDP) -> Mec
     """
     pure = isinstance(guarantee, PureDP)
     touched = round(workload.sensitivity(1))
-    asked = guarantee.epsilon if isinstance(guarantee, PureDP) else guarantee.rho
-    word = "epsilon" if pure else "rho"
+    asked, word = guarantee.level, guarantee.parameter
     if asked > LARGEST_BUDGET * touched:
         raise InputError(
             f"{word} is {asked:g} for {touched} query sets, which would leave next to no noise and "

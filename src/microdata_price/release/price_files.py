@@ -14,7 +14,6 @@ from ..figures.price import bias_and_variance, errors_by_count, prices
 from ..fitting import CONTROL, microdata_methods
 from ..model.measurement import noise_for
 from ..model.workload import Workload
-from .budget import describe
 from .measure import mechanism_for
 from .price import Price
 
@@ -61,7 +60,7 @@ def report(made: Price, workload: Workload) -> str:
     lines = [
         NOTICE,
         "",
-        f"What would requiring microdata cost on this table, at {describe(made.guarantee)}?",
+        f"What would requiring microdata cost on this table, at {made.guarantee.describe()}?",
         f"From {made.runs} simulated runs of the paper's mechanism; ± is a standard error.",
         "",
         "Expected squared error: of signed answers (least squares, exact, in squared records),",

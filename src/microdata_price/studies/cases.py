@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import mean_and_error
-from ..exceptions import InputError, unknown_name
+from ..exceptions import InputError
 from ..model.benchmark import DataSet, data_set
 from ..model.measurement import Measurements, measure
 from ..model.noise import Gaussian, Laplace
@@ -47,44 +47,6 @@ def mean(values: Sequence[float] | Array) -> Mean:
     v = np.asarray(values, dtype=float)
     value, error = mean_and_error(float(v.size), v.sum(), (v * v).sum())
     return Mean(float(value), float(error))
-
-
-def guarantee_of(privacy: str, epsilon: float, rho: float) -> PureDP | ConcentratedDP:
-    """Return the guarantee that a notebook's three parameters name.
-
-    Parameters
-    ----------
-    privacy
-        ``"pure"`` or ``"zcdp"``.
-    epsilon, rho
-        The level of either.
-
-    Raises
-    ------
-    InputError
-        Another word, or a level that cannot be one.
-
-    Examples
-    --------
-    >>> guarantee_of("zcdp", 0.5, 0.125)
-    ConcentratedDP(rho=0.125)
-    """
-    if privacy not in ("pure", "zcdp"):
-        raise unknown_name("kind of privacy", str(privacy), ("pure", "zcdp"))
-    return PureDP(epsilon) if privacy == "pure" else ConcentratedDP(rho)
-
-
-def level_text(guarantee: PureDP | ConcentratedDP) -> str:
-    r"""Write a guarantee for a sentence, in MyST.
-
-    Examples
-    --------
-    >>> level_text(PureDP(0.5))
-    'pure differential privacy with $\\epsilon = 0.5$'
-    """
-    if isinstance(guarantee, PureDP):
-        return rf"pure differential privacy with $\epsilon = {guarantee.epsilon:g}$"
-    return rf"zCDP with $\rho = {guarantee.rho:g}$"
 
 
 @dataclass(frozen=True, eq=False)

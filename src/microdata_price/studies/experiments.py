@@ -13,6 +13,7 @@ from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, microdata_methods
 from ..model.benchmark import DataSet, data_sets
 from ..model.noise import Noise
+from ..model.privacy import ConcentratedDP, PureDP, level_of
 
 FAMILY_NAMES = {
     "1d": "Lists of 100 cells",
@@ -53,28 +54,6 @@ def state(dataset: str) -> str:
     return _STATES[dataset.removeprefix("PUMA")[:2]]
 
 
-def level_text(privacy: str, level: float) -> str:
-    r"""Write a privacy level in mathematics.
-
-    Examples
-    --------
-    >>> level_text("zcdp", 0.125)
-    '$\\rho = 0.125$'
-    """
-    return f"$\\{'epsilon' if privacy == 'pure' else 'rho'} = {level:g}$"
-
-
-def level_plain(privacy: str, level: float) -> str:
-    """Write a privacy level in plain letters, for pictures.
-
-    Examples
-    --------
-    >>> level_plain("pure", 0.5)
-    'ε 0.5'
-    """
-    return f"{'ε' if privacy == 'pure' else 'ρ'} {level:g}"
-
-
 @dataclass(frozen=True)
 class Experiment:
     """One family of data sets at one privacy level.
@@ -96,9 +75,9 @@ class Experiment:
         return f"{self.privacy}-{written}-{self.family}"
 
     @property
-    def level_text(self) -> str:
-        """The level in mathematics."""
-        return level_text(self.privacy, self.level)
+    def guarantee(self) -> PureDP | ConcentratedDP:
+        """The privacy level."""
+        return level_of(self.privacy, self.level)
 
     def rows(self, errors: pd.DataFrame) -> pd.DataFrame:
         """Return the experiment's rows."""

@@ -14,7 +14,6 @@ from .experiments import (
     Experiment,
     exact_sentence,
     experiments,
-    level_plain,
     result_table,
 )
 
@@ -70,7 +69,7 @@ def index(errors: pd.DataFrame) -> str:
     --------
     >>> row = {"privacy": "pure", "level": 1.0, "family": "1d", "query_set": "sum"}
     >>> print(index(pd.DataFrame([row])).splitlines()[-1])
-    | {ref}`1. ε 1 <results-pure-1-1d>` | {ref}`sum <results-pure-1-1d-sum-total>` | – | – | – |
+    | {ref}`1. ε = 1 <results-pure-1-1d>` | {ref}`sum <results-pure-1-1d-sum-total>` | – | – | – |
     """
     lines = []
     last = ""
@@ -86,7 +85,7 @@ def index(errors: pd.DataFrame) -> str:
             f"{{ref}}`{word} <{_label(experiment, name, 'total')}>`" if name in there else "–"
             for name, word in QUERY_NAMES.items()
         ]
-        level = level_plain(experiment.privacy, experiment.level)
+        level = experiment.guarantee.plain
         own = f"{{ref}}`{number}. {level} <{_label(experiment)}>`"
         lines.append(f"| {own} | {' | '.join(links)} |")
     return "\n".join(lines).strip()
@@ -104,7 +103,7 @@ def heading(experiment: Experiment, number: int) -> str:
     (results-zcdp-0p5-1d)=
     """
     family = FAMILY_NAMES[experiment.family]
-    return f"({_label(experiment)})=\n### {number}. {family}, {experiment.level_text}"
+    return f"({_label(experiment)})=\n### {number}. {family}, {experiment.guarantee.math}"
 
 
 def tables(experiment: Experiment, rows: pd.DataFrame) -> str:
@@ -126,7 +125,7 @@ def tables(experiment: Experiment, rows: pd.DataFrame) -> str:
             what = "Sum query" if query_set == "sum" else f"{QUERY_NAMES[query_set]}, {words}"
             caption = (
                 f"{what[0].upper()}{what[1:]}: expected squared error ± standard error, "
-                f"{FAMILY_NAMES[experiment.family].lower()}, {experiment.level_text}. "
+                f"{FAMILY_NAMES[experiment.family].lower()}, {experiment.guarantee.math}. "
                 f"{exact_sentence(rows, query_set, metric)} {_TOO_HIGH if metric == 'max' else ''}"
             ).strip()
             frame = result_table(rows, query_set, metric)

@@ -11,7 +11,7 @@ from ..fitting import microdata_methods
 from ..grid.tables import sharpest, squared_parts
 from ..model.benchmark import data_set
 from ..model.measurement import noise_for
-from ..model.privacy import ConcentratedDP, PureDP
+from ..model.privacy import level_of
 from .experiments import BEYOND, QUERY_NAMES, levels, sparsity
 
 Array = NDArray[np.float64]
@@ -28,8 +28,7 @@ def noise_std(dataset: str, privacy: str, level: float) -> float:
     >>> round(noise_std("PUMA0101301", "pure", 0.5), 3)
     11.314
     """
-    guarantee = PureDP(level) if privacy == "pure" else ConcentratedDP(level)
-    return noise_for(data_set(dataset).workload, guarantee)[0].std
+    return noise_for(data_set(dataset).workload, level_of(privacy, level))[0].std
 
 
 def sharpened(found: pd.DataFrame) -> pd.DataFrame:

@@ -18,7 +18,6 @@ from microdata_price.theory.lower.lower_bounds import (
 from microdata_price.theory.lower.validity import (
     balanced_error,
     first_above,
-    signed_error,
     sparse_point_error,
 )
 
@@ -37,7 +36,7 @@ LEVELS: list[Guarantee] = [
 @pytest.mark.parametrize("guarantee", LEVELS, ids=str)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_bound_crosses_where_it_is_said_to(name: Name, guarantee: Guarantee) -> None:
-    s = signed_error(guarantee)
+    s = guarantee.signed_error
     previous = 2.0
     for threshold in (0.0, 0.5 * s, s):
         first = first_above(name, guarantee, s, threshold)
@@ -57,7 +56,7 @@ def test_the_bound_crosses_where_it_is_said_to(name: Name, guarantee: Guarantee)
 def test_both_directions_exclude_signed_errors_from_the_same_d(
     name: Name, guarantee: Guarantee
 ) -> None:
-    s = signed_error(guarantee)
+    s = guarantee.signed_error
     first = first_above(name, guarantee, s, s)
     if math.isinf(first):
         assert not sum_error_bound(name, guarantee, 1e200, s) > s
@@ -74,7 +73,7 @@ def test_balanced_errors_are_where_the_curve_meets_the_diagonal(
     d = np.array([1e6, 1e12, 1e30])
     x = balanced_error(name, guarantee, d)
     assert (np.diff(x) >= 0).all()
-    said = x > 1e-6 * signed_error(guarantee)
+    said = x > 1e-6 * guarantee.signed_error
     at, x = d[said], x[said]
     assert (point_error_bound(name, guarantee, at, x * (1 - 1e-6)) > x * (1 - 1e-6)).all()
     assert (point_error_bound(name, guarantee, at, x * (1 + 1e-6)) <= x * (1 + 1e-6)).all()

@@ -13,7 +13,6 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import Name, point_error_bound, sum_error_bound
-from microdata_price.theory.lower.validity import signed_error
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.projection import project
 
@@ -58,13 +57,13 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(
         assert (path.D <= sure.D * (1 + 1e-9)).all()
         ends = points.weighted_certified(guarantee, d, [0.0, math.inf])
         clipped = points.weighted(guarantee, d, [0.0])
-        assert ends.C[0] == pytest.approx(clipped.C[0]) == pytest.approx(signed_error(guarantee))
+        assert ends.C[0] == pytest.approx(clipped.C[0]) == pytest.approx(guarantee.signed_error)
         assert ends.D[0] == pytest.approx(clipped.D[0])
         assert ends.C[1] == pytest.approx(points.fitted(guarantee, d)[1].C[0])
-        assert ends.D[1] == pytest.approx(signed_error(guarantee))
-        assert math.isclose(path.D[-1], signed_error(guarantee), rel_tol=1e-3)
+        assert ends.D[1] == pytest.approx(guarantee.signed_error)
+        assert math.isclose(path.D[-1], guarantee.signed_error, rel_tol=1e-3)
         assert math.isclose(path.C[-1], points.fitted(guarantee, d)[0].C[0], rel_tol=1e-3)
-        assert math.isclose(path.C[0], signed_error(guarantee), rel_tol=1e-3)
+        assert math.isclose(path.C[0], guarantee.signed_error, rel_tol=1e-3)
 
 
 def sampled_weighted(
@@ -104,7 +103,7 @@ def test_certified_is_never_below_the_worst_known() -> None:
         for d in (2, 10, 1000):
             known, sure = points.fitted(guarantee, d)
             assert known.C[0] <= sure.C[0]
-            assert known.D[0] == sure.D[0] == pytest.approx(signed_error(guarantee))
+            assert known.D[0] == sure.D[0] == pytest.approx(guarantee.signed_error)
 
 
 def test_the_family_holds_the_worst_of_many_sampled_tables() -> None:

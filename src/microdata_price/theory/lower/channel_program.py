@@ -114,9 +114,7 @@ def best_channel(
     if not (isinstance(step, int) and step >= 1):
         raise InputError(f"the step is {step!r}; it must be a whole number of 1 or more")
     error = float(check_error(point_error, "point error")) / step
-    loss, leak = guarantee.epsilon * step, 0.0
-    if isinstance(guarantee, ApproximateDP):
-        leak = min(guarantee.group_delta(step), 1.0)
+    loss, leak = guarantee.epsilon * step, min(guarantee.group_delta(step), 1.0)
     program = _Program(largest, math.exp(-min(loss, 600.0)), leak, error**2)
     solve: Any = optimize.linprog
     found = solve(

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee
+from ...model.privacy import ConcentratedDP, Guarantee
 from .search import maximise, maximise_two
 
 Array = NDArray[np.float64]
@@ -64,12 +64,13 @@ def group_delta(guarantee: Guarantee, m: Array) -> Array:
 
     Examples
     --------
+    >>> from microdata_price.model.privacy import ApproximateDP
     >>> float(group_delta(ApproximateDP(1.0, 1e-6), np.array(1.0)))
     1e-06
     """
-    if not isinstance(guarantee, ApproximateDP):
+    if not guarantee.delta:
         return np.zeros_like(m)
-    eps = guarantee.epsilon
+    eps = guarantee.level
     # Far beyond 1 it guarantees nothing, so that it need not be exact there.
     log = np.log(-np.expm1(-m * eps)) - math.log(-math.expm1(-eps)) + (m - 1) * eps
     return np.asarray(guarantee.delta * np.exp(np.minimum(log, 600.0)))
@@ -246,10 +247,7 @@ def _sum_error(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
 
 def _largest_m(guarantee: Guarantee, log_n: Array) -> Array:
     """Return a number of records from which on the packing is vacuous."""
-    log_n = np.maximum(log_n, 1e-3)
-    if isinstance(guarantee, ConcentratedDP):
-        return np.sqrt(log_n / guarantee.rho)
-    return log_n / guarantee.epsilon
+    return guarantee.records(np.maximum(log_n, 1e-3))
 
 
 def _search(

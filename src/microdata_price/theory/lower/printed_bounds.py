@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee
+from ...model.privacy import ConcentratedDP, Guarantee
 from .search import largest_true
 
 Array = NDArray[np.float64]
@@ -84,7 +84,7 @@ def printed_sides(
             left = guarantee.rho * (4 * C + 2 * k) ** 2
             return left, np.log2(d - 1) / 4 - np.log2(ratio) - 1
         left = 2 * guarantee.epsilon * (2 * C + k)
-        if isinstance(guarantee, ApproximateDP):
+        if guarantee.delta:
             loose = guarantee.delta / guarantee.epsilon
             return left + np.log(loose + ratio / (d - 1)), np.log(np.full_like(left, 0.25))
         return left, np.log((d - 1) / (4 * ratio))
@@ -130,9 +130,8 @@ def printed_point_error(guarantee: Guarantee, d: Array, D: Array) -> Printed:
 
 def _pure_best_k(guarantee: Guarantee, d: Array, C: Array, D: Array) -> Array:
     """Return the k of least left side: the root of ``a k^2 + b k = b/(2 eps)``, or the range's."""
-    assert not isinstance(guarantee, ConcentratedDP)
-    eps = guarantee.epsilon
-    if isinstance(guarantee, ApproximateDP):
+    eps = guarantee.level
+    if guarantee.delta:
         a, b = guarantee.delta / eps + 1 / (d - 1), (4 * C + 2 * D) / (d - 1)
     else:
         a, b = np.full_like(d, 4.0), 16 * C + 8 * D
@@ -188,7 +187,7 @@ def printed_sum_error(guarantee: Guarantee, d: Array, C: Array) -> Printed:
             k = _in_zcdp_range(C, largest_true(rising, np.zeros(d.shape), high), gain)
             return Printed(np.maximum(gain(k) / 2 - 2 * C, 0), k)
     eps = guarantee.epsilon
-    loose = guarantee.delta / eps if isinstance(guarantee, ApproximateDP) else 0.0
+    loose = guarantee.delta / eps
     # D = (c exp(-2 eps k) k - c0 k - 4 C)/2, with the logarithm of c0/c kept apart.
     with np.errstate(divide="ignore"):
         log_c = np.log(d - 1) - math.log(4) - 4 * eps * C

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee
+from ...model.privacy import ConcentratedDP, Guarantee
 from .printed_bounds import ZCDP_FIRST, ZCDP_SECOND, in_range
 
 Array = NDArray[np.float64]
@@ -52,7 +52,7 @@ def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, 
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_point(guarantee.rho, d, D)}
     eps = guarantee.epsilon
-    if isinstance(guarantee, ApproximateDP):
+    if guarantee.delta:
         odds = min((d - 1) / (6 * eps * D + 1), eps / guarantee.delta) / 8
     else:
         odds = (d - 1) / (24 * eps * D + 4)
@@ -74,7 +74,7 @@ def sum_error_branches(guarantee: Guarantee, d: float, C: float) -> dict[str, Br
         return {**equal, "k=1/sqrt(rho)": _gamma_sum(guarantee.rho, d, C)}
     eps = guarantee.epsilon
     shrunk = (d - 1) * math.exp(-4 * eps * C - 2)
-    if isinstance(guarantee, ApproximateDP):
+    if guarantee.delta:
         allowed = 4 * eps * C + 2 < math.log(eps / guarantee.delta / 8)
         value = (shrunk / 8 - 1) / (6 * eps) if allowed else 0.0
     else:
@@ -114,7 +114,7 @@ def _equal_branches(guarantee: Guarantee, d: float, given: float, name: str) -> 
             "k=C": _above(printed, given, name, True),
             "k=C (nats)": _above(mended, given, name, 3 * mended >= 0.5),
         }
-    if isinstance(guarantee, ApproximateDP):
+    if guarantee.delta:
         odds = min((d - 1) / 7, guarantee.epsilon / guarantee.delta) / 8
     else:
         odds = (d - 1) / 28

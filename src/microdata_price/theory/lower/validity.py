@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
-from ...model.privacy import ConcentratedDP, Guarantee, check_epsilon
+from ...model.privacy import Guarantee, check_epsilon
 from ...theory.given import check_points
 from .lower_bounds import Name, point_error_bound
 from .search import largest_true
@@ -23,21 +23,6 @@ LARGEST = 1e300
 """The largest d that is tried."""
 _PLACES = 24
 _TOLERANCE = 1e-4
-
-
-def signed_error(guarantee: Guarantee) -> float:
-    """Return the root error of every signed answer, in counts (the paper's Theorems 1 and 2).
-
-    ``sqrt(8)/eps`` for pure and approximate DP (a delta is not used), ``1/sqrt(rho)`` for zCDP.
-
-    Examples
-    --------
-    >>> signed_error(ConcentratedDP(0.25))
-    2.0
-    """
-    if isinstance(guarantee, ConcentratedDP):
-        return 1 / math.sqrt(guarantee.rho)
-    return math.sqrt(8) / guarantee.epsilon
 
 
 def first_above(
@@ -137,10 +122,7 @@ def balanced_error(name: Name, guarantee: Guarantee, d: ArrayLike) -> Array:
     points = check_points(np.asarray(d, dtype=float))
     # With D = C, no bound reaches beyond the number of records at which privacy hides nothing.
     logs = np.log(points) + 2
-    if isinstance(guarantee, ConcentratedDP):
-        reach = 2 * np.sqrt((logs + abs(math.log(guarantee.rho))) / guarantee.rho)
-    else:
-        reach = 2 * (logs + abs(math.log(guarantee.epsilon))) / guarantee.epsilon
+    reach = 2 * guarantee.records(logs + abs(math.log(guarantee.level)))
 
     def excluded(x: Array) -> NDArray[np.bool_]:
         return np.asarray(point_error_bound(name, guarantee, points, x) > x)

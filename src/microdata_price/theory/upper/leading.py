@@ -65,9 +65,6 @@ def leading_ratios(guarantee: PureDP | ConcentratedDP, d: ArrayLike) -> Leading:
         raise InputError(f"the number of cells is {d!r}; the leading term needs 3 or more")
     logs = np.log(points)
     reached = certified(guarantee, points, 1 / np.sqrt(logs))
-    if isinstance(guarantee, PureDP):
-        term = logs / guarantee.epsilon
-    else:
-        term = np.sqrt(logs / guarantee.rho)
+    term = guarantee.records(logs)
     lower = point_error_bound("first_moment", guarantee, points, reached.D)
     return Leading(reached.D, term, lower / term, reached.C / term)

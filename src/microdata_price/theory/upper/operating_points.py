@@ -17,9 +17,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
-from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ...model.privacy import ApproximateDP, Guarantee, PureDP
 from ...theory.given import check_points
-from ..lower.validity import signed_error
 from .exact_errors import worst_clipped_sum
 from .fitted_errors import (
     cell_errors,
@@ -65,17 +64,6 @@ class Operating:
     knob: Array
 
 
-def continuous(guarantee: Guarantee) -> PureDP | ConcentratedDP:
-    """Return the guarantee that mechanisms without a delta give, which implies the given one.
-
-    Examples
-    --------
-    >>> continuous(ApproximateDP(0.5, 1e-6))
-    PureDP(epsilon=0.5)
-    """
-    return PureDP(guarantee.epsilon) if isinstance(guarantee, ApproximateDP) else guarantee
-
-
 def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
     """Return the noise of M'_epsilon or M'_rho, on cells and sum alike.
 
@@ -84,10 +72,10 @@ def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
     >>> half_budget_noise(PureDP(0.5))
     Laplace(scale=4.0)
     """
-    basis = continuous(guarantee)
+    basis = guarantee.basis
     if isinstance(basis, PureDP):
         return Laplace(2 / basis.epsilon)
-    return Gaussian(signed_error(basis))
+    return Gaussian(basis.signed_error)
 
 
 def _points(d: float) -> float:
@@ -105,7 +93,7 @@ def clipping(guarantee: Guarantee, d: float) -> Operating:
     >>> round(float(clipping(PureDP(0.5), 1000).D[0]), 1)
     961.1
     """
-    found = exact_clipping(continuous(guarantee), _points(d))
+    found = exact_clipping(guarantee.basis, _points(d))
     return _one("counts first, $M$", "exact", float(found.C), float(found.D))
 
 
@@ -121,7 +109,7 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
     points, noise = _points(d), half_budget_noise(guarantee)
     cell = cell_errors(noise, noise, points).squared_error
     large, _ = large_table_errors(noise, noise, points, math.inf)
-    sure = certified(continuous(guarantee), points)
+    sure = certified(guarantee.basis, points)
     return (
         _one("sum first, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
         _one("sum first, $M'$", "certified", float(sure.C), float(sure.D)),
@@ -180,7 +168,7 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     clip = float(worst_clipped_sum(noise, points).squared_error)
     apart = math.sqrt(clip + noise.variance)
     # Of what certifies C of M', all but one sd(z) bounds the root mean square of gamma.
-    gamma = float(certified(continuous(guarantee), points).C) - noise.std
+    gamma = float(certified(guarantee.basis, points).C) - noise.std
     shift = np.minimum(gamma, knob * apart)
     clipped = knob == 0
     near = noise.std + shift / np.where(clipped, 1.0, knob)
@@ -199,7 +187,7 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     >>> bool((np.diff(path.C) > 0).all() and (np.diff(path.D) < 0).all())
     True
     """
-    basis, points = continuous(guarantee), _points(d)
+    basis, points = guarantee.basis, _points(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)

@@ -251,25 +251,3 @@ def certified_truncated(
     if noise.bound <= _SUMMED:
         largest = np.sqrt(np.asarray(extremes(noise, points).square))
     return Guaranteed(2 * noise.std + largest, np.full(points.shape, noise.std))
-
-
-def split_for(guarantee: PureDP | ConcentratedDP, D: float) -> float:
-    """Return the share theta at which `certified` guarantees exactly D for the sum (ours).
-
-    Raises
-    ------
-    InputError
-        A D so small that the whole budget would not reach it.
-
-    Examples
-    --------
-    >>> round(split_for(PureDP(1.0), math.sqrt(8)), 12)
-    0.5
-    """
-    if isinstance(guarantee, PureDP):
-        theta = math.sqrt(2) / (guarantee.epsilon * D)
-    else:
-        theta = 1 / (2 * guarantee.rho * D**2)
-    if not 0 < theta < 1:
-        raise InputError(f"the sum error is {D:g}; the budget cannot reach it with a split")
-    return theta

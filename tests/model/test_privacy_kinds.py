@@ -1,0 +1,44 @@
+"""What a guarantee says of itself."""
+
+import math
+
+import pytest
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.privacy import (
+    KINDS,
+    ApproximateDP,
+    ConcentratedDP,
+    PureDP,
+    guarantee_of,
+    level_of,
+    parameters,
+)
+
+LEVELS = {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_is_found_by_its_word_and_says_its_levels(kind: str) -> None:
+    guarantee = guarantee_of(kind, **LEVELS)
+    assert type(guarantee) is KINDS[kind]
+    assert guarantee.kind == kind
+    assert guarantee.fields() == {"kind": kind} | {n: LEVELS[n] for n in parameters(kind)}
+    for name in parameters(kind):
+        assert f"{name} = {LEVELS[name]:g}" in guarantee.describe()
+        assert rf"$\{name} = {LEVELS[name]:g}$" in guarantee.describe(math=True)
+    assert guarantee.plain.startswith(f"{guarantee.symbol} = {guarantee.level:g}")
+    # A signed answer has half the budget, and sqrt(2) sensitivity for two query sets.
+    assert guarantee.signed_error == pytest.approx(4 * math.sqrt(2) if kind != "zcdp" else 8**0.5)
+
+
+def test_grids_name_levels_by_two_columns() -> None:
+    assert level_of("pure", 0.5) == PureDP(0.5) == ApproximateDP(0.5, 1e-6).basis
+    assert level_of("zcdp", 0.125) == ConcentratedDP(0.125) == ConcentratedDP(0.125).to_zcdp()
+    for wrong in ("pur", "approximate"):
+        with pytest.raises(InputError, match="no kind of privacy"):
+            level_of(wrong, 0.5)
+    with pytest.raises(InputError, match="did you mean pure"):
+        guarantee_of("pur", epsilon=0.5)
+    with pytest.raises(InputError, match="epsilon"):
+        guarantee_of("pure", epsilon=0.0)
