@@ -88,8 +88,8 @@ def _between(plane: Mapping[str, Any]) -> str:
     sparse = ", ".join(f"every {_ORDINALS[n]} for {_name(b)}" for b, n in EVERY.items())
     return (
         "Between its computed points a bound is drawn straight, C against log D. The drawn curve "
-        f"is off by at most {format_number(100 * here, 2)} % at {first.plain}, in C or "
-        f"in D, and by at most {format_number(100 * worst, 2)} % at the worst level, "
+        f"is off by at most {format_number(100 * here, 2)} % at "
+        f"{first.symbol} = {first.level:g}, in C or in D, and by at most {format_number(100 * worst, 2)} % at the worst level, "
         f"{axis} = {level:g} ({_name(name)}). This was measured at three places between "
         f"neighbouring points, for every number d ({sparse})."
     )
