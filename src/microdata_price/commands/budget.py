@@ -33,8 +33,7 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
     if as_json:
         document = {
             "releases": [
-                {"folder": str(e.folder), "guarantee": e.guarantee.fields()}
-                for e in budget.entries
+                {"folder": str(e.folder), "guarantee": e.guarantee.fields()} for e in budget.entries
             ],
             "copies": [str(e.folder) for e in budget.copies],
             "total": budget.total.fields(),

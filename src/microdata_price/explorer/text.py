@@ -89,7 +89,8 @@ def _between(plane: Mapping[str, Any]) -> str:
     return (
         "Between its computed points a bound is drawn straight, C against log D. The drawn curve "
         f"is off by at most {format_number(100 * here, 2)} % at "
-        f"{first.symbol} = {first.level:g}, in C or in D, and by at most {format_number(100 * worst, 2)} % at the worst level, "
+        f"{first.symbol} = {first.level:g}, in C or in D, and by at most "
+        f"{format_number(100 * worst, 2)} % at the worst level, "
         f"{axis} = {level:g} ({_name(name)}). This was measured at three places between "
         f"neighbouring points, for every number d ({sparse})."
     )

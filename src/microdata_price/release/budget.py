@@ -208,9 +208,7 @@ def add_up(entries: Sequence[Entry]) -> Budget:
             )
         copies.append(entry)
     counted = tuple(first.values())
-    zcdp = compose(
-        *(g if isinstance(g := e.guarantee, ConcentratedDP) else g.to_zcdp() for e in counted)
-    )
+    zcdp = compose(*(e.guarantee.to_zcdp() for e in counted))
     assert isinstance(zcdp, ConcentratedDP)
     pure = all(isinstance(e.guarantee, PureDP) for e in counted)
     total = compose(*(e.guarantee for e in counted)) if pure else zcdp
