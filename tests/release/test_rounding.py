@@ -82,9 +82,9 @@ def test_the_nearest_of_all_roundings_is_found(data):
     best = np.inf
     for add in itertools.product((0, 1), repeat=9):
         table = base + add
-        if table.sum() == total and all(
-            (np.abs(q.answers(table) - q.answers(fitted)) < 1).all() for q in workload.query_sets
-        ):
+        # As `round_table` does, whole means whole up to a solver's last digits.
+        off = [np.abs(q.answers(table) - q.answers(fitted)).max() for q in workload.query_sets]
+        if table.sum() == total and max(off) < 1 - 1e-6:
             best = min(best, float(((table - fitted) ** 2).sum()))
     found = float(((round_table(fitted, workload).table.ravel() - fitted) ** 2).sum())
     assert found == pytest.approx(best, abs=1e-5)
