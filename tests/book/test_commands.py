@@ -96,7 +96,7 @@ def test_a_site_may_go_where_nothing_is_lost(tmp_path: Path, name: str) -> None:
         (["chapter", "-p", "epsilom", "1"], "no parameter 'epsilom'; did you mean epsilon?"),
         (["chapter", "-p", "epsilon", "much"], "parameter 'epsilon' is 'much'"),
         (["chapter", "-p", "epsilon", "-1"], "epsilon is -1"),
-        (["chapter", "-p", "runs", "2.5"], "parameter 'runs' is 2.5"),
+        (["chapter", "-p", "runs", "2.5"], "parameter 'runs' is '2.5'"),
         (["chapter", "-p", "epsilon", "[1"], "parameter 'epsilon' is '[1'"),
         (["chapter", "-f", "none.yaml"], "there is no parameter file 'none.yaml'"),
         (["chapter", "-f", "bad.yaml"], "bad.yaml must hold lines such as"),
@@ -179,7 +179,7 @@ def test_parameters_given_twice_prefer_the_command_line_to_the_file(
     with pytest.raises(SystemExit) as stop:
         main(["run", "chapter", "-f", "p.yaml", "-p", "runs", "7"])
     assert stop.value.code in (0, None)
-    assert seen == ["chapter", {"epsilon": "1e-3", "runs": 7}]
+    assert seen == ["chapter", {"epsilon": "1e-3", "runs": "7"}]
     assert capsys.readouterr().out == "page.html\n"
 
 

@@ -70,6 +70,18 @@ def test_anything_but_a_literal_assignment_is_refused(line: str) -> None:
         ("seed", 3, 3),
         ("name", "Stair-1d", "Stair-1d"),
         ("fast", True, True),
+        ("fast", "true", True),
+        ("fast", "No", False),
+        ("runs", "010", 10),
+        ("runs", " 7 ", 7),
+        ("epsilon", "010", 10.0),
+        ("epsilon", ".5", 0.5),
+        ("name", "010", "010"),
+        ("name", "yes", "yes"),
+        ("name", "1:30", "1:30"),
+        ("name", "2026-01-31", "2026-01-31"),
+        ("epsilons", "[0.1, 010]", [0.1, 10.0]),
+        ("ds", "[5,6]", [5, 6]),
         ("epsilons", ["1e-1", 1], [0.1, 1.0]),
         ("ds", (5, 6), [5, 6]),
     ],
@@ -105,7 +117,21 @@ def test_values_arrive_in_the_declared_type(name: str, given_value: Any, wanted:
         ("seed", "x"),
         ("name", 5),
         ("fast", 1),
-        ("fast", "true"),
+        ("fast", "maybe"),
+        ("fast", "on"),
+        ("fast", "1"),
+        *[
+            (name, text)
+            for name in ("runs", "epsilon")
+            for text in (
+                *("yes", "no", "on", "1_000", "1,000", "1:30", "0x10", "0o10", "0b1", "1e", "--1"),
+                *("2026-01-31", "١", "inf", ".inf", "1 000", "", "!!int 5"),
+            )
+        ],
+        ("epsilons", "[1:30]"),
+        ("epsilons", "[[1]]"),
+        ("epsilons", "[0x10]"),
+        ("epsilons", "0.1, 0.5"),
         ("epsilons", 0.5),
         ("epsilons", []),
         ("epsilons", [0.5, 0]),
@@ -143,13 +169,22 @@ def test_any_value_is_either_of_the_right_type_and_range_or_an_input_error(
         assert 0 < found < math.inf
 
 
-@pytest.mark.parametrize("text", ["a: [", "- 1", "5", "", "1: 2"])
+@pytest.mark.parametrize("text", ["a: [", "- 1", "5", "", "? [1]\n: 2"])
 def test_a_parameter_file_that_is_no_mapping_of_names_is_refused(text: str) -> None:
     with pytest.raises(InputError, match="params"):
         read_yaml(text, "params.yaml")
 
 
-def test_yaml_reads_a_power_as_text_and_it_still_is_a_number() -> None:
-    raw = read_yaml("delta: 1e-3")
-    assert raw == {"delta": "1e-3"}
-    assert check(declared(SOURCE), raw) == {"delta": 0.001}
+def test_no_second_language_reads_a_parameter_file() -> None:
+    text = "delta: 1e-3\nruns: 010\nname: no\nfast: yes\nepsilons: [0.1, 010]\nseed:\n"
+    assert check(declared(SOURCE), read_yaml(text)) == {
+        "delta": 0.001,
+        "runs": 10,
+        "name": "no",
+        "fast": True,
+        "epsilons": [0.1, 10.0],
+        "seed": None,
+    }
+    for wrong in ("runs: 1:30", "runs: 0x10", "runs: 1_000", "epsilon: 2026-01-31"):
+        with pytest.raises(InputError, match="it must be a"):
+            check(declared(SOURCE), read_yaml(wrong))

@@ -8,6 +8,7 @@ runs.
 from __future__ import annotations
 
 import ast
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -118,8 +119,10 @@ def _inferred(default: Any) -> str:
 def coerce(parameter: Parameter, given: Any) -> Any:
     """Return a given value in the parameter's type, or say why it cannot be one.
 
-    Text that is a number counts as that number (YAML reads ``1e-3`` as text), and a whole float as
-    an int.
+    A text is read as the declared type says, by no other language's rules: as a number it is
+    decimal (``010`` is ten; ``0x10``, ``1_000`` and ``1:30`` are none), yes and no count as true
+    and false, a list stands in brackets, and a text is what was typed. A whole float counts as an
+    int.
 
     Examples
     --------
@@ -130,10 +133,11 @@ def coerce(parameter: Parameter, given: Any) -> Any:
         value = _as(kind, given, parameter.item)
         if value is not _NO:
             return value
+    kind_given = "" if isinstance(given, str) else f" ({type(given).__name__})"
     wanted = " or ".join(_word(k, parameter.item) for k in parameter.kinds)
     raise InputError(
-        f"parameter {parameter.name!r} is {given!r} ({type(given).__name__}); it must be {wanted}, "
-        f"for example {parameter.default!r}"
+        f"parameter {parameter.name!r} is {given!r}{kind_given}; it must be {wanted}, for example "
+        f"{_typed(parameter.default)}"
     )
 
 
@@ -147,17 +151,37 @@ def _word(kind: type, item: type | None) -> str:
     return words.get(kind, "none")
 
 
+def _typed(value: Any) -> str:
+    """Write a value as one types it.
+
+    Examples
+    --------
+    >>> _typed(True), _typed([0.1, 1]), _typed("Stair-1d")
+    ('true', '[0.1, 1]', "'Stair-1d'")
+    """
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+_BOOLS = {"true": True, "yes": True, "false": False, "no": False}
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+
+
 def _as(kind: type, given: Any, item: type | None) -> Any:
     if kind is type(None):
         return None if given is None or given in ("null", "None") else _NO
     if kind is list:
-        if item is None or not isinstance(given, (list, tuple)):
+        entries = _entries(given)
+        if item is None or not entries:
             return _NO
-        entries = [_as(item, v, None) for v in given]
-        return _NO if any(v is _NO for v in entries) or not entries else entries
-    if kind in (bool, str):
-        return given if isinstance(given, kind) else _NO
-    if isinstance(given, bool) or not isinstance(given, (int, float, str)):
+        found = [_as(item, v, None) for v in entries]
+        return _NO if any(v is _NO for v in found) else found
+    if kind is str:
+        return given if isinstance(given, str) else _NO
+    if kind is bool:
+        return given if isinstance(given, bool) else _BOOLS.get(str(given).strip().lower(), _NO)
+    if isinstance(given, str):
+        given = float(given) if _NUMBER.fullmatch(given.strip()) else _NO
+    if isinstance(given, bool) or not isinstance(given, (int, float)):
         return _NO
     try:
         number = float(given)
@@ -166,6 +190,16 @@ def _as(kind: type, given: Any, item: type | None) -> Any:
     except (ValueError, OverflowError):
         return _NO
     return number
+
+
+def _entries(given: Any) -> list[Any] | None:
+    """Return the entries of a list, or of the text of one in brackets."""
+    if isinstance(given, str) and given.strip().startswith("["):
+        try:
+            given = _Texts(given).get_single_data()
+        except (yaml.YAMLError, RecursionError):
+            return None
+    return list(given) if isinstance(given, (list, tuple)) else None
 
 
 def _whole(least: int) -> Callable[[str, Any], None]:
@@ -229,8 +263,20 @@ def check(
     return checked
 
 
-class _Once(yaml.SafeLoader):
-    """Refuses a name that is given twice, where YAML would keep the last value without a word."""
+_NULL = "tag:yaml.org,2002:null"
+
+
+class _Texts(yaml.SafeLoader):
+    """Takes every value that is not empty as text, which the declared type then reads.
+
+    YAML itself reads 010 as eight, 1:30 as ninety and no as false. A name that is given twice is
+    refused, where YAML would keep the last value without a word.
+    """
+
+    yaml_implicit_resolvers = {  # noqa: RUF012
+        first: [rule for rule in rules if rule[0] == _NULL]
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
 
     def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
         names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
@@ -251,20 +297,22 @@ def no_repeats(names: Iterable[str], where: str) -> None:
 
 
 def read_yaml(text: str, where: str = "the parameter file") -> dict[str, Any]:
-    """Read parameters from YAML text: a mapping of names to values.
+    """Read parameters from YAML text: a mapping of names to values, which stay text.
 
     Examples
     --------
     >>> read_yaml("epsilon: 0.25")
-    {'epsilon': 0.25}
+    {'epsilon': '0.25'}
     """
     try:
-        loader = _Once(text)
+        loader = _Texts(text)
         loader.name = where
         content = loader.get_single_data()
     except RecursionError:
         raise InputError(f"{where} is nested too deeply; needed are names and values") from None
-    except yaml.YAMLError as error:
+    except (yaml.YAMLError, ValueError) as error:
+        if isinstance(error, InputError):
+            raise
         raise InputError(f"{where} is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not all(isinstance(k, str) for k in content):
         raise InputError(f"{where} must hold lines such as 'epsilon: 0.25', a name and a value")

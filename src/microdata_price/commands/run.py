@@ -6,18 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import click
-import yaml
 
 from ..book.one import run_one
 from ..book.parameters import no_repeats, read_yaml
 from ..exceptions import InputError
-
-
-def _value(text: str) -> Any:
-    try:
-        return yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError):
-        return text
 
 
 @click.command(epilog="Example: microdata-price run difficult_table -p epsilon 0.25 -p runs 500")
@@ -61,7 +53,7 @@ def command(
             ) from None
         given |= read_yaml(text, str(file))
     no_repeats([name for name, _ in pairs], "-p")
-    given |= {name: _value(text) for name, text in pairs}
+    given |= dict(pairs)
     grid = []
     for text in grids:
         name, equals, values = text.partition("=")
@@ -70,6 +62,6 @@ def command(
                 f"--param-grid is {text!r}; it must be NAME=V1,V2,..., for example "
                 "epsilon=0.1,0.5,1"
             )
-        grid.append((name.strip(), [_value(v) for v in values.split(",")]))
+        grid.append((name.strip(), [v.strip() for v in values.split(",")]))
     no_repeats([name for name, _ in pairs] + [name for name, _ in grid], "-p and --param-grid")
     click.echo(run_one(notebook, given, grid, out, lambda line: click.echo(line, err=True)))
