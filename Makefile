@@ -18,7 +18,7 @@ LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
 GRID_LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') $(if $(RUNS),--runs '$(RUNS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve pdf test fuzz test-browser check-tables grid benchmarks peers picture lint format lock clean
+.PHONY: help install book serve lab pdf test fuzz test-browser check-tables grid benchmarks peers picture lint format lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -45,6 +45,11 @@ book: $(STAMP) ## compute everything and build the site; prints the path of its 
 serve: book ## build the site and serve it to this machine at port 8000 (PORT=...)
 	@echo 'http://localhost:$(or $(PORT),8000)/ (stop with Ctrl-C)'
 	@$(BIN)/python -m http.server --bind 127.0.0.1 --directory book/_build/html $(or $(PORT),8000)
+
+lab: $(STAMP) ## the notebooks in JupyterLab (installed on first use)
+	@$(BIN)/python -c 'import jupyterlab' 2>/dev/null || { echo "Installing JupyterLab into $(VENV)"; \
+	    $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[lab]'; }
+	@$(BIN)/jupyter-lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/difficult_table.ipynb
 
 pdf: book ## print the built pages to one PDF (needs Chromium)
 	@$(BIN)/python -m microdata_price.book.pdf

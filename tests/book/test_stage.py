@@ -83,6 +83,22 @@ def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
     assert images(executed()) == {"a-figure": "<svg/>", "second-figure": "<svg/>"}
 
 
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [
+        ("", "`pip install .` in the folder"),
+        ("https://x.org/y", "`pip install git+https://x.org/y`"),
+    ],
+)
+def test_a_download_says_in_one_line_how_it_is_run(address: str, said: str) -> None:
+    found = Found(address=address)
+    collect("chapter", executed(), found)
+    copy = download("chapter", executed(), {}, found, solutions=True)
+    title, _, line, *_ = copy.cells[0].source.split("\n")
+    assert title == "# Title"
+    assert said in line
+
+
 def test_a_download_is_runnable_and_lean() -> None:
     _, copy = staged()
     nbformat.validate(copy)

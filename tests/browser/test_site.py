@@ -184,21 +184,21 @@ def test_search_finds_words_and_nothing_where_there_is_nothing(
     assert results(chromium, site, "zzyzzyva") == []
 
 
-def boxes() -> list[tuple[str, str]]:
-    """Title and page of every theorem box of the book that names a number of the paper."""
+def boxes() -> list[tuple[str, str, str]]:
+    """Number, title and page of every theorem box of the book that has a number of the paper."""
     found = []
+    head = re.compile(r"\*\*((?:Theorem|Lemma|Remark|Definition) [\d.]+\d?) \((.+?)\)\.\*\*")
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         for cell in notebook.read(path).cells:
-            for title in re.findall(r"^:{3,}\{prf:\w+\} (.*)$", cell.source, re.MULTILINE):
-                if re.search(r"paper.s (Theorem|Lemma|Remark|Definition) \d", title):
-                    found.append((title, path.stem))
+            match = head.match(cell.source)
+            if match and notebook.role(cell) in notebook.BOXES:
+                found.append((match[1], match[2], path.stem))
     return found
 
 
 def test_search_finds_theorems_by_name_and_by_number(chromium: Browser, site: Path) -> None:
     assert boxes()
-    for title, page in boxes()[:: max(1, len(boxes()) // 12)]:
-        number = re.search(r"(Theorem|Lemma|Remark|Definition) \d+", title).group()
+    for number, title, page in boxes()[:: max(1, len(boxes()) // 12)]:
         words = re.sub(r"\(.*|[$\\].*|[^\w\s-]", " ", title).split()[:4]
         for query in ("+".join(number.split()), "+".join(words)):
             assert any(page in link for link in results(chromium, site, query)), (query, page)
@@ -284,6 +284,8 @@ def test_the_students_edition_has_no_solution_anywhere(site: Path, students: Pat
             if path.suffix == ".html":
                 soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
                 assert soup.select(".solution, .tag_solution") == [], path
+                assert soup.find("summary", string=re.compile("Solution")) is None, path
     titles = json.dumps((students / "searchindex.js").read_text(encoding="utf-8"))
     assert "sol-" not in titles
     assert "Solution to" not in titles
+    assert "Solution of" not in titles

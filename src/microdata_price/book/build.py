@@ -61,6 +61,12 @@ def site_config(root: Path, title: str, announcement: str | None) -> str:
     return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
 
 
+def repository(root: Path) -> str:
+    """Return the address that the book's configuration has for its repository, or nothing."""
+    config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8"))
+    return str((config.get("repository") or {}).get("url") or "")
+
+
 def _announcement(edition: Edition) -> str | None:
     said = [f"This edition was computed at {edition.levels}."] if edition.levels else []
     if not edition.solutions:
@@ -79,7 +85,7 @@ def stage(
         A quoted text that is not defined, a defined one that nothing quotes, a page of the table of
         contents that does not exist.
     """
-    found = Found(places=_places(root))
+    found = Found(places=_places(root), address=repository(root))
     stage_notebooks(edition, runs, found, target)
     _stage_prose(root, edition, found, target)
     stage_generated(edition, runs, found, folders, target)

@@ -33,6 +33,8 @@ class Found:
         Whether one notebook stands alone, so that what other notebooks compute is not known.
     places
         What links may lead to.
+    address
+        Where the project can be installed from; empty if no place is configured.
     """
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
@@ -41,6 +43,7 @@ class Found:
     uses: set[tuple[str, str]] = field(default_factory=set)
     alone: bool = False
     places: Places = field(default_factory=Places)
+    address: str = ""
 
     def unused(self) -> list[str]:
         """Return the texts that no page quotes, as ``notebook/name``."""

@@ -279,6 +279,16 @@ def _plain_cells(
     return assemble(name, pieces)
 
 
+def _how_to_run(address: str) -> str:
+    """Return the line that a downloaded notebook begins with."""
+    command = f"pip install git+{address}" if address else "pip install ."
+    where = "" if address else " in the folder of this project"
+    return (
+        f"*To run this notebook anywhere, install its package once with `{command}`{where}, then "
+        "run all cells.*"
+    )
+
+
 def download(
     name: str,
     executed: notebook.Notebook,
@@ -302,4 +312,7 @@ def download(
             cell.source = shown_parameters(cell.source, values)
         if cell.cell_type == "markdown" and notebook.is_old(executed):
             cell.source = quote(cell.source, name, found)
+    if kept and kept[0].cell_type == "markdown":
+        title, _, rest = kept[0].source.partition("\n")
+        kept[0].source = f"{title}\n\n{_how_to_run(found.address)}\n{rest}"
     return notebook.strip(nbformat.from_dict({"cells": kept}))

@@ -115,7 +115,9 @@ def record(**values: str) -> None:
         if "\n\n" in body:
             raise InputError(f"the recorded text {name!r} is longer than a paragraph")
         body = re.sub(r"\s*\n\s*", " ", body)
-        _publish({"text/plain": f"{name}: {body}"}, {METADATA_KEY: {"record": {name: body}}})
+        # Jupyter shows the first kind that it knows: a comment, so nothing.
+        shown = {"text/html": f"<!-- {name} -->", "text/plain": f"{name}: {body}"}
+        _publish(shown, {METADATA_KEY: {"record": {name: body}}})
 
 
 def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits: int = 3) -> None:
