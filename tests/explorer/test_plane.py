@@ -43,7 +43,8 @@ from microdata_price.theory.lower.lower_bounds import (
 )
 from microdata_price.theory.upper.operating_points import fitted, split, weighted
 from microdata_price.theory.upper.projection import project
-from microdata_price.theory.upper.upper_bounds import certified, certified_truncated, exact_clipping
+from microdata_price.theory.upper.one_sided import certified_split
+from microdata_price.theory.upper.upper_bounds import certified_truncated, exact_clipping
 
 ROUNDING = 1.01 / (2 * LOG_SCALE)
 
@@ -191,7 +192,7 @@ def test_mechanisms_on_the_page_are_those_of_the_package(
         exact = exact_clipping(basis, d)
         assert error("counts_first", "C") == pytest.approx(float(exact.C), rel=ROUNDING)
         assert error("counts_first", "D") == pytest.approx(float(exact.D), rel=ROUNDING)
-        half = certified(basis, d)
+        half = certified_split(basis, d)
         assert error("sum_first", "D") == pytest.approx(float(half.D), rel=ROUNDING)
         assert error("sum_first", "upper") == pytest.approx(float(half.C), rel=ROUNDING)
         assert unit * 0.9 <= error("sum_first", "C") < error("sum_first", "upper")

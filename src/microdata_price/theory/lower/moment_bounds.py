@@ -99,7 +99,7 @@ def moment_point_error(
             return np.asarray(m * (1 - group_delta(guarantee, m)) - grown)
 
         high = (np.maximum(-log_share, 0) + abs(math.log(eps)) + 2) / eps
-    found = _best(score, np.zeros(d.shape), high, integer, max_records)
+    found = best_records(score, np.zeros(d.shape), high, integer, max_records)
     return MomentBound(np.maximum(found.value, 0), found.m)
 
 
@@ -152,14 +152,30 @@ def moment_sum_error(
                 return np.where(rest > 0, np.log(np.maximum(rest, 0)) - eps * m, -np.inf)
 
         high = C + 10 / eps
-    found = _best(score, C, high, integer, max_records)
+    found = best_records(score, C, high, integer, max_records)
     return MomentBound(np.exp(np.log(d) + np.where(found.m > 0, found.value, -np.inf)), found.m)
 
 
-def _best(
+def best_records(
     score: Callable[[Array], Array], low: Array, high: Array, integer: bool, max_records: float
 ) -> MomentBound:
-    """Maximise over m from ``low`` to ``high``; m is 0 where no score is finite."""
+    """Maximise a score over m from ``low`` to ``high``; m is 0 where no score is finite.
+
+    Parameters
+    ----------
+    score
+        Takes m of shape (..., n), a column of n values for each problem, and gives that shape.
+    low, high
+        The range, shape (...).
+    integer, max_records
+        As for `moment_point_error`.
+
+    Examples
+    --------
+    >>> found = best_records(lambda m: -((m - 2.3) ** 2), np.zeros(1), np.full(1, 9.0), True, 9)
+    >>> float(found.m[0])
+    2.0
+    """
     high = np.minimum(high, max_records)
     low = np.minimum(low, high)
     # Distances from the low end on a logarithmic scale: the best m may lie just above it.

@@ -26,8 +26,10 @@ from .fitted_errors import (
     large_table_errors,
     lone_cell_sum_error,
 )
+from .asymmetric import best_rates, certified_asymmetric
+from .one_sided import certified_split, split_sides
 from .projection import check_weight
-from .upper_bounds import certified, certified_truncated, exact_clipping
+from .upper_bounds import certified_truncated, exact_clipping
 
 Array = NDArray[np.float64]
 Status = Literal["exact", "family", "certified"]
@@ -109,7 +111,7 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
     points, noise = _points(d), half_budget_noise(guarantee)
     cell = cell_errors(noise, noise, points).squared_error
     large, _ = large_table_errors(noise, noise, points, math.inf)
-    sure = certified(guarantee.basis, points)
+    sure = certified_split(guarantee.basis, points)
     return (
         _one("sum first, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
         _one("sum first, $M'$", "certified", float(sure.C), float(sure.D)),
@@ -150,12 +152,12 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
 def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, certified for all tables (ours).
 
-    A cell errs by less than its noise and the threshold gamma. Gamma lies within ``|z*| + max
-    |z_j|`` of 0, or else the fitted table is empty, the noisy sum negative and every count below
-    ``|z*|``; and within the weight times how far the clipped cells' sum lies from the noisy one.
-    The sum errs by ``z* + gamma/weight``; and the fitted sum lies between the noisy sum, clipped at
-    0, and the clipped cells' sum, so that its square error is at most the sum of theirs. The
-    smaller is taken of both. At weight 0 both errors are exact, those of clipping.
+    The one-sided lemma (`one_sided`) bounds a cell's error at every weight, and the root mean
+    square of the threshold gamma. A cell also errs by no more than its noise and gamma, which is
+    the weight times how far the fitted sum lies from the noisy one; and the fitted sum lies between
+    the noisy sum, clipped at 0, and the clipped cells' sum, so that its square error is at most the
+    sum of theirs. It errs by ``z* + gamma/weight``, too. The smaller is taken of both. At weight 0
+    both errors are exact, those of clipping.
 
     Examples
     --------
@@ -167,13 +169,12 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
     clip = float(worst_clipped_sum(noise, points).squared_error)
     apart = math.sqrt(clip + noise.variance)
-    # Of what certifies C of M', all but one sd(z) bounds the root mean square of gamma.
-    gamma = float(certified(guarantee.basis, points).C) - noise.std
-    shift = np.minimum(gamma, knob * apart)
+    sides, _ = split_sides(guarantee.basis, points)
     clipped = knob == 0
-    near = noise.std + shift / np.where(clipped, 1.0, knob)
+    C = np.minimum(float(sides.C(points)), noise.std + knob * apart)
+    near = noise.std + float(sides.gamma(points)) / np.where(clipped, 1.0, knob)
     D = np.where(clipped, math.sqrt(clip), np.minimum(near, apart))
-    return Operating("weighted sum", "certified", noise.std + shift, D, knob)
+    return Operating("weighted sum", "certified", C, D, knob)
 
 
 def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
@@ -189,10 +190,30 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     """
     basis, points = guarantee.basis, _points(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
-    best = every[certified(basis, points, every).C.argmin()]
+    best = every[certified_split(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)
-    found = certified(basis, points, shares)
+    found = certified_split(basis, points, shares)
     return Operating("split budget", "certified", found.C, found.D, shares)
+
+
+def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> Operating:
+    """Return fitting with asymmetric noise at the best rates for each D, certified for all tables.
+
+    D goes over that of `split`; the knob is the rate of the upper tail of the sum's noise, as a
+    share of epsilon. Pure DP, which implies approximate DP; Gaussian noise has no such second rate.
+
+    Examples
+    --------
+    >>> guarantee = PureDP(0.5)
+    >>> path, even = asymmetric(guarantee, 1000), split(guarantee, 1000)
+    >>> bool((path.C < even.C).all() and np.allclose(path.D, even.D))
+    True
+    """
+    epsilon, points = guarantee.epsilon, _points(d)
+    D = split(guarantee, points, count).D
+    rates = best_rates(epsilon, points, D)
+    found = certified_asymmetric(epsilon, points, rates.right, rates.left)
+    return Operating("asymmetric noise", "certified", found.C, D, rates.right / epsilon)
 
 
 def truncated(guarantee: ApproximateDP, d: float) -> Operating:

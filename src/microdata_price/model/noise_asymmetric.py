@@ -1,0 +1,178 @@
+"""Noise whose two tails fall at different rates: asymmetric Laplace, and its whole-number version.
+
+A record moves two noisy values, its cell and the sum, and each tail of each value has its own price
+in privacy. Only some combinations of tails add up, so that tails of unequal rates can be bought
+together (`theory.upper.asymmetric`).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..exceptions import InputError
+
+Array = NDArray[np.float64]
+
+
+class TwoRates(Protocol):
+    """What both noises offer; rates are per count, moments in counts and squared counts."""
+
+    @property
+    def right(self) -> float:
+        """How fast the upper tail falls."""
+        ...
+
+    @property
+    def left(self) -> float:
+        """How fast the lower tail falls."""
+        ...
+
+    @property
+    def mean(self) -> float:
+        """The mean, which is not 0."""
+        ...
+
+    @property
+    def variance(self) -> float:
+        """The variance."""
+        ...
+
+    def log_density(self, x: ArrayLike) -> Array:
+        """Return the logarithm of the density, or of the probability, at x."""
+        ...
+
+    def excess_square(self, q: float) -> float:
+        """Return ``E ((z - q)+)^2``."""
+        ...
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Draw independent values for a simulation (never for a release)."""
+        ...
+
+
+def _rate(value: float, name: str) -> float:
+    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+        raise InputError(f"the {name} rate is {value!r}; it must be a positive number per count")
+    return float(value)
+
+
+@dataclass(frozen=True)
+class AsymmetricLaplace:
+    """Noise of density in proportion to ``exp(-right x)`` above 0 and ``exp(left x)`` below.
+
+    Parameters
+    ----------
+    right, left
+        The rates of the two tails, per count.
+
+    Examples
+    --------
+    >>> z = AsymmetricLaplace(0.5, 0.25)
+    >>> z.mean, z.variance
+    (-2.0, 20.0)
+    """
+
+    right: float
+    left: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "right", _rate(self.right, "right"))
+        object.__setattr__(self, "left", _rate(self.left, "left"))
+
+    @property
+    def mean(self) -> float:
+        """The mean, in counts."""
+        return 1 / self.right - 1 / self.left
+
+    @property
+    def variance(self) -> float:
+        """The variance, in squared counts."""
+        return 1 / self.right**2 + 1 / self.left**2
+
+    def log_density(self, x: ArrayLike) -> Array:
+        """Return the logarithm of the density at x."""
+        at = np.asarray(x, dtype=float)
+        height = math.log(self.right) + math.log(self.left) - math.log(self.right + self.left)
+        return np.asarray(height - np.where(at >= 0, self.right * at, -self.left * at))
+
+    def excess_square(self, q: float) -> float:
+        """Return ``E ((z - q)+)^2``; beyond q >= 0 the noise is exponential."""
+        both = self.right + self.left
+        if q >= 0:
+            return self.left / both * math.exp(-self.right * q) * 2 / self.right**2
+        below = self.right / both * math.exp(self.left * q) * 2 / self.left**2
+        return self.variance + (self.mean - q) ** 2 - below
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Draw independent values for a simulation (never for a release)."""
+        # The difference of two exponentials has this law.
+        up, down = rng.exponential(size=size), rng.exponential(size=size)
+        return np.asarray(up / self.right - down / self.left)
+
+
+@dataclass(frozen=True)
+class AsymmetricGeometric:
+    """The same on whole numbers: ``P(z = k)`` in proportion to ``exp(-right k)`` or ``exp(left k)``.
+
+    It is the difference of two independent geometric variables. One count more changes the
+    logarithm of the probability of an answer by ``right`` or by ``-left`` exactly, as the
+    derivative of the continuous density does. With equal rates it is the double geometric noise.
+
+    Parameters
+    ----------
+    right, left
+        The rates of the two tails, per count.
+
+    Examples
+    --------
+    >>> z = AsymmetricGeometric(0.5, 0.25)
+    >>> k = np.arange(-400, 401)
+    >>> bool(np.isclose(np.exp(z.log_density(k)) @ k, z.mean))
+    True
+    """
+
+    right: float
+    left: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "right", _rate(self.right, "right"))
+        object.__setattr__(self, "left", _rate(self.left, "left"))
+
+    @property
+    def mean(self) -> float:
+        """The mean, in counts."""
+        return 1 / math.expm1(self.right) - 1 / math.expm1(self.left)
+
+    @property
+    def variance(self) -> float:
+        """The variance, in squared counts."""
+        return sum(math.exp(-t) / math.expm1(-t) ** 2 for t in (self.right, self.left))
+
+    @property
+    def log_height(self) -> float:
+        """The logarithm of ``P(z = 0)``."""
+        up, down = math.expm1(-self.right), math.expm1(-self.left)
+        return math.log(up * down) - math.log(-math.expm1(-self.right - self.left))
+
+    def log_density(self, x: ArrayLike) -> Array:
+        """Return the logarithm of the probability of the whole number x."""
+        at = np.asarray(x, dtype=float)
+        return np.asarray(self.log_height - np.where(at >= 0, self.right * at, -self.left * at))
+
+    def excess_square(self, q: float) -> float:
+        """Return ``E ((z - q)+)^2`` at a whole number q."""
+        if q < 0:
+            mirrored = AsymmetricGeometric(self.left, self.right).excess_square(-q)
+            return self.variance + (self.mean - q) ** 2 - mirrored
+        t = math.exp(-self.right)
+        return math.exp(self.log_height - self.right * q) * t * (1 + t) / (1 - t) ** 3
+
+    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
+        """Draw independent values for a simulation (never for a release)."""
+        up, down = (rng.geometric(-math.expm1(-t), size) for t in (self.right, self.left))
+        return np.asarray(up - down, dtype=float)

@@ -1,0 +1,217 @@
+"""First moments on other terms: a public total, one family of tables, asymptotic forms (ours).
+
+The first-moment proof uses two facts only: on the all-zero table the expected sum is at most D, and
+with m records in a cell its expected value is at least m - C. So it holds word for word where C and
+D bound mean absolute errors, or only biases (``E sum <= D`` on the empty table, ``E x_i >= m - C``
+on the others), which are at most the root errors.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+from ...model.privacy import ApproximateDP, PureDP, check_epsilon
+from ..given import check_queries
+from .moment_bounds import best_records, moment_point_error
+
+Array = NDArray[np.float64]
+
+_SHARES = np.concatenate([np.linspace(0.02, 0.98, 49), [0.5]])
+
+
+def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0) -> Array:
+    """Return the largest C that is excluded where neighbours have one record replaced.
+
+    All tables have n records, and n may be public: the sum may be exact (D = 0). From the table
+    with all records in cell 1, the other cells' expected values add up to at most ``(n + D) - (n -
+    C)``, so one of them has ``(C + D)/(d - 1)``; and m replaced records fill it: for every whole m
+    up to n, ``(d - 1)(m - C) <= e^(eps m) (C + D)``.
+
+    Parameters
+    ----------
+    epsilon
+        The level of pure DP, for replacing one record.
+    d
+        Numbers of cells, 2 or more.
+    sum_error
+        D, in counts, 0 or more; broadcasts against d.
+
+    Returns
+    -------
+    ndarray
+        C in counts, in the sense of root, mean absolute or one-sided errors; n must be as large as
+        ``ln(d)/eps`` or so.
+
+    Examples
+    --------
+    >>> public_total_bound(0.5, [100, 10**6]).round(2)
+    array([ 5.25, 20.93])
+    """
+    eps, points = check_epsilon(epsilon), check_queries(d)
+    D = np.asarray(sum_error, dtype=float)
+    if not (D >= 0).all():
+        raise InputError(f"the sum error is {sum_error!r}; it must be 0 or more, in counts")
+    points, D = np.broadcast_arrays(points, D)
+    logs = np.log(points - 1)
+
+    def score(m: Array) -> Array:
+        # At a given m the inequality reads C >= (m - a D)/(1 + a) with a = e^(eps m)/(d - 1).
+        a = np.exp(np.minimum(eps * m - logs[..., None], 600.0))
+        return np.asarray((m - a * D[..., None]) / (1 + a))
+
+    found = best_records(score, np.zeros(points.shape), (logs + 3) / eps + 1, True, math.inf)
+    return np.maximum(found.value, 0.0)
+
+
+class SameTable(NamedTuple):
+    """How large the larger of two root errors on one table must be, and what shows it.
+
+    Examples
+    --------
+    >>> SameTable(1.0, 0.1, 4, 2.0, 3.0).chance
+    0.1
+    """
+
+    error: float
+    """In counts: of that cell or of the sum, whichever is larger."""
+    chance: float
+    """The least probability that the cell is below k, or the sum above m + h."""
+    down: int
+    """s, from how many records fewer the argument comes back up."""
+    k: float
+    h: float
+
+
+def placement_chance(epsilon: float, d: float, m: int, k: float, h: float) -> tuple[float, int]:
+    """Return the least chance that some placement of m records goes wrong, and the best s.
+
+    Among the d tables with m records in one cell i and none elsewhere there is one on which
+    ``P(x_i < k or x_* > m + h) >= e^(-eps s) (1 - e^(eps (m - s)) K/d)``, ``K = (m + h)/k``, for
+    every whole s from 0 to m. For at most K cells can be k or more while their sum is at most m +
+    h; so for some i that has a chance of at most K/d on the empty table, and ``e^(eps (m - s))``
+    times that with m - s records; take the complement, and go up s records more.
+
+    Parameters
+    ----------
+    epsilon
+        Pure DP.
+    d
+        The number of cells.
+    m
+        The number of records.
+    k, h
+        In counts, above 0; k below m.
+
+    Examples
+    --------
+    >>> chance, s = placement_chance(0.1, 10**6, 138, 69.0, 138.0)
+    >>> round(chance, 3), s
+    (0.063, 21)
+    """
+    eps, points = check_epsilon(epsilon), float(check_queries(d))
+    if not (m >= 1 and 0 < k < m and h > 0):
+        raise InputError(f"m is {m!r}, k {k!r} and h {h!r}; 0 < k < m and 0 < h are needed")
+    s = np.arange(m + 1.0)
+    log_share = math.log((m + h) / k) - math.log(points)
+    rest = -np.expm1(np.minimum(eps * (m - s) + log_share, 0.0))
+    chances = np.exp(-eps * s) * rest
+    best = int(chances.argmax())
+    return float(chances[best]), best
+
+
+def same_table_error(epsilon: float, d: float, m: int) -> SameTable:
+    """Return how large the larger root error, of the sum or of the full cell, must be on one table.
+
+    With a chance P as in `placement_chance`, ``P <= C^2/(m - k)^2 + D^2/h^2`` by Markov's
+    inequality for the two root errors C and D on that table, so the larger of them is at least
+    ``sqrt(P/(1/(m - k)^2 + 1/h^2))``. k and h are searched for.
+
+    Examples
+    --------
+    >>> found = same_table_error(0.1, 10**6, 138)
+    >>> bool(found.error > 138 / math.sqrt(80))
+    True
+    """
+    best = SameTable(0.0, 0.0, 0, math.nan, math.nan)
+    for share in _SHARES:
+        for ratio in np.geomspace(0.2, 5, 33):
+            k, h = m * float(share), m * float(ratio)
+            chance, s = placement_chance(epsilon, d, m, k, h)
+            error = math.sqrt(chance / (1 / (m - k) ** 2 + 1 / h**2))
+            if error > best.error:
+                best = SameTable(error, chance, s, k, h)
+    return best
+
+
+def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: ArrayLike) -> Array:
+    """Return the explicit first-moment bound with a delta: C is about a minimum of two logarithms.
+
+    With ``m* = min(ln(d/(eps D)), ln(eps/delta) - ln ln(eps/delta))/eps`` and m its whole part,
+    ``C >= m (1 - delta_m) - e^(eps m) D/d``, where ``e^(eps m) D/d <= 1/eps`` and ``m delta_m <=
+    1/eps`` or so: ``C >= (1 - o(1)) min(ln(d/(eps D)), ln(eps/delta))/eps`` as d grows and delta
+    falls at a fixed epsilon.
+
+    Parameters
+    ----------
+    guarantee
+        Approximate DP.
+    d, sum_error
+        As for `point_error_bound`.
+
+    Returns
+    -------
+    ndarray
+        The corollary's value, at most that of the first-moment bound; 0 where m would be below 1.
+
+    Examples
+    --------
+    >>> g = ApproximateDP(0.5, 1e-6)
+    >>> values = approximate_corollary(g, [1e3, 1e9, 1e100], math.sqrt(8) / 0.5)
+    >>> bool(values[1] < values[2] * 1.1)
+    True
+    """
+    points = check_queries(d)
+    D = np.asarray(sum_error, dtype=float)
+    eps, logs = guarantee.epsilon, math.log(guarantee.epsilon / guarantee.delta)
+    if logs <= 1:
+        return np.zeros(np.broadcast_shapes(points.shape, D.shape))
+    reach = np.log(points) - np.log(eps * D)
+    m = np.floor(np.minimum(reach, logs - math.log(logs)) / eps)
+    usable = m >= 1
+    m = np.maximum(m, 1)
+    leak = guarantee.delta * np.expm1(m * eps) / math.expm1(eps)
+    value = m * (1 - leak) - np.exp(np.minimum(eps * m, 600.0)) * D / points
+    return np.where(usable, np.maximum(value, 0), 0.0)
+
+
+def one_record_bound(epsilon: float, d: ArrayLike, point_error: ArrayLike) -> Array:
+    """Return the first-moment bound on D at m = 1: ``d e^(-eps) (1 - C)``, tight for large epsilon.
+
+    There M_epsilon errs in the sum by about ``d e^(-eps)``, and in a cell by ``sqrt2 e^(-eps/2)``.
+
+    Examples
+    --------
+    >>> one_record_bound(10.0, 1000, 0.01).round(4)
+    np.float64(0.0449)
+    """
+    points, C = check_queries(d), np.asarray(point_error, dtype=float)
+    return np.asarray(points * math.exp(-check_epsilon(epsilon)) * np.maximum(1 - C, 0))
+
+
+def absolute_bound(epsilon: float, d: float, mean_error: float) -> float:
+    """Return the least mean absolute error of some cell, given that of the sum on every table.
+
+    It is the first-moment bound itself: nothing in its proof uses squares.
+
+    Examples
+    --------
+    >>> round(absolute_bound(1.0, 10**6, 2.0), 2)
+    12.12
+    """
+    d_array = check_queries(d)
+    return float(moment_point_error(PureDP(epsilon), d_array, np.asarray(mean_error)).value)

@@ -1,0 +1,243 @@
+"""Fitting cells to a noisy sum with asymmetric noise (ours): cheaper than any split of the budget.
+
+A record moves its cell's noisy count and the noisy sum. The logarithm of the density of the two
+changes by ``+right`` or ``-left`` for each, by which side of the truth it lies on. So only two of
+the four combinations of sides use up the budget: ``right + right* <= eps`` and ``left + left* <=
+eps`` suffice, and the rates need not be equal. What costs ``ln d`` is a false positive among the
+empty cells, from the upper tail alone: that tail gets a large rate from the cells' budget, and the
+sum's upper tail what is left; on the other side the sum gets nearly everything.
+
+The fit is the paper's, ``x_i = (a_i - g)+`` with the sum ``max(0, a*)``, and `one_sided` bounds
+its errors; nothing in that bound needs the noise to be symmetric or continuous.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+from ...model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace, TwoRates
+from ...model.privacy import check_epsilon
+from ..given import check_points
+from ..lower.search import maximise
+from .one_sided import SURE, Sides, largest_square
+from .upper_bounds import Guaranteed
+
+Array = NDArray[np.float64]
+
+_MOST_TERMS = 10_000_000
+
+
+def _largest_whole(noise: AsymmetricGeometric, d: float) -> float:
+    """Return ``E M^2`` for whole noise: the sum of ``(2k - 1) P(M >= k)``."""
+    chance = math.expm1(-noise.left) / math.expm1(-noise.left - noise.right)
+    terms = (max(math.log(d * chance), 0.0) + SURE) / noise.right
+    if not terms < _MOST_TERMS:
+        raise InputError(
+            f"the largest of {d:g} draws of {noise!r} would need {terms:.2g} terms; use the "
+            "continuous noise of the same rates in its place"
+        )
+    k = np.arange(1.0, math.ceil(terms) + 1)
+    above = -np.expm1(d * np.log1p(-chance * np.exp(-noise.right * k)))
+    return float((2 * k - 1) @ above)
+
+
+class Rates(NamedTuple):
+    """Rates of the sum's noise; the cells' are what they leave of epsilon. Any shape.
+
+    Examples
+    --------
+    >>> Rates(np.array(0.5), np.array(0.9)).right
+    array(0.5)
+    """
+
+    right: Array
+    left: Array
+
+
+def certified_asymmetric(
+    epsilon: float, d: ArrayLike, right: ArrayLike, left: ArrayLike
+) -> Guaranteed:
+    """Bound the errors of fitting to a noisy sum with asymmetric Laplace noise, for all tables.
+
+    ``D^2 = 1/right^2 + 1/left^2`` and ``C <= |M| + |w-| + sqrt(|z-|^2 + (|w+| + |S|)^2/d^2)`` in
+    root mean squares, each exact (by quadrature for M).
+
+    Parameters
+    ----------
+    epsilon
+        The level of pure differential privacy.
+    d
+        Numbers of cells.
+    right, left
+        Rates of the sum's noise, between 0 and epsilon; the cells have epsilon minus them. Equal
+        rates are a split of the budget.
+
+    Raises
+    ------
+    InputError
+        A rate that leaves nothing for the cells, or for the sum.
+
+    Examples
+    --------
+    >>> even = certified_asymmetric(1.0, 1000, 0.5, 0.5)
+    >>> uneven = certified_asymmetric(1.0, 1000, 0.43, 0.625)
+    >>> bool(uneven.C < even.C), bool(uneven.D < even.D)
+    (True, True)
+    """
+    eps = check_epsilon(epsilon)
+    rates = np.broadcast_arrays(
+        check_points(d), np.asarray(right, dtype=float), np.asarray(left, dtype=float)
+    )
+    n, up, down = rates
+    if not ((up > 0) & (up < eps) & (down > 0) & (down < eps)).all():
+        raise InputError("a rate of the sum's noise must lie between 0 and epsilon (both excluded)")
+    total = 1 / up**2 + 1 / down**2
+    return Guaranteed(_sides(n, (eps - up, eps - down), (up, down)).C(n), np.sqrt(total))
+
+
+def _sides(d: Array, cell: tuple[Array, Array], total: tuple[Array, Array]) -> Sides:
+    """Return the sides of asymmetric Laplace noises, given as right and left rates."""
+    (r, s), (up, down) = cell, total
+    largest = np.sqrt(largest_square(s / (r + s), d)) / r
+    low = np.sqrt(2 * r / (r + s)) / s
+    centre, square = 1 / up - 1 / down, 1 / up**2 + 1 / down**2
+    # The centred noise splits at its mean, which lies in one of the two exponential tails.
+    above = np.where(
+        centre >= 0,
+        down / (up + down) * np.exp(-up * np.maximum(centre, 0)) * 2 / up**2,
+        square - up / (up + down) * np.exp(down * np.minimum(centre, 0)) * 2 / down**2,
+    )
+    drift = np.sqrt(d * (1 / r**2 + 1 / s**2) + (d * (1 / r - 1 / s)) ** 2)
+    return Sides(largest, low, np.sqrt(square - above), np.sqrt(above), drift)
+
+
+def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
+    """Return the rates of the sum's noise with root error D that certify the least C.
+
+    Raises
+    ------
+    InputError
+        A D that the budget cannot reach: ``sqrt 2/eps`` or less.
+
+    Examples
+    --------
+    >>> rates = best_rates(1.0, 1000, math.sqrt(8))
+    >>> bool(rates.right < 0.5 < rates.left)
+    True
+    """
+    eps = check_epsilon(epsilon)
+    n, target = np.broadcast_arrays(check_points(d), np.asarray(D, dtype=float))
+    if not (target * eps > math.sqrt(2)).all():
+        raise InputError(
+            f"the sum error is {float(target.min()):g}; asymmetric noise needs more than sqrt(2)/"
+            "epsilon"
+        )
+    # Below this the left rate would be epsilon or more.
+    low = 1 / np.sqrt(target**2 - 1 / eps**2)
+    high = np.minimum(math.sqrt(2) / target, low + (eps - low) * (1 - 1e-9))
+
+    def left(right: Array) -> Array:
+        return np.asarray(1 / np.sqrt(target[..., None] ** 2 - 1 / right**2))
+
+    def score(share: Array) -> Array:
+        right = low[..., None] + (high - low)[..., None] * share
+        found = certified_asymmetric(eps, n[..., None], right, np.minimum(left(right), eps * _LAST))
+        return -found.C
+
+    share, _ = maximise(score, np.full(n.shape, 1e-6), np.ones(n.shape), coarse=33)
+    right = low + (high - low) * share
+    return Rates(right, left(right[..., None])[..., 0])
+
+
+_LAST = 1 - 1e-12
+
+
+@dataclass(frozen=True)
+class AsymmetricPair:
+    """The two noises of one mechanism, and what they promise.
+
+    Parameters
+    ----------
+    cell, total
+        The noise of every cell and of the sum.
+
+    Examples
+    --------
+    >>> pair = AsymmetricPair(AsymmetricLaplace(0.6, 0.2), AsymmetricLaplace(0.4, 0.8))
+    >>> pair.epsilon
+    1.0
+    """
+
+    cell: TwoRates
+    total: TwoRates
+
+    @property
+    def epsilon(self) -> float:
+        """The level of pure DP, for cell and sum together."""
+        return max(self.cell.right + self.total.right, self.cell.left + self.total.left)
+
+    @property
+    def shift(self) -> float:
+        """What is taken off the noisy sum: the noise's mean, rounded if the noise is whole."""
+        whole = isinstance(self.total, AsymmetricGeometric)
+        return float(round(self.total.mean)) if whole else self.total.mean
+
+    @property
+    def D(self) -> float:
+        """The sum's root error, exact: the supremum over all tables."""
+        return math.sqrt(self.total.variance + (self.total.mean - self.shift) ** 2)
+
+    def C(self, d: float) -> float:
+        """Bound a cell's root error on every table, before cells are rounded."""
+        return float(self.sides(d).C(d))
+
+    def sides(self, d: float) -> Sides:
+        """Return the root mean squares that bound a cell's error."""
+        n = float(check_points(d))
+        above = self.total.excess_square(self.shift)
+        low = self.cell.variance + self.cell.mean**2 - self.cell.excess_square(0.0)
+        if isinstance(self.cell, AsymmetricGeometric):
+            largest = _largest_whole(self.cell, n)
+        else:
+            chance = self.cell.left / (self.cell.left + self.cell.right)
+            largest = float(largest_square(chance, n)) / self.cell.right**2
+        drift = n * self.cell.variance + (n * self.cell.mean) ** 2
+        squares = (largest, low, self.D**2 - above, above, drift)
+        return Sides(*(np.sqrt(np.maximum(x, 0)) for x in squares))
+
+
+def asymmetric_pair(
+    epsilon: float, d: float, D: float | None = None, *, whole: bool = False
+) -> AsymmetricPair:
+    """Return the noises that certify the least C at a sum error of about D.
+
+    Parameters
+    ----------
+    epsilon
+        The level.
+    d
+        The number of cells.
+    D
+        The sum's root error, in counts; a signed answer's, ``sqrt 8/eps``, if not given.
+    whole
+        Whole-number noise of the same rates, whose errors are close to the continuous noise's while
+        epsilon is small. Its cells are rounded to whole numbers that keep the sum, each up with its
+        fraction as chance, which adds at most 1/4 to C^2.
+
+    Examples
+    --------
+    >>> pair = asymmetric_pair(0.5, 1000)
+    >>> round(pair.epsilon, 9), round(pair.D * 0.5 / math.sqrt(8), 9)
+    (0.5, 1.0)
+    """
+    eps = check_epsilon(epsilon)
+    rates = best_rates(eps, d, math.sqrt(8) / eps if D is None else D)
+    up, down = float(rates.right), float(rates.left)
+    law = AsymmetricGeometric if whole else AsymmetricLaplace
+    return AsymmetricPair(law(eps - up, eps - down), law(up, down))

@@ -1,0 +1,175 @@
+"""First moments on other terms, against optimal small mechanisms found by linear programming."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import optimize
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise_discrete import DoubleGeometric
+from microdata_price.model.privacy import ApproximateDP, PureDP
+from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
+from microdata_price.theory.lower.variants import (
+    absolute_bound,
+    approximate_corollary,
+    one_record_bound,
+    placement_chance,
+    public_total_bound,
+    same_table_error,
+)
+from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon
+
+
+def tables(d: int, n: int) -> list[tuple[int, ...]]:
+    return [t for t in itertools.product(range(n + 1), repeat=d) if sum(t) == n]
+
+
+def least_absolute_error(epsilon: float, d: int, n: int) -> float:
+    """Return the least mean absolute error of the worst cell with a public total of n records."""
+    every = tables(d, n)
+    size = len(every)
+    rows, right, cost = [], [], np.zeros(size * size + 1)
+    cost[-1] = 1
+    for i, t in enumerate(every):
+        for cell in range(d):
+            row = np.zeros(size * size + 1)
+            row[i * size : (i + 1) * size] = [abs(x[cell] - t[cell]) for x in every]
+            row[-1] = -1
+            rows.append(row)
+            right.append(0.0)
+        for j, other in enumerate(every):
+            if sum(abs(a - b) for a, b in zip(t, other, strict=True)) == 2:
+                for y in range(size):
+                    row = np.zeros(size * size + 1)
+                    row[i * size + y], row[j * size + y] = 1, -math.exp(epsilon)
+                    rows.append(row)
+                    right.append(0.0)
+    sums = np.zeros((size, size * size + 1))
+    for i in range(size):
+        sums[i, i * size : (i + 1) * size] = 1
+    found = optimize.linprog(
+        cost, np.array(rows), np.array(right), sums, np.ones(size), method="highs"
+    )
+    assert found.status == 0
+    return float(found.fun)
+
+
+@pytest.mark.parametrize(("epsilon", "d", "n"), [(1.0, 3, 3), (2.0, 4, 2), (3.0, 5, 2)])
+def test_no_mechanism_with_a_public_total_is_better_than_the_bound(
+    epsilon: float, d: int, n: int
+) -> None:
+    best = least_absolute_error(epsilon, d, n)
+    m = np.arange(1.0, n + 1)
+    a = np.exp(epsilon * m) / (d - 1)
+    bound = float((m / (1 + a)).max())
+    assert 0 < bound <= best
+    assert public_total_bound(epsilon, d) >= bound - 1e-12
+
+
+@given(st.floats(0.01, 5.0), st.integers(2, 10**7), st.floats(0, 50))
+def test_the_best_number_of_replaced_records_is_found(eps: float, d: int, D: float) -> None:
+    m = np.arange(1.0, 4000.0)
+    a = np.exp(np.minimum(eps * m, 600.0)) / (d - 1)
+    want = max(float(((m - a * D) / (1 + a)).max()), 0.0)
+    assert float(public_total_bound(eps, d, D)) == pytest.approx(want, rel=1e-9, abs=1e-12)
+
+
+def test_an_exact_sum_costs_as_much_as_a_private_one_in_the_long_run() -> None:
+    d = 1e200
+    bound = float(public_total_bound(0.5, d)) * 0.5 / math.log(d)
+    assert 0.98 < bound < 1
+
+
+def test_absolute_errors_of_known_mechanisms_obey_the_bound() -> None:
+    # Clipped counts, at whose worst table the mean absolute errors are sums.
+    eps, d = 0.5, 10**4
+    z = DoubleGeometric(eps)
+    k = np.arange(-400.0, 401.0)
+    law = z.pmf(k)
+    cell = max(float(law @ np.abs(np.maximum(q + k, 0) - q)) for q in (*range(40), 300))
+    empty = d * float(law @ np.maximum(k, 0))
+    assert absolute_bound(eps, d, empty) <= cell
+    # And the bound is the one for root errors, which are larger.
+    assert absolute_bound(eps, d, 3.0) == float(point_error_bound("first_moment", PureDP(eps), d, 3))
+
+
+@given(
+    st.floats(0.05, 2.0),
+    st.integers(2, 10**6),
+    st.integers(2, 60),
+    st.floats(0.05, 0.95),
+    st.floats(0.1, 4.0),
+)
+def test_clipping_goes_wrong_as_often_as_proved(
+    eps: float, d: int, m: int, share: float, ratio: float
+) -> None:
+    """Clipping treats cells alike, so it goes wrong on every placement; bounded by a Markov step."""
+    k, h = share * m, ratio * m
+    chance, s = placement_chance(eps, d, m, k, h)
+    assert 0 <= s <= m
+    assert chance <= 1
+    z = m_epsilon(eps)
+    # P(x_i < k), plus Markov's bound on P(x_* > m + h) by the squared error of the sum.
+    low = float(z.sf(np.asarray(m - math.ceil(k)))) if k > 0 else 0.0
+    high = clipped_sum(z, [m, 0], [1, d - 1]) / h**2
+    assert chance <= min(low + high, 1.0) + 1e-12
+
+
+def test_the_difficult_tables_own_error() -> None:
+    eps, d = 0.1, 10**6
+    m = math.floor(math.log(d) / eps)
+    chance, _ = placement_chance(eps, d, m, m / 2, m)
+    assert chance >= 1 / 16 - 0.002
+    found = same_table_error(eps, d, m)
+    assert found.error >= m / math.sqrt(80) > m / math.sqrt(128)
+    # Neither known mechanism is better there: clipping's sum errs by more.
+    z = m_epsilon(eps)
+    cell = math.sqrt(float(clipped(z, m).squared_error))
+    total = math.sqrt(clipped_sum(z, [m, 0], [1, d - 1]))
+    assert found.error <= max(cell, total)
+
+
+@given(st.floats(0.05, 3.0), st.floats(1e-12, 0.2), st.floats(1.0, 200.0), st.floats(0.1, 1e4))
+def test_the_corollary_with_a_delta_is_a_weaker_form(
+    eps: float, delta: float, log10_d: float, D: float
+) -> None:
+    g = ApproximateDP(eps, delta)
+    d = float(round(10**log10_d)) + 2 if log10_d < 15 else 10**log10_d
+    value = float(approximate_corollary(g, math.floor(d), D))
+    bound = float(point_error_bound("first_moment", g, math.floor(d), D))
+    assert value <= bound * (1 + 1e-9) + 1e-12
+
+
+def test_the_corollary_reaches_its_leading_term() -> None:
+    g = ApproximateDP(0.5, 1e-200)
+    value = float(approximate_corollary(g, 1e250, math.sqrt(8) / 0.5))
+    assert 0.95 < value * 0.5 / math.log(0.5 / 1e-200) < 1
+    value = float(approximate_corollary(g, 1e100, math.sqrt(8) / 0.5))
+    assert 0.95 < value * 0.5 / math.log(1e100) < 1
+
+
+def test_one_record_is_tight_at_large_epsilon() -> None:
+    for eps in (8.0, 12.0, 20.0):
+        z = m_epsilon(eps)
+        C, d = z.std, 10**6
+        D = math.sqrt(clipped_sum(z, [0], [d]))
+        bound = float(one_record_bound(eps, d, C))
+        assert bound <= float(sum_error_bound("first_moment", PureDP(eps), d, C)) * (1 + 1e-9)
+        # Besides its bias d e^-eps, clipping has the spread of d independent cells.
+        bias = d * math.exp(-eps)
+        assert bound <= bias * (1 + 1e-6) / (1 - math.exp(-2 * eps))
+        assert D**2 <= bias**2 * 1.01 + d * z.variance
+        assert bound >= bias * (1 - C)
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="sum error"):
+        public_total_bound(1.0, 10, -1.0)
+    with pytest.raises(InputError, match="k"):
+        placement_chance(1.0, 10, 5, 5.0, 1.0)
