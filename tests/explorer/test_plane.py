@@ -41,9 +41,9 @@ from microdata_price.theory.lower.lower_bounds import (
     point_error_bound,
     sum_error_bound,
 )
-from microdata_price.theory.upper.operating_points import fitted, split, weighted
-from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.one_sided import certified_split
+from microdata_price.theory.upper.operating_points import asymmetric, fitted, split, weighted
+from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.upper_bounds import certified_truncated, exact_clipping
 
 ROUNDING = 1.01 / (2 * LOG_SCALE)
@@ -201,6 +201,10 @@ def test_mechanisms_on_the_page_are_those_of_the_package(
         path = split(basis, d, error("split", "C").size)
         assert error("split", "C") == pytest.approx(path.C, rel=ROUNDING)
         assert error("split", "D") == pytest.approx(path.D, rel=ROUNDING)
+        if not isinstance(basis, ConcentratedDP):
+            uneven = asymmetric(basis, d, error("asymmetric", "C").size)
+            assert error("asymmetric", "C") == pytest.approx(uneven.C, rel=ROUNDING)
+            assert error("asymmetric", "D") == pytest.approx(uneven.D, rel=ROUNDING)
         if isinstance(guarantee, ApproximateDP):
             clipped = certified_truncated(guarantee.epsilon, guarantee.delta, d)
             assert error("truncated", "C") == pytest.approx(float(clipped.C), rel=ROUNDING)

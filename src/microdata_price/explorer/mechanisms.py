@@ -9,8 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from ..model.privacy import ConcentratedDP, Guarantee, PureDP
-from ..theory.upper.operating_points import Operating, clipping, fitted, split, weighted
+from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ..theory.upper.operating_points import (
+    Operating,
+    asymmetric,
+    clipping,
+    fitted,
+    split,
+    weighted,
+)
 from ..theory.upper.upper_bounds import certified_truncated
 from .bounds import POINTS
 from .pack import pack_logarithms
@@ -126,6 +133,8 @@ def mechanisms(
     """
     found = [_signed(), _counts_first(given), _sum_first(pieces)]
     found += [_weighted(pieces), _split(given[0])]
+    if not isinstance(given[0], ConcentratedDP):
+        found.append(_asymmetric(given[0]))
     if deltas is not None:
         found.append(_truncated(given, deltas))
     return found
@@ -141,6 +150,7 @@ _SUBJECTS = {
     "sum_first": "M′",
     "weighted": "A weighted fit",
     "split": "A split budget",
+    "asymmetric": "Asymmetric noise",
     "truncated": "Clipped noise",
 }
 
@@ -195,6 +205,13 @@ def _split(guarantee: Guarantee) -> dict[str, Any]:
     status = "certified for all tables"
     about = _entry("split", "split budget, certified", "split", "certified", status)
     return about | _path([split(guarantee, d, _SPLITS) for d in POINTS], guarantee.signed_error)
+
+
+def _asymmetric(guarantee: PureDP | ApproximateDP) -> dict[str, Any]:
+    status = "certified for all tables"
+    about = _entry("asymmetric", "asymmetric noise, certified", "asymmetric", "certified", status)
+    places = [asymmetric(guarantee, d, _SPLITS) for d in POINTS]
+    return about | _path(places, guarantee.signed_error)
 
 
 def _truncated(given: Sequence[Guarantee], deltas: Sequence[float]) -> dict[str, Any]:

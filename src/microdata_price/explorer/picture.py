@@ -18,7 +18,10 @@ _BOUNDS = {
     "printed": (COLOURS["grey"], (0, (5, 3)), 1.8),
 }
 _MECHANISM = COLOURS["red"]
-_PATHS: dict[str, tuple[str, Any, float]] = {"split": ("#8a6d00", (0, (1, 1.5)), 0.35)}
+_PATHS: dict[str, tuple[str, Any, float]] = {
+    "split": ("#8a6d00", (0, (1, 1.5)), 0.35),
+    "asymmetric": ("#6b3fa0", (0, (6, 2)), 0.15),
+}
 """Colour, dash and the name's place along the path; other paths are drawn as mechanisms are."""
 _SHIFTS = {"sum_first": (7, -15), "signed": (0, -15), "counts_first": (0, -15)}
 """Where a point's name goes, clear of the paths and curves that lead away from it."""

@@ -52,7 +52,7 @@ def plane(
     known: Operating,
     certified: Operating,
     weighted: Operating,
-    split: Operating,
+    turned: Operating,
     truncated: Operating | None = None,
 ) -> Figure:
     """Draw the plane: what is impossible, and where mechanisms are, in units of signed errors.
@@ -69,22 +69,23 @@ def plane(
         M, and M' on the worst tables known and as certified for all.
     weighted
         The worst known of the family with a weight of the sum, from 0 to infinity.
-    split, truncated
-        Certified for all tables: M' with a share of the budget, and with bounded noise.
+    turned, truncated
+        Certified for all tables: M' with a knob (the sum's share of the budget, or noise of two
+        rates), and with bounded noise.
     """
     figure, (ax,) = panels(1, height=5.3)
     log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
-    places = [certified, weighted, split, *([truncated] if truncated else [])]
+    places = [certified, weighted, turned, *([truncated] if truncated else [])]
     tops = [1.0, *(float(p.C.max()) for p in places), *(float(c.max()) for c in curves.values())]
     low = max(LEAST, min(0.12, 0.5 * float(clipping.C[0])))
     ax.set_yscale("log")
-    ax.set_ylim(low, 1.35 * max(tops))
+    ax.set_ylim(low, 2.2 * max(tops))
     _ticks(ax)
     names = _bounds(ax, sum_errors, curves, low)
 
     orange, red = COLOURS["orange"], COLOURS["red"]
     ax.plot(weighted.D, weighted.C, color=orange, lw=1.4, marker=".", ms=8)
-    ax.plot(split.D, split.C, color=red, lw=1.4, ls="--")
+    ax.plot(turned.D, turned.C, color=red, lw=1.4, ls="--")
     x, y = _place(known)
     ax.plot([x, x], [y, float(certified.C[0])], color=red, lw=1.2, ls=":")
     mark(ax, *_place(certified), "v", "red", hollow=True)
@@ -106,7 +107,13 @@ def plane(
         first.append(Name(truncated.name, red, [inside(ax, *_place(truncated))]))
     middle = [_place(weighted, i) for i in range(weighted.C.size // 2, weighted.C.size - 1)]
     first.append(Name(weighted.name, orange, middle))
-    first.append(Name(split.name, red, [_place(split, -1), _place(split)]))
+    first.append(
+        Name(
+            turned.name,
+            red,
+            [_place(turned, i * (turned.C.size - 1) // 8) for i in range(8, -1, -1)],
+        )
+    )
     ax.set_xlabel("root error of the sum $D$, in signed errors")
     ax.set_ylabel("root error of a cell $C$, in signed errors")
     place_names(ax, first + names)

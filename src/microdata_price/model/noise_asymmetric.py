@@ -117,7 +117,7 @@ class AsymmetricLaplace:
 
 @dataclass(frozen=True)
 class AsymmetricGeometric:
-    """The same on whole numbers: ``P(z = k)`` in proportion to ``exp(-right k)`` or ``exp(left k)``.
+    """The same on whole numbers: ``P(k)`` in proportion to ``exp(-right k)`` or ``exp(left k)``.
 
     It is the difference of two independent geometric variables. One count more changes the
     logarithm of the probability of an answer by ``right`` or by ``-left`` exactly, as the

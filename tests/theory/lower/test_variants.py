@@ -96,7 +96,9 @@ def test_absolute_errors_of_known_mechanisms_obey_the_bound() -> None:
     empty = d * float(law @ np.maximum(k, 0))
     assert absolute_bound(eps, d, empty) <= cell
     # And the bound is the one for root errors, which are larger.
-    assert absolute_bound(eps, d, 3.0) == float(point_error_bound("first_moment", PureDP(eps), d, 3))
+    assert absolute_bound(eps, d, 3.0) == float(
+        point_error_bound("first_moment", PureDP(eps), d, 3)
+    )
 
 
 @given(
@@ -109,7 +111,7 @@ def test_absolute_errors_of_known_mechanisms_obey_the_bound() -> None:
 def test_clipping_goes_wrong_as_often_as_proved(
     eps: float, d: int, m: int, share: float, ratio: float
 ) -> None:
-    """Clipping treats cells alike, so it goes wrong on every placement; bounded by a Markov step."""
+    """Clipping treats cells alike, so it goes wrong on each placement, as Markov bounds it.
     k, h = share * m, ratio * m
     chance, s = placement_chance(eps, d, m, k, h)
     assert 0 <= s <= m
@@ -164,7 +166,7 @@ def test_one_record_is_tight_at_large_epsilon() -> None:
         # Besides its bias d e^-eps, clipping has the spread of d independent cells.
         bias = d * math.exp(-eps)
         assert bound <= bias * (1 + 1e-6) / (1 - math.exp(-2 * eps))
-        assert D**2 <= bias**2 * 1.01 + d * z.variance
+        assert bias**2 * 1.01 + d * z.variance >= D**2
         assert bound >= bias * (1 - C)
 
 

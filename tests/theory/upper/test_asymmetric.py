@@ -139,7 +139,7 @@ def test_one_side_is_below_both(guarantee: PureDP | ConcentratedDP) -> None:
     d, theta = np.array([[2.0], [100.0], [1e6], [1e12]]), np.array([0.1, 0.5, 0.7])
     one, two = certified_split(guarantee, d, theta), certified(guarantee, d, theta)
     assert (one.C < two.C).all()
-    assert one.D == pytest.approx(two.D, rel=1e-12)
+    assert pytest.approx(two.D, rel=1e-12) == one.D
 
 
 @pytest.mark.parametrize("d", [10**3, 10**6, 10**9, 10**12])
@@ -148,7 +148,7 @@ def test_asymmetric_noise_is_better_than_symmetric_under_the_same_bound(d: int) 
     best = best_rates(1.0, d, D)
     uneven = certified_asymmetric(1.0, d, best.right, best.left)
     even = certified_split(PureDP(1.0), d)
-    assert uneven.D == pytest.approx(D, rel=1e-9)
+    assert pytest.approx(D, rel=1e-9) == uneven.D
     assert uneven.C < even.C < certified(PureDP(1.0), d).C
     at_half = certified_asymmetric(1.0, d, 0.5, 0.5)
     assert float(at_half.C) == pytest.approx(float(even.C), rel=1e-9)
@@ -168,9 +168,9 @@ def test_both_forms_of_the_bound_agree_and_whole_noise_is_close() -> None:
         best = best_rates(eps, 1000, D)
         sure = certified_asymmetric(eps, 1000, best.right, best.left)
         assert plain.C(1000) == pytest.approx(float(sure.C), rel=1e-9)
-        assert plain.D == pytest.approx(D, rel=1e-9)
+        assert pytest.approx(D, rel=1e-9) == plain.D
         assert whole.C(1000) == pytest.approx(plain.C(1000), rel=0.02)
-        assert whole.D == pytest.approx(D, rel=0.01)
+        assert pytest.approx(D, rel=0.01) == whole.D
 
 
 @pytest.mark.parametrize("whole", [False, True])

@@ -1,4 +1,4 @@
-"""The mechanism that reaches the leading constant: private at every step, and as accurate as said."""
+"""The mechanism that reaches the leading constant: private at every step, and accurate."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.exceptions import InputError
-from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.model.privacy import PureDP
+from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper.freezing import (
     Freezing,
     cell_share,

@@ -19,6 +19,7 @@ from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...model.privacy import ApproximateDP, Guarantee, PureDP
 from ...theory.given import check_points
+from .asymmetric import best_rates, certified_asymmetric
 from .exact_errors import worst_clipped_sum
 from .fitted_errors import (
     cell_errors,
@@ -26,7 +27,6 @@ from .fitted_errors import (
     large_table_errors,
     lone_cell_sum_error,
 )
-from .asymmetric import best_rates, certified_asymmetric
 from .one_sided import certified_split, split_sides
 from .projection import check_weight
 from .upper_bounds import certified_truncated, exact_clipping
