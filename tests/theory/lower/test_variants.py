@@ -111,7 +111,7 @@ def test_absolute_errors_of_known_mechanisms_obey_the_bound() -> None:
 def test_clipping_goes_wrong_as_often_as_proved(
     eps: float, d: int, m: int, share: float, ratio: float
 ) -> None:
-    """Clipping treats cells alike, so it goes wrong on each placement, as Markov bounds it.
+    """Clipping treats cells alike, so it goes wrong on each placement, as Markov bounds it."""
     k, h = share * m, ratio * m
     chance, s = placement_chance(eps, d, m, k, h)
     assert 0 <= s <= m
