@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -11,30 +10,9 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
+from ..studies.dropped_runs import Trial
 
 Array = NDArray[np.float64]
-
-
-@dataclass(frozen=True, eq=False)
-class Kept:
-    """Errors of the sum in the runs of one experiment, with those that would have been kept.
-
-    Parameters
-    ----------
-    label
-        The experiment.
-    method
-        The method whose colour it has.
-    error
-        Exact fits' errors of the sum, shape (runs,), in counts.
-    kept
-        Which runs the first-order solver reported as solved.
-    """
-
-    label: str
-    method: str
-    error: Array
-    kept: NDArray[np.bool_]
 
 
 @drawn
@@ -122,7 +100,7 @@ def excess(rows: pd.DataFrame) -> Figure:
 
 
 @drawn
-def kept_and_dropped(rows: Sequence[Kept], spread: float) -> Figure:
+def kept_and_dropped(rows: Sequence[Trial], spread: float) -> Figure:
     """Draw every run's exact error of the sum, those kept above those dropped.
 
     Parameters
