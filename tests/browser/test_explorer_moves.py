@@ -123,8 +123,8 @@ def test_curves_follow_the_sliders(chromium: Browser, site: Path) -> None:
         v = now(page)["values"]
         for b in v["bounds"]:
             for D, C in b["nodes"][:: max(1, len(b["nodes"]) // 5)]:
-                up = getattr(lower_bounds(PureDP(0.5), v["d"], sum_error=D), b["key"])
-                across = getattr(lower_bounds(PureDP(0.5), v["d"], point_error=C), b["key"])
+                up = lower_bounds(PureDP(0.5), v["d"], sum_error=D).values[b["key"]]
+                across = lower_bounds(PureDP(0.5), v["d"], point_error=C).values[b["key"]]
                 off = [abs(C / up - 1) if up else 1, abs(D / across - 1) if across else 1]
                 assert min(off) < 2 * KEPT
 

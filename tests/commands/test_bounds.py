@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from microdata_price.cli import main
 from microdata_price.commands.bounds import command
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
-from microdata_price.theory.lower.lower_bounds import NAMES, lower_bounds
+from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 
 GOOD = [
     (["--privacy", "pure", "--epsilon", "0.5"], PureDP(0.5)),
@@ -41,8 +41,8 @@ def test_json_holds_the_packages_numbers(
     assert (code, err) == (0, "")
     document = json.loads(out)
     expected = lower_bounds(guarantee, 10**6, **{given: 5.5})
-    for name in NAMES:
-        assert document[name] == getattr(expected, name)
+    for name in BOUNDS:
+        assert document[name] == expected.values[name]
     assert document["branches"] == expected.branches
     assert document["notes"] == list(expected.notes)
     assert document["points"] == 10**6
@@ -58,7 +58,7 @@ def test_the_table_says_what_the_numbers_mean(capsys: pytest.CaptureFixture[str]
     code, out, err = run(*options, capsys=capsys)
     assert (code, err) == (0, "")
     assert "some point query" in out
-    for name in NAMES:
+    for name in BOUNDS:
         assert name in out
     assert "printed says nothing" in out
 
@@ -74,7 +74,7 @@ def test_extremes_are_answered_with_finite_numbers(points: str, level: str) -> N
         words = [*options, "--points", points, "--point-error", "1", "--json"]
         result = CliRunner().invoke(command, words)
         document = json.loads(result.stdout)
-        assert all(math.isfinite(document[n]) and document[n] >= 0 for n in NAMES)
+        assert all(math.isfinite(document[n]) and document[n] >= 0 for n in BOUNDS)
 
 
 @pytest.mark.parametrize(

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
 
 from microdata_price.cli import group
+from microdata_price.explorer.build import own_colours
 from microdata_price.figures.experiments_tables import at_a_glance
+from microdata_price.figures.sharper import bounds_compared
 from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
 from microdata_price.grid import load_errors
 from microdata_price.model.measurement import Measurements
+from microdata_price.model.privacy import PureDP
 from microdata_price.studies.experiments import priced, result_table
+from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
+from microdata_price.theory.lower.printed_bounds import Printed
 
 
 def _grid(out: Path, *options: str) -> pd.DataFrame:
@@ -44,3 +52,24 @@ def test_a_method_is_a_function_and_a_record(
     ]
     legend = at_a_glance(found).axes[-1].get_legend()
     assert [t.get_text() for t in legend.get_texts()] == ["NNLS", "doubled fitting"]
+
+
+def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    def tenth(guarantee: Any, d: Any, given: Any, **_: Any) -> Printed:
+        return Printed(BOUNDS["first_moment"].point_error(guarantee, d, given).value / 10, d * 0)
+
+    record = Bound(
+        "tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the sharpest", lambda *_: "no"
+    )
+    monkeypatch.setitem(BOUNDS, record.name, record)
+    asked = ["--privacy", "pure", "--epsilon", "0.5", "--points", "1000000", "--sum-error", "5.66"]
+    told = CliRunner().invoke(group, ["bounds", *asked]).output
+    assert "a tenth of the sharpest" in told
+    document = json.loads(CliRunner().invoke(group, ["bounds", *asked, "--json"]).output)
+    assert document["tenth"] == pytest.approx(document["first_moment"] / 10)
+    x = np.geomspace(1.0, 20.0, 5)
+    curves = {name: point_error_bound(name, PureDP(0.5), 1e6, x) for name in BOUNDS}
+    figure = bounds_compared(x, curves, (x, 50 / x), (6.0, 6.0), (30.0, 3.0))
+    drawn = {line.get_color() for line in figure.axes[0].lines}
+    assert {b.colour for b in BOUNDS.values()} <= drawn
+    assert ".tenth { --own: #123456; }" in own_colours()

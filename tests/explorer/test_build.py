@@ -121,7 +121,8 @@ def test_a_place_without_text_and_a_text_without_place_are_errors(page: str) -> 
 
 
 def test_the_folder_is_built_whole(built: Path) -> None:
-    names = {p.name for p in SOURCES.iterdir()} | {"plane-data.js", "draws-data.js", "static.svg"}
+    made = {"plane-data.js", "draws-data.js", "static.svg", "colours.css"}
+    names = {p.name for p in SOURCES.iterdir()} | made
     assert {p.name for p in built.iterdir()} == names
     text = (built / "index.html").read_text(encoding="utf-8")
     for source in re.findall(r'(?:src|href)="([^"#:]+)"', text):

@@ -12,10 +12,10 @@ from matplotlib.figure import Figure
 
 from microdata_price.figures.operating import plane, weights
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound
 from microdata_price.theory.upper import operating_points as points
 
-SHOWN = [n for n in NAMES if n != "optimised"]
+SHOWN = [n for n in BOUNDS if n != "optimised"]
 """The bounds that the plane of the book shows; the other differs little from its neighbour."""
 TURNED = np.concatenate([[0.0], np.geomspace(1e-4, 8.0, 6), [np.inf]])
 

@@ -10,14 +10,7 @@ import click
 
 from ..exceptions import InputError
 from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
-from ..theory.lower.lower_bounds import NAMES, LowerBounds, lower_bounds
-
-_MEANING = {
-    "printed": "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
-    "optimised": "ours: free constants, base table m records away",
-    "packing_empty": "ours: the same from the all-zero table",
-    "first_moment": "ours: first moments",
-}
+from ..theory.lower.lower_bounds import BOUNDS, LowerBounds, lower_bounds
 
 
 @click.command()
@@ -115,7 +108,7 @@ def _document(privacy: str | None, found: LowerBounds) -> dict[str, Any]:
         "points": found.points,
         **given,
         "bounds": "point_error" if found.given == "sum_error" else "sum_error",
-        **{name: getattr(found, name) for name in NAMES},
+        **found.values,
         "branches": found.branches,
         "constants": {
             name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
@@ -134,7 +127,7 @@ def _table(found: LowerBounds) -> str:
         f"then {query} has at least:",
         "",
     ]
-    rows = [(name, getattr(found, name), _MEANING[name]) for name in NAMES]
+    rows = [(name, value, BOUNDS[name].meaning) for name, value in found.values.items()]
     rows[1:1] = [(f"  {k}", v, "the paper's own choice of k") for k, v in found.branches.items()]
     lines += [f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows]
     if found.notes:

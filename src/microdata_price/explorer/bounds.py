@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.privacy import Guarantee
-from ..theory.lower.lower_bounds import Name, point_error_bound, sum_error_bound
+from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
 
 Array = NDArray[np.float64]
 
@@ -33,7 +33,7 @@ DENSE_COUNTS = tuple(
     sorted({*COUNTS, 0.12, 0.18, 0.27, 0.38, 0.52, 0.7, 0.9, 1.15, 1.5, 1.95, 2.6})
 )
 """The first-moment bound has corners, at whole numbers of records, and more nodes for them."""
-EVERY: dict[Name, int] = {"packing_empty": 5, "first_moment": 2}
+EVERY: dict[str, int] = {"packing_empty": 5, "first_moment": 2}
 """Between nodes these bounds are measured at every so many d only; the other at every d."""
 
 _TOGETHER = 40
@@ -42,12 +42,8 @@ _NEARLY_ZERO = 1e-9
 """An error C, in multiples of the signed error, that stands for none at all."""
 
 
-BOUNDS: dict[Name, str] = {
-    "first_moment": "first moments (ours)",
-    "packing_empty": "packing, best constants (ours)",
-    "printed": "as printed (Theorem 3)",
-}
-"""The bounds drawn and their titles, the sharpest first."""
+DRAWN = ("first_moment", "packing_empty", "printed")
+"""The bounds drawn, the sharpest first."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +66,7 @@ class BoundNodes:
     between: float
 
 
-def nodes_of(name: Name) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def nodes_of(name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return the D and the C at which a bound is computed, in multiples of the signed error.
 
     Examples
@@ -81,7 +77,7 @@ def nodes_of(name: Name) -> tuple[tuple[float, ...], tuple[float, ...]]:
     return (DENSE_SUMS, DENSE_COUNTS) if name == "first_moment" else (SUMS, COUNTS)
 
 
-def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
+def point_errors(name: str, guarantee: Guarantee, d: Array, D: Array) -> Array:
     """Return a bound on C for pairs of d and D, sparing pairs at which it must say nothing.
 
     A bound falls as D grows, and is 0 from the D on that it excludes at (nearly) no C.
@@ -89,7 +85,7 @@ def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
     Parameters
     ----------
     name
-        One of `BOUNDS`.
+        One of `DRAWN`.
     guarantee
         The level.
     d, D
@@ -112,13 +108,13 @@ def point_errors(name: Name, guarantee: Guarantee, d: Array, D: Array) -> Array:
     return value
 
 
-def drawn_curve(name: Name, C: Array, D: Array) -> tuple[Array, Array]:
+def drawn_curve(name: str, C: Array, D: Array) -> tuple[Array, Array]:
     """Join the nodes of one bound at one d into the curve that the page draws.
 
     Parameters
     ----------
     name
-        One of `BOUNDS`.
+        One of `DRAWN`.
     C, D
         Its values at `nodes_of`, in multiples of the signed error.
 
@@ -134,13 +130,13 @@ def drawn_curve(name: Name, C: Array, D: Array) -> tuple[Array, Array]:
     return x[order], y[order]
 
 
-def bound_nodes(name: Name, guarantee: Guarantee) -> BoundNodes:
+def bound_nodes(name: str, guarantee: Guarantee) -> BoundNodes:
     """Compute one bound at one level, for all d, and measure the curve between its nodes.
 
     Parameters
     ----------
     name
-        One of `BOUNDS`.
+        One of `DRAWN`.
     guarantee
         The level.
 
@@ -159,7 +155,7 @@ def bound_nodes(name: Name, guarantee: Guarantee) -> BoundNodes:
     return BoundNodes(C, D, _between(name, guarantee, C, D))
 
 
-def _between(name: Name, guarantee: Guarantee, C: Array, D: Array) -> float:
+def _between(name: str, guarantee: Guarantee, C: Array, D: Array) -> float:
     unit = guarantee.signed_error
     places: list[tuple[float, float, float]] = []
     for i in range(0, len(POINTS), EVERY.get(name, 1)):

@@ -14,8 +14,10 @@ from ..base.files import new_folder
 from ..base.provenance import code_key, digest, digest_files, digest_json
 from ..book.plan import Edition
 from ..exceptions import BuildError
+from ..fitting import METHODS, Method
 from ..model.privacy import ConcentratedDP, PureDP
 from ..page.style import render
+from ..theory.lower.lower_bounds import BOUNDS, Bound
 from .draws import draws_data
 from .picture import static_picture
 from .plane import Levels, Setting, plane_data
@@ -63,6 +65,23 @@ def fill(page: str, texts: Mapping[str, str]) -> str:
         odd = ", ".join(sorted(wanted ^ set(texts)))
         raise BuildError(f"the explorer's page and its computed texts disagree about {odd}")
     return _PLACEHOLDER.sub(lambda m: html.escape(texts[m.group(1)]), page)
+
+
+def own_colours() -> str:
+    """Return the style sheet that gives each bound and each method its own colour in both themes.
+
+    Examples
+    --------
+    >>> own_colours().splitlines()[0]
+    '.printed { --own: #1a1a1a; }'
+    """
+    rules = []
+    named: list[Bound | Method] = [*BOUNDS.values(), *METHODS.values()]
+    for what in named:
+        light = f"color-mix(in srgb, {what.colour} 55%, white)"
+        rules.append(f".{what.name} {{ --own: {what.colour}; }}")
+        rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {light}; }}')
+    return "\n".join(rules) + "\n"
 
 
 def _script(name: str, data: Mapping[str, Any]) -> str:
@@ -119,6 +138,7 @@ def build_explorer(
         page = (sources / "index.html").read_text(encoding="utf-8")
         texts = placeholders(plane, draws)
         (folder / "index.html").write_text(fill(page, texts), encoding="utf-8")
+        (folder / "colours.css").write_text(own_colours(), encoding="utf-8")
         (folder / "plane-data.js").write_text(_script("EXPLORER_PLANE", plane), encoding="utf-8")
         (folder / "draws-data.js").write_text(_script("EXPLORER_DRAWS", draws), encoding="utf-8")
         picture = static_picture(shown(plane, plane["start"]), setting_title(plane["start"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -10,13 +9,9 @@ from matplotlib.figure import Figure
 
 from ..figures.labels import name_line
 from ..page.style import COLOURS, drawn, panels
+from ..theory.lower.lower_bounds import BOUNDS
 from .values import Shown
 
-_BOUNDS = {
-    "first_moment": (COLOURS["blue"], "-", 2.6),
-    "packing_empty": (COLOURS["green"], "-", 1.8),
-    "printed": (COLOURS["grey"], (0, (5, 3)), 1.8),
-}
 _MECHANISM = COLOURS["red"]
 _PATHS: dict[str, tuple[str, Any, float]] = {
     "split": ("#8a6d00", (0, (1, 1.5)), 0.35),
@@ -48,15 +43,16 @@ def static_picture(shown: Shown, title: str) -> Figure:
         D, C = bound.curve
         if D.size < 2:
             continue
-        colour, dash, width = _BOUNDS[bound.key]
+        about = BOUNDS[bound.key]
         # Opaque and of one shade, so that the regions look like the one region that they make.
         ax.fill_between(D, low, np.maximum(C, low), color="#e9f1f8", lw=0, zorder=0)
-        ax.plot(D, C, color=colour, linestyle=dash, lw=width)
+        ax.plot(D, C, color=about.colour, linestyle=about.dash, lw=1.8)
         seen = (0.4 * unit < D) & (low * 1.3 < C)
         if seen.any():
-            name = re.sub(r",[^(]*", " ", bound.title)
             at = 0.18 if bound.key == "first_moment" else 0.0
-            name_line(ax, D[seen], C[seen], name, colour, at=at, shift=(2, 8), ha="left")
+            name_line(
+                ax, D[seen], C[seen], bound.title, about.colour, at=at, shift=(2, 8), ha="left"
+            )
     for m in shown.mechanisms:
         if m.C.size > 1:
             colour, style, at = _PATHS.get(m.key, (_MECHANISM, "-", 0.5))

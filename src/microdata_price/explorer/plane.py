@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP, guarantee_of
-from ..theory.lower.lower_bounds import Name
-from .bounds import BOUNDS, DELTAS, EPSILONS, POINTS, RHOS, SUMS, BoundNodes, bound_nodes, nodes_of
+from ..theory.lower.lower_bounds import BOUNDS
+from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, BoundNodes, bound_nodes, nodes_of
 from .mechanisms import (
     CHECKED,
     KNOTS,
@@ -89,7 +89,7 @@ def stops(values: Iterable[float], start: float) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class _Bounds:
-    name: Name
+    name: str
     guarantee: Guarantee
 
     def __call__(self) -> BoundNodes:
@@ -160,12 +160,12 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
     for basis in dict.fromkeys(bases.values()):
         tasks += [_Weighted(basis, d) for d in (*levels.knots, *levels.checked)]
         tasks += [_Fitted(basis, d) for d in POINTS]
-    tasks += [_Bounds(name, g) for given in kinds.values() for name in BOUNDS for g in given]
+    tasks += [_Bounds(name, g) for given in kinds.values() for name in DRAWN for g in given]
     found = _compute(tasks, workers)
     modes = {}
     for kind, given in kinds.items():
         basis, approximate = bases[kind], kind == "approximate"
-        nodes = {name: [found[_Bounds(name, g)] for g in given] for name in BOUNDS}
+        nodes = {name: [found[_Bounds(name, g)] for g in given] for name in DRAWN}
         known, checked = (
             {d: found[_Weighted(basis, d)] for d in at} for at in (levels.knots, levels.checked)
         )
@@ -187,7 +187,7 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
 def _mode(
     first: Sequence[Guarantee],
     deltas: Sequence[float] | None,
-    nodes: dict[Name, list[BoundNodes]],
+    nodes: dict[str, list[BoundNodes]],
     pieces: Pieces,
 ) -> dict[str, Any]:
     axes = ["level", "delta", "d", "node"] if deltas else ["level", "d", "node"]
@@ -204,7 +204,7 @@ def _mode(
         "bounds": [
             {
                 "key": name,
-                "title": BOUNDS[name],
+                "title": BOUNDS[name].title,
                 "sums": list(nodes_of(name)[0]),
                 "counts": list(nodes_of(name)[1]),
                 "C": pack([n.C for n in found]),

@@ -7,8 +7,8 @@ from typing import Any
 
 from ..base.numbers import format_number
 from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
-from ..theory.lower.lower_bounds import Name
-from .bounds import BOUNDS, EVERY
+from ..theory.lower.lower_bounds import BOUNDS
+from .bounds import EVERY
 from .pack import SCALE
 from .values import Shown, shown
 
@@ -68,10 +68,6 @@ def _alt(start: Mapping[str, Any], now: Shown) -> str:
 _ORDINALS = {2: "second", 3: "third", 4: "fourth", 5: "fifth"}
 
 
-def _name(bound: Name) -> str:
-    return BOUNDS[bound].split(" (")[0]
-
-
 def _between(plane: Mapping[str, Any]) -> str:
     """Say how far a drawn bound is from the true one between nodes, at worst and at the start."""
     start = plane["start"]
@@ -85,13 +81,13 @@ def _between(plane: Mapping[str, Any]) -> str:
     worst, name, axis, level = max(errors)
     mode = plane["modes"][start["privacy"]]
     here = max(b["between"][mode["levels"].index(first.level)] for b in mode["bounds"])
-    sparse = ", ".join(f"every {_ORDINALS[n]} for {_name(b)}" for b, n in EVERY.items())
+    sparse = ", ".join(f"every {_ORDINALS[n]} for {BOUNDS[b].label}" for b, n in EVERY.items())
     return (
         "Between its computed points a bound is drawn straight, C against log D. The drawn curve "
         f"is off by at most {format_number(100 * here, 2)} % at "
         f"{first.symbol} = {first.level:g}, in C or in D, and by at most "
         f"{format_number(100 * worst, 2)} % at the worst level, "
-        f"{axis} = {level:g} ({_name(name)}). This was measured at three places between "
+        f"{axis} = {level:g} ({BOUNDS[name].label}). This was measured at three places between "
         f"neighbouring points, for every number d ({sparse})."
     )
 

@@ -12,9 +12,10 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from ..theory.lower.lower_bounds import sharpest_first
 from ..theory.upper.operating_points import Operating
 from .labels import Name, place_names
-from .plane import BOUND_STYLES, inside, log_x, mark
+from .plane import inside, log_x, mark
 
 Array = NDArray[np.float64]
 
@@ -64,7 +65,7 @@ def plane(
     sum_errors
         The D of all curves; the first and the last are the picture's ends.
     curves
-        Each bound's C, by the name in `BOUND_STYLES`.
+        Each bound's C, by its name in `BOUNDS`.
     clipping, known, certified
         M, and M' on the worst tables known and as certified for all.
     weighted
@@ -125,18 +126,18 @@ def _bounds(ax: Axes, x: Array, curves: dict[str, Array], low: float) -> list[Na
     edge = np.maximum(np.max(list(curves.values()), axis=0), low)
     ax.fill_between(x, low, edge, color=COLOURS["blue"], alpha=0.12, lw=0)
     ax.fill_between(x, low, edge, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0)
-    shown = [n for n in BOUND_STYLES if n in curves and float(curves[n].max()) > low]
+    shown = [b for b in sharpest_first(curves) if float(curves[b.name].max()) > low]
     names = []
-    for name in shown:
-        text, colour, dash = BOUND_STYLES[name]
+    for bound in shown:
+        curve = curves[bound.name]
         ax.plot(
             x,
-            np.where(curves[name] > 0, curves[name], np.nan),
-            color=COLOURS[colour],
-            ls=dash,
-            lw=2.6 if name == shown[0] else 1.6,
+            np.where(curve > 0, curve, np.nan),
+            color=bound.colour,
+            ls=bound.dash,
+            lw=2.6 if bound is shown[0] else 1.6,
         )
-        names.append(Name(text, COLOURS[colour], _along(x, curves[name], low)))
+        names.append(Name(bound.label, bound.colour, _along(x, curve, low)))
     return names
 
 

@@ -11,18 +11,11 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from ..theory.lower.lower_bounds import BOUNDS
 from ..theory.upper.operating_points import Operating
 from .labels import Name, name_ends, place_names
 
 Array = NDArray[np.float64]
-
-BOUND_STYLES = {
-    "first_moment": ("first moments", "blue", "-"),
-    "packing_empty": ("packing, empty base", "green", (0, (5, 1.5, 1, 1.5))),
-    "optimised": ("packing, best constants", "pink", (0, (3, 1, 1, 1, 1, 1))),
-    "printed": ("as printed", "black", (0, (1, 1))),
-}
-"""Each bound's name, colour and dash, the sharpest first."""
 
 
 def log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
@@ -171,7 +164,7 @@ def price_against_d(
 def crossings(rows: Sequence[tuple[str, str, float, float]], largest: float) -> Figure:
     """Draw from which d on each bound says something (open) and excludes signed errors (filled).
 
-    Parameters are for each row the kind of privacy, the bound's name in `BOUND_STYLES`, and the two
+    Parameters are for each row the kind of privacy, the bound's name in `BOUNDS`, and the two
     d (infinite for never), and the largest d drawn; what lies beyond ends in an arrow.
     """
     figure, (ax,) = panels(1, height=5.0)
@@ -180,20 +173,20 @@ def crossings(rows: Sequence[tuple[str, str, float, float]], largest: float) -> 
     heights, labels = [], []
     for i, (kind, name, says, exceeds) in enumerate(rows):
         y = -i - 0.9 * kinds.index(kind)
-        text, colour, _ = BOUND_STYLES[name]
+        colour = BOUNDS[name].colour
         heights.append(y)
-        labels.append(text)
+        labels.append(BOUNDS[name].label)
         if name == rows[0][1]:
             ax.text(1.6, y + 0.85, kind, fontweight="bold", va="center", fontsize=11)
         start, end = min(says, largest), min(exceeds, largest)
-        ax.plot([start, end], [y, y], color=COLOURS[colour], lw=2)
+        ax.plot([start, end], [y, y], color=colour, lw=2)
         if exceeds < largest:
-            ax.plot([end, largest], [y, y], color=COLOURS[colour], lw=7, alpha=0.3)
-            ax.plot(end, y, marker="o", color=COLOURS[colour], ls="none", ms=8)
+            ax.plot([end, largest], [y, y], color=colour, lw=7, alpha=0.3)
+            ax.plot(end, y, marker="o", color=colour, ls="none", ms=8)
         else:
-            ax.plot(largest, y, marker=">", color=COLOURS[colour], ls="none", clip_on=False)
+            ax.plot(largest, y, marker=">", color=colour, ls="none", clip_on=False)
         if says < largest:
-            ax.plot(start, y, marker="o", color=COLOURS[colour], mfc="white", ls="none", ms=8)
+            ax.plot(start, y, marker="o", color=colour, mfc="white", ls="none", ms=8)
     ax.set_yticks(heights, labels)
     ax.set_ylim(min(heights) - 0.7, 1.4)
     ax.grid(visible=False, axis="y")
@@ -205,15 +198,15 @@ def crossings(rows: Sequence[tuple[str, str, float, float]], largest: float) -> 
 def balanced(ds: Array, curves: Sequence[tuple[str, Array]], ylabel: str) -> Figure:
     """Draw how large the larger of C and D must be, against d, for named bounds.
 
-    Parameters are the d, each curve's name in `BOUND_STYLES` and values, and the vertical label.
+    Parameters are the d, each curve's name in `BOUNDS` and values, and the vertical label.
     """
     figure, (ax,) = panels(1, height=3.8)
     log_x(ax, float(ds[0]), float(ds[-1]))
     ends = []
     for name, curve in curves:
-        text, colour, dash = BOUND_STYLES[name]
-        ax.plot(ds, curve, color=COLOURS[colour], ls=dash)
-        ends.append((float(ds[-1]), float(curve[-1]), text, COLOURS[colour]))
+        bound = BOUNDS[name]
+        ax.plot(ds, curve, color=bound.colour, ls=bound.dash)
+        ends.append((float(ds[-1]), float(curve[-1]), bound.label, bound.colour))
     ax.axhline(1, color=COLOURS["grey"], lw=1)
     ends.append((float(ds[-1]), 1.0, "signed answers", COLOURS["grey"]))
     ax.set_ylim(0, 1.1 * max([1.0] + [float(c.max()) for _, c in curves]))

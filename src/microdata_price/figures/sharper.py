@@ -10,17 +10,10 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, NullLoca
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from ..theory.lower.lower_bounds import BOUNDS
 from .labels import name_ends, name_line
 
 Array = NDArray[np.float64]
-
-BOUNDS = {
-    "printed": ("as printed", "grey", (0, (1, 1))),
-    "optimised": ("free constants", "orange", (0, (5, 1.5))),
-    "packing_empty": ("empty base", "green", (0, (5, 1.5, 1, 1.5))),
-    "first_moment": ("first moments", "blue", "-"),
-}
-"""How each lower bound is drawn: its name, colour and dash."""
 
 
 @drawn
@@ -47,11 +40,12 @@ def bounds_compared(
     low = 0.25 * min(signed[1], clipping[1])
     ax.fill_between(sum_errors, low, np.maximum(best, low), color=COLOURS["blue"], alpha=0.08, lw=0)
     for name, curve in curves.items():
-        label, colour, dash = BOUNDS[name]
+        bound = BOUNDS[name]
         shown = np.where(curve > low, curve, np.nan)
-        ax.plot(sum_errors, shown, color=COLOURS[colour], ls=dash)
+        ax.plot(sum_errors, shown, color=bound.colour, ls=bound.dash)
+        at, shift = 0.0, (5.0, 8.0)
         name_line(
-            ax, sum_errors, shown, label, COLOURS[colour], at=0.0, shift=(5, 8), ha="left", size=10
+            ax, sum_errors, shown, bound.label, bound.colour, at=at, shift=shift, ha="left", size=10
         )
     inside = (reached[0] >= sum_errors[0]) & (reached[0] <= sum_errors[-1])
     ax.plot(reached[0][inside], reached[1][inside], color=COLOURS["red"], lw=2.5)

@@ -11,7 +11,7 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
 from microdata_price.model.privacy import PureDP
 from microdata_price.theory.lower.channels import table_program
-from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound, sum_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper.exact_errors import clipped
 from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.truncated_sampling import sampled_truncated
@@ -25,7 +25,7 @@ def test_table_program_obeys_every_bound(d: int, most: int, D: float) -> None:
     signed = table_program(g, d, D, max_count=most, low=-1, high=most + 1)
     assert plain.violation < 1e-7
     assert signed.C <= plain.C + 1e-7
-    for name in NAMES[1:]:
+    for name in list(BOUNDS)[1:]:
         bound = point_error_bound(name, g, d, D, max_records=most)
         assert float(bound) <= plain.C + 1e-6
         assert float(sum_error_bound(name, g, d, plain.C + 1e-6, max_records=most)) <= D + 1e-6

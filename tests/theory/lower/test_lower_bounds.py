@@ -22,7 +22,7 @@ from microdata_price.model.privacy import (
 )
 from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower.lower_bounds import (
-    NAMES,
+    BOUNDS,
     lower_bounds,
     point_error_bound,
     sum_error_bound,
@@ -86,7 +86,7 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(
     error = size * scale(g)
     name = "optimised" if base == "close" else "packing_empty"
     found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
-    value, chosen = getattr(found, name), found.constants[name]
+    value, chosen = found.values[name], found.constants[name]
 
     def pair(other: float) -> tuple[float, float]:
         return (other, error) if sums else (error, other)
@@ -117,7 +117,7 @@ def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(
 ) -> None:
     error = size * scale(g)
     found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
-    value = found.printed
+    value = found.values["printed"]
 
     def excluded(factor: float, k: Array) -> Array:
         C, D = (factor * value, error) if sums else (error, factor * value)
@@ -172,7 +172,7 @@ def test_the_order_of_the_bounds(g: Guarantee, d: int, size: float) -> None:
     """Free constants are never worse than printed ones, nor the all-zero table than the close."""
     error = size * scale(g)
     for bound in (point_error_bound, sum_error_bound):
-        printed, free, empty = (float(bound(n, g, d, error)) for n in NAMES[:3])
+        printed, free, empty = (float(bound(n, g, d, error)) for n in list(BOUNDS)[:3])
         assert printed <= free * (1 + 1e-9) + 1e-12
         assert free <= empty * (1 + 1e-9)
 
@@ -180,7 +180,7 @@ def test_the_order_of_the_bounds(g: Guarantee, d: int, size: float) -> None:
 @pytest.mark.parametrize(
     "g", [PureDP(0.3), ApproximateDP(0.3, 1e-9), ConcentratedDP(0.05)], ids=repr
 )
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BOUNDS)
 def test_monotone_in_d_in_the_error_and_in_the_level(g: Guarantee, name: str) -> None:
     d = np.geomspace(2, 1e12, 200).round()
     error = np.geomspace(0.1, 1e4, 200)
@@ -214,7 +214,7 @@ def test_monotone_in_d_in_the_error_and_in_the_level(g: Guarantee, name: str) ->
         assert (back[C > 1] >= 0.5 * error[C > 1]).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BOUNDS)
 def test_approximate_bounds_tend_to_the_pure_ones(name: str) -> None:
     d, error = np.geomspace(10, 1e9, 30).round(), 5.0
     for bound in (point_error_bound, sum_error_bound):
@@ -227,7 +227,7 @@ def test_approximate_bounds_tend_to_the_pure_ones(name: str) -> None:
 
 def test_approximate_bounds_have_a_ceiling_that_pure_ones_have_not() -> None:
     g = ApproximateDP(0.5, 1e-6)
-    for name in NAMES:
+    for name in BOUNDS:
         huge = point_error_bound(name, g, [1e200, 1e290], 5.0)
         assert huge[1] == pytest.approx(huge[0], rel=1e-9)
         assert huge[0] < math.log(0.5 / 1e-6) / 0.5 + 5
@@ -275,9 +275,9 @@ def test_branches_follow_from_the_printed_inequality(g: Guarantee, d: int, size:
         for name, value in found.branches.items():
             assert value >= 0
             if name in ("k=C", "k=1/epsilon") and value > 0 and found is points:
-                assert value <= found.printed * (1 + 1e-9) + 1e-9
+                assert value <= found.values["printed"] * (1 + 1e-9) + 1e-9
             if name == "k=1/epsilon" and value > 0 and found is sums:
-                assert value <= found.printed * (1 + 1e-9) + 1e-9
+                assert value <= found.values["printed"] * (1 + 1e-9) + 1e-9
         zero = [k for k, v in found.branches.items() if v == 0]
         assert all(any(f"branch {k} " in n for n in found.notes) for k in zero)
     raw = sum_error_branches(g, d, error)
@@ -306,7 +306,7 @@ def test_leading_orders() -> None:
     assert printed[2] / printed[1] == pytest.approx(1000, rel=1e-3)
 
 
-@pytest.mark.parametrize("name", NAMES[1:])
+@pytest.mark.parametrize("name", list(BOUNDS)[1:])
 def test_limits_on_records_only_weaken(name: str) -> None:
     g, errors = PureDP(0.5), np.geomspace(1, 100, 20)
     for bound in (point_error_bound, sum_error_bound):
@@ -321,7 +321,7 @@ def test_limits_on_records_only_weaken(name: str) -> None:
     assert at_most(point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", BOUNDS)
 @pytest.mark.parametrize("level", [1e-6, 1e3])
 @pytest.mark.parametrize("d", [2, 10**12])
 def test_extreme_values_neither_overflow_nor_warn(name: str, level: float, d: int) -> None:
@@ -380,7 +380,7 @@ def test_within_the_limits_nothing_overflows(
 ) -> None:
     """Warnings are errors here, so that one from NumPy would fail."""
     found = lower_bounds(guarantee, min(d, int(MOST_POINTS)), **{given: error})
-    assert all(0 <= getattr(found, name) < math.inf for name in NAMES)
+    assert all(0 <= found.values[name] < math.inf for name in BOUNDS)
 
 
 @pytest.mark.parametrize("d", [1, 0, -3, 2.5, math.nan, 10**400, 10**251])

@@ -11,7 +11,7 @@ from scipy import special
 
 from microdata_price.model.noise_discrete import DiscreteNoise, TruncatedDoubleGeometric
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound, sum_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.lower.printed_bounds import in_range, printed_sides
 from microdata_price.theory.upper.exact_errors import m_epsilon, m_rho, worst_clipped_sum
 
@@ -33,7 +33,7 @@ def assert_allowed(g: Guarantee, C: Array, D: Array, **limits: float) -> None:
         rows += order[best].tolist()
         columns += [j] * int(best.sum())
     d, c, s = POINTS[columns], C[rows, columns], D[rows, columns]
-    for name in NAMES[1 if limits else 0 :]:
+    for name in list(BOUNDS)[1 if limits else 0 :]:
         assert (point_error_bound(name, g, d, s, **limits) <= c * (1 + 1e-9)).all(), name
         assert (sum_error_bound(name, g, d, c, **limits) <= s * (1 + 1e-9)).all(), name
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import get_args
 
 import numpy as np
 import pytest
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.lower.lower_bounds import Name, point_error_bound, sum_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.projection import project
 from rounding import at_most
@@ -24,7 +23,7 @@ POINTS = (2, 10, 1000, 10**6, 10**12)
 
 
 def assert_allowed(guarantee: Guarantee, d: float, place: points.Operating) -> None:
-    for name in get_args(Name):
+    for name in BOUNDS:
         low = point_error_bound(name, guarantee, d, place.D)
         assert (low <= place.C * (1 + 1e-9)).all(), (name, place)
         low = sum_error_bound(name, guarantee, d, place.C)

@@ -25,7 +25,7 @@ from microdata_price.theory.laws.audit import (
     log_clipped_law,
 )
 from microdata_price.theory.laws.divergences import least_delta
-from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound, sum_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper.exact_errors import clipped
 from microdata_price.theory.upper.projection import bracket, project, threshold
 from microdata_price.theory.upper.truncation import (
@@ -124,7 +124,7 @@ def test_tighter_constants_are_tighter(level: float) -> None:
         assert at_most(ours.C, tight.C)
         np.testing.assert_allclose(ours.D, loose.D, rtol=1e-12)
         # No lower bound may cross them.
-        for name in NAMES:
+        for name in BOUNDS:
             assert at_most(point_error_bound(name, g, D, ours.D), ours.C)
             assert at_most(sum_error_bound(name, g, D, ours.C), ours.D)
     assert item3(level, D).D[0] ** 2 == pytest.approx(8 / level**2)

@@ -7,31 +7,178 @@ the other cannot be; 0 where it says nothing.
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...exceptions import InputError, unknown_name
+from ...base.colours import COLOURS, Dash
+from ...exceptions import InputError, find
 from ...model.privacy import ConcentratedDP, Guarantee
 from ..given import MOST_POINTS, check_error, check_queries
-from .moment_bounds import MomentBound, moment_point_error, moment_sum_error
-from .packing_bounds import PackingBound, packing_point_error, packing_sum_error
+from .moment_bounds import moment_point_error, moment_sum_error
+from .packing_bounds import packing_point_error, packing_sum_error
 from .printed_bounds import Printed, printed_point_error, printed_sum_error
 from .printed_branches import point_error_branches, sum_error_branches
 
 Array = NDArray[np.float64]
 
-NAMES = ("printed", "optimised", "packing_empty", "first_moment")
-"""The bounds: as the paper prints it, and three of ours, each at most the true price."""
 
-Name = Literal["printed", "optimised", "packing_empty", "first_moment"]
+class Found(Protocol):
+    """A bound's value, and the constants that give it: any named tuple with a ``value``."""
+
+    @property
+    def value(self) -> Array:
+        """The bound, in counts; 0 where it says nothing."""
+
+    def _asdict(self) -> dict[str, Any]: ...
+
+
+@dataclass(frozen=True)
+class Bound:
+    """One lower bound: how it is computed either way, what it is called, how it is drawn.
+
+    Parameters
+    ----------
+    name
+        Its name in commands and files.
+    point_error, sum_error
+        Functions of the guarantee, of d and of the given error D or C, which return C or D; the
+        keywords ``integer`` and ``max_records`` are those of `point_error_bound`.
+    label
+        Its name for readers, the same in every picture, table and text.
+    colour, dash
+        How it is drawn, in matplotlib's words.
+    meaning
+        What it is, in a few words.
+    silent
+        Says why it says nothing: takes the guarantee, ``"C"`` or ``"D"``, and what was found.
+    ours
+        Whether it is this book's and not the paper's.
+    """
+
+    name: str
+    point_error: Callable[..., Found]
+    sum_error: Callable[..., Found]
+    label: str
+    colour: str
+    dash: Dash
+    meaning: str
+    silent: Callable[[Guarantee, str, Found], str]
+    ours: bool = True
+
+    @property
+    def title(self) -> str:
+        """The label, and whose the bound is."""
+        return f"{self.label} ({'ours' if self.ours else 'Theorem 3'})"
+
+
+def _for_all_tables(function: Callable[[Guarantee, Array, Array], Printed]) -> Callable[..., Found]:
+    @functools.wraps(function)
+    def bound(
+        guarantee: Guarantee,
+        d: Array,
+        given: Array,
+        *,
+        integer: bool = True,  # noqa: ARG001 (the printed bound knows no m)
+        max_records: float = math.inf,
+    ) -> Found:
+        if not math.isinf(max_records):
+            raise InputError("the printed bound cannot be limited to small tables; use another one")
+        return function(guarantee, d, given)
+
+    return bound
+
+
+def _no_k(guarantee: Guarantee, other: str, _: Found) -> str:
+    zcdp = isinstance(guarantee, ConcentratedDP)
+    y = "0.6006 <= y <= 1 or y >= 1.2011" if zcdp else "y >= 1/2"
+    return (
+        f"says nothing: at no k with y = 2C + k in the range where it is true ({y}) does it "
+        f"exclude any {other}"
+    )
+
+
+def _no_constants(_: Guarantee, other: str, __: Found) -> str:
+    return (
+        f"says nothing: at no whole number of records, alpha and beta does it exclude any {other}"
+    )
+
+
+def _no_records(_: Guarantee, other: str, found: Found) -> str:
+    m = float(found._asdict()["m"])
+    if other == "D" and m > 0:
+        return f"is below the smallest number that can be written (m = {m:g})"
+    return f"says nothing: at no whole number of records does it exclude any {other}"
+
+
+BOUNDS = {
+    b.name: b
+    for b in (
+        Bound(
+            "printed",
+            _for_all_tables(printed_point_error),
+            _for_all_tables(printed_sum_error),
+            "as printed",
+            COLOURS["black"],
+            (0, (1, 1)),
+            "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
+            _no_k,
+            ours=False,
+        ),
+        Bound(
+            "optimised",
+            functools.partial(packing_point_error, base="close"),
+            functools.partial(packing_sum_error, base="close"),
+            "free constants",
+            COLOURS["pink"],
+            (0, (3, 1, 1, 1, 1, 1)),
+            "ours: free constants, base table m records away",
+            _no_constants,
+        ),
+        Bound(
+            "packing_empty",
+            functools.partial(packing_point_error, base="empty"),
+            functools.partial(packing_sum_error, base="empty"),
+            "empty base",
+            COLOURS["green"],
+            (0, (5, 1.5, 1, 1.5)),
+            "ours: the same from the all-zero table",
+            _no_constants,
+        ),
+        Bound(
+            "first_moment",
+            moment_point_error,
+            moment_sum_error,
+            "first moments",
+            COLOURS["blue"],
+            "-",
+            "ours: first moments",
+            _no_records,
+        ),
+    )
+}
+"""All lower bounds by name, the paper's first and then the sharper ones."""
+
+
+def sharpest_first(names: Iterable[str]) -> list[Bound]:
+    """Return some of the bounds, those that are defined last first.
+
+    Examples
+    --------
+    >>> [b.label for b in sharpest_first({"printed", "first_moment"})]
+    ['first moments', 'as printed']
+    """
+    wanted = set(names)
+    return [b for b in reversed(BOUNDS.values()) if b.name in wanted]
 
 
 def point_error_bound(
-    name: Name,
+    name: str,
     guarantee: Guarantee,
     d: ArrayLike,
     sum_error: ArrayLike,
@@ -44,7 +191,7 @@ def point_error_bound(
     Parameters
     ----------
     name
-        One of `NAMES`.
+        One of `BOUNDS`.
     guarantee
         Pure, approximate or zCDP.
     d
@@ -73,28 +220,15 @@ def point_error_bound(
     >>> point_error_bound("first_moment", PureDP(1.0), [10**3, 10**6], math.sqrt(8)).round(3)
     array([ 4.859, 11.749])
     """
+    bound = find("bound", name, BOUNDS)
     points, errors = check_queries(d), check_error(sum_error, "sum error")
-    if name == "printed":
-        _no_limit(max_records)
-        return printed_point_error(guarantee, points, errors).value
-    if name == "first_moment":
-        return moment_point_error(
-            guarantee, points, errors, integer=integer, max_records=max_records
-        ).value
-    if name not in NAMES:
-        raise unknown_name("bound", name, NAMES)
-    return packing_point_error(
-        guarantee,
-        points,
-        errors,
-        "close" if name == "optimised" else "empty",
-        integer=integer,
-        max_records=max_records,
+    return bound.point_error(
+        guarantee, points, errors, integer=integer, max_records=max_records
     ).value
 
 
 def sum_error_bound(
-    name: Name,
+    name: str,
     guarantee: Guarantee,
     d: ArrayLike,
     point_error: ArrayLike,
@@ -112,29 +246,11 @@ def sum_error_bound(
     >>> sum_error_bound("first_moment", PureDP(1.0), 10**6, math.sqrt(8)).round(0)
     np.float64(21458.0)
     """
+    bound = find("bound", name, BOUNDS)
     points, errors = check_queries(d), check_error(point_error, "point error")
-    if name == "printed":
-        _no_limit(max_records)
-        return printed_sum_error(guarantee, points, errors).value
-    if name == "first_moment":
-        return moment_sum_error(
-            guarantee, points, errors, integer=integer, max_records=max_records
-        ).value
-    if name not in NAMES:
-        raise unknown_name("bound", name, NAMES)
-    return packing_sum_error(
-        guarantee,
-        points,
-        errors,
-        "close" if name == "optimised" else "empty",
-        integer=integer,
-        max_records=max_records,
+    return bound.sum_error(
+        guarantee, points, errors, integer=integer, max_records=max_records
     ).value
-
-
-def _no_limit(max_records: float) -> None:
-    if not math.isinf(max_records):
-        raise InputError("the printed bound cannot be limited to small tables; use another one")
 
 
 @dataclass(frozen=True)
@@ -151,8 +267,8 @@ class LowerBounds:
         Which error is given: ``"sum_error"`` (D) or ``"point_error"`` (C).
     amount
         The given root error.
-    printed, optimised, packing_empty, first_moment
-        The bounds.
+    values
+        The bounds, by name.
     branches
         The paper's own choices of k, and what each says.
     constants
@@ -171,10 +287,7 @@ class LowerBounds:
     points: int
     given: Literal["sum_error", "point_error"]
     amount: float
-    printed: float
-    optimised: float
-    packing_empty: float
-    first_moment: float
+    values: dict[str, float]
     branches: dict[str, float]
     constants: dict[str, dict[str, float]]
     notes: tuple[str, ...]
@@ -182,7 +295,7 @@ class LowerBounds:
     @property
     def best(self) -> float:
         """The largest of the bounds."""
-        return max(self.printed, self.optimised, self.packing_empty, self.first_moment)
+        return max(self.values.values())
 
 
 def lower_bounds(
@@ -212,7 +325,7 @@ def lower_bounds(
     --------
     >>> from microdata_price.model.privacy import ConcentratedDP
     >>> found = lower_bounds(ConcentratedDP(0.125), 10**12, sum_error=3.0)
-    >>> found.printed < found.optimised < found.packing_empty < found.first_moment
+    >>> list(found.values) == sorted(found.values, key=found.values.get)
     True
     """
     if (sum_error is None) == (point_error is None):
@@ -224,28 +337,26 @@ def lower_bounds(
         raise InputError(
             f"the number of point queries is {float(d):g}; the bounds take at most {MOST_POINTS:g}"
         )
+    branches, found = {}, {}
     if sum_error is not None:
         amount = check_error(sum_error, "sum error")
-        printed = printed_point_error(guarantee, d, amount)
-        packings = [packing_point_error(guarantee, d, amount, b) for b in ("close", "empty")]
-        moment = moment_point_error(guarantee, d, amount)
+        found = {n: b.point_error(guarantee, d, amount) for n, b in BOUNDS.items()}
         branches = point_error_branches(guarantee, float(d), float(amount))
-    else:
-        amount = check_error(point_error, "point error") if point_error is not None else d
-        printed = printed_sum_error(guarantee, d, amount)
-        packings = [packing_sum_error(guarantee, d, amount, b) for b in ("close", "empty")]
-        moment = moment_sum_error(guarantee, d, amount)
+    elif point_error is not None:
+        amount = check_error(point_error, "point error")
+        found = {n: b.sum_error(guarantee, d, amount) for n, b in BOUNDS.items()}
         branches = sum_error_branches(guarantee, float(d), float(amount))
-    found: list[Printed | PackingBound | MomentBound] = [printed, *packings, moment]
-    values = {n: float(f.value) for n, f in zip(NAMES, found, strict=True)}
+    values = {n: float(f.value) for n, f in found.items()}
     constants = {
         n: {k: float(v) for k, v in f._asdict().items() if k != "value"} if values[n] > 0 else {}
-        for n, f in zip(NAMES, found, strict=True)
+        for n, f in found.items()
     }
     given: Literal["sum_error", "point_error"]
     given = "sum_error" if sum_error is not None else "point_error"
     other = "C" if sum_error is not None else "D"
-    notes = [_why(n, guarantee, other, moment.m) for n in NAMES if values[n] == 0]
+    notes = [
+        f"{n} {BOUNDS[n].silent(guarantee, other, f)}" for n, f in found.items() if values[n] == 0
+    ]
     notes += [f"branch {k} says nothing: {b.reason}" for k, b in branches.items() if b.reason]
     return LowerBounds(
         guarantee=guarantee,
@@ -255,20 +366,5 @@ def lower_bounds(
         branches={k: b.value for k, b in branches.items()},
         constants=constants,
         notes=tuple(notes),
-        **values,
+        values=values,
     )
-
-
-def _why(name: str, guarantee: Guarantee, other: str, m: Array) -> str:
-    """Say why a bound is 0."""
-    if name == "printed":
-        zcdp = isinstance(guarantee, ConcentratedDP)
-        y = "0.6006 <= y <= 1 or y >= 1.2011" if zcdp else "y >= 1/2"
-        tried = f"at no k with y = 2C + k in the range where it is true ({y})"
-    elif name != "first_moment":
-        tried = "at no whole number of records, alpha and beta"
-    elif other == "D" and m > 0:
-        return f"first_moment is below the smallest number that can be written (m = {float(m):g})"
-    else:
-        tried = "at no whole number of records"
-    return f"{name} says nothing: {tried} does it exclude any {other}"

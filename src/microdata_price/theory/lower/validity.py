@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...exceptions import InputError
 from ...model.privacy import Guarantee, check_epsilon
 from ...theory.given import check_points
-from .lower_bounds import Name, point_error_bound
+from .lower_bounds import point_error_bound
 from .search import largest_true
 
 Array = NDArray[np.float64]
@@ -26,7 +26,7 @@ _TOLERANCE = 1e-4
 
 
 def first_above(
-    name: Name,
+    name: str,
     guarantee: Guarantee,
     sum_error: float,
     threshold: float = 0.0,
@@ -40,7 +40,7 @@ def first_above(
     Parameters
     ----------
     name
-        One of `lower_bounds.NAMES`.
+        One of `lower_bounds.BOUNDS`.
     guarantee
         Pure, approximate or zCDP.
     sum_error
@@ -95,7 +95,7 @@ def first_above(
     return high
 
 
-def balanced_error(name: Name, guarantee: Guarantee, d: ArrayLike) -> Array:
+def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
     """Return the largest x for which a bound excludes that both C and D are x or less (ours).
 
     The paper notes that both cannot be only slightly larger than O(1/eps); this is how much larger
