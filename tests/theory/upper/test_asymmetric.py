@@ -14,7 +14,7 @@ from microdata_price.model.noise_asymmetric import AsymmetricGeometric, Asymmetr
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import audit_asymmetric
-from microdata_price.theory.lower.lower_bounds import NAMES, point_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound
 from microdata_price.theory.upper import operating_points
 from microdata_price.theory.upper.asymmetric import (
     AsymmetricPair,
@@ -152,7 +152,7 @@ def test_asymmetric_noise_is_better_than_symmetric_under_the_same_bound(d: int) 
     assert uneven.C < even.C < certified(PureDP(1.0), d).C
     at_half = certified_asymmetric(1.0, d, 0.5, 0.5)
     assert float(at_half.C) == pytest.approx(float(even.C), rel=1e-9)
-    for name in NAMES:
+    for name in BOUNDS:
         assert point_error_bound(name, PureDP(1.0), d, D) <= uneven.C
     # No rates on a fine grid are better.
     right = np.linspace(0.36, 0.5, 300)
@@ -195,7 +195,7 @@ def test_places_in_the_plane_are_better_than_a_split() -> None:
         path = operating_points.asymmetric(guarantee, 1000)
         even = operating_points.split(guarantee, 1000)
         assert (path.C < even.C).all()
-        for name in NAMES:
+        for name in BOUNDS:
             assert (point_error_bound(name, guarantee, 1000, path.D) <= path.C).all()
 
 
