@@ -1,4 +1,4 @@
-"""The paper's definitions of the five methods, written down plainly for cvxpy and HiGHS.
+"""The paper's definitions of the methods, written down plainly for cvxpy and HiGHS.
 
 One run at a time, with none of the project's own solvers, as an oracle for the tests.
 """
@@ -139,10 +139,17 @@ def reweighted(m, run, gamma=0.99):
     return x.value
 
 
+def sequential_ols(m, run):
+    table = ols(m, run).reshape(m.workload.shape)
+    answers = tuple(a[None] for a in m.workload.answers(table))
+    return sequential(Measurements(m.workload, answers, m.noise), 0)
+
+
 ORACLES = {
     "ols": ols,
     "nnls": nnls,
     "maxfit": maxfit,
     "sequential": sequential,
     "reweighted": reweighted,
+    "sequential_ols": sequential_ols,
 }

@@ -1,4 +1,4 @@
-/* One small table, its noisy answers and what five methods make of them, draw after draw. */
+/* One small table, its noisy answers and what the methods make of them, draw after draw. */
 (function (E) {
   "use strict";
   var data = window.EXPLORER_DRAWS;

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from ..exceptions import InputError
-from ..fitting import METHODS
+from ..fitting import METHODS, paper_methods
 from ..grid.run import GridInterrupted, GridResult, GridStoppedError, run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
 
@@ -94,7 +94,7 @@ def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
     "--methods",
     multiple=True,
     metavar="M",
-    help=f"Some of {', '.join(METHODS)}. Default: all.",
+    help=f"Some of {', '.join(METHODS)}. Default: the paper's own, {', '.join(paper_methods())}.",
 )
 @click.option("--runs", type=int, default=PAPER_RUNS, show_default=True, help="Repetitions.")
 @click.option("--seed", type=int, default=SEED, show_default=True, help="Of the random streams.")

@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 
 from ..exceptions import InputError
-from ..fitting import METHODS
+from ..fitting import METHODS, REASON, RECOMMENDED
 from ..release.budget import guarantee_of
 from ..release.files import errors_text
 from ..release.fit import Release
@@ -60,7 +60,12 @@ def _summary(made: Release, out: Path) -> str:
 @click.option("--epsilon", type=float, help="Pure differential privacy: discrete Laplace noise.")
 @click.option("--rho", type=float, help="Concentrated (zCDP): discrete Gaussian noise.")
 @click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
-@click.option("--method", required=True, help=f"One of {', '.join(METHODS)}.")
+@click.option(
+    "--method",
+    default=RECOMMENDED,
+    show_default=True,
+    help=f"One of {', '.join(METHODS)}. The default is recommended because {REASON}.",
+)
 @click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(

@@ -1,4 +1,4 @@
-"""The explorer's second view: small tables, their noisy answers and five fits, draw after draw."""
+"""The explorer's second view: small tables, noisy answers and all fits, draw after draw."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def _run(table: SmallTable, guarantee: PureDP | ConcentratedDP) -> tuple[dict[st
 def draws_data(
     guarantees: Sequence[PureDP | ConcentratedDP], start: PureDP | ConcentratedDP
 ) -> dict[str, Any]:
-    """Compute the second view: every small table at every level, with the five fits of each draw.
+    """Compute the second view: every small table at every level, each draw fitted by each method.
 
     Parameters
     ----------

@@ -91,7 +91,8 @@ def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figu
     limit
         Prices above it carry a dot.
     """
-    methods = microdata_methods()
+    # The columns are in the order of methods, every level of one beside the other.
+    methods = microdata_methods()[: parts[0].values.shape[1] // len(levels)]
     heights = [len(part.rows) for part in parts]
     figure = Figure(figsize=(WIDE, 0.118 * sum(heights) + 3.0), layout="constrained")
     axes = list(figure.subplots(len(parts), 1, height_ratios=heights, squeeze=False).ravel())

@@ -84,14 +84,15 @@ def excess(rows: pd.DataFrame) -> Figure:
     """
     figure, (ax,) = panels(height=3.8)
     shift = np.linspace(-0.28, 0.28, max(int(rows.groupby("method").size().max()), 1))
-    for place, (method, style) in enumerate(METHODS.items()):
-        own = rows[rows["method"] == method].sort_values("value")
+    methods = [m for m in METHODS.values() if rows["method"].eq(m.name).any()]
+    for place, style in enumerate(methods):
+        own = rows[rows["method"] == style.name].sort_values("value")
         percent = 100 * (own["value"] / own["max_split"] - 1)
         ax.scatter(
             percent, place + shift[: len(own)], s=24, marker=style.marker, color=style.colour
         )
         ax.plot([percent.median()] * 2, [place - 0.36, place + 0.36], color=COLOURS["black"])
-    ax.set_yticks(range(len(METHODS)), [s.label for s in METHODS.values()])
+    ax.set_yticks(range(len(methods)), [s.label for s in methods])
     ax.invert_yaxis()
     ax.axvline(0, color=COLOURS["grey"], linewidth=1)
     ax.set_xlabel("plain maximum above the split one, % (line: median)")

@@ -1,4 +1,4 @@
-"""What the five methods share: from measurements to terms, and from an answer to a fit."""
+"""What the methods share: from measurements to terms, and from an answer to a fit."""
 
 from __future__ import annotations
 

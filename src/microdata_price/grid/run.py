@@ -11,7 +11,7 @@ import pandas as pd
 from threadpoolctl import threadpool_limits
 
 from ..exceptions import InputError
-from ..fitting import METHODS, check_methods
+from ..fitting import check_methods, paper_methods
 from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
@@ -199,7 +199,7 @@ def load_queries(folder: str | Path) -> pd.DataFrame:
 def evaluate(
     data: DataSet,
     guarantee: PureDP | ConcentratedDP,
-    methods: tuple[str, ...] = tuple(METHODS),
+    methods: tuple[str, ...] = tuple(paper_methods()),
     *,
     runs: int,
     rng: np.random.Generator,

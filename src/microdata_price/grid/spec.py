@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from numbers import Integral
 
 from ..exceptions import InputError, unknown_name
-from ..fitting import METHODS
+from ..fitting import METHODS, paper_methods
 from ..model.benchmark import data_set, names
 from ..model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
 
@@ -145,7 +145,7 @@ class GridSpec:
     datasets: tuple[str, ...] = names()
     epsilons: tuple[float, ...] = PAPER_EPSILONS
     rhos: tuple[float, ...] = PAPER_RHOS
-    methods: tuple[str, ...] = field(default_factory=lambda: tuple(METHODS))
+    methods: tuple[str, ...] = field(default_factory=lambda: tuple(paper_methods()))
     runs: int = PAPER_RUNS
     seed: int = SEED
 
@@ -207,7 +207,7 @@ class GridSpec:
             tuple(wanted or known),
             epsilons,
             rhos,
-            tuple(methods) or tuple(METHODS),
+            tuple(methods) or tuple(paper_methods()),
             runs,
             seed,
         )
