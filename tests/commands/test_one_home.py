@@ -14,13 +14,15 @@ from click.testing import CliRunner
 
 from microdata_price.cli import group
 from microdata_price.explorer.build import own_colours
+from microdata_price.figures.experiments_price import bias_shares
 from microdata_price.figures.experiments_tables import at_a_glance
 from microdata_price.figures.sharper import bounds_compared
 from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
 from microdata_price.grid import load_errors
+from microdata_price.model.benchmark import FAMILIES, SYNTHETIC, Family
 from microdata_price.model.measurement import Measurements
 from microdata_price.model.privacy import PureDP
-from microdata_price.studies.experiments import priced, result_table
+from microdata_price.studies.experiments import experiments, priced, result_table
 from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
 from microdata_price.theory.lower.printed_bounds import Printed
 
@@ -73,3 +75,20 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> 
     drawn = {line.get_color() for line in figure.axes[0].lines}
     assert {b.colour for b in BOUNDS.values()} <= drawn
     assert ".tenth { --own: #123456; }" in own_colours()
+
+
+def test_a_data_set_is_a_line_and_a_family_a_record(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(SYNTHETIC, "Level05", lambda place: np.full(place.size, 5.0))
+    cubes = Family(
+        "3d", "Cubes of 8 cells", "2 × 2 × 2", "v", "▽", lambda: {"Cube": np.full((2, 2, 2), 9.0)}
+    )
+    monkeypatch.setitem(FAMILIES, cubes.name, cubes)
+    found = priced(_grid(tmp_path, "--dataset", "Level05-1d,Level05-2d,Cube"))
+    assert list(dict.fromkeys(found["dataset"])) == ["Level05-1d", "Level05-2d", "Cube"]
+    assert [e.family for e in experiments(found)] == ["1d", "2d", "3d"]
+    rows = found[found["family"] == "3d"]
+    assert at_a_glance(rows).axes[0].get_yticklabels()[0].get_text() == "Cube"
+    figure = bias_shares(rows.assign(share=0.5), {"sum": "sum"})
+    assert "▽: 2 × 2 × 2" in figure.get_supxlabel()

@@ -13,6 +13,7 @@ from ..exceptions import InputError
 from ..fitting import METHODS, paper_methods
 from ..grid.run import GridInterrupted, GridResult, GridStoppedError, run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
+from ..model.benchmark import FAMILIES
 
 
 def split_names(values: Iterable[str]) -> list[str]:
@@ -74,7 +75,7 @@ def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
     "--family",
     "families",
     multiple=True,
-    metavar="1d|2d|pums|all",
+    metavar="|".join((*FAMILIES, "all")),
     help="Lists, 10 x 10 tables, real tables, or all of them (the default).",
 )
 @click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only this data set.")

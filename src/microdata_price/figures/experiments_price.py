@@ -15,12 +15,11 @@ from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from ..fitting import microdata_methods
+from ..model.benchmark import FAMILIES
 from ..page.style import COLOURS, METHODS, WIDE, drawn, panels
 from .price import plain_log
 
 Array = NDArray[np.float64]
-
-FAMILY_MARKERS = {"1d": ("o", "lists"), "2d": ("s", "10 × 10"), "pums": ("^", "9 × 24, real")}
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,14 +153,14 @@ def bias_shares(parts: pd.DataFrame, titles: dict[str, str]) -> Figure:
     for ax, query_set in zip(axes, there, strict=False):
         for place, method in enumerate(methods):
             own = parts[parts["query_set"].eq(query_set) & parts["method"].eq(method)]
-            for k, (family, (marker, _)) in enumerate(FAMILY_MARKERS.items()):
-                group = own[own["family"] == family].sort_values("share")
+            for k, family in enumerate(FAMILIES.values()):
+                group = own[own["family"] == family.name].sort_values("share")
                 spread = np.linspace(-0.1, 0.1, len(group)) if len(group) > 1 else np.zeros(1)
                 ax.scatter(
                     100 * group["share"],
                     place + 0.25 * (k - 1) + spread[: len(group)],
                     s=13,
-                    marker=marker,
+                    marker=family.marker,
                     color=METHODS[method].colour,
                     edgecolor=COLOURS["black"],
                     linewidth=0.25,
@@ -175,8 +174,7 @@ def bias_shares(parts: pd.DataFrame, titles: dict[str, str]) -> Figure:
     axes[0].set_xlim(-3, 103)
     for ax in axes[len(there) :]:
         ax.set_axis_off()
-    signs = zip(FAMILY_MARKERS.values(), "○□△", strict=True)
-    key = ", ".join(f"{sign}: {name}" for (_, name), sign in signs)
+    key = ", ".join(f"{family.sign}: {family.label}" for family in FAMILIES.values())
     figure.supxlabel(f"squared bias, % of the error ({key})", fontsize=11)
     return figure
 
@@ -191,7 +189,7 @@ def against_noise(medians: pd.DataFrame) -> Figure:
         Rows with ``family``, ``kind`` (``"sum"`` or ``"worst"``), ``method``, ``privacy``,
         ``noise`` (standard deviation, records) and ``median``.
     """
-    there = [f for f in FAMILY_MARKERS if medians["family"].eq(f).any()]
+    there = [f for f in FAMILIES if medians["family"].eq(f).any()]
     figure, axes = panels(2, len(there), height=2.55 * len(there) + 0.9, sharex=True)
     methods = microdata_methods(medians["method"])
     first = medians["privacy"].iloc[0]
@@ -224,7 +222,7 @@ def against_noise(medians: pd.DataFrame) -> Figure:
             plain_log(ax, "y")
             ax.minorticks_off()
             what = "sum" if kind == "sum" else "worst cell"
-            ax.set_title(f"{FAMILY_MARKERS[family][1]}: {what}", fontsize=11.5)
+            ax.set_title(f"{FAMILIES[family].label}: {what}", fontsize=11.5)
     figure.supxlabel(
         "standard deviation of the noise, records (filled: pure; hollow: zCDP)", fontsize=11
     )
@@ -254,19 +252,19 @@ def against_sparsity(prices: pd.DataFrame, level: str) -> Figure:
         ax.set_axis_off()
     for ax, method in zip(axes, methods, strict=False):
         style = METHODS[method]
-        for family, (marker, label) in FAMILY_MARKERS.items():
-            own = prices[prices["method"].eq(method) & prices["family"].eq(family)]
+        for family in FAMILIES.values():
+            own = prices[prices["method"].eq(method) & prices["family"].eq(family.name)]
             ax.errorbar(
                 100 * own["share"],
                 own["price"],
                 yerr=np.nan_to_num(2 * own["price_error"].to_numpy()),
-                fmt=marker,
+                fmt=family.marker,
                 color=style.colour,
                 markeredgecolor=COLOURS["black"],
                 markeredgewidth=0.4,
                 elinewidth=0.8,
                 capsize=0,
-                label=label,
+                label=family.label,
             )
         ax.axhline(1, color=COLOURS["black"], linewidth=1.2)
         ax.axhline(2, color=COLOURS["black"], linewidth=1, linestyle=(0, (4, 2)))

@@ -142,7 +142,7 @@ class GridSpec:
     (18, 186, 930000)
     """
 
-    datasets: tuple[str, ...] = names()
+    datasets: tuple[str, ...] = field(default_factory=names)
     epsilons: tuple[float, ...] = PAPER_EPSILONS
     rhos: tuple[float, ...] = PAPER_RHOS
     methods: tuple[str, ...] = field(default_factory=lambda: tuple(paper_methods()))
@@ -177,7 +177,7 @@ class GridSpec:
         Parameters
         ----------
         family
-            ``"1d"``, ``"2d"``, ``"pums"``, ``"all"``, or several of them.
+            One of `benchmark.FAMILIES`, ``"all"``, or several of them.
         datasets
             Only these data sets of the families.
         epsilon, rho

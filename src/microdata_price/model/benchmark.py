@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import functools
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -11,21 +12,38 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.data import data_path
-from ..exceptions import unknown_name
+from ..exceptions import find, unknown_name
 from .table import check_table
 from .workload import Workload
 
 Array = NDArray[np.float64]
-
-FAMILIES = ("1d", "2d", "pums")
-"""Lists of 100 cells, the same cells as 10 x 10 tables, and 9 x 24 tables of real people."""
 
 LARGE = 10_000
 """The first cell of every synthetic table, in counts."""
 
 _LENGTH = 100
 _PUMS_SHAPE = (9, 24)
-_KINDS = ("Level00", "Level01", "Level16", "Level32", "Stair", "Step16", "Step50", "SplitStairs")
+
+
+def _level(count: int) -> Callable[[Array], Array]:
+    return lambda place: np.full(place.size, float(count))
+
+
+def _step(count: int) -> Callable[[Array], Array]:
+    return lambda place: np.where(place > place.size / 2, float(count), 0.0)
+
+
+SYNTHETIC: dict[str, Callable[[Array], Array]] = {
+    "Level00": _level(0),
+    "Level01": _level(1),
+    "Level16": _level(16),
+    "Level32": _level(32),
+    "Stair": lambda place: place,
+    "Step16": _step(16),
+    "Step50": _step(50),
+    "SplitStairs": lambda place: np.where(place < place.size / 2, place, 0.0),
+}
+"""The synthetic tables' counts behind the first, as functions of the places 1, 2, ..., 100."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +55,7 @@ class DataSet:
     name
         For example ``"Level00-1d"`` or ``"PUMA0101301"`` (state 01, area 01301).
     family
-        ``"1d"``, ``"2d"`` or ``"pums"``.
+        One of `FAMILIES`.
     table
         The true counts; read-only.
     workload
@@ -75,7 +93,7 @@ def synthetic(kind: str) -> Array:
     Parameters
     ----------
     kind
-        Level00, Level01, Level16, Level32, Stair, Step16, Step50 or SplitStairs.
+        One of `SYNTHETIC`.
 
     Raises
     ------
@@ -87,15 +105,7 @@ def synthetic(kind: str) -> Array:
     >>> synthetic("Stair")[[0, 1, 2, 99]].tolist()
     [10000.0, 2.0, 3.0, 100.0]
     """
-    place = np.arange(1.0, _LENGTH + 1)
-    if kind not in _KINDS:
-        raise unknown_name("synthetic table", kind, _KINDS)
-    if kind.startswith("Level"):
-        cells = np.full(_LENGTH, float(kind[-2:]))
-    elif kind.startswith("Step"):
-        cells = np.where(place > _LENGTH / 2, float(kind[-2:]), 0.0)
-    else:
-        cells = place if kind == "Stair" else np.where(place < _LENGTH / 2, place, 0.0)
+    cells = find("synthetic table", kind, SYNTHETIC)(np.arange(1.0, _LENGTH + 1)).copy()
     cells[0] = LARGE
     return cells
 
@@ -115,14 +125,57 @@ def _pums() -> dict[str, Array]:
     return dict(sorted(tables.items()))
 
 
-@functools.cache
+@dataclass(frozen=True)
+class Family:
+    """Data sets of one kind, and how pictures and pages call and mark them.
+
+    Parameters
+    ----------
+    name
+        Its name in commands and files.
+    title, label
+        Its name for readers, and a short one.
+    marker, sign
+        Its mark in pictures, for matplotlib and as a letter.
+    tables
+        Returns the counts of all its data sets, by name.
+    """
+
+    name: str
+    title: str
+    label: str
+    marker: str
+    sign: str
+    tables: Callable[[], Mapping[str, Array]]
+
+
+def _lists() -> dict[str, Array]:
+    return {f"{kind}-1d": synthetic(kind) for kind in SYNTHETIC}
+
+
+def _squares() -> dict[str, Array]:
+    """Fill the two-dimensional synthetic tables column by column."""
+    return {f"{kind}-2d": synthetic(kind).reshape((10, 10), order="F") for kind in SYNTHETIC}
+
+
+FAMILIES = {
+    f.name: f
+    for f in (
+        Family("1d", "Lists of 100 cells", "lists", "o", "○", _lists),
+        Family("2d", "Tables of 10 × 10 cells", "10 × 10", "s", "□", _squares),
+        Family("pums", "Tables of 9 × 24 cells, real people", "9 × 24, real", "^", "△", _pums),
+    )
+}
+"""All families by name, in the order in which they are shown."""
+
+
 def names(family: str = "all") -> tuple[str, ...]:
     """List the data sets' names, of one family or all 31 of them.
 
     Parameters
     ----------
     family
-        ``"1d"``, ``"2d"``, ``"pums"`` or ``"all"``.
+        One of `FAMILIES`, or ``"all"``.
 
     Raises
     ------
@@ -136,14 +189,11 @@ def names(family: str = "all") -> tuple[str, ...]:
     """
     if family == "all":
         return tuple(name for f in FAMILIES for name in names(f))
-    if family == "pums":
-        return tuple(_pums())
     if family not in FAMILIES:
         raise unknown_name("family", family, (*FAMILIES, "all"))
-    return tuple(f"{kind}-{family}" for kind in _KINDS)
+    return tuple(FAMILIES[family].tables())
 
 
-@functools.cache
 def data_set(name: str) -> DataSet:
     """Return a data set of the benchmark.
 
@@ -166,15 +216,14 @@ def data_set(name: str) -> DataSet:
     >>> int(data_set("PUMA0101301").table.sum())
     812
     """
-    if name not in names():
-        raise unknown_name("data set", str(name), names())
-    if name in _pums():
-        return DataSet(name, "pums", _pums()[name], Workload.table(_PUMS_SHAPE))
-    kind, family = name.split("-")
-    cells = synthetic(kind)
-    if family == "2d":
-        cells = cells.reshape((10, 10), order="F")
-    return DataSet(name, family, cells, Workload.table(cells.shape))
+    homes = {n: family for family in FAMILIES.values() for n in family.tables()}
+    return _data_set(find("data set", str(name), homes), name)
+
+
+@functools.cache
+def _data_set(family: Family, name: str) -> DataSet:
+    table = family.tables()[name]
+    return DataSet(name, family.name, table, Workload.table(table.shape))
 
 
 def data_sets(family: str = "all") -> tuple[DataSet, ...]:

@@ -11,15 +11,9 @@ import pandas as pd
 from ..base.numbers import format_number
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, microdata_methods
-from ..model.benchmark import DataSet, data_sets
+from ..model.benchmark import FAMILIES, DataSet, data_sets
 from ..model.noise import Noise
 from ..model.privacy import ConcentratedDP, PureDP, level_of
-
-FAMILY_NAMES = {
-    "1d": "Lists of 100 cells",
-    "2d": "Tables of 10 × 10 cells",
-    "pums": "Tables of 9 × 24 cells, real people",
-}
 
 QUERY_NAMES = {"sum": "sum", "marginal1": "rows", "marginal2": "columns", "identity": "cells"}
 """How query sets are called: the first marginal counts the records of each row."""
@@ -113,7 +107,7 @@ def experiments(errors: pd.DataFrame) -> list[Experiment]:
     return [
         Experiment(privacy, level, family)
         for privacy in dict.fromkeys(kind for kind, _ in pairs)
-        for family in FAMILY_NAMES
+        for family in FAMILIES
         for kind, level in pairs
         if kind == privacy and (privacy, level, family) in there
     ]

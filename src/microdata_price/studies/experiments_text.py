@@ -6,10 +6,10 @@ import pandas as pd
 
 from ..base.numbers import format_number
 from ..fitting import METHODS, microdata_methods
+from ..model.benchmark import FAMILIES
 from ..page.prose import table_markdown
 from .experiments import (
     BEYOND,
-    FAMILY_NAMES,
     QUERY_NAMES,
     Experiment,
     exact_sentence,
@@ -74,7 +74,7 @@ def index(errors: pd.DataFrame) -> str:
     lines = []
     last = ""
     for number, experiment in enumerate(experiments(errors), 1):
-        family = FAMILY_NAMES[experiment.family]
+        family = FAMILIES[experiment.family].title
         if family != last:
             lines += ["", f"**{family}**, {KINDS[experiment.privacy]}:", ""]
             lines += ["| experiment | sum | rows | columns | cells |"]
@@ -102,7 +102,7 @@ def heading(experiment: Experiment, number: int) -> str:
     >>> print(heading(Experiment("zcdp", 0.5, "1d"), 10).splitlines()[0])
     (results-zcdp-0p5-1d)=
     """
-    family = FAMILY_NAMES[experiment.family]
+    family = FAMILIES[experiment.family].title
     return f"({_label(experiment)})=\n### {number}. {family}, {experiment.guarantee.math}"
 
 
@@ -125,7 +125,7 @@ def tables(experiment: Experiment, rows: pd.DataFrame) -> str:
             what = "Sum query" if query_set == "sum" else f"{QUERY_NAMES[query_set]}, {words}"
             caption = (
                 f"{what[0].upper()}{what[1:]}: expected squared error ± standard error, "
-                f"{FAMILY_NAMES[experiment.family].lower()}, {experiment.guarantee.math}. "
+                f"{FAMILIES[experiment.family].title.lower()}, {experiment.guarantee.math}. "
                 f"{exact_sentence(rows, query_set, metric)} {_TOO_HIGH if metric == 'max' else ''}"
             ).strip()
             frame = result_table(rows, query_set, metric)

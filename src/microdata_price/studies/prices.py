@@ -9,7 +9,7 @@ from scipy import stats
 
 from ..fitting import microdata_methods
 from ..grid.tables import sharpest, squared_parts
-from ..model.benchmark import data_set
+from ..model.benchmark import FAMILIES, data_set
 from ..model.measurement import noise_for
 from ..model.privacy import level_of
 from .experiments import BEYOND, QUERY_NAMES, levels, sparsity
@@ -62,7 +62,7 @@ def price_matrix(found: pd.DataFrame, query_set: str, metric: str = "total") -> 
     about = sparsity().sort_values("share", ascending=False, kind="stable")
     order = [
         name
-        for family in ("1d", "2d", "pums")
+        for family in FAMILIES
         for name in about.loc[about["family"] == family, "dataset"]
         if name in wide.index
     ]
