@@ -10,6 +10,7 @@ import ast
 import hashlib
 import re
 import sys
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from .parameters import TAG, Parameter, declared
 Notebook = Any
 """A notebook as nbformat reads it; it has no types of its own."""
 
-_KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 BOXES = (
     "algorithm",
     "corollary",
@@ -120,8 +121,20 @@ def parameters_cell(notebook: Notebook, where: str) -> Notebook:
     return cells[0]
 
 
-def parameters(notebook: Notebook, where: str = "the notebook") -> dict[str, Parameter]:
+def parameters(
+    notebook: Notebook, where: str = "the notebook", given: Collection[str] | None = None
+) -> dict[str, Parameter]:
     """Return the parameters that a notebook declares and reads.
+
+    Parameters
+    ----------
+    notebook
+        The notebook.
+    where
+        What messages call it.
+    given
+        The parameters that get values: only they must be read, and without a tagged cell there are
+        none. By default all must be read, and there must be such a cell.
 
     Raises
     ------
@@ -129,19 +142,23 @@ def parameters(notebook: Notebook, where: str = "the notebook") -> dict[str, Par
         No tagged cell, or a parameter that no code cell reads, or that a later cell overwrites: a
         value given for it would be ignored in silence.
     """
+    if given is not None and not any(TAG in tags(c) for c in notebook.cells):
+        return {}
     cell = parameters_cell(notebook, where)
     try:
         found = declared(cell.source)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
+    except SyntaxError as error:
+        raise InputError(f"{where}: the parameters cell is not Python: {error}") from None
     after = notebook.cells[notebook.cells.index(cell) + 1 :]
     loads: set[str] = set()
     stores: set[str] = set()
     for code in (c for c in after if c.cell_type == "code"):
-        for node in ast.walk(ast.parse(python_only(code.source))):
-            if isinstance(node, ast.Name):
-                (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
-    for name in found:
+        read, written = names_in(code.source)
+        loads |= read
+        stores |= written
+    for name in found if given is None else [n for n in found if n in given]:
         if name not in loads:
             raise InputError(
                 f"{where} declares the parameter {name!r} and never reads it: a value given for "
@@ -155,16 +172,63 @@ def parameters(notebook: Notebook, where: str = "the notebook") -> dict[str, Par
     return found
 
 
-def python_only(source: str) -> str:
-    """Return a cell's source without IPython's magics, which Python cannot parse.
+def plain_python(source: str) -> str:
+    """Return a cell as the Python that IPython runs: magics and commands become calls.
 
     Examples
     --------
-    >>> python_only("%matplotlib inline" + chr(10) + "x = 1").splitlines()
-    ['', 'x = 1']
+    >>> plain_python("%matplotlib inline" + chr(10) + "x = 1").splitlines()
+    ["get_ipython().run_line_magic('matplotlib', 'inline')", 'x = 1']
     """
-    lines = source.split("\n")
-    return "\n".join("" if line.lstrip().startswith(("%", "!")) else line for line in lines)
+    from IPython.core.inputtransformer2 import TransformerManager
+
+    return str(TransformerManager().transform_cell(source))
+
+
+def python_only(source: str) -> str:
+    """Return what of a cell is Python: magics as calls, the body of ``%%time``; perhaps nothing.
+
+    Examples
+    --------
+    >>> python_only("%%bash" + chr(10) + "echo hello"), python_only("%%time" + chr(10) + "x = 1")
+    ('', 'x = 1')
+    """
+    if source.lstrip().startswith("%%"):
+        source = source.lstrip().partition("\n")[2]
+    try:
+        plain = plain_python(source)
+        ast.parse(plain)
+    except SyntaxError:
+        return ""
+    return plain.removesuffix("\n") if not source.endswith("\n") else plain
+
+
+def names_in(source: str) -> tuple[set[str], set[str]]:
+    """Return the names that a cell reads and those that it writes.
+
+    What is no Python reads every word in it: magics and the system's commands take variables.
+
+    Examples
+    --------
+    >>> [sorted(names) for names in names_in("y = 2 * n")]
+    [['n'], ['y']]
+    >>> sorted(names_in("%%bash -s {n}" + chr(10) + "echo $1")[0] & {"n"})
+    ['n']
+    """
+    loads: set[str] = set()
+    stores: set[str] = set()
+    plain = python_only(source)
+    for node in ast.walk(ast.parse(plain)):
+        if isinstance(node, ast.Name):
+            (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+    if not plain or "get_ipython" in loads or source.lstrip().startswith("%%"):
+        other = source if not plain else "\n".join(_other_lines(source))
+        loads |= set(re.findall(r"[^\W\d]\w*", other))
+    return loads, stores
+
+
+def _other_lines(source: str) -> list[str]:
+    return [line for line in source.splitlines() if re.search(r"^\s*%|[!?]", line)]
 
 
 def strip(notebook: Notebook) -> Notebook:
@@ -192,7 +256,7 @@ def strip(notebook: Notebook) -> Notebook:
         if cell.cell_type == "code":
             fresh.outputs, fresh.execution_count = [], None
         cells.append(fresh)
-    metadata = {"kernelspec": _KERNEL, "language_info": {"name": "python"}}
+    metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
     return nbformat.from_dict(
         {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
     )
@@ -208,6 +272,8 @@ def faults(path: Path) -> list[str]:
     """
     try:
         notebook = read(path)
+        for code in (c for c in notebook.cells if c.cell_type == "code"):
+            ast.parse(plain_python(code.source))
         parameters(notebook, path.name)
     except InputError as error:
         return [str(error)]

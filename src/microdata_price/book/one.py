@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import re
 import shutil
 import tempfile
+import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ import yaml
 
 from ..base.files import claim_folder
 from ..base.provenance import digest
-from ..exceptions import InputError, unknown_name
+from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
 from .build import GENERATED_PAGES, site_config, stage_generated, stage_notebooks
@@ -91,7 +93,8 @@ def _edition(values: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Ed
 
 
 def _slug(values: Mapping[str, Any]) -> str:
-    return "-".join(f"{k}-{v:g}" if isinstance(v, float) else f"{k}-{v}" for k, v in values.items())
+    parts = (f"{k}-{v:g}" if isinstance(v, float) else f"{k}-{v}" for k, v in values.items())
+    return "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in parts)
 
 
 _PATHS = ("table", "schema", *FOLDERS)
@@ -154,13 +157,16 @@ def run_one(
         A cell that fails.
     """
     path, root = find_notebook(given)
-    source = notebook.strip(notebook.read(path))
+    original = notebook.read(path)
+    _check_language(path, original)
+    source = notebook.strip(original)
     if any("injected-parameters" in notebook.tags(c) for c in source.cells):
         raise InputError(
             f"{path} is an executed copy, which has its values in a cell of its own; give the "
             "notebook that it was made from"
         )
-    declared = notebook.parameters(source, path.stem)
+    names = {*values, *(name for name, _ in grid)}
+    declared = notebook.parameters(source, path.stem, names)
     base = _paths_here(check(declared, values, path.stem))
     varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
     rows = [{**base, **row} for row in varied]
@@ -168,27 +174,83 @@ def run_one(
     claim_folder(out, MARK, "an earlier run")
     secret = any(row.get("table") for row in rows)
     cache = root / "book" / "_generated"
-    kept = cache / "notebooks"
+    with contextlib.ExitStack() as stack:
+        kept = cache / "notebooks"
+        if secret or not _only_the_book(path, root, rows):
+            # Kept for this run alone: what the notebook reads may change without a trace in the
+            # notebook; and nobody else may read what comes of a true table.
+            cache.mkdir(parents=True, exist_ok=True)
+            kept = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".run-", dir=cache)))
+        runs, folders = [], Folders()
+        for row in rows:
+            wanted = tuple(f for f in FOLDERS if f in declared and f not in row)
+            chapter = Chapter(path, source, row, wanted)
+            edition = _edition(row, declared) if wanted else Edition()
+            folders = compute_folders([chapter], edition, cache / "grid", report)
+            try:
+                runs += run_all(root, [chapter], kept, folders.paths, folders.keys, report)
+            except BuildError:
+                if not secret:
+                    _keep_failed(kept, cache / "notebooks", report)
+                raise
+        try:
+            page = _write(root, out, runs, varied, folders, secret, report)
+        except (BuildError, InputError, OSError):
+            raise
+        except Exception as error:
+            raise BuildError(
+                f"notebook {path.stem!r} ran, but no page could be made of it: "
+                f"{type(error).__name__}: {' '.join(str(error).split())}"
+            ) from error
     if secret:
-        # Not shared with other runs: the table may change, and nobody else may read it.
-        cache.mkdir(parents=True, exist_ok=True)
-        kept = Path(tempfile.mkdtemp(prefix="confidential-", dir=cache))
-    runs, folders = [], Folders()
-    for row in rows:
-        wanted = tuple(f for f in FOLDERS if f in declared and f not in row)
-        chapter = Chapter(path, source, row, wanted)
-        edition = _edition(row, declared) if wanted else Edition()
-        folders = compute_folders([chapter], edition, cache / "grid", report)
-        runs += run_all(root, [chapter], kept, folders.paths, folders.keys, report)
+        report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
+    return page
+
+
+def _keep_failed(kept: Path, target: Path, report: Report) -> None:
+    """Keep a notebook as far as it came, with what its cells printed before one failed."""
+    for path in kept.glob("*.failed.ipynb"):
+        target.mkdir(parents=True, exist_ok=True)
+        if path.parent != target:
+            shutil.copyfile(path, target / path.name)
+        report(f"the notebook as far as it came: {target / path.name}")
+
+
+def _only_the_book(path: Path, root: Path, rows: Sequence[Mapping[str, Any]]) -> bool:
+    """Say whether a run depends on the book and the package alone, so that it may be kept."""
+    texts = [v for row in rows for v in row.values() if isinstance(v, str) and v]
+    given = any(Path(v).exists() or (path.parent / v).exists() for v in texts if len(v) < 4096)
+    return path in [p.resolve() for p in notebook_paths(root)] and not given
+
+
+def _check_language(path: Path, original: Any) -> None:
+    """Refuse a notebook of another language than Python, which would fail in its first cell."""
+    spec = original.metadata.get("kernelspec", {})
+    language = original.metadata.get("language_info", {}).get("name") or spec.get("language")
+    if language is not None and "python" not in str(language).lower():
+        raise InputError(f"{path} is a notebook in {language}; only Python notebooks are run here")
+
+
+def _write(
+    root: Path,
+    out: Path,
+    runs: Sequence[Run],
+    varied: Sequence[Mapping[str, Any]],
+    folders: Folders,
+    secret: bool,
+    report: Report,
+) -> Path:
+    """Write the executed notebooks and their pages, whole or not at all; return the first page."""
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
         draft = Path(home) / "out"
         draft.mkdir()
         for run, row in zip(runs, varied, strict=True):
-            name = "-".join(filter(None, [path.stem, _slug(row)]))
+            name = "-".join(filter(None, [run.name, _slug(row)]))
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
-        page = _pages(root, runs, varied, folders, Path(home) / "book")
+        page = f"{_pages(root, runs, varied, folders, Path(home) / 'book')}.html"
         html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
+        (html / "index.html").write_text(_redirect(page), encoding="utf-8")
         html.rename(draft / "html")
         (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
         if secret:
@@ -197,10 +259,23 @@ def run_one(
             report(f"replacing the earlier run in {out}")
             shutil.rmtree(out)
         draft.rename(out)
-    if secret:
-        shutil.rmtree(kept)
-        report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
-    return out / "html" / f"{page}.html"
+    return out / "html" / page
+
+
+def _redirect(page: str) -> str:
+    """Return a page that leads to another, whatever marks its name holds.
+
+    Examples
+    --------
+    >>> 'url=notebooks/a%20%231%22.html"' in _redirect('notebooks/a #1".html')
+    True
+    """
+    address = urllib.parse.quote(page)
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Run alone</title>\n'
+        f'<meta http-equiv="refresh" content="0; url={address}">\n'
+        f'<p><a href="{address}">To the page</a></p>\n</html>\n'
+    )
 
 
 def _pages(

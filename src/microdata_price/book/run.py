@@ -12,13 +12,14 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from ..base.files import write_whole
-from ..base.provenance import code_key, digest, digest_json, versions
+from ..base.provenance import code_key, digest, digest_files, digest_json, versions
 from ..exceptions import BuildError
 from . import notebook
 from .plan import Chapter
@@ -100,15 +101,27 @@ def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) ->
         digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in chapter.source.cells]),
         digest_json(chapter.values),
         digest_json({name: folder_keys[name] for name in chapter.folders}),
+        digest_files(_beside(chapter.path.parent), chapter.path.parent),
         code_key(root, code),
     )
+
+
+def _beside(folder: Path) -> list[Path]:
+    """Return what a notebook may read beside it: data, modules of its own."""
+    return [
+        p
+        for p in folder.rglob("*")
+        if p.is_file()
+        and p.suffix not in (".ipynb", ".pyc")
+        and not any(part.startswith(".") for part in p.relative_to(folder).parts)
+    ]
 
 
 def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_name: str) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
 
-    logging.getLogger("papermill").setLevel(logging.ERROR)
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)  # failures are told once, below
     values = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
     try:
         papermill.execute_notebook(
@@ -120,25 +133,46 @@ def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_
             progress_bar=False,
         )
     except PapermillExecutionError as error:
-        raise BuildError(_where_it_failed(chapter, error)) from None
+        said = f"{error.ename}: {error.evalue}"
+        what = said if str(error.evalue).strip() else "it could not be run (no such magic, perhaps)"
+        raise BuildError(_where_it_failed(chapter, str(error.source), what)) from None
+    except Exception as error:
+        # Not the cell but what runs it: the kernel died or was lost.
+        running = _running(draft)
+        what = (
+            "the kernel ended while it ran, killed perhaps for want of memory, or by the cell "
+            "itself"
+            if "Dead" in type(error).__name__ or "died" in str(error)
+            else f"{type(error).__name__}: {' '.join(str(error).split())}"
+        )
+        if running is None:
+            raise BuildError(f"notebook {chapter.name!r} failed before its cells: {what}") from None
+        raise BuildError(_where_it_failed(chapter, running, what)) from None
 
 
-def _where_it_failed(chapter: Chapter, error: Any) -> str:
-    """Name the notebook, the cell as its author counts it, its first line and the error."""
-    lines = [line for line in str(error.source).splitlines() if line.strip()]
+def _running(draft: Path) -> str | None:
+    """Return the source of the cell at which a run was cut off."""
+    if not draft.is_file():
+        return None
+    for cell in notebook.read(draft).cells:
+        answered = "shell.execute_reply" in cell.metadata.get("execution", {})
+        if cell.cell_type == "code" and cell.source.strip() and not answered:
+            return str(cell.source)
+    return None
+
+
+def _where_it_failed(chapter: Chapter, source: str, what: str) -> str:
+    """Name the notebook, the cell as its author counts it, its first line and what happened."""
+    lines = [line for line in source.splitlines() if line.strip()]
     first = lines[0] if lines else "(empty)"
     position = next(
-        (
-            i
-            for i, c in enumerate(chapter.source.cells, 1)
-            if c.source.strip() == error.source.strip()
-        ),
+        (i for i, c in enumerate(chapter.source.cells, 1) if c.source.strip() == source.strip()),
         None,
     )
     cell = f"cell {position}" if position else "a cell"
     return (
         f"notebook {chapter.name!r} failed in {cell} (of all cells, text included), which begins "
-        f"{first!r}: {error.ename}: {error.evalue}"
+        f"{first!r}: {what}"
     )
 
 
@@ -162,9 +196,10 @@ def _compute(chapter: Chapter, folders: Mapping[str, Path], folder: Path, kernel
     try:
         _execute(chapter, folders, draft, kernel_name)
     except BuildError:
-        draft.replace(failed)
+        if draft.is_file():
+            draft.replace(failed)
         raise
-    declared = notebook.parameters(chapter.source, chapter.name)
+    declared = notebook.parameters(chapter.source, chapter.name, chapter.values)
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
     run = Run(
         chapter.name,
@@ -213,6 +248,9 @@ def run_all(
     cached = {c.name: _cached(place) for c, place in zip(chapters, places, strict=True)}
     found = {name: run for name, run in cached.items() if run is not None}
     todo = [(c, p) for c, p in zip(chapters, places, strict=True) if c.name not in found]
+    if found:
+        names = ", ".join(c.name for c in chapters if c.name in found)
+        report(f"taken from an earlier run of the same code, data and values: {names}")
     failures: list[str] = []
     if todo:
         # Processes, not threads: each has an event loop of its own, and a notebook that kills its
@@ -225,8 +263,9 @@ def run_all(
                 chapter = jobs[job]
                 try:
                     run = job.result()
-                except BuildError as error:
-                    failures.append(str(error))
+                except (BuildError, BrokenProcessPool) as error:
+                    ended = f"notebook {chapter.name!r}: the process that ran it ended"
+                    failures.append(str(error) if isinstance(error, BuildError) else ended)
                     report(f"notebook {chapter.name}: failed")
                 else:
                     found[chapter.name] = run

@@ -232,7 +232,8 @@ def page(
 
 
 def _notebook(cells: list[notebook.Notebook], executed: notebook.Notebook) -> notebook.Notebook:
-    metadata = {"kernelspec": executed.metadata["kernelspec"], "language_info": {"name": "python"}}
+    kernel = executed.metadata.get("kernelspec", notebook.KERNEL)
+    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
     return nbformat.from_dict(
         {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
     )
