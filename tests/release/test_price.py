@@ -208,7 +208,7 @@ def test_pictures_show_the_computed_numbers(real):
 def test_the_summary_has_every_query_set_and_method(real):
     made = real[2]
     shown = summary(made)
-    assert list(shown.columns[3:]) == ["nnls", "maxfit", "sequential", "reweighted"]
+    assert list(shown.columns[3:]) == list(microdata_methods())
     assert len(shown) == 7
 
 

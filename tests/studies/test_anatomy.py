@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from microdata_price.base.numbers import Mean
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.measurement import measure
@@ -18,7 +19,6 @@ from microdata_price.studies.anatomy import (
 from microdata_price.studies.cases import (
     Case,
     bench_case,
-    mean,
     reordered,
     short_case,
 )
@@ -78,7 +78,7 @@ def test_the_balanced_threshold_is_near_the_mean_of_the_real_one(noise, empty, f
     cells = np.r_[np.full(full, 1e4), np.zeros(empty)]
     noisy = cells + noise.sample(rng, (400, cells.size))
     total = cells.sum() + noise.sample(rng, 400)
-    real = mean(threshold(noisy, total, weight=1.0))
+    real = Mean.of(threshold(noisy, total, weight=1.0))
     predicted = balanced_threshold(noise, empty, full)
     assert abs(real.value - predicted) < 5 * real.error + 0.03 * predicted
 
@@ -120,7 +120,7 @@ def test_cases_hold_what_was_measured():
     data, case = bench_case("Level00-2d", PureDP(0.5), runs=2, seed=1)
     assert case.empty.sum() == data.empty_cells == 99
     assert short_case(PureDP(0.5), seed=1).measurements.runs == 1
-    assert np.isnan(mean([3.0]).error)
+    assert np.isnan(Mean.of([3.0]).error)
     with pytest.raises(InputError, match="2 runs or more"):
         bench_case("Level00-2d", PureDP(0.5), runs=1, seed=1)
     with pytest.raises(InputError, match="Level00-2d"):

@@ -58,7 +58,7 @@ def simulated(given: dict[str, Any], runs: int) -> dict[str, Mean]:
 
 
 def agree(a: Mean, b: Mean) -> bool:
-    return abs(a.value - b.value) <= 5 * math.hypot(a.se, b.se) + 0.02 * abs(b.value) + 1e-9
+    return abs(a.value - b.value) <= 5 * math.hypot(a.error, b.error) + 0.02 * abs(b.value) + 1e-9
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
@@ -74,8 +74,8 @@ def test_the_verdicts_are_true_of_other_noise(given: dict[str, Any]) -> None:
     assert agree(found.sum_bias, other["sum"])
     assert agree(found.emptied, other["emptied"])
     assert agree(found.cell_bias, other["cell"])
-    if ("inflates" in found.nnls_verdict) != (other["sum"].value > 4 * other["sum"].se):
-        assert abs(found.sum_bias.value) < 6 * found.sum_bias.se, "only where it is close"
+    if ("inflates" in found.nnls_verdict) != (other["sum"].value > 4 * other["sum"].error):
+        assert abs(found.sum_bias.value) < 6 * found.sum_bias.error, "only where it is close"
     if "empties" in found.sequential_verdict:
         assert other["emptied"].value > 35
     else:
@@ -96,11 +96,11 @@ def test_what_is_said_of_noise_and_level_is_computed_otherwise(given: dict[str, 
     if given["d"] <= 2000:
         full = np.maximum(found.q + rng.laplace(scale=b, size=400), 0) - found.q
         errors = Mean.of((full + empty.sum(axis=1)) ** 2)
-        assert abs(found.clipped_root**2 - errors.value) < 5 * errors.se
+        assert abs(found.clipped_root**2 - errors.value) < 5 * errors.error
     level = simulated(given, 40)["level"]
     words = {"more than": (1, math.inf), "a large part": (0.5, 1), "not much": (-math.inf, 0.5)}
     low, high = next(v for k, v in words.items() if k in found.level_said)
-    assert low * found.q - 6 * level.se <= level.value <= high * found.q + 6 * level.se
+    assert low * found.q - 6 * level.error <= level.value <= high * found.q + 6 * level.error
 
 
 def test_the_exact_errors_in_the_table_are_those_of_the_runs() -> None:

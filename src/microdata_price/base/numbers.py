@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
+from numbers import Integral
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
 
@@ -126,8 +127,8 @@ class Mean:
     ----------
     value
         The mean over the runs.
-    se
-        Its standard error.
+    error
+        Its standard error; NaN with one run.
 
     Examples
     --------
@@ -136,29 +137,76 @@ class Mean:
     """
 
     value: float
-    se: float
+    error: float
 
     @classmethod
-    def of(cls, runs: Array) -> Mean:
-        """Return the mean of independent runs, two or more.
+    def of(cls, runs: ArrayLike) -> Mean:
+        """Return the mean of independent runs.
 
         Examples
         --------
         >>> Mean.of(np.array([1.0, 3.0]))
-        Mean(value=2.0, se=1.0)
+        Mean(value=2.0, error=1.0)
         """
-        return cls(float(np.mean(runs)), float(np.std(runs, ddof=1) / math.sqrt(np.size(runs))))
+        v = np.asarray(runs, dtype=float)
+        error = float(standard_error(v)) if v.size > 1 else math.nan
+        return cls(float(v.mean()), error)
 
     def times(self, factor: float) -> Mean:
         """Return the mean in another unit."""
-        return Mean(self.value * factor, self.se * abs(factor))
+        return Mean(self.value * factor, self.error * abs(factor))
 
     def surely_above(self, value: float) -> bool:
         """Say whether the mean is above a value by more than four standard errors."""
-        return self.value - value > 4 * self.se
+        return self.value - value > 4 * self.error
 
     def __str__(self) -> str:
-        return format_number(self.value, se=self.se)
+        return format_number(self.value, se=self.error)
+
+
+def standard_error(runs: Array, axis: int = 0) -> Array:
+    """Return the standard error of the mean of independent runs, two or more, along an axis.
+
+    Examples
+    --------
+    >>> float(standard_error(np.array([1.0, 3.0])))
+    1.0
+    """
+    return np.asarray(runs.std(axis=axis, ddof=1) / math.sqrt(runs.shape[axis]))
+
+
+def check_whole(
+    value: object, name: str, least: int = 1, most: int | None = None, hint: str = ""
+) -> int:
+    """Return a whole number, or say why it is none.
+
+    Parameters
+    ----------
+    value, name
+        What was given, and what it is called.
+    least, most
+        The range, both ends included.
+    hint
+        More words for the message.
+
+    Raises
+    ------
+    InputError
+        Another kind of value, a truth value among them, or one out of range.
+
+    Examples
+    --------
+    >>> check_whole(0, "runs")
+    Traceback (most recent call last):
+        ...
+    microdata_price.exceptions.InputError: runs is 0; it must be a whole number of 1 or more
+    """
+    if isinstance(value, Integral) and not isinstance(value, bool):
+        number = int(value)
+        if number >= least and (most is None or number <= most):
+            return number
+    wanted = f"of {least} or more" if most is None else f"from {least} to {most:,}"
+    raise InputError(f"{name} is {value!r}; it must be a whole number {wanted}{hint}")
 
 
 def mean_and_error(runs: Array | float, first: Array, second: Array) -> tuple[Array, Array]:

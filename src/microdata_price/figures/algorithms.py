@@ -221,7 +221,8 @@ def balance_bars(balance: Balance, method: str) -> Figure:
     reach = np.cumsum(top[:4])
     span = max(float(np.max(reach)), 0.0) - min(float(np.min(reach)), 0.0) or 1.0
     for i, (name, _) in enumerate(_PARTS):
-        value, error = getattr(balance, name)
+        part = getattr(balance, name)
+        value, error = part.value, part.error
         start = 0.0 if name == "total" else at
         colour = METHODS[method].colour if name == "total" else COLOURS["light"]
         ax.barh(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from numbers import Integral
 
+from ..base.numbers import check_whole
 from ..exceptions import InputError, unknown_name
 from ..fitting import METHODS, paper_methods
 from ..model.benchmark import data_set, names
@@ -40,12 +40,6 @@ class Pair:
         return f"{self.dataset} at {self.guarantee.parameter} {self.guarantee.level:g}"
 
 
-def _whole(value: object, name: str, least: int, most: int, hint: str = "") -> int:
-    if isinstance(value, Integral) and not isinstance(value, bool) and least <= int(value) <= most:
-        return int(value)
-    raise InputError(f"{name} is {value!r}; it must be a whole number from {least} to {most}{hint}")
-
-
 def check_runs(runs: object) -> int:
     """Return the number of runs, or say why it cannot be one.
 
@@ -54,7 +48,7 @@ def check_runs(runs: object) -> int:
     >>> check_runs(1000)
     1000
     """
-    return _whole(runs, "runs", 1, _MOST_RUNS)
+    return check_whole(runs, "runs", 1, _MOST_RUNS)
 
 
 def check_seed(seed: object) -> int:
@@ -65,7 +59,7 @@ def check_seed(seed: object) -> int:
     >>> check_seed(7)
     7
     """
-    return _whole(seed, "seed", 0, 2**64 - 1)
+    return check_whole(seed, "seed", 0, 2**64 - 1)
 
 
 def processors() -> int:
@@ -94,7 +88,8 @@ def check_workers(workers: object | None) -> int:
     if workers is None:
         return processors()
     most = max(8, 4 * processors())
-    return _whole(workers, "workers", 1, most, f" on this machine of {processors()} processors")
+    machine = f" on this machine of {processors()} processors"
+    return check_whole(workers, "workers", 1, most, machine)
 
 
 def _chosen(kind: str, given: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.numbers import check_whole
 from ..exceptions import InputError
 from .noise import Gaussian, Laplace, Noise
 from .privacy import ConcentratedDP, PureDP
@@ -171,11 +172,8 @@ def measure(
     >>> measure([5, 0, 0], Workload.table(3), PureDP(0.5), runs=10, rng=rng).answers[1].shape
     (10, 3)
     """
-    if isinstance(runs, bool) or not isinstance(runs, (int, np.integer)) or runs < 1:
-        raise InputError(f"runs is {runs!r}; it must be a whole number of 1 or more")
+    runs = check_whole(runs, "runs")
     truth = workload.answers(check_table(table, workload.shape))
     noise = noise_for(workload, guarantee, split)
-    answers = tuple(
-        a + n.sample(rng, (int(runs), a.size)) for a, n in zip(truth, noise, strict=True)
-    )
+    answers = tuple(a + n.sample(rng, (runs, a.size)) for a, n in zip(truth, noise, strict=True))
     return Measurements(workload, answers, noise)

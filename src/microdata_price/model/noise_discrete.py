@@ -6,12 +6,12 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ..base.numbers import check_whole
 from ..exceptions import InputError
 from .noise import Excess, Gaussian
 from .privacy import check_epsilon
@@ -141,10 +141,7 @@ class TruncatedDoubleGeometric:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
-        b = self.bound
-        if isinstance(b, bool) or not isinstance(b, Integral) or int(b) < 1:
-            raise InputError(f"the noise's bound is {b!r}; it must be a whole number of 1 or more")
-        object.__setattr__(self, "bound", int(b))
+        object.__setattr__(self, "bound", check_whole(self.bound, "the noise's bound"))
 
     @property
     def ratio(self) -> float:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict, dataclass, fields
-from numbers import Integral, Real
+from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.numbers import check_whole
 from ..exceptions import InputError, find
 
 Array = NDArray[np.float64]
@@ -383,9 +384,7 @@ def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
 
 
 def _group_size(size: object) -> int:
-    if isinstance(size, bool) or not isinstance(size, Integral) or int(size) < 1:
-        raise InputError(f"the group size is {size!r}; it must be a whole number of 1 or more")
-    return int(size)
+    return check_whole(size, "the group size")
 
 
 def compose(*guarantees: PureDP | ConcentratedDP) -> PureDP | ConcentratedDP:

@@ -20,7 +20,7 @@ Array = NDArray[np.float64]
 class QuerySet:
     """Disjoint counting queries on one table.
 
-    Build one with `sum_query`, `marginal`, `identity`, `from_labels` or `from_masks`.
+    Build one with `sum_query`, `marginal`, `identity` or `from_labels`.
 
     Parameters
     ----------
@@ -132,48 +132,6 @@ class QuerySet:
                 "left out"
             )
         return cls(name, array.shape, flat, size)
-
-    @classmethod
-    def from_masks(cls, masks: ArrayLike, name: str) -> QuerySet:
-        """Build the query set with one query a mask; the masks must not overlap.
-
-        Parameters
-        ----------
-        masks
-            True where a query counts a cell; shape (queries, table shape).
-        name
-            What the set is called.
-
-        Raises
-        ------
-        InputError
-            Overlapping or empty masks, or values that are not 0 and 1.
-
-        Examples
-        --------
-        >>> QuerySet.from_masks([[1, 1, 0], [0, 0, 1]], "two").labels
-        array([0, 0, 1])
-        """
-        array = np.asarray(masks)
-        if array.ndim < 2 or array.size == 0 or not np.isin(array, (0, 1)).all():
-            raise InputError(
-                f"the masks of query set {name!r} have shape {array.shape}; they must be 0 and 1 "
-                "(or true and false), one mask a query, each shaped as the table"
-            )
-        flat = array.reshape(array.shape[0], -1).astype(bool)
-        times = flat.sum(axis=0)
-        if (times > 1).any():
-            cell = tuple(int(i) for i in np.unravel_index(int(times.argmax()), array.shape[1:]))
-            raise InputError(
-                f"the queries of query set {name!r} overlap: {int(times.max())} of them count "
-                f"the cell at {cell} (counting from 0); put overlapping queries in separate sets"
-            )
-        if not flat.any(axis=1).all():
-            raise InputError(
-                f"query {int((~flat.any(axis=1)).argmax())} of query set {name!r} counts no cell"
-            )
-        labels = np.where(times == 1, flat.argmax(axis=0), -1).reshape(array.shape[1:])
-        return cls.from_labels(labels, name)
 
     @property
     def cells(self) -> int:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.numbers import check_whole
 from ..errors.known import ols_variances
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
@@ -121,10 +122,7 @@ def price_table(
             "the table is weighted: one person can change it by more than one; a table that counts "
             "records is needed"
         )
-    if isinstance(runs, bool) or not isinstance(runs, int) or runs < 2:
-        raise InputError(f"runs is {runs!r}; it must be a whole number of 2 or more")
-    if isinstance(seed, bool) or not isinstance(seed, int) or seed < 0:
-        raise InputError(f"the seed is {seed!r}; it must be a whole number of 0 or more")
+    runs, seed = check_whole(runs, "runs", 2), check_whole(seed, "the seed", 0)
     data = DataSet("the table", "own", np.asarray(table), workload)
     size = block_size(workload)
     blocks = []

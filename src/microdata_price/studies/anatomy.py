@@ -10,13 +10,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import optimize
 
+from ..base.numbers import Mean
 from ..errors.estimates import answer_errors
 from ..errors.known import known_errors
 from ..exceptions import InputError
 from ..fitting import CONTROL, Fit
 from ..model.noise import Gaussian, Laplace
 from ..theory.upper.exact_errors import clipped
-from .cases import Case, Mean, mean
+from .cases import Case
 
 Array = NDArray[np.float64]
 
@@ -56,7 +57,7 @@ def set_errors(case: Case, fits: Sequence[Fit]) -> pd.DataFrame:
         known = known_errors(f.method, workload, noise, truth)
         errors = answer_errors(f.cells, case.table, workload)
         for q, e, k, base in zip(workload.query_sets, errors, known, ols, strict=True):
-            total, bias = mean((e * e).sum(axis=1)), mean(e.sum(axis=1))
+            total, bias = Mean.of((e * e).sum(axis=1)), Mean.of(e.sum(axis=1))
             rows.append(
                 {
                     "method": f.method,
@@ -123,11 +124,11 @@ def balance(case: Case, cells: Array) -> Balance:
     added, taken = lifted - truth, cells - lifted
     expected = clipped(case.noise, truth).bias
     return Balance(
-        mean(added[:, empty].sum(axis=1)),
-        mean(added[:, ~empty].sum(axis=1)),
-        mean(taken[:, empty].sum(axis=1)),
-        mean(taken[:, ~empty].sum(axis=1)),
-        mean((cells - truth).sum(axis=1)),
+        Mean.of(added[:, empty].sum(axis=1)),
+        Mean.of(added[:, ~empty].sum(axis=1)),
+        Mean.of(taken[:, empty].sum(axis=1)),
+        Mean.of(taken[:, ~empty].sum(axis=1)),
+        Mean.of((cells - truth).sum(axis=1)),
         float(expected[empty].sum()),
         float(expected[~empty].sum()),
     )
@@ -258,7 +259,7 @@ def worst_cells(case: Case, f: Fit, count: int = 5) -> pd.DataFrame:
     worst = np.argsort(-(errors**2).mean(axis=0), kind="stable")[:count]
     rows = []
     for i in worst:
-        bias, error = mean(errors[:, i]), mean(errors[:, i] ** 2)
+        bias, error = Mean.of(errors[:, i]), Mean.of(errors[:, i] ** 2)
         rows.append(
             {
                 "truth": case.truth[i],

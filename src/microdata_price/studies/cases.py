@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import mean_and_error
 from ..exceptions import InputError
 from ..model.benchmark import DataSet, data_set
 from ..model.measurement import Measurements, measure
@@ -21,32 +19,6 @@ Array = NDArray[np.float64]
 
 SHORT_LIST = (40.0, 12.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """The small list on which each method is shown step by step, in counts."""
-
-
-class Mean(NamedTuple):
-    """A mean over runs with its standard error (NaN with one run).
-
-    Examples
-    --------
-    >>> mean([1.0, 3.0])
-    Mean(value=2.0, error=1.0)
-    """
-
-    value: float
-    error: float
-
-
-def mean(values: Sequence[float] | Array) -> Mean:
-    """Return the mean over runs of some values, with its standard error.
-
-    Examples
-    --------
-    >>> mean([2.0, 2.0]).error
-    0.0
-    """
-    v = np.asarray(values, dtype=float)
-    value, error = mean_and_error(float(v.size), v.sum(), (v * v).sum())
-    return Mean(float(value), float(error))
 
 
 @dataclass(frozen=True, eq=False)

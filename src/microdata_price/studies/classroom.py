@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..base.numbers import check_whole
 from ..theory.upper.projection import project
 
 Array = NDArray[np.float64]
@@ -74,12 +74,7 @@ def check_students(students: int) -> int:
     >>> check_students(24)
     24
     """
-    whole = isinstance(students, (int, np.integer)) and not isinstance(students, bool)
-    if not whole or not 1 <= students <= 1000:
-        raise InputError(
-            f"the number of students is {students!r}; it must be a whole number from 1 to 1,000"
-        )
-    return int(students)
+    return check_whole(students, "the number of students", 1, 1000)
 
 
 def _clipped_law() -> Array:

@@ -221,7 +221,7 @@ class Findings:
                 "groups to compare."
             )
         kept, lost = (Mean.of(g) for g in groups)
-        apart = abs(kept.value - lost.value) / float(np.hypot(kept.se, lost.se))
+        apart = abs(kept.value - lost.value) / float(np.hypot(kept.error, lost.error))
         said = (
             f"On {own.table} the noise of the sum averages {kept} records in the runs that "
             f"sequential fitting keeps and {lost} in those that it drops. The two are "

@@ -159,7 +159,7 @@ class Findings:
     @property
     def over(self) -> Mean:
         """By how many percent the plain maximum is too large."""
-        return Mean(self.plain.value - self.exact, self.plain.se).times(100 / self.exact)
+        return Mean(self.plain.value - self.exact, self.plain.error).times(100 / self.exact)
 
     @property
     def opening(self) -> str:

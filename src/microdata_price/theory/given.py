@@ -59,6 +59,20 @@ def check_error(value: ArrayLike, name: str) -> Array:
     return errors
 
 
+def check_cells(d: float) -> float:
+    """Return one number of cells of 2 or more as a float, or say why it cannot be (ours).
+
+    Examples
+    --------
+    >>> check_cells(100)
+    100.0
+    """
+    points = check_points(d)
+    if points.ndim or points < 2:
+        raise InputError(f"the number of cells is {d!r}; one whole number of 2 or more is needed")
+    return float(points)
+
+
 def check_queries(d: ArrayLike) -> Array:
     """Return numbers of point queries, each 2 or more, as floats, or say why they cannot be (ours).
 

@@ -94,18 +94,6 @@ def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
     return float(special.logsumexp(exponents)) / (a - 1)
 
 
-def kl_divergence(p: ArrayLike, q: ArrayLike) -> float:
-    """Return the Kullback-Leibler divergence in nats, the limit of Renyi's at order 1.
-
-    Examples
-    --------
-    >>> round(kl_divergence([0.75, 0.25], [0.25, 0.75]), 4)
-    0.5493
-    """
-    first, second = _pair(p, q)
-    return float(special.rel_entr(first, second).sum())
-
-
 def least_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Return the least delta at which the pair is (epsilon, delta)-close, in both directions.
 

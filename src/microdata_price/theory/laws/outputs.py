@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...base.numbers import standard_error
 from ...exceptions import InputError
 from ...model.noise import Noise
 from ...model.noise_discrete import DiscreteNoise
@@ -198,10 +199,9 @@ def sampled_errors(noise: Noise, d: int, runs: int, rng: np.random.Generator) ->
         raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
     squares = noise.sample(rng, (runs, d)) ** 2
     largest = squares.max(axis=1)
-    root = math.sqrt(runs)
     return ErrorProfile(
         squares.mean(axis=0),
-        squares.std(axis=0, ddof=1) / root,
+        standard_error(squares),
         float(largest.mean()),
-        float(largest.std(ddof=1)) / root,
+        float(standard_error(largest)),
     )

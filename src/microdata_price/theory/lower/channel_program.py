@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
+from ...base.numbers import check_whole
 from ...exceptions import CertificateError, InputError
 from ...model.privacy import ApproximateDP, PureDP
 from ..given import check_error
@@ -109,10 +110,8 @@ def best_channel(
     >>> all(math.exp(-m) * (m - 2.0) <= found.bound for m in range(9))
     True
     """
-    if not (isinstance(largest, int) and 1 <= largest <= _LARGEST):
-        raise InputError(f"N is {largest!r}; it must be a whole number from 1 to {_LARGEST}")
-    if not (isinstance(step, int) and step >= 1):
-        raise InputError(f"the step is {step!r}; it must be a whole number of 1 or more")
+    check_whole(largest, "N", 1, _LARGEST)
+    check_whole(step, "the step")
     error = float(check_error(point_error, "point error")) / step
     loss, leak = guarantee.epsilon * step, min(guarantee.group_delta(step), 1.0)
     program = _Program(largest, math.exp(-min(loss, 600.0)), leak, error**2)

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ...base.numbers import standard_error
 from ...exceptions import InputError
 from ...model.noise_discrete import DiscreteNoise
 from ...model.privacy import ConcentratedDP
@@ -133,7 +134,7 @@ def sampled_information(
         parts.append(_entropies(p, ratio[x], x.astype(float), first))
     values = np.concatenate(parts, axis=1)
     means = values.mean(axis=1)
-    errors = values.std(axis=1, ddof=1) / math.sqrt(runs)
+    errors = standard_error(values, axis=1)
     found = [(float(a), float(b)) for a, b in zip(means, errors, strict=True)]
     return Information(found[0], found[1], found[2], found[3], found[4], cells)
 

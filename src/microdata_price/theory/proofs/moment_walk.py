@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.numbers import check_whole
 from ...exceptions import InputError
 from ...model.noise_discrete import DiscreteNoise
 from ...model.privacy import ApproximateDP, ConcentratedDP, PureDP
@@ -58,8 +59,7 @@ def clipping_setting(noise: DiscreteNoise, d: int, m: int) -> Setting:
     >>> s.d * s.empty <= s.D
     True
     """
-    if m < 1:
-        raise InputError(f"m is {m}; it must be a whole number of 1 or more")
+    check_whole(m, "m")
     bias = clipped(noise, [0, m]).bias
     D = math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
     return Setting(d, m, noise.std, D, float(bias[0]), m + float(bias[1]))

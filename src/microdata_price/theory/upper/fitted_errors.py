@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
-from ...theory.given import check_points
+from ...theory.given import check_cells
 from .excess_gaussian import GaussianExcess
 from .excess_laplace import LaplaceExcess
 from .excess_sums import excess_sum
@@ -130,14 +130,12 @@ def _down(
 
 
 def _check(cell: AnyNoise, other: AnyNoise, d: float, weight: float) -> tuple[float, float]:
-    points = check_points(d)
-    if points.ndim or points < 2:
-        raise InputError(f"the number of cells is {d!r}; one whole number of 2 or more is needed")
+    points = check_cells(d)
     if type(cell) is not type(other):
         raise InputError(
             f"the noises are {cell!r} and {other!r}; both must be Laplace or both Gaussian"
         )
-    return float(points) - 1, check_weight(weight)
+    return points - 1, check_weight(weight)
 
 
 def large_table_errors(

@@ -15,10 +15,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...model.privacy import ApproximateDP, Guarantee, PureDP
-from ...theory.given import check_points
+from ...theory.given import check_cells
 from .asymmetric import best_rates, certified_asymmetric
 from .exact_errors import worst_clipped_sum
 from .fitted_errors import (
@@ -80,13 +79,6 @@ def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
     return Gaussian(basis.signed_error)
 
 
-def _points(d: float) -> float:
-    points = check_points(d)
-    if points.ndim or points < 2:
-        raise InputError(f"the number of cells is {d!r}; one whole number of 2 or more is needed")
-    return float(points)
-
-
 def clipping(guarantee: Guarantee, d: float) -> Operating:
     """Return M_epsilon or M_rho: every cell's noisy count, zero if negative; exact.
 
@@ -95,7 +87,7 @@ def clipping(guarantee: Guarantee, d: float) -> Operating:
     >>> round(float(clipping(PureDP(0.5), 1000).D[0]), 1)
     961.1
     """
-    found = exact_clipping(guarantee.basis, _points(d))
+    found = exact_clipping(guarantee.basis, check_cells(d))
     return _one("counts first, $M$", "exact", float(found.C), float(found.D))
 
 
@@ -108,7 +100,7 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
     >>> bool(known.C[0] < sure.C[0]), bool(known.D[0] == sure.D[0])
     (True, True)
     """
-    points, noise = _points(d), half_budget_noise(guarantee)
+    points, noise = check_cells(d), half_budget_noise(guarantee)
     cell = cell_errors(noise, noise, points).squared_error
     large, _ = large_table_errors(noise, noise, points, math.inf)
     sure = certified_split(guarantee.basis, points)
@@ -138,7 +130,7 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     >>> bool(path.C[0] < path.C[1]), bool(path.D[0] > path.D[1])
     (True, True)
     """
-    points, noise = _points(d), half_budget_noise(guarantee)
+    points, noise = check_cells(d), half_budget_noise(guarantee)
     knob = np.atleast_1d(np.asarray(weights, dtype=float))
     C, D = [], []
     for w in knob.tolist():
@@ -165,7 +157,7 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     >>> bool((known.C <= sure.C).all() and (known.D <= sure.D).all())
     True
     """
-    points, noise = _points(d), half_budget_noise(guarantee)
+    points, noise = check_cells(d), half_budget_noise(guarantee)
     knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
     clip = float(worst_clipped_sum(noise, points).squared_error)
     apart = math.sqrt(clip + noise.variance)
@@ -188,7 +180,7 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     >>> bool((np.diff(path.C) > 0).all() and (np.diff(path.D) < 0).all())
     True
     """
-    basis, points = guarantee.basis, _points(d)
+    basis, points = guarantee.basis, check_cells(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified_split(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)
@@ -209,7 +201,7 @@ def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> 
     >>> bool((path.C < even.C).all() and np.allclose(path.D, even.D))
     True
     """
-    epsilon, points = guarantee.epsilon, _points(d)
+    epsilon, points = guarantee.epsilon, check_cells(d)
     D = split(guarantee, points, count).D
     rates = best_rates(epsilon, points, D)
     found = certified_asymmetric(epsilon, points, rates.right, rates.left)
@@ -225,7 +217,7 @@ def truncated(guarantee: ApproximateDP, d: float) -> Operating:
     >>> bool(path.C[0] < fitted(PureDP(0.5), 10**9)[1].C[0])
     True
     """
-    found = certified_truncated(guarantee.epsilon, guarantee.delta, _points(d))
+    found = certified_truncated(guarantee.epsilon, guarantee.delta, check_cells(d))
     return _one("clipped noise", "certified", float(found.C), float(found.D))
 
 

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ...base.numbers import standard_error
 from ...exceptions import InputError
 from ...model.noise_discrete import TruncatedDoubleGeometric
 from ...theory.given import check_points
@@ -61,7 +62,7 @@ def sampled_truncated(
         squares.append((own - _threshold(values, counts, own - star)) ** 2)
     square = np.concatenate(squares)
     root = math.sqrt(float(square.mean()))
-    spread = float(square.std(ddof=1)) / math.sqrt(runs)
+    spread = float(standard_error(square))
     return root, spread / (2 * root) if root > 0 else 0.0
 
 
