@@ -8,7 +8,7 @@ import pytest
 
 from microdata_price import cli
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import METHODS
+from microdata_price.fitting import METHODS, microdata_methods
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.page.style import METHODS as STYLES
