@@ -7,7 +7,7 @@ import pytest
 
 import microdata_price.optimize.dual_newton as dual_newton
 from microdata_price.optimize import TOLERANCE, certify
-from microdata_price.optimize.dual_point import Point
+from microdata_price.optimize.boxed import Point
 from microdata_price.optimize.line_search import ENOUGH, search
 from microdata_price.optimize.structured import solve_structured
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem

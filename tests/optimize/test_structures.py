@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import Problem, Term
-from microdata_price.optimize.boxed import split
+from microdata_price.optimize import conjugate as conjugate_module
+from microdata_price.optimize.boxed import largest_of, split
+from microdata_price.optimize.conjugate import Conjugate, conjugate
 from microdata_price.optimize.partitions import Partitions, partitions
-from microdata_price.optimize.structured import query_max, solve_structured
+from microdata_price.optimize.structured import solve_structured
 from microdata_price.optimize.tree import Tree, tree
+from microdata_price.optimize.tuning import TUNING
 from microdata_price.optimize.two_way import TwoWay, two_way
 from random_problems import STRUCTURES, Recipe, random_problem
 
@@ -29,7 +34,7 @@ def recognised(problem: Problem, which: str):
         if flip:
             cells = cells.reshape(max(problem.shape), -1).T.ravel()
         return structure, order, cells
-    found = (tree if which == "tree" else partitions)(problem, aggregates)
+    found = {"tree": tree, "any": partitions, "large": conjugate}[which](problem, aggregates)
     return None if found is None else (*found, cells)
 
 
@@ -43,9 +48,15 @@ def problems():
 
 @pytest.mark.parametrize(
     ("which", "kind", "least"),
-    [("two-way", TwoWay, 12), ("tree", Tree, 30), ("any", Partitions, 50)],
+    [
+        ("two-way", TwoWay, 12),
+        ("tree", Tree, 30),
+        ("any", Partitions, 50),
+        ("large", Conjugate, 50),
+    ],
 )
-def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, least):
+def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, least, monkeypatch):
+    monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))
     rng = np.random.default_rng(3)
     compared = 0
     for problem in problems():
@@ -60,22 +71,22 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, le
         ]
         unknowns = dense[0].shape[0]
         y, x = rng.normal(size=(RUNS, unknowns)), rng.normal(size=(RUNS, problem.cells))
-        pulled = np.broadcast_to(structure.pull(y), x.shape)
+        forces = np.broadcast_to(structure.rmatvec(y), x.shape)
         free = np.where(rng.random(x.shape) < 0.6, rng.uniform(0.1, 1, x.shape), 0.0)
         slack = rng.uniform(0.1, 2, y.shape)
-        step = structure.step(free, slack, y, np.full((RUNS, 1), 1e-3))
+        step = structure.solve(free, slack, y, np.full((RUNS, 1), 1e-3))
         # An empty sum of some queries counts as the whole in a two-way table, and there alone.
         if which != "two-way" or all(
             problem.terms[k].size > 1 or problem.terms[k].weight.all() for k in order
         ):
             compared += 1
             for run, u in enumerate(dense):
-                np.testing.assert_allclose(pulled[run], u.T @ y[run], atol=1e-12)
-                np.testing.assert_allclose(structure.push(x)[run], u @ x[run], atol=1e-12)
+                np.testing.assert_allclose(forces[run], u.T @ y[run], atol=1e-12)
+                np.testing.assert_allclose(structure.matvec(x)[run], u @ x[run], atol=1e-12)
                 matrix = u @ np.diag(free[run]) @ u.T + np.diag(slack[run])
                 np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
         one = structure.select(np.array([1]))
-        np.testing.assert_allclose(one.push(x[1:2])[0], structure.push(x)[1], atol=1e-12)
+        np.testing.assert_allclose(one.matvec(x[1:2])[0], structure.matvec(x)[1], atol=1e-12)
     assert compared >= least
 
 
@@ -133,5 +144,5 @@ def test_the_largest_value_of_each_query():
     ):
         for k in range(q.size):
             np.testing.assert_array_equal(
-                query_max(q, values)[:, k], values[:, q.labels == k].max(axis=1)
+                largest_of(q, values)[:, k], values[:, q.labels == k].max(axis=1)
             )

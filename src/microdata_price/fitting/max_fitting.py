@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.measurement import Measurements
-from ..optimize import WORST_TOLERANCE, Certificate, Problem, Term, certify, solve
+from ..optimize import WORST_TOLERANCE, Certificate, Problem, Term, attempt, solve
 from ..optimize.distance import (
     Distance,
     certify_distance,
@@ -14,13 +14,12 @@ from ..optimize.distance import (
     exact_distance,
     raise_bound,
 )
-from ..optimize.structured import solve_structured
 from .fit import Fit
 from .terms import finish, repeated
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 4
+_ROUNDS = 12
 """How often cuts are looked for before the linear program is asked."""
 
 
@@ -37,37 +36,33 @@ def _solve(m: Measurements) -> tuple[Distance, Array, Certificate]:
     """Return each run's distance, its cells, and the certificate of both stages."""
     sets, stds = m.workload.query_sets, [n.std for n in m.noise]
     distance = distance_bound(sets, m.answers, stds)
-    problem = _second_stage(m, distance.value)
-    solution = solve_structured(problem)
-    if solution is None:
-        distance = exact_distance(sets, m.answers, stds)
-        solution, certificate = solve(_second_stage(m, distance.value))
-    else:
-        certificate = certify(problem, solution)
-    cells = solution.x.copy()
+    solution, certificate = attempt(_second_stage(m, distance.value))
     # Where no table is within the bound, the second stage has no answer: the bound is too low.
     # Its multipliers then run away, and where to is where a violated cut lies.
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
-    hints = tuple(y[missed] for y in solution.y)
-    for last in (False,) * _ROUNDS + (True,):
+    for _ in range(_ROUNDS):
         if not missed.size:
             break
-        part = m.select(missed)
-        old = distance.select(missed)
-        if last:
-            new = exact_distance(sets, part.answers, stds)
-        else:
-            new = raise_bound(sets, part.answers, stds, old, hints)
-        problem = _second_stage(part, new.value)
-        solution = solve(problem)[0] if last else solve_structured(problem)
-        assert solution is not None  # the same structure as before
-        better = certify(problem, solution)
+        part, old = m.select(missed), distance.select(missed)
+        new = raise_bound(sets, part.answers, stds, old, solution.select(missed).y)
+        higher = np.flatnonzero(new.value > old.value)
+        if not higher.size:
+            break
+        missed, new = missed[higher], new.select(higher)
+        found, better = attempt(_second_stage(m.select(missed), new.value))
         distance = distance.replace_runs(missed, new)
-        cells[missed] = solution.x
+        solution = solution.replace_runs(missed, found)
         certificate = certificate.replace_runs(missed, better)
-        again = ~(better.per_run <= WORST_TOLERANCE)
-        missed, hints = missed[again], tuple(y[again] for y in solution.y)
-    return distance, cells, certificate.combine(certify_distance(sets, m.answers, stds, distance))
+        missed = missed[~(better.per_run <= WORST_TOLERANCE)]
+    missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
+    if missed.size:
+        new = exact_distance(sets, m.select(missed).answers, stds)
+        found, better = solve(_second_stage(m.select(missed), new.value))
+        distance = distance.replace_runs(missed, new)
+        solution = solution.replace_runs(missed, found)
+        certificate = certificate.replace_runs(missed, better)
+    proof = certify_distance(sets, m.answers, stds, distance)
+    return distance, solution.x, certificate.combine(proof)
 
 
 def max_distance(m: Measurements) -> Distance:

@@ -53,7 +53,7 @@ def _fit_stage(queries: QuerySet, given: Array, variance: float, earlier: list[S
     if smaller is None:
         limits = strongest(answered)
         problem = Problem((*(held(q, a) for q, a in limits), weighted(queries, given, variance)))
-        solution, certificate = solve(problem)
+        solution, certificate = solve(problem, least_norm=False)
         return Stage(queries, problem.terms[-1].answers(solution.x), certificate)
     table, limits = smaller
     limits = strongest(limits)

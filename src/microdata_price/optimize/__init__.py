@@ -2,7 +2,7 @@
 
 from .certificate import TOLERANCE, WORST_TOLERANCE, Certificate, certify
 from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
-from .solve import solve
+from .solve import attempt, solve
 
 __all__ = [
     "TOLERANCE",
@@ -13,6 +13,7 @@ __all__ = [
     "Solution",
     "SubsetSum",
     "Term",
+    "attempt",
     "certify",
     "solve",
 ]

@@ -1,8 +1,14 @@
-"""The standard form that the fast solver works on: boxed cells, coupled by a few aggregates."""
+"""The standard form that the fast solver works on: boxed cells, coupled by a few aggregates.
+
+`dual_newton` displays the problem and its dual. Here is how a `Problem` is brought to that form:
+terms on single cells become centres, weights and bounds (`box_cells`), all others the rows of U
+(`add_aggregates`). U itself is never formed; a `Structure` knows its products and Newton systems.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,21 +26,23 @@ _NEVER = 1e60
 
 @dataclass(frozen=True, eq=False)
 class Boxed:
-    """``min sum_i d_i (x_i - a_i)^2 / 2 + sum_k h_k(u_k . x - b_k)`` over ``lo <= x <= hi``.
+    r"""The data of a batch of problems in standard form.
 
-    ``h_k(r) = weight_k r^2 / 2``, infinite beyond ``radius_k``. Given multipliers y of the
-    aggregates the cells are ``x_i = clip(a_i - (U'y)_i / d_i, lo_i, hi_i)``.
+    .. math:: \min_{lo \le x \le hi} \sum_i \tfrac{d_i}{2} (x_i - a_i)^2 + \sum_k h_k(u_k x - b_k),
+
+    with ``h_k(r) = w_k r^2 / 2``, infinite beyond a radius. Inverse weights are what is kept, since
+    only they occur in the dual and an equality has one: 0.
 
     Parameters
     ----------
     centre
         a, shape (runs, cells); minus infinity for a cell that an equality pins to 0.
-    yielding
+    cell_inverse_weight
         1/d, shape (runs, cells), or (runs, 1) where a run's cells all weigh the same.
     lo, hi
         Bounds that broadcast against the cells; ``None`` for no upper bounds.
-    target, slack
-        b and 1/weight, shape (runs, aggregates); a slack of 0 is an equality.
+    target, inverse_weight
+        b and 1/w, shape (runs, aggregates); an inverse weight of 0 is an equality.
     radius
         Shape (runs, aggregates), or ``None`` for no bounds.
     noise
@@ -44,11 +52,11 @@ class Boxed:
     """
 
     centre: Array
-    yielding: Array
+    cell_inverse_weight: Array
     lo: Array
     hi: Array | None
     target: Array
-    slack: Array
+    inverse_weight: Array
     radius: Array | None
     noise: Array
     scale: Array
@@ -57,35 +65,39 @@ class Boxed:
         """Return the problem of some of the runs."""
         return Boxed(
             self.centre[runs],
-            self.yielding[runs],
+            self.cell_inverse_weight[runs],
             self.lo if self.lo.shape[0] == 1 else self.lo[runs],
             None if self.hi is None else self.hi[runs],
             self.target[runs],
-            self.slack[runs],
+            self.inverse_weight[runs],
             None if self.radius is None else self.radius[runs],
             self.noise[runs],
             self.scale[runs],
         )
 
-    def cells(self, pulled: Array) -> tuple[Array, Array]:
+    def cells(self, forces: Array) -> tuple[Array, Array]:
         """Return x and, for cells strictly inside their bounds, 1/d (else 0), given U'y."""
-        v = pulled * self.yielding
+        v = forces * self.cell_inverse_weight
         v = np.subtract(self.centre, v, out=v if v.shape == self.centre.shape else None)
         x = np.maximum(v, self.lo)
         inside = v > self.lo
         if self.hi is not None:
             np.minimum(x, self.hi, out=x)
             inside &= v < self.hi
-        return x, np.multiply(inside, self.yielding)
+        return x, np.multiply(inside, self.cell_inverse_weight)
 
     def residual(self, answers: Array, y: Array) -> tuple[Array, Array]:
-        """Return F(y) and the slack of the aggregates that are not at a bound, given Ux."""
-        wanted = y * self.slack
-        slack = self.slack
+        """Return F(y) and, for aggregates strictly within their radius, 1/w (else 0), given Ux."""
+        wanted = y * self.inverse_weight
+        inverse_weight = self.inverse_weight
         if self.radius is not None:
-            slack = np.where(np.abs(wanted) < self.radius, slack, 0.0)
+            inverse_weight = np.where(np.abs(wanted) < self.radius, inverse_weight, 0.0)
             wanted = np.clip(wanted, -self.radius, self.radius)
-        return answers - self.target - wanted, slack
+        return answers - self.target - wanted, inverse_weight
+
+    def miss(self, residual: Array) -> Array:
+        """Return the largest residual in units of `scale`, shape (runs,)."""
+        return np.asarray((np.abs(residual) / self.scale).max(axis=1))
 
 
 def is_cells(queries: QuerySet) -> bool:
@@ -104,6 +116,15 @@ def split(problem: Problem) -> tuple[list[int], list[int]]:
 def columns(a: Array) -> Array:
     """Return one column of an array that repeats it (by its strides), else the array."""
     return a[:, :1] if a.shape[1] > 1 and a.strides[1] == 0 else a
+
+
+def cells_weigh(problem: Problem) -> bool:
+    """Whether every cell of every run has a weight of its own."""
+    own, _ = split(problem)
+    weight: Array = np.zeros((problem.runs, 1))
+    for k in own:
+        weight = weight + columns(problem.terms[k].weight)
+    return bool((weight > 0).all())
 
 
 def box_cells(problem: Problem, own: list[int]) -> Boxed | None:
@@ -154,16 +175,18 @@ def add_aggregates(box: Boxed, problem: Problem, order: list[int]) -> Boxed:
     count = np.max([np.abs(t.target).max(axis=1, keepdims=True) for t in every], axis=0)
     weight = np.concatenate([t.weight for t in terms], axis=1)
     with np.errstate(divide="ignore"):
-        slack = np.minimum(1 / weight, _NEVER)
+        inverse_weight = np.minimum(1 / weight, _NEVER)
     finite = np.where(np.isinf(weight), 0.0, weight).max(axis=1, keepdims=True)
-    heaviest = np.maximum(finite, 1 / box.yielding.min(axis=1, keepdims=True))
-    noise = np.sqrt(np.where(slack == 0, 1 / heaviest, slack))
+    heaviest = np.maximum(finite, 1 / box.cell_inverse_weight.min(axis=1, keepdims=True))
+    noise = np.sqrt(np.where(inverse_weight == 0, 1 / heaviest, inverse_weight))
     radius = None
     if any(t.radius is not None for t in terms):
         radius = np.concatenate([_radius(t) for t in terms], axis=1)
     target = np.concatenate([t.target for t in terms], axis=1)
     scale = noise + ROUNDING * count
-    return replace(box, target=target, slack=slack, radius=radius, noise=noise, scale=scale)
+    return replace(
+        box, target=target, inverse_weight=inverse_weight, radius=radius, noise=noise, scale=scale
+    )
 
 
 def _radius(term: AnyTerm) -> Array:
@@ -182,3 +205,90 @@ def pinning(problem: Problem) -> list[tuple[int, NDArray[np.bool_]]]:
                 if zero.any():
                     pins.append((k, zero))
     return pins
+
+
+class Structure(Protocol):
+    """The aggregates' matrix U, one row an aggregate, as what it does: products and systems."""
+
+    def select(self, runs: Runs | slice) -> Self:
+        """Return the structure of some of the runs."""
+
+    def rmatvec(self, y: Array) -> Array:
+        """Return U'y, shape (runs, cells), or (runs, 1) where it is the same for all cells."""
+
+    def matvec(self, x: Array) -> Array:
+        """Return Ux, shape (runs, aggregates)."""
+
+    def largest(self, x: Array) -> Array:
+        """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
+
+    def solve(self, free: Array, inverse_weight: Array, residual: Array, ridge: Array) -> Array:
+        """Solve ``(U diag(free) U' + diag(inverse_weight)) step = residual``.
+
+        Where an inverse weight is 0 a ridge, shape (runs, 1), makes the matrix regular.
+        """
+
+
+def largest_of(queries: QuerySet, values: Array) -> Array:
+    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries).
+
+    Examples
+    --------
+    >>> largest_of(QuerySet.from_labels([1, 0, 1, -1], "q"), np.array([[1.0, 2.0, 3.0, 9.0]]))
+    array([[2., 3.]])
+    """
+    runs = values.shape[0]
+    if queries.axes is not None:
+        k = len(queries.shape)
+        drop = tuple(a - k for a in range(k) if a not in queries.axes)
+        table = values.reshape(runs, *queries.shape)
+        return np.asarray(table.max(axis=drop)).reshape(runs, queries.size)
+    order = np.argsort(queries.labels, kind="stable")
+    order = order[np.count_nonzero(queries.labels < 0) :]
+    starts = np.searchsorted(queries.labels[order], np.arange(queries.size))
+    return np.maximum.reduceat(values[:, order], starts, axis=1)
+
+
+def largest_among(members: Array, values: Array) -> Array:
+    """Return the largest value among the cells that a single sum counts, shape (runs, 1)."""
+    return np.where(members > 0, values, -np.inf).max(axis=1, keepdims=True)
+
+
+@dataclass
+class Point:
+    """A point of the dual problem: multipliers and what follows from them.
+
+    Parameters
+    ----------
+    y
+        Multipliers, shape (runs, aggregates).
+    free
+        1/d of the cells strictly inside their bounds, else 0, shape (runs, cells).
+    residual
+        F(y), minus the gradient of the dual function, shape (runs, aggregates).
+    inverse_weight
+        1/w of the aggregates strictly within their radius, else 0, same shape.
+    """
+
+    y: Array
+    free: Array
+    residual: Array
+    inverse_weight: Array
+
+    @classmethod
+    def at(cls, structure: Structure, box: Boxed, y: Array) -> Point:
+        """Evaluate the dual function's gradient."""
+        x, free = box.cells(structure.rmatvec(y))
+        residual, inverse_weight = box.residual(structure.matvec(x), y)
+        return cls(y, free, residual, inverse_weight)
+
+    def put(self, runs: Runs, other: Point) -> None:
+        """Replace the values of some of the runs."""
+        self.y[runs] = other.y
+        self.free[runs] = other.free
+        self.residual[runs] = other.residual
+        self.inverse_weight[runs] = other.inverse_weight
+
+    def select(self, runs: Runs | NDArray[np.bool_]) -> Point:
+        """Return the point of some of the runs."""
+        return Point(self.y[runs], self.free[runs], self.residual[runs], self.inverse_weight[runs])

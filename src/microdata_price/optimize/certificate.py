@@ -37,6 +37,9 @@ class Certificate:
     gap
         Objective at the answer minus the dual bound at the multipliers, over the scale of the
         objective. The true optimum lies within it, up to the two residuals.
+    conic
+        How many of the run's problems the fast solvers missed, so that the conic solver was asked;
+        a count for the record, no part of the proof. 0 if not given.
 
     Examples
     --------
@@ -48,6 +51,16 @@ class Certificate:
     primal: Array
     dual: Array
     gap: Array
+    conic: Array | float = 0.0
+
+    def by_conic(self) -> Certificate:
+        """Return this certificate as of answers that the conic solver gave."""
+        return Certificate(self.primal, self.dual, self.gap, np.ones_like(self.gap))
+
+    @property
+    def conic_calls(self) -> int:
+        """How often the conic solver was asked, over all runs."""
+        return int(np.broadcast_to(self.conic, self.gap.shape).sum())
 
     @property
     def per_run(self) -> Array:
@@ -65,13 +78,16 @@ class Certificate:
             np.maximum(self.primal, other.primal),
             np.maximum(self.dual, other.dual),
             np.maximum(self.gap, other.gap),
+            self.conic + other.conic,
         )
 
     def replace_runs(self, runs: NDArray[np.intp], other: Certificate) -> Certificate:
         """Return these certificates with those of some runs taken from another batch."""
-        parts = [p.copy() for p in (self.primal, self.dual, self.gap)]
-        for mine, theirs in zip(parts, (other.primal, other.dual, other.gap), strict=True):
-            mine[runs] = theirs
+        parts = [self.primal.copy(), self.dual.copy(), self.gap.copy()]
+        parts.append(np.broadcast_to(self.conic, self.gap.shape).copy())
+        theirs = (other.primal, other.dual, other.gap, other.conic)
+        for mine, new in zip(parts, theirs, strict=True):
+            mine[runs] = new
         return Certificate(*parts)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..model.queryset import QuerySet
 from .certificate import certify
+from .least_norm import least_norm_problem, leaves_open
 from .polish import polish
-from .problem import Problem, Solution, Term
+from .problem import Problem, Solution
 from .stack import Stack, hold_pinned, pinned_cells
 
 Array = NDArray[np.float64]
@@ -116,43 +116,9 @@ def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
     return best
 
 
-def leaves_open(problem: Problem) -> bool:
-    """Whether the queries might not determine the table: no term asks for every cell (ours).
-
-    Examples
-    --------
-    >>> sum_only = Term(QuerySet.sum_query(2), np.array([[4.0]]), np.ones((1, 1)))
-    >>> leaves_open(Problem((sum_only,)))
-    True
-    """
-    return not any(
-        isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
-        for t in problem.terms
-    )
-
-
 def _least_norm(problem: Problem, solution: Solution) -> Solution:
-    """Among the tables that answer every query as the solution does, take that of least norm.
-
-    The objective depends on the answers alone and is strictly convex in them, so the optimal
-    tables are those with these answers, and the multipliers remain theirs.
-    """
-    terms: list[Term] = []
-    for t in problem.terms:
-        said = t.weight > 0 if t.radius is None else (t.weight > 0) | np.isfinite(t.radius)
-        if isinstance(t, Term):
-            queries = t.queries
-        elif said.any():
-            # In a single run a sum of some queries is a query like any other.
-            labels = np.where(t.cell_members[0] > 0, 0, -1).reshape(problem.shape)
-            queries = QuerySet.from_labels(labels, t.name)
-        else:
-            continue
-        terms.append(Term(queries, t.answers(solution.x), np.where(said, np.inf, 0.0)))
-    cells = QuerySet.identity(problem.shape)
-    zero = np.zeros((problem.runs, problem.cells))
-    terms.append(Term(cells, zero, np.ones_like(zero)))
-    settled = _solve_run(Problem(tuple(terms), problem.nonnegative))
+    """Among the tables that answer every query as the solution does, take that of least norm."""
+    settled = _solve_run(least_norm_problem(problem, solution))
     return replace(solution, x=settled.x)
 
 
@@ -176,6 +142,8 @@ def solve_conic(problem: Problem) -> Solution:
 
     Examples
     --------
+    >>> from microdata_price.model.queryset import QuerySet
+    >>> from microdata_price.optimize import Term
     >>> term = Term(QuerySet.identity(2), np.array([[3.0, -1.0]]), np.ones((1, 2)))
     >>> solve_conic(Problem((term,))).x.round(9)
     array([[3., 0.]])

@@ -18,6 +18,8 @@ from .problem import Term
 
 Array = NDArray[np.float64]
 
+_ROUNDED = 1e-10
+"""A multiplier or a gradient, over the largest multiplier, that is rounding."""
 _WAYS: tuple[dict[str, Any], ...] = (
     {},
     {"presolve": False, "maxiter": 10_000},
@@ -120,7 +122,29 @@ def raise_bound(
     """
     a = np.concatenate(answers, axis=1)
     std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
-    return _raise(sets, a, std, bound, np.concatenate(hints, axis=1))
+    y = np.concatenate(hints, axis=1)
+    return _raise(sets, a, std, _prove(sets, a, std, bound, y), y)
+
+
+def _prove(
+    sets: Sequence[QuerySet], a: Array, std: Array, bound: Distance, hints: Array
+) -> Distance:
+    """Raise bounds to what the hints prove by themselves, where they do.
+
+    A second stage proved to have no answer leaves a proof that is a cut for any distance. Its root
+    is the next bound, and as these cuts are the slopes of a convex function there are few of them.
+    """
+    largest = np.abs(hints).max(axis=1, keepdims=True)
+    y = hints / np.where(largest > 0, largest, 1.0)
+    y = np.where(np.abs(y) < _ROUNDED, 0.0, y)
+    gradient = np.sum(
+        [q.spread(p) for q, p in zip(sets, _parted(sets, y), strict=True)], axis=0
+    ).min(axis=1)
+    weight = np.abs(y) @ std
+    value = -(y * a).sum(axis=1) / np.where(weight > 0, weight, 1.0)
+    runs = np.flatnonzero((weight > 0) & (gradient >= -_ROUNDED) & (value > bound.value))
+    proved = Distance(value[runs], _parted(sets, _normal(y[runs], std)))
+    return bound.replace_runs(runs, proved)
 
 
 def _parted(sets: Sequence[QuerySet], y: Array) -> tuple[Array, ...]:

@@ -1,33 +1,54 @@
-"""Batched semismooth Newton on the multipliers of the aggregates."""
+r"""Batched semismooth Newton on the multipliers of the aggregates.
+
+The problem (see `Boxed`), for one run, with the matrix U of the aggregates, one row each:
+
+.. math::
+
+    \min_{lo \le x \le hi} \; \sum_i \tfrac{d_i}{2} (x_i - a_i)^2 + \sum_k h_k(u_k \cdot x - b_k),
+    \qquad h_k(r) = \tfrac{w_k}{2} r^2 \text{ where } |r| \le \rho_k, \text{ else } \infty .
+
+With a multiplier :math:`y_k` for each :math:`r_k = u_k \cdot x - b_k` the Lagrangian separates, and
+the inner minimum is attained at
+
+.. math::
+
+    x_i(y) = \mathrm{clip}\bigl(a_i - (U'y)_i / d_i,\; lo_i,\; hi_i\bigr), \qquad
+    r_k(y) = \mathrm{clip}\bigl(y_k / w_k,\; -\rho_k,\; \rho_k\bigr).
+
+The dual function to minimise, minus the Lagrangian's minimum, is convex and once differentiable;
+minus its gradient is
+
+.. math:: F(y) = U x(y) - b - r(y),
+
+which is piecewise linear, so a root of F is a solution. F's generalised Jacobian is
+:math:`-H` with
+
+.. math:: H(y) = U \, \mathrm{diag}(p) \, U' + \mathrm{diag}(q),
+
+where :math:`p_i = 1/d_i` for the free cells, those strictly within their bounds, else 0, and
+:math:`q_k = 1/w_k` for aggregates strictly within their radius, else 0. A step solves
+:math:`H s = F(y)`; on the linear piece that holds the root it is exact. Newton's method on such
+projections is that of Qi and Sun, "A nonsmooth version of Newton's method", Mathematical
+Programming 58 (1993), 353-367. Two safeguards make it converge from anywhere: a ridge where q is 0
+and H may be singular, and a line search (`line_search.search`), both of which vanish near the root.
+How the systems are solved is each structure's own matter: see `two_way`, `tree`, `partitions` and
+`conjugate`. The constants are `TUNING`'s.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .boxed import Boxed
-from .dual_point import Point, Structure
-from .line_search import ENOUGH, search
+from .boxed import Boxed, Point, Structure
+from .line_search import search
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 Runs = NDArray[np.intp]
-
-_STEPS = 100
-_CONVERGED = 1e-11
-_TOO_NEAR = 0.9
-_RIDGE = 1e-2
-_LEAST_RIDGE = 1e-14
-_PROOF = 1e-11
-_NEARLY = 1e-3
-_ALMOST = 1e-7
-_EXACT = 1e-11
-_ROUNDED = 1e-9
-_STALLED = 10
-_MENDS = 2
-_LATE = 20
-_HARDLY = 1e-3
+Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +61,7 @@ class Answer:
         Multipliers of the aggregates, shape (runs, aggregates).
     x
         Cells, shape (runs, cells).
-    pulled
+    forces
         U'y, shape (runs, cells) or (runs, 1).
     contradictory
         Runs that have no answer; y is then the proof (see `Solution`), not scaled.
@@ -48,15 +69,56 @@ class Answer:
 
     y: Array
     x: Array
-    pulled: Array
-    contradictory: NDArray[np.bool_]
+    forces: Array
+    contradictory: Mask
 
 
-def _step(at: Structure, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
-    """Take a Newton step in units of the largest 1/d, so that one free cell counts as 1."""
+@dataclass(eq=False)
+class _Best:
+    """The best multipliers of every run so far, their misses, and which runs have no answer."""
+
+    y: Array
+    miss: Array
+    contradictory: Mask
+
+
+@dataclass(eq=False)
+class _Batch:
+    """The runs still going: which they are, their part of the problem, and where they stand.
+
+    ``stalled`` counts the steps since a run's miss was last halved.
+    """
+
+    index: Runs
+    structure: Structure
+    box: Boxed
+    point: Point
+    miss: Array = field(init=False)
+    stalled: NDArray[np.intp] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.miss = np.full(self.index.size, np.inf)
+        self.stalled = np.zeros(self.index.size, dtype=np.intp)
+
+    def keep(self, runs: Runs) -> None:
+        """Go on with some of the runs."""
+        self.index, self.miss = self.index[runs], self.miss[runs]
+        self.stalled = self.stalled[runs]
+        self.point, self.box = self.point.select(runs), self.box.select(runs)
+        self.structure = self.structure.select(runs)
+
+
+def _step(
+    structure: Structure, free: Array, inverse_weight: Array, residual: Array, ridge: Array
+) -> Array:
+    """Solve for a Newton step in units of the largest 1/d, so that one free cell counts as 1."""
     unit = free.max(axis=1, keepdims=True)
     unit = np.where(unit > 0, unit, 1.0)
-    return at.step(free / unit, slack / unit, residual, ridge) / unit
+    return structure.solve(free / unit, inverse_weight / unit, residual, ridge) / unit
+
+
+def _dot(a: Array, b: Array) -> Array:
+    return np.asarray(np.einsum("bk,bk->b", a, b))
 
 
 def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs, Array]:
@@ -66,42 +128,118 @@ def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs
     at least its least over the box, and every feasible x has it at most
     ``z . b + radius . |z|``. If the first exceeds the second there is no feasible x.
     """
-    hard = box.slack == 0
+    hard = box.inverse_weight == 0
     limit = np.zeros_like(step)
     if box.radius is not None:
         hard |= np.isfinite(box.radius)
         limit = np.where(np.isfinite(box.radius), box.radius, 0.0)
     z = np.where(hard, step, 0.0)
     z /= np.maximum(np.abs(z).max(axis=1, keepdims=True), 1e-300)
-    pulled = np.broadcast_to(structure.pull(z), box.centre.shape)
-    pulled = np.where(np.isneginf(box.centre), 0.0, pulled)  # cells that are pinned to 0
+    forces = np.broadcast_to(structure.rmatvec(z), box.centre.shape)
+    forces = np.where(np.isneginf(box.centre), 0.0, forces)  # cells that are pinned to 0
     if box.hi is None:
-        low = pulled > 0
-        beyond = ~low & (pulled < -_PROOF)  # less is rounding
+        low = forces > 0
+        beyond = ~low & (forces < -TUNING.proof)  # less is rounding
         edge = np.where(low, box.lo, np.where(beyond, np.inf, 0.0))
     else:
-        edge = np.where(pulled > 0, box.lo, box.hi)
+        edge = np.where(forces > 0, box.lo, box.hi)
     with np.errstate(invalid="ignore"):
-        least = np.where((pulled == 0) | (edge == 0), 0.0, pulled * edge)
+        least = np.where((forces == 0) | (edge == 0), 0.0, forces * edge)
     most = z * box.target + np.abs(z) * limit
     size = np.abs(least).sum(axis=1) + np.abs(z * box.target).sum(axis=1)
-    proved = least.sum(axis=1) - most.sum(axis=1) > _PROOF * size
+    proved = least.sum(axis=1) - most.sum(axis=1) > TUNING.proof * size
     return np.flatnonzero(proved & np.isfinite(size)), z
 
 
-def newton(structure: Structure, box: Boxed) -> Answer:
-    """Solve the dual problem from y = 0, a batch of runs at once (ours).
+def _drop_finished(batch: _Batch, best: _Best, accuracy: Array) -> bool:
+    """Record where the runs stand and let go of those that are done; return whether any is left."""
+    miss = batch.box.miss(batch.point.residual)
+    better = miss < batch.miss
+    batch.stalled = np.where(miss < batch.miss / 2, 0, batch.stalled + 1)
+    batch.miss = np.where(better, miss, batch.miss)
+    best.y[batch.index[better]] = batch.point.y[better]
+    best.miss[batch.index] = batch.miss
+    patience = np.where(batch.miss < TUNING.almost, TUNING.stalled, TUNING.stalled_early)
+    done = (miss <= accuracy[batch.index]) | (batch.stalled > patience)
+    done |= best.contradictory[batch.index]
+    if done.any():
+        batch.keep(np.flatnonzero(~done))
+    return batch.index.size > 0
 
-    Solves ``F(y) = U x(y) - b - clip(y / weight, -radius, radius) = 0``, where F is minus the
-    gradient of a convex piecewise quadratic function: Newton steps with the generalised Hessian
-    ``U diag(free) U' + diag(1/weight)``, shortened where the slope along the step has turned and
-    lengthened where it has hardly fallen. On the piece that holds the solution one step is exact.
-    Runs that have converged leave the batch.
+
+def _ridge(residual: Array, box: Boxed, late: bool) -> Array:
+    """Return the ridge, shape (runs, 1); late, where steps have led nowhere, it falls slower."""
+    noises = (np.abs(residual) / box.noise).max(axis=1, keepdims=True)
+    vanishing = noises if late else noises**2
+    return np.asarray(np.clip(TUNING.ridge * vanishing, TUNING.least_ridge, TUNING.ridge))
+
+
+def _way_to_free(structure: Structure, box: Boxed, point: Point) -> Array:
+    """Return how far equalities without a free cell are from freeing one, else 0 (ours).
+
+    Such a row says nothing of how the cells would answer to its multiplier: as far as H knows, not
+    at all. Its step must reach the first cell's bound before it can mend the residual.
+    """
+    dead = (point.inverse_weight == 0) & (structure.matvec(point.free) == 0)
+    dead &= point.residual < 0
+    if not dead.any():
+        return np.zeros_like(point.y)
+    inside = box.centre - structure.rmatvec(point.y) * box.cell_inverse_weight - box.lo
+    way = structure.largest(inside)
+    return np.where(dead & np.isfinite(way), np.minimum(way, 0.0), 0.0)
+
+
+def _advance(batch: _Batch, best: _Best, late: bool) -> None:
+    """Take one Newton step in every run, of a length that the slope along it allows."""
+    at, box, point = batch.structure, batch.box, batch.point
+    miss = box.miss(point.residual)
+    ridge = _ridge(point.residual, box, late)
+    right = point.residual
+    if batch.stalled.max() >= TUNING.patience:
+        right = right + _way_to_free(at, box, point)
+    step = _step(at, point.free, point.inverse_weight, right, ridge)
+    slope = _dot(point.residual, step)
+    new = Point.at(at, box, point.y + step)
+    end = _dot(new.residual, step)
+    # A step that halves the residual is good; near rounding the slopes say nothing.
+    good = (box.miss(new.residual) < TUNING.halved * miss) | (miss < TUNING.rounded)
+    short = ~good & (end > TUNING.too_near * slope)
+    near = np.flatnonzero(short)
+    if near.size:
+        proved, proofs = _contradictions(at.select(near), box.select(near), step[near])
+        gone = near[proved]
+        best.contradictory[batch.index[gone]] = True
+        new.y[gone] = best.y[batch.index[gone]] = proofs[proved]
+        new.residual[gone] = np.inf
+    # Going past the zero of the slope may lead uphill, and so round in circles: late, hardly.
+    past = TUNING.hardly if late else TUNING.enough
+    wrong = short | (~good & (end < -past * slope))
+    far = np.flatnonzero(wrong & ~best.contradictory[batch.index])
+    if far.size:
+        part, part_box = at.select(far), box.select(far)
+        t = search(part, part_box, point.y[far], step[far], slope[far], past)
+        new.put(far, Point.at(part, part_box, point.y[far] + t[:, None] * step[far]))
+    batch.point = new
+
+
+def newton(
+    structure: Structure,
+    box: Boxed,
+    start: Array | None = None,
+    accuracy: Array | float = TUNING.converged,
+) -> Answer:
+    """Find a root of F for a batch of runs at once (ours); the module's text has the mathematics.
+
+    Runs that have converged leave the batch, so each costs its own number of steps.
 
     Parameters
     ----------
     structure, box
         The problem.
+    start
+        Multipliers to start from, shape (runs, aggregates); 0 if not given.
+    accuracy
+        The miss (see `Tuning`) that will do, one number or one a run.
 
     Returns
     -------
@@ -109,87 +247,49 @@ def newton(structure: Structure, box: Boxed) -> Answer:
         The best found; certify it.
     """
     runs, unknowns = box.target.shape
-    answer = np.zeros((runs, unknowns))
-    contradictory = np.zeros(runs, dtype=bool)
+    y = np.zeros((runs, unknowns)) if start is None else start.copy()
+    best = _Best(y, np.full(runs, np.inf), np.zeros(runs, dtype=bool))
     if unknowns == 0:
         nothing = np.zeros((runs, 1))
-        return Answer(answer, box.cells(nothing)[0], nothing, contradictory)
-    misses = np.full(runs, np.inf)
-    index, at, at_box = np.arange(runs), structure, box
-    point = Point.at(at, at_box, answer.copy())
-    best, stalled = misses.copy(), np.zeros(runs, dtype=int)
-    for count in range(_STEPS):
-        miss = (np.abs(point.residual) / at_box.scale).max(axis=1)
-        better = miss < best
-        stalled = np.where(miss < best / 2, 0, stalled + 1)
-        best = np.where(better, miss, best)
-        answer[index[better]] = point.y[better]
-        misses[index] = best
-        done = (miss <= _CONVERGED) | (stalled > np.where(best < _ALMOST, _STALLED, 6 * _STALLED))
-        done |= contradictory[index]
-        if done.any():
-            keep = np.flatnonzero(~done)
-            if keep.size == 0:
-                break
-            index, best, stalled, miss = index[keep], best[keep], stalled[keep], miss[keep]
-            point, at_box, at = point.select(keep), at_box.select(keep), at.select(keep)
-        # Late, where steps have not led anywhere, the ridge vanishes more slowly.
-        noises = (np.abs(point.residual) / at_box.noise).max(axis=1)
-        vanishing = noises**2 if count < _LATE else noises
-        ridge = np.clip(_RIDGE * vanishing[:, None], _LEAST_RIDGE, _RIDGE)
-        step = _step(at, point.free, point.slack, point.residual, ridge)
-        slope = np.einsum("bk,bk->b", point.residual, step)
-        new = Point.at(at, at_box, point.y + step)
-        end = np.einsum("bk,bk->b", new.residual, step)
-        after = (np.abs(new.residual) / at_box.scale).max(axis=1)
-        # A step that halves the residual is good; near rounding the slopes say nothing.
-        good = (after < miss / 2) | (miss < _ROUNDED)
-        near = np.flatnonzero(~good & (end > _TOO_NEAR * slope))
-        if near.size:
-            proved, proofs = _contradictions(at.select(near), at_box.select(near), step[near])
-            contradictory[index[near[proved]]] = True
-            new.y[near[proved]] = answer[index[near[proved]]] = proofs[proved]
-            new.residual[near[proved]] = np.inf
-        # Going past the zero of the slope may lead uphill, and so round in circles: late, hardly.
-        past = ENOUGH if count < _LATE else _HARDLY
-        far = np.flatnonzero(~good & ((end < -past * slope) | (end > _TOO_NEAR * slope)))
-        far = far[~contradictory[index[far]]]
-        if far.size:
-            part, part_box = at.select(far), at_box.select(far)
-            t = search(part, part_box, point.y[far], step[far], slope[far], past)
-            new.put(far, Point.at(part, part_box, point.y[far] + t[:, None] * step[far]))
-        point = new
-    return _finish(structure, box, answer, misses, contradictory)
+        return Answer(y, box.cells(nothing)[0], nothing, best.contradictory)
+    goal = np.broadcast_to(np.asarray(accuracy, dtype=float), (runs,))
+    batch = _Batch(np.arange(runs), structure, box, Point.at(structure, box, y.copy()))
+    for count in range(TUNING.newton_steps):
+        if not _drop_finished(batch, best, goal):
+            break
+        _advance(batch, best, late=count >= TUNING.late)
+    return _mend(structure, box, best, goal)
 
 
-def _finish(
-    structure: Structure, box: Boxed, y: Array, misses: Array, contradictory: NDArray[np.bool_]
-) -> Answer:
+def _mend(structure: Structure, box: Boxed, best: _Best, goal: Array) -> Answer:
     """Compute the cells, and mend those of runs whose residual is not yet of rounding's size.
 
     A cell of little weight turns the rounding of y into a large error of x. So the last steps move
     x by what the step of y asks for, which is exact, instead of computing x from y afresh.
     """
-    pulled = structure.pull(y)
-    x, free = box.cells(pulled)
-    runs = np.flatnonzero((misses > _EXACT) & (misses < _NEARLY) & ~contradictory)
-    for _ in range(_MENDS if runs.size else 0):
+    y = best.y
+    forces = structure.rmatvec(y)
+    x, free = box.cells(forces)
+    wanting = (best.miss > TUNING.exact) & (best.miss < TUNING.nearly) & ~best.contradictory
+    runs = np.flatnonzero(wanting & (goal <= TUNING.converged))
+    for _ in range(TUNING.mends if runs.size else 0):
         part, part_box = structure.select(runs), box.select(runs)
-        residual, slack = part_box.residual(part.push(x[runs]), y[runs])
-        miss = (np.abs(residual) / part_box.scale).max(axis=1)
-        step = _step(part, free[runs], slack, residual, np.full((runs.size, 1), _LEAST_RIDGE))
-        moved = np.maximum(x[runs] - part.pull(step) * free[runs], part_box.lo)
+        residual, inverse_weight = part_box.residual(part.matvec(x[runs]), y[runs])
+        miss = part_box.miss(residual)
+        ridge = np.full((runs.size, 1), TUNING.least_ridge)
+        step = _step(part, free[runs], inverse_weight, residual, ridge)
+        moved = np.maximum(x[runs] - part.rmatvec(step) * free[runs], part_box.lo)
         if part_box.hi is not None:
             moved = np.minimum(moved, part_box.hi)
-        after, _ = part_box.residual(part.push(moved), y[runs] + step)
-        better = (np.abs(after) / part_box.scale).max(axis=1) < miss
+        after, _ = part_box.residual(part.matvec(moved), y[runs] + step)
+        better = part_box.miss(after) < miss
         # The cells that the new multipliers ask for must be the same up to rounding.
         afresh = Point.at(part, part_box, y[runs] + step).residual
-        better &= (np.abs(afresh) / part_box.scale).max(axis=1) < 4 * miss
+        better &= part_box.miss(afresh) < 4 * miss
         chosen = runs[better]
         x[chosen], y[chosen] = moved[better], y[chosen] + step[better]
         runs = chosen
-        pulled[chosen] = structure.select(chosen).pull(y[chosen])
         if not runs.size:
             break
-    return Answer(y, x, pulled, contradictory)
+        forces[chosen] = structure.select(chosen).rmatvec(y[chosen])
+    return Answer(y, x, forces, best.contradictory)

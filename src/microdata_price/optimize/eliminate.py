@@ -8,32 +8,31 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from .tuning import TUNING
+
 Array = NDArray[np.float64]
 
-_BATCHED = 64
-_SLIGHT = 1e-14
 
-
-def regular(free: Array, slack: Array, ridge: Array) -> Array:
+def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
     """Return the diagonal of a Newton matrix, made regular.
 
-    That is ``free + slack``, with ``ridge`` times ``free`` in the place of a slack of 0, or one so
-    slight that rounding takes it for 0: equalities and bounds may contradict each other on the
-    free cells, and without a ridge the step is then as long as rounding makes it. A query with
-    neither a free cell nor slack is treated as if it had one typical cell, so that its step can
-    free one.
+    That is ``free + inverse_weight``, with ``ridge`` times ``free`` in the place of an inverse
+    weight of 0, or one so slight that rounding takes it for 0: equalities and bounds may contradict
+    each other on the free cells, and without a ridge the step is then as long as rounding makes it.
+    A query with neither a free cell nor an inverse weight is treated as if it had one typical cell,
+    so that its step can free one.
 
     Parameters
     ----------
     free
         Sum of 1/d over the free cells of each aggregate, shape (runs, aggregates), in units of the
         run's largest 1/d.
-    slack
+    inverse_weight
         1/weight in the same units, same shape.
     ridge
         Shape (runs, 1), small; it must vanish as the residual does.
     """
-    diagonal = free + np.where(slack > _SLIGHT * free, slack, ridge * free)
+    diagonal = free + np.where(inverse_weight > TUNING.slight * free, inverse_weight, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)
 
 
@@ -53,7 +52,7 @@ def solve_small(matrix: Array, right: Array) -> Array:
         return right.copy()
     if k == 1:
         return right / matrix[:, 0]
-    if k <= _BATCHED:
+    if k <= TUNING.batched:
         try:
             return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=float)
         except np.linalg.LinAlgError:  # in some run: the others must not notice
@@ -64,7 +63,7 @@ def solve_small(matrix: Array, right: Array) -> Array:
 def _solve_one(matrix: Array, right: Array) -> Array:
     """Solve one system; where it is singular to rounding, in the sense of least squares."""
     try:
-        if right.size <= _BATCHED:
+        if right.size <= TUNING.batched:
             return np.asarray(np.linalg.solve(matrix, right))
         with warnings.catch_warnings():  # a badly conditioned step is as good as another
             warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)

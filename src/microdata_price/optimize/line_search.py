@@ -7,15 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from .boxed import Boxed
-from .dual_point import Structure
+from .boxed import Boxed, Structure
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 Runs = NDArray[np.intp]
-
-_EVALUATIONS = 40
-ENOUGH = 0.5
-"""The part of the slope at the start that may be left."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,15 +48,15 @@ class _Line:
     @classmethod
     def of(cls, structure: Structure, box: Boxed, y: Array, step: Array, slope: Array) -> _Line:
         """Return the line from y along the step."""
-        force = structure.pull(step)
+        force = structure.rmatvec(step)
         return cls(
-            box.centre - structure.pull(y) * box.yielding,
-            force * box.yielding,
+            box.centre - structure.rmatvec(y) * box.cell_inverse_weight,
+            force * box.cell_inverse_weight,
             force,
             box.lo,
             box.hi,
-            y * box.slack,
-            step * box.slack,
+            y * box.inverse_weight,
+            step * box.inverse_weight,
             step,
             box.radius,
             slope,
@@ -135,7 +131,7 @@ def search(
     best, high = np.ones(slope.size), np.ones(slope.size)
     low, at_low = np.zeros(slope.size), slope
     at_high, bend = line.at(high)
-    for count in range(_EVALUATIONS):
+    for count in range(TUNING.evaluations):
         enclosed = at_high < 0
         # By rounding, the slope may not fall at all between two ends that are close.
         fall = np.where(enclosed & (at_low > at_high), at_low - at_high, 1.0)
@@ -147,7 +143,7 @@ def search(
             t = np.where(enclosed, np.where(usable, tangent, (low + high) / 2), t)
         found, bends = line.at(t)
         best[left] = t
-        keep = np.flatnonzero((found > ENOUGH * line.slope) | (found < -past * line.slope))
+        keep = np.flatnonzero((found > TUNING.enough * line.slope) | (found < -past * line.slope))
         if keep.size == 0:
             break
         beyond = found < 0

@@ -9,14 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..model.queryset import QuerySet
+from .boxed import largest_among, largest_of
 from .eliminate import regular, solve_bordered
 from .problem import Problem, SubsetSum
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 Runs = NDArray[np.intp]
-
-LARGEST = 3000
-"""Unknowns that a dense Newton matrix may have."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +88,17 @@ class Partitions:
         starts[-1] += len(self.members)
         return starts
 
-    def pull(self, y: Array) -> Array:
+    def rmatvec(self, y: Array) -> Array:
         """Return U'y, shape (runs, cells)."""
         starts = self._starts
-        pulled = np.zeros((y.shape[0], self.sets[0].cells))
+        forces = np.zeros((y.shape[0], self.sets[0].cells))
         for q, start in zip(self.sets, starts, strict=True):
-            pulled += q.spread(y[:, start : start + q.size])
+            forces += q.spread(y[:, start : start + q.size])
         for k, v in enumerate(self.members, starts[-1] - len(self.members)):
-            pulled += v * y[:, k : k + 1]
-        return pulled
+            forces += v * y[:, k : k + 1]
+        return forces
 
-    def push(self, x: Array) -> Array:
+    def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
         # A batch of one run of a table with one row has the shape of a table: say which it is.
         tables = x.reshape(-1, *self.sets[-1].shape)
@@ -107,14 +106,20 @@ class Partitions:
         parts += [(v * x).sum(axis=1, keepdims=True) for v in self.members]
         return np.concatenate([*parts, self.sets[-1].answers(tables)], axis=1)
 
-    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
+    def largest(self, x: Array) -> Array:
+        """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
+        parts = [largest_of(q, x) for q in self.sets]
+        parts[-1:-1] = [largest_among(v, x) for v in self.members]
+        return np.concatenate(parts, axis=1)
+
+    def solve(self, free: Array, inverse_weight: Array, residual: Array, ridge: Array) -> Array:
+        """Solve the Newton system; see `Structure`."""
         runs = free.shape[0]
         starts, last = self._starts, len(self.sets) - 1
         k = starts[-1]
         kept = np.zeros((runs, k, k))
         coupling = np.zeros((runs, k, self.sets[-1].size))
-        own = self.push(free)  # the free cells of each query
+        own = self.matvec(free)  # the free cells of each query
         for (i, j), crossing in self.crossings.items():
             rows = slice(starts[i], starts[i] + self.sets[i].size)
             block = crossing.block(free)
@@ -125,12 +130,12 @@ class Partitions:
                 kept[:, rows, others] = block
                 kept[:, others, rows] = block.transpose(0, 2, 1)
         for i, v in enumerate(self.members, k - len(self.members)):
-            with_all = self.push(v * free)
+            with_all = self.matvec(v * free)
             kept[:, i, :] = kept[:, :, i] = with_all[:, :k]
             coupling[:, i] = with_all[:, k:]
         diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
-        diagonal[...] = regular(own[:, :k], slack[:, :k], ridge)
-        side = regular(own[:, k:], slack[:, k:], ridge)
+        diagonal[...] = regular(own[:, :k], inverse_weight[:, :k], ridge)
+        side = regular(own[:, k:], inverse_weight[:, k:], ridge)
         if k == 0:
             return residual / side
         u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])
@@ -153,7 +158,10 @@ def partitions(problem: Problem, aggregates: list[int]) -> tuple[Partitions, lis
         if not isinstance(term, SubsetSum):
             sets.append((k, term.queries))
     sets.sort(key=lambda item: item[1].size)
-    if not sets or sum(q.size for _, q in sets[:-1]) + len(sums) > LARGEST:
+    if not sets:
+        return None
+    kept = sum(q.size for _, q in sets[:-1]) + len(sums)
+    if kept > TUNING.dense_unknowns or kept * sets[-1][1].size > TUNING.dense_entries:
         return None
     queries = tuple(q for _, q in sets)
     crossings = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -128,12 +129,12 @@ class SubsetSum:
     target
         Shape (runs, 1), in counts.
     weight
-        Shape (runs, 1), 0 or more and finite.
+        Shape (runs, 1), 0 or more, infinity for an equality.
 
     Raises
     ------
     InputError
-        Shapes that do not agree, an infinite weight, or a weight on an empty sum.
+        Shapes that do not agree, or a weight on an empty sum.
 
     Examples
     --------
@@ -160,10 +161,10 @@ class SubsetSum:
                 "they must be true or false"
             )
         empty = ~self.members.any(axis=1) & (self.weight[:, 0] != 0)
-        if empty.any() or not np.isfinite(self.weight).all():
+        if empty.any():
             raise InputError(
-                f"the weights of the term on {self.name!r} must be finite, and 0 in a run in "
-                "which no query is a member"
+                f"the weight of the term on {self.name!r} must be 0 in a run in which no query is "
+                "a member"
             )
 
     @property
@@ -297,3 +298,32 @@ class Solution:
     x: Array
     y: tuple[Array, ...]
     contradictory: NDArray[np.bool_] | None = None
+
+    @property
+    def unanswerable(self) -> NDArray[np.bool_]:
+        """Which runs have been proved to have no answer, shape (runs,)."""
+        if self.contradictory is None:
+            return np.zeros(self.x.shape[0], dtype=bool)
+        return self.contradictory
+
+    @classmethod
+    def stack(cls, parts: Sequence[Solution]) -> Solution:
+        """Join the solutions of consecutive batches of runs."""
+        y = tuple(np.concatenate(ys) for ys in zip(*(p.y for p in parts), strict=True))
+        none = all(p.contradictory is None for p in parts)
+        proved = None if none else np.concatenate([p.unanswerable for p in parts])
+        return cls(np.concatenate([p.x for p in parts]), y, proved)
+
+    def select(self, runs: Runs) -> Solution:
+        """Return the solution of some of the runs."""
+        proved = None if self.contradictory is None else self.contradictory[runs]
+        return Solution(self.x[runs], tuple(y[runs] for y in self.y), proved)
+
+    def replace_runs(self, runs: NDArray[np.intp], other: Solution) -> Solution:
+        """Return this solution with some runs taken from another batch."""
+        x, y = self.x.copy(), tuple(p.copy() for p in self.y)
+        for mine, theirs in zip((x, *y), (other.x, *other.y), strict=True):
+            mine[runs] = theirs
+        proved = self.unanswerable.copy()
+        proved[runs] = other.unanswerable
+        return Solution(x, y, proved if proved.any() else None)

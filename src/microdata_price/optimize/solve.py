@@ -1,4 +1,4 @@
-"""One door to the solvers: the fast one where it applies, the general one where it must."""
+"""One door to the solvers: the fast ones first, the general one for what they miss."""
 
 from __future__ import annotations
 
@@ -6,36 +6,83 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import CertificateError
+from .boxed import cells_weigh
 from .certificate import WORST_TOLERANCE, Certificate, certify
 from .conic import solve_conic
+from .least_norm import least_norm_problem, leaves_open
+from .merge import merge
 from .problem import Problem, Solution
+from .proximal import solve_proximal
 from .structured import solve_structured
 
 Array = NDArray[np.float64]
 
 
-def _replaced(solution: Solution, runs: NDArray[np.intp], new: Solution) -> Solution:
-    def put(old: Array, other: Array) -> Array:
-        mixed = old.copy()
-        mixed[runs] = other
-        return mixed
+def solve_fast(problem: Problem) -> Solution:
+    """Solve by the batched dual Newton method, in proximal steps where cells have no weights."""
+    if cells_weigh(problem):
+        solution = solve_structured(problem)
+        assert solution is not None
+        return solution
+    return solve_proximal(problem)
 
-    y = tuple(put(a, b) for a, b in zip(solution.y, new.y, strict=True))
-    return Solution(put(solution.x, new.x), y)
+
+def _settle(
+    problem: Problem, solution: Solution, certificate: Certificate, counts: Array | float
+) -> tuple[Solution, Certificate]:
+    """Among the tables that answer every query as the solution does, take that of least norm."""
+    good = np.flatnonzero(certificate.per_run <= WORST_TOLERANCE)
+    if not good.size:
+        return solution, certificate
+    part = solution.select(good)
+    nearest = least_norm_problem(problem.select(good), part, counts)
+    settled = solve_fast(nearest)
+    x = Solution(settled.x, part.y)
+    proof = certify(problem.select(good), x).combine(certify(nearest, settled))
+    return solution.replace_runs(good, x), certificate.replace_runs(good, proof)
 
 
-def solve(problem: Problem) -> tuple[Solution, Certificate]:
+def attempt(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
+    """Solve by the fast solvers alone; a run that they miss has a certificate that says so.
+
+    Cells that no query tells apart are merged first. Where the queries leave the table open, it
+    becomes that of least norm, and the certificate is of both problems.
+
+    Examples
+    --------
+    >>> from microdata_price.model.queryset import QuerySet
+    >>> from microdata_price.optimize import Term
+    >>> rows, columns = (QuerySet.marginal((2, 2), (a,)) for a in (0, 1))
+    >>> target, one = np.array([[3.0, 1.0]]), np.ones((1, 2))
+    >>> attempt(Problem((Term(rows, target, one), Term(columns, target, one))))[0].x.round(6)
+    array([[2.25, 0.75, 0.75, 0.25]])
+    """
+    merged = merge(problem)
+    small = problem if merged is None else merged.problem
+    solution = solve_fast(small)
+    certificate = certify(small, solution)
+    if least_norm and leaves_open(small):
+        counts = 1.0 if merged is None else merged.counts
+        solution, certificate = _settle(small, solution, certificate, counts)
+    if merged is None:
+        return solution, certificate
+    solution = merged.expand(solution)
+    return solution, certificate.combine(certify(problem, solution))
+
+
+def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
     """Solve a batch of problems, each run with its certificate (ours).
 
-    Problems of known structure go to the batched dual Newton solver; a run that misses
-    `WORST_TOLERANCE` is solved again by the conic solver, and so is every problem of another
-    structure. Where a cell has no weight of its own the table may be left open: then the conic
-    solver returns the optimal table of least norm, by a second stage that holds every answer.
+    The fast solvers are asked first (see `attempt`); a run that misses `WORST_TOLERANCE` is solved
+    again by the conic solver, and the certificate counts that.
 
     Parameters
     ----------
     problem
         Any problem.
+    least_norm
+        Whether a table that the queries leave open must be that of least norm; if only its answers
+        matter, that stage is saved.
 
     Returns
     -------
@@ -49,24 +96,21 @@ def solve(problem: Problem) -> tuple[Solution, Certificate]:
 
     Examples
     --------
-    >>> from microdata_price.optimize import Term
     >>> from microdata_price.model.queryset import QuerySet
+    >>> from microdata_price.optimize import Term
     >>> term = Term(QuerySet.identity(2), np.array([[3.0, -1.0]]), np.ones((1, 2)))
     >>> solution, certificate = solve(Problem((term,)))
     >>> solution.x, certificate.worst
     (array([[3., 0.]]), 0.0)
     """
-    solution = solve_structured(problem)
-    if solution is None:
-        solution = solve_conic(problem)
-        certificate = certify(problem, solution)
-    else:
-        certificate = certify(problem, solution)
-        missed = np.flatnonzero(certificate.per_run > WORST_TOLERANCE)
-        if missed.size:
-            solution = _replaced(solution, missed, solve_conic(problem.select(missed)))
-            certificate = certify(problem, solution)
+    solution, certificate = attempt(problem, least_norm)
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
+    if missed.size:
+        part = problem.select(missed)
+        again = solve_conic(part)
+        solution = solution.replace_runs(missed, again)
+        certificate = certificate.replace_runs(missed, certify(part, again).by_conic())
+        missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         some = ", ".join(str(r) for r in missed[:10]) + (", ..." if missed.size > 10 else "")
         raise CertificateError(

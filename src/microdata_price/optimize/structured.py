@@ -2,53 +2,74 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.queryset import QuerySet
-from .boxed import Boxed, add_aggregates, box_cells, columns, pinning, split
+from .boxed import (
+    Boxed,
+    Structure,
+    add_aggregates,
+    box_cells,
+    cells_weigh,
+    columns,
+    largest_of,
+    pinning,
+    split,
+)
+from .conjugate import conjugate
 from .dual_newton import newton
-from .dual_point import Structure
-from .memory import keep_memory
 from .partitions import partitions
 from .problem import Problem, Solution, Term
 from .tree import tree
+from .tuning import TUNING
 from .two_way import two_way
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
+Runs = NDArray[np.intp]
 
-_BLOCK = 1 << 17
-"""Cells times runs that are worked on at once: the arrays of a block stay in the cache."""
-_MATRICES = 1 << 20
-"""Entries of dense Newton matrices that are worked on at once."""
+_LEARNT = 31 << 20
+"""Just under the largest block that glibc learns from."""
 
 
-def query_max(queries: QuerySet, values: Array) -> Array:
-    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries).
+@cache
+def keep_memory() -> None:
+    """Make the C library keep the memory of arrays that are freed, where it is glibc.
+
+    At first glibc takes arrays of more than 128 KiB from the operating system one by one and gives
+    them back when they are freed, so that each new array costs a page fault for every 4 KiB, which
+    takes longer than filling it. It raises both limits when a larger block is freed: freeing one
+    of 31 MiB that was never touched, so that it takes no memory, raises them as far as they go.
+    From then on the process keeps up to 64 MiB that it has freed. Other C libraries do not care.
 
     Examples
     --------
-    >>> query_max(QuerySet.from_labels([1, 0, 1, -1], "q"), np.array([[1.0, 2.0, 3.0, 9.0]]))
-    array([[2., 3.]])
+    >>> keep_memory()
     """
-    runs = values.shape[0]
-    if queries.axes is not None:
-        k = len(queries.shape)
-        drop = tuple(a - k for a in range(k) if a not in queries.axes)
-        table = values.reshape(runs, *queries.shape)
-        return np.asarray(table.max(axis=drop)).reshape(runs, queries.size)
-    order = np.argsort(queries.labels, kind="stable")
-    order = order[np.count_nonzero(queries.labels < 0) :]
-    starts = np.searchsorted(queries.labels[order], np.arange(queries.size))
-    return np.maximum.reduceat(values[:, order], starts, axis=1)
+    np.empty(_LEARNT, dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
-class _Plan:
-    """How a problem is solved: the terms' roles and the aggregates' structure."""
+class Plan:
+    """How a problem is solved: the terms' roles and the aggregates' structure.
+
+    Parameters
+    ----------
+    own
+        The numbers of the terms on single cells.
+    order
+        The numbers of the other terms, in the order of the structure's unknowns.
+    structure
+        What the aggregates' matrix does.
+    flip
+        Whether a two-way table must be transposed.
+    block
+        How many runs are worked on at once.
+    """
 
     own: list[int]
     order: list[int]
@@ -56,25 +77,28 @@ class _Plan:
     flip: bool
     block: int
 
-    def select(self, runs: slice) -> _Plan:
+    def select(self, runs: Runs | slice) -> Plan:
+        """Return the plan for some of the runs."""
         return replace(self, structure=self.structure.select(runs))
 
 
-def _plan(problem: Problem) -> _Plan | None:
+def make_plan(problem: Problem) -> Plan | None:
+    """Recognise a problem's structure; ``None`` without a term on single cells."""
     own, aggregates = split(problem)
     if not own:
         return None
-    block = _BLOCK // problem.cells
+    block = max(1, TUNING.block_cells // problem.cells)
     if found := two_way(problem, aggregates):
         structure, order, flip = found
-        return _Plan(own, order, structure, flip, max(1, block))
+        return Plan(own, order, structure, flip, block)
     if nested := tree(problem, aggregates):
-        return _Plan(own, nested[1], nested[0], False, max(1, block))
-    if general := partitions(problem, aggregates):
+        return Plan(own, nested[1], nested[0], False, block)
+    if dense := partitions(problem, aggregates):
         unknowns = sum(problem.terms[k].size for k in aggregates)
-        block = min(block, _MATRICES // unknowns**2)
-        return _Plan(own, general[1], general[0], False, max(1, block))
-    return None
+        block = max(1, min(block, TUNING.block_entries // unknowns**2))
+        return Plan(own, dense[1], dense[0], False, block)
+    structure_, order = conjugate(problem, aggregates)
+    return Plan(own, order, structure_, False, block)
 
 
 def _transpose(a: Array, shape: tuple[int, int]) -> Array:
@@ -87,23 +111,23 @@ def _transpose_box(box: Boxed, shape: tuple[int, int]) -> Boxed:
     return replace(
         box,
         centre=_transpose(box.centre, shape),
-        yielding=_transpose(box.yielding, shape),
+        cell_inverse_weight=_transpose(box.cell_inverse_weight, shape),
         lo=_transpose(box.lo, shape),
         hi=None if box.hi is None else _transpose(box.hi, shape),
     )
 
 
 def _own_multipliers(
-    problem: Problem, own: list[int], box: Boxed, x: Array, pulled: Array, proof: Mask
+    problem: Problem, own: list[int], box: Boxed, x: Array, forces: Array, proof: Mask
 ) -> list[Array]:
     """Return the multipliers of the terms on single cells, given U'y (or a proof's, per run)."""
-    total = np.broadcast_to(-pulled, x.shape)
+    total = np.broadcast_to(-forces, x.shape)
     if problem.nonnegative:  # at x = 0 the sign constraint takes over where -U'y is too small
-        floor = np.where(box.lo == 0, -box.centre / box.yielding, -np.inf)
+        floor = np.where(box.lo == 0, -box.centre / box.cell_inverse_weight, -np.inf)
         total = np.maximum(total, floor)
     fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
     if any(f.any() for f in fixed):  # an equality takes every force
-        total = np.where(np.any(np.broadcast_arrays(*fixed), axis=0), -pulled, total)
+        total = np.where(np.any(np.broadcast_arrays(*fixed), axis=0), -forces, total)
     if len(own) == 1:
         return [total]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
@@ -127,59 +151,90 @@ def _own_multipliers(
     return [p + np.where(holder == j, rest, 0.0) for j, p in enumerate(parts)]
 
 
-def _solve_block(problem: Problem, plan: _Plan) -> Solution | None:
-    own, order, structure, flip = plan.own, plan.order, plan.structure, plan.flip
-    box = box_cells(problem, own)
-    if box is None:
-        return None
+def solve_planned(
+    problem: Problem,
+    plan: Plan,
+    start: Array | None = None,
+    accuracy: Array | float = TUNING.converged,
+) -> tuple[Solution, Array]:
+    """Solve a block of runs whose cells all have weights, and return the aggregates' multipliers.
+
+    Parameters
+    ----------
+    problem, plan
+        The problem and its plan, for the same runs.
+    start
+        Multipliers of the aggregates to start from, as returned; 0 if not given.
+    accuracy
+        See `newton`.
+    """
+    box, pins = _standard_form(problem, plan)
     true_centre = box.centre
-    pins = [(k, zero) for k, zero in pinning(problem) if k in order]
-    if pins:
-        held = np.any([problem.terms[k].spread(zero.astype(float)) > 0 for k, zero in pins], axis=0)
+    for k, zero in pins:  # a cell without a target does not leave 0
+        held = problem.terms[k].spread(zero.astype(float)) > 0
         box = replace(box, centre=np.where(held, -np.inf, box.centre))
-    box = add_aggregates(box, problem, order)
     # Flipped tables have two sides longer than 1, the first of which is the longer.
     shape = (max(problem.shape), problem.cells // max(problem.shape))
-    inner = _transpose_box(box, shape) if flip else box
-    found = newton(structure, inner)
-    y, x, pulled, contradictory = found.y, found.x, found.pulled, found.contradictory
-    if flip:
-        x, pulled = _transpose(x, shape[::-1]), _transpose(pulled, shape[::-1])
+    inner = _transpose_box(box, shape) if plan.flip else box
+    found = newton(plan.structure, inner, start, accuracy)
+    x, forces, contradictory = found.x, found.forces, found.contradictory
+    if plan.flip:
+        x, forces = _transpose(x, shape[::-1]), _transpose(forces, shape[::-1])
     if contradictory.any():  # a proof has no target of least squares
         x = np.where(contradictory[:, None], np.nan, x)
         true_centre = np.where(contradictory[:, None], 0.0, true_centre)
     box = replace(box, centre=true_centre)
-    multipliers: list[Array] = [np.zeros(0)] * len(problem.terms)
-    start = 0
-    for k in order:
-        term = problem.terms[k]
-        multipliers[k] = np.where(term.weight == 0, 0.0, y[:, start : start + term.size])
-        if term.radius is not None:
-            multipliers[k] = y[:, start : start + term.size]
-        start += term.size
+    multipliers = _aggregate_multipliers(problem, plan, found.y)
     for k, zero in pins:
         term = problem.terms[k]
         assert isinstance(term, Term)
-        missing = query_max(term.queries, true_centre / box.yielding - pulled)
+        missing = largest_of(term.queries, true_centre / box.cell_inverse_weight - forces)
         raised = np.where(zero, np.maximum(missing, 0.0), 0.0)
         multipliers[k] = multipliers[k] + raised
-        pulled = pulled + term.spread(raised)
-    forces = _own_multipliers(problem, own, box, x, pulled, contradictory)
-    for k, part in zip(own, forces, strict=True):
-        multipliers[k] = part
-    return Solution(x, tuple(multipliers), contradictory if contradictory.any() else None)
+        forces = forces + term.spread(raised)
+    own = _own_multipliers(problem, plan.own, box, x, forces, contradictory)
+    multipliers |= dict(zip(plan.own, own, strict=True))
+    y = tuple(multipliers[k] for k in range(len(problem.terms)))
+    return Solution(x, y, contradictory if contradictory.any() else None), found.y
+
+
+def _standard_form(problem: Problem, plan: Plan) -> tuple[Boxed, list[tuple[int, Mask]]]:
+    """Return the problem in standard form, and the aggregates that pin their cells to 0."""
+    box = box_cells(problem, plan.own)
+    assert box is not None  # the caller has seen to it
+    pins = [(k, zero) for k, zero in pinning(problem) if k in plan.order]
+    return add_aggregates(box, problem, plan.order), pins
+
+
+def _aggregate_multipliers(problem: Problem, plan: Plan, y: Array) -> dict[int, Array]:
+    """Return the aggregates' multipliers term by term; 0 for queries that are not asked."""
+    multipliers = {}
+    start = 0
+    for k in plan.order:
+        term = problem.terms[k]
+        part, start = y[:, start : start + term.size], start + term.size
+        asked = term.weight > 0
+        multipliers[k] = part if term.radius is not None else np.where(asked, part, 0.0)
+    return multipliers
+
+
+def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Solution]) -> Solution:
+    """Solve as many runs at once as the plan says."""
+    keep_memory()
+    if problem.runs <= plan.block:
+        return solve(problem, plan)
+    starts = range(0, problem.runs, plan.block)
+    blocks = [slice(start, start + plan.block) for start in starts]
+    return Solution.stack([solve(problem.select(b), plan.select(b)) for b in blocks])
 
 
 def solve_structured(problem: Problem) -> Solution | None:
-    """Solve by batched semismooth Newton on the dual, if the problem has the structure (ours).
-
-    Every cell must have a weight of its own; the other terms may be the sum, marginals, nested
-    totals and sums of some of their queries.
+    """Solve by batched semismooth Newton on the dual, if every cell has a weight (ours).
 
     Returns
     -------
     Solution or None
-        The best answer found, to be certified; ``None`` where the structure is not known.
+        The best answer found, to be certified; ``None`` where some cell has no weight of its own.
 
     Examples
     --------
@@ -189,25 +244,8 @@ def solve_structured(problem: Problem) -> Solution | None:
     >>> solve_structured(Problem((Term(total, 5 * one, one), cells))).x
     array([[4., 0.]])
     """
-    plan = _plan(problem)
-    if plan is None:
+    if not cells_weigh(problem):
         return None
-    keep_memory()
-    if problem.runs <= plan.block:
-        return _solve_block(problem, plan)
-    parts = []
-    for start in range(0, problem.runs, plan.block):
-        runs = slice(start, start + plan.block)
-        part = _solve_block(problem.select(runs), plan.select(runs))
-        if part is None:
-            return None
-        parts.append(part)
-    y = tuple(np.concatenate(ys) for ys in zip(*(p.y for p in parts), strict=True))
-    x = np.concatenate([p.x for p in parts])
-    if all(p.contradictory is None for p in parts):
-        return Solution(x, y)
-    none = [np.zeros(p.x.shape[0], dtype=bool) for p in parts]
-    proved = [
-        n if p.contradictory is None else p.contradictory for p, n in zip(parts, none, strict=True)
-    ]
-    return Solution(x, y, np.concatenate(proved))
+    plan = make_plan(problem)
+    assert plan is not None  # cells that weigh are in a term on single cells
+    return in_blocks(problem, plan, lambda part, its: solve_planned(part, its)[0])

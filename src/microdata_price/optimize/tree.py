@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from .boxed import largest_among
 from .eliminate import regular, solve_small
 from .problem import Problem, SubsetSum
 
@@ -47,15 +48,15 @@ class Tree:
         sizes = [p.size for p in self.parents[:-1]]
         return np.split(y[:, : sum(sizes)], np.cumsum(sizes)[:-1], axis=1)
 
-    def pull(self, y: Array) -> Array:
+    def rmatvec(self, y: Array) -> Array:
         """Return U'y, shape (runs, cells)."""
         total = np.zeros((y.shape[0], 1))
         for part, parent in zip(self._levels(y), self.parents, strict=False):
             total = total[:, parent] + part
-        pulled = total[:, self.parents[-1]]
+        forces = total[:, self.parents[-1]]
         for k, v in zip(range(-len(self.members), 0), self.members, strict=True):
-            pulled += v * y[:, k, None]
-        return pulled
+            forces += v * y[:, k, None]
+        return forces
 
     def _sum_up(self, x: Array) -> Array:
         parts = []
@@ -64,26 +65,36 @@ class Tree:
             parts.append(x)
         return np.concatenate(parts[::-1], axis=1)
 
-    def push(self, x: Array) -> Array:
+    def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
         sums = [(v * x).sum(axis=1, keepdims=True) for v in self.members]
         return np.concatenate([self._sum_up(x), *sums], axis=1)
 
-    def _solve_nested(self, free: Array, slack: list[Array], right: list[Array]) -> Array:
+    def largest(self, x: Array) -> Array:
+        """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
+        singles = [largest_among(v, x) for v in self.members]
+        parts = []
+        for sums in self.sums[::-1]:
+            x = np.maximum.reduceat(x[:, sums.indices], sums.indptr[:-1], axis=1)
+            parts.append(x)
+        return np.concatenate([*parts[::-1], *singles], axis=1)
+
+    def _solve_nested(self, free: Array, inverse_weight: list[Array], right: list[Array]) -> Array:
         """Solve for the nested queries alone, from the leaves to the root and back.
 
         With z the sum of a query's own and its ancestors' steps, a query whose cells answer to z
-        with p and that has slack s makes the step ``(right - p z_parent) / (p + s)``, so its cells
-        answer to z_parent with ``p s / (p + s)`` beside the constant ``p right / (p + s)``.
+        with p and whose inverse weight is s makes the step ``(right - p z_parent) / (p + s)``, so
+        its cells answer to z_parent with ``p s / (p + s)`` beside the constant
+        ``p right / (p + s)``.
         Nothing cancels, whatever the weights. ``free`` holds p of the finest level.
         """
         p, sent = free, np.zeros_like(free)
         done: list[tuple[Array, Array, Array]] = []
-        for level in range(len(slack) - 1, -1, -1):
-            s = slack[level]
+        for level in range(len(inverse_weight) - 1, -1, -1):
+            s = inverse_weight[level]
             rest = right[level] - sent
-            # Neither cells to move nor slack: an equality whose parts are equalities already, or
-            # one without a free cell. A step as if one cell were free can free one.
+            # Neither cells to move nor an inverse weight: an equality whose parts are equalities
+            # already, or one without a free cell. A step as if one cell were free can free one.
             whole = np.where(p + s > 0, p + s, 1.0)
             done.append((p, rest, whole))
             if level > 0:
@@ -98,11 +109,11 @@ class Tree:
             z = above + steps[-1]
         return np.concatenate(steps, axis=1)
 
-    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
+    def solve(self, free: Array, inverse_weight: Array, residual: Array, ridge: Array) -> Array:
+        """Solve the Newton system; see `Structure`."""
         leaves = _each(self.sums[-1], free)
         n = sum(p.size for p in self.parents[:-1])
-        levels = self._levels(slack[:, :n])
+        levels = self._levels(inverse_weight[:, :n])
         step = self._solve_nested(leaves, levels, self._levels(residual[:, :n]))
         if not self.members:
             return step
@@ -116,7 +127,7 @@ class Tree:
             for j, w in enumerate(self.members):
                 both = (v * w * free).sum(axis=1)
                 if i == j:
-                    both = regular(both[:, None], slack[:, n + i, None], ridge)[:, 0]
+                    both = regular(both[:, None], inverse_weight[:, n + i, None], ridge)[:, 0]
                 small[:, i, j] = both - np.einsum("bk,bk->b", couplings[i], solved[j])
         singles = solve_small(small, right)
         for i in range(many):

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .eliminate import regular, solve_bordered, solve_small
 from .problem import Problem, SubsetSum
+from .tuning import TUNING
 
 Array = NDArray[np.float64]
 Runs = NDArray[np.intp]
@@ -84,7 +85,7 @@ class TwoWay:
     def _kept(self) -> int:
         return self._row_end + len(self.extras)
 
-    def pull(self, y: Array) -> Array:
+    def rmatvec(self, y: Array) -> Array:
         """Return U'y, shape (runs, cells), or (runs, 1) where it is the same for all cells."""
         r, c = self.shape
         by_row: Array = y[:, : self._row_end] if self.rows else np.zeros((y.shape[0], 1))
@@ -107,7 +108,7 @@ class TwoWay:
             flat = table.reshape(y.shape[0], r * c)
         return flat if by_cell is None else flat + by_cell
 
-    def push(self, x: Array) -> Array:
+    def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
         r, c = self.shape
         runs = x.shape[0]
@@ -124,12 +125,27 @@ class TwoWay:
             parts.append(column_sums)
         return parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
 
+    def largest(self, x: Array) -> Array:
+        """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
+        table = x.reshape(-1, *self.shape)
+        by_row, by_column = table.max(axis=2), table.max(axis=1)
+        items = {"rows": by_row, "columns": by_column, "cells": x}
+        parts = [by_row] if self.rows else []
+        for extra in self.extras:
+            one = items[extra.kind]
+            if extra.members is not None:
+                one = np.where(extra.members > 0, one, -np.inf)
+            parts.append(one.max(axis=1, keepdims=True))
+        if self.columns:
+            parts.append(by_column)
+        return np.concatenate(parts, axis=1)
+
     @property
     def _needs_columns(self) -> bool:
         return self.columns or any(e.kind == "columns" for e in self.extras)
 
-    def step(self, free: Array, slack: Array, residual: Array, ridge: Array) -> Array:
-        """Solve ``(U diag(free) U' + diag(slack)) step = residual``, made regular by a ridge."""
+    def solve(self, free: Array, inverse_weight: Array, residual: Array, ridge: Array) -> Array:
+        """Solve the Newton system; see `Structure`."""
         runs = free.shape[0]
         r, c = self.shape
         m, k = self._row_end, self._kept
@@ -166,7 +182,7 @@ class TwoWay:
                 )
                 kept[:, m + i, m + j] = kept[:, m + j, m + i] = both[:, 0]
         diagonal = np.einsum("bkk->bk", kept)  # a view that can be written to
-        diagonal[...] = regular(diagonal, slack[:, :k], ridge)
+        diagonal[...] = regular(diagonal, inverse_weight[:, :k], ridge)
         if not self.columns:
             return solve_small(kept, residual)
         if self.rows and not self.extras:
@@ -177,7 +193,7 @@ class TwoWay:
                 coupling[:, :m] = table
             for i, part in enumerate(by_columns):
                 coupling[:, m + i] = part
-        side = regular(column_sums, slack[:, k:], ridge)
+        side = regular(column_sums, inverse_weight[:, k:], ridge)
         u, v = solve_bordered(kept, coupling, side, residual[:, :k], residual[:, k:])
         return np.concatenate([u, v], axis=1)
 
@@ -208,7 +224,7 @@ def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int],
         table must be transposed; ``None`` for another structure.
     """
     shape = tuple(n for n in problem.shape if n > 1) or (1,)
-    if len(shape) > 2:
+    if len(shape) > 2 or (len(shape) == 2 and min(shape) * max(shape) > TUNING.dense_entries):
         return None
     long_axes = [a for a, n in enumerate(problem.shape) if n > 1]
     flip = len(shape) == 2 and shape[0] > shape[1]

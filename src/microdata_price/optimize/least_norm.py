@@ -1,0 +1,64 @@
+"""Where the queries leave the table open: of all optimal tables, that of least norm."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.queryset import QuerySet
+from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
+
+Array = NDArray[np.float64]
+
+
+def leaves_open(problem: Problem) -> bool:
+    """Whether the queries might not determine the table: no term asks for every cell (ours).
+
+    Examples
+    --------
+    >>> sum_only = Term(QuerySet.sum_query(2), np.array([[4.0]]), np.ones((1, 1)))
+    >>> leaves_open(Problem((sum_only,)))
+    True
+    """
+    return not any(
+        isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
+        for t in problem.terms
+    )
+
+
+def _held(term: AnyTerm, x: Array) -> AnyTerm:
+    """Hold the answers of the queries that are asked."""
+    said = term.weight > 0
+    if term.radius is not None:
+        said |= np.isfinite(term.radius)
+    weight, answers = np.where(said, np.inf, 0.0), term.answers(x)
+    if isinstance(term, SubsetSum):
+        return SubsetSum(term.base, term.members, answers, weight)
+    return Term(term.queries, answers, weight)
+
+
+def least_norm_problem(
+    problem: Problem, solution: Solution, counts: Array | float = 1.0
+) -> Problem:
+    """Return the problem of least norm among the tables that answer as the solution does (ours).
+
+    The objective depends on the answers alone and is strictly convex in them, so all optimal
+    tables have these answers, and the multipliers remain theirs.
+
+    Parameters
+    ----------
+    problem, solution
+        What was solved, and an optimal table.
+    counts
+        How many cells each cell stands for (see `Merged`); a cell of c cells is split evenly, so
+        its square counts ``1 / c``.
+    """
+    finite = np.max(
+        [np.where(np.isinf(t.weight), 0.0, t.weight).max(axis=1) for t in problem.terms], axis=0
+    )
+    unit = np.where(finite > 0, finite, 1.0)[:, None]  # the certificate's scale is the problem's
+    cells = QuerySet.identity(problem.shape, "least norm")
+    shape = (problem.runs, problem.cells)
+    weight = np.broadcast_to(unit / counts, shape)
+    terms = (*(_held(t, solution.x) for t in problem.terms), Term(cells, np.zeros(shape), weight))
+    return Problem(terms, problem.nonnegative)

@@ -1,0 +1,112 @@
+"""Cells that no query tells apart: one cell in their place."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.queryset import QuerySet
+from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
+
+Array = NDArray[np.float64]
+Labels = NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class Merged:
+    """A problem on fewer cells, each the sum of cells that no query tells apart (ours).
+
+    Any split of a merged cell among its cells gives the same answers; the even one has least norm.
+
+    Parameters
+    ----------
+    problem
+        The smaller problem; its multipliers are those of the larger one.
+    groups
+        For each cell of the larger problem the cell of the smaller one, -1 for a cell that no
+        query counts (it is 0). Shape (cells,).
+    counts
+        How many cells each stands for.
+    """
+
+    problem: Problem
+    groups: Labels
+    counts: Array
+
+    def expand(self, solution: Solution) -> Solution:
+        """Return the larger problem's solution, merged cells split evenly."""
+        each = solution.x / self.counts
+        x = np.where(self.groups >= 0, each[:, self.groups], 0.0)
+        return Solution(x, solution.y, solution.contradictory)
+
+
+def _queries(term: AnyTerm) -> QuerySet:
+    return term.base if isinstance(term, SubsetSum) else term.queries
+
+
+def _moved(term: AnyTerm, queries: QuerySet) -> AnyTerm:
+    if isinstance(term, SubsetSum):
+        return SubsetSum(queries, term.members, term.target, term.weight)
+    return Term(queries, term.target, term.weight, term.radius)
+
+
+def _by_axes(shape: tuple[int, ...], sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]] | None:
+    """Merge along the axes that no marginal keeps, so that the table stays a table."""
+    kept = sorted({a for q in sets for a in q.axes or () if shape[a] > 1})
+    if len(kept) == sum(n > 1 for n in shape):
+        return None
+    small = tuple(shape[a] for a in kept) or (1,)
+    moved = [
+        QuerySet.marginal(small, [kept.index(a) for a in q.axes or () if a in kept], q.name)
+        for q in sets
+    ]
+    return QuerySet.marginal(shape, kept).labels, moved
+
+
+def _by_labels(cells: int, sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]] | None:
+    """Merge cells whose labels are the same in every set."""
+    code = np.zeros(cells, dtype=np.int64)
+    for q in sets:
+        if int(code.max() + 1) * (q.size + 1) > np.iinfo(np.int64).max // 2:
+            code = np.unique(code, return_inverse=True)[1]
+        code = code * (q.size + 1) + q.labels + 1
+    code[np.all([q.labels < 0 for q in sets], axis=0)] = -1
+    codes, first, groups = np.unique(code, return_index=True, return_inverse=True)
+    uncounted = int(codes[0] < 0)
+    groups, first = groups - uncounted, first[uncounted:]
+    if first.size == cells:
+        return None
+    # A set that tells all of them apart numbers them, so that it is recognised as the cells.
+    for q in sets:
+        if q.size == first.size and (q.labels[first] >= 0).all():
+            groups, first = q.labels, first[np.argsort(q.labels[first])]
+            break
+    return groups, [QuerySet.from_labels(q.labels[first], q.name) for q in sets]
+
+
+def merge(problem: Problem) -> Merged | None:
+    """Return the problem on merged cells; ``None`` if the queries tell all cells apart.
+
+    Examples
+    --------
+    >>> q = QuerySet.marginal((2, 3), (0,))
+    >>> term = Term(q, np.array([[6.0, -1.0]]), np.ones((1, 2)))
+    >>> merged = merge(Problem((term,)))
+    >>> merged.problem.cells, merged.counts
+    (2, array([3., 3.]))
+    """
+    sets = [_queries(t) for t in problem.terms]
+    shape, cells = problem.shape, math.prod(problem.shape)
+    if any(q.size == cells for q in sets):
+        return None
+    marginals = all(q.axes is not None for q in sets)
+    found = _by_axes(shape, sets) if marginals else _by_labels(cells, sets)
+    if found is None:
+        return None
+    groups, moved = found
+    counts = np.bincount(groups[groups >= 0]).astype(float)
+    terms = tuple(_moved(t, q) for t, q in zip(problem.terms, moved, strict=True))
+    return Merged(Problem(terms, problem.nonnegative), groups, counts)
