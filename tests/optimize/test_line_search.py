@@ -8,8 +8,9 @@ import pytest
 import microdata_price.optimize.dual_newton as dual_newton
 from microdata_price.optimize import TOLERANCE, certify
 from microdata_price.optimize.boxed import Point
-from microdata_price.optimize.line_search import ENOUGH, search
+from microdata_price.optimize.line_search import search
 from microdata_price.optimize.structured import solve_structured
+from microdata_price.optimize.tuning import TUNING
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem
 
 
@@ -39,7 +40,7 @@ def test_the_slope_has_nearly_gone_where_the_search_ends(searched, structure, ki
         left = np.einsum("bk,bk->b", point.residual, step)
         size = np.abs(point.residual * step).sum(axis=1)  # what rounding is relative to
         rounding = 1e-12 * (np.abs(step) * np.abs(box.target)).sum(axis=1) + 1e-12 * size
-        within = (left <= ENOUGH * slope + rounding) & (left >= -past * slope - rounding)
+        within = (left <= TUNING.enough * slope + rounding) & (left >= -past * slope - rounding)
         ended, many = ended + int(within.sum()), many + t.size
     # A line along which the function falls for ever has no end; it is a proof, met seldom.
     assert ended >= 0.98 * many

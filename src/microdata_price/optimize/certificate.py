@@ -1,4 +1,16 @@
-"""Certificates of optimality, computed from an answer and never from a solver's status."""
+r"""Certificates of optimality, computed from an answer and never from a solver's status.
+
+The problem and its Fenchel dual, with the queries' matrix U, targets b and
+:math:`h_k(r) = w_k r^2 / 2`, infinite beyond a radius:
+
+.. math::
+
+    \min_{x \ge 0} \; \sum_k h_k(u_k \cdot x - b_k), \qquad\qquad
+    \max_{U'y \ge 0} \; - \sum_k \bigl( y_k b_k + h_k^*(y_k) \bigr) .
+
+For any x and y the first is at least the second; where they agree both are optimal. `certify` says
+by how much they differ, and by how much x and y violate their constraints.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,20 @@
-"""Max fitting's distance: the least t at which some nonnegative table is within t noises."""
+r"""Max fitting's distance: the least t at which some nonnegative table is within t noises.
+
+With the queries' matrix U, the noisy answers a and the noises' standard deviations s, the linear
+program and its dual are
+
+.. math::
+
+    \min_{x \ge 0,\, t} \; t \;\text{ with }\; |U x - a| \le t s, \qquad\qquad
+    \max_y \; -y \cdot a \;\text{ with }\; U' y \ge 0, \; s \cdot |y| \le 1 .
+
+Any y with :math:`U' y \ge 0`, a *cut*, bounds t from below by :math:`-y \cdot a / s \cdot |y|`. The
+bounds climb from cut to cut as in Newton's method on a convex function: a cut that is violated at
+the bound reached so far has its zero at the next (`_raise`). Cuts come from the structure of the
+queries (`cuts`), or from the multipliers that run away where the second stage has no answer
+(`_prove`); where neither leads to the distance, HiGHS solves the program (`exact_distance`). The
+last cut is the certificate, whoever found it.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,14 @@
-"""Newton systems with a diagonal block: eliminate it, solve the rest."""
+r"""Newton systems with a diagonal block: eliminate it, solve the rest.
+
+.. math::
+
+    \begin{pmatrix} A & B \\ B' & D \end{pmatrix} \begin{pmatrix} u \\ v \end{pmatrix} =
+    \begin{pmatrix} f \\ g \end{pmatrix}
+    \quad\Longleftrightarrow\quad
+    (A - B D^{-1} B') u = f - B D^{-1} g, \quad v = D^{-1} (g - B' u) .
+
+The Schur complement of a positive definite matrix is positive definite, so nothing is pivoted.
+"""
 
 from __future__ import annotations
 

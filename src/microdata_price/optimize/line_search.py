@@ -1,4 +1,9 @@
-"""Line search on a convex piecewise quadratic function, a batch of runs at once."""
+"""Line search on a convex piecewise quadratic function, a batch of runs at once.
+
+Along a step s the dual function of `dual_newton` is convex and piecewise quadratic, and minus its
+slope, ``F(y + t s) . s``, falls piecewise linearly from a positive value. Its zero is enclosed and
+approached by secants and tangents in turn, with no product with U after the first two.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,10 @@
-"""Any disjoint query sets (marginals of tables of any dimension): their Newton systems."""
+r"""Any disjoint query sets (marginals of tables of any dimension): their Newton systems.
+
+The queries of one set share no cell, so each set is a diagonal block of the Newton matrix, and two
+sets i and j are coupled by :math:`U_i \mathrm{diag}(p) U_j'`, sums of p over the cells that two
+queries share. The set with most queries is eliminated as the columns of a two-way table are (see
+`two_way`), and what is left is a dense matrix. Where that would be too large see `conjugate`.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,11 @@
-"""Projections on simplexes: least squares with nonnegative cells and a given sum."""
+"""Projections on simplexes: least squares with nonnegative cells and a given sum.
+
+The solution is ``max(a - g, 0)``, with the threshold g at which it has the sum: one multiplier, one
+equation, falling and piecewise linear in g. Sorting finds the piece (Held, Wolfe and Crowder,
+"Validation of subgradient optimization", Mathematical Programming 6 (1974), 62-88); discarding
+entries below a bound on g finds it in linear time as a rule (Duchi, Shalev-Shwartz, Singer and
+Chandra, "Efficient projections onto the l1-ball for learning in high dimensions", ICML 2008).
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,9 @@
-"""Nested totals such as state, county, tract, block: their Newton systems in linear time."""
+"""Nested totals such as state, county, tract, block: their Newton systems in linear time.
+
+The Newton matrix of a tree of queries needs no fill if its leaves are eliminated first, so one pass
+from the leaves to the root and one back solve it (`Tree._solve_nested` has the recurrence). Sums of
+some queries do not nest; they are a small border, eliminated last.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,24 @@
-"""Lists and two-way tables: how their aggregates act, and their Newton systems."""
+r"""Lists and two-way tables: how their aggregates act, and their Newton systems.
+
+With multipliers u of the rows and v of the columns of an r x c table, the Newton matrix of
+`dual_newton` has two diagonal blocks, coupled by the table P of the free cells' 1/d itself:
+
+.. math::
+
+    \begin{pmatrix} \mathrm{diag}(P \mathbf 1) + Q_u & P \\
+    P' & \mathrm{diag}(P' \mathbf 1) + Q_v \end{pmatrix}
+    \begin{pmatrix} u \\ v \end{pmatrix} = \begin{pmatrix} F_u \\ F_v \end{pmatrix} .
+
+With C for the diagonal block of the columns, the longer side, v is eliminated (`eliminate`):
+
+.. math::
+
+    \bigl(\mathrm{diag}(P \mathbf 1) + Q_u - P C^{-1} P'\bigr) u = F_u - P C^{-1} F_v, \qquad
+    v = C^{-1} (F_v - P' u),
+
+a dense system as large as the shorter side. The sum of all cells and sums of some queries join the
+rows as further entries of u, each with a row and a column of its own.
+"""
 
 from __future__ import annotations
 
