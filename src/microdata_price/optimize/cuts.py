@@ -3,8 +3,8 @@ r"""Cuts: sets of bands that no nonnegative table can meet together.
 At a distance t each query's answer lies in a band, :math:`low \le U x \le high`. A vector z with
 :math:`U' z \le 0` has :math:`z \cdot U x \le 0` for every table of 0 or more, while the bands allow
 it to be :math:`z^+ \cdot low - z^- \cdot high` at the least, its *excess*: where that is positive,
-no table is within the bands. Finding the z of largest excess is the linear program of `distance`; here
-are the two families among which it is found by the structure alone.
+no table is within the bands. Finding the z of largest excess is the linear program of `distance`;
+here are the two families among which it is found by the structure alone.
 """
 
 from __future__ import annotations
