@@ -251,7 +251,7 @@ def largest_of(queries: QuerySet, values: Array) -> Array:
 
 def largest_among(members: Array, values: Array) -> Array:
     """Return the largest value among the cells that a single sum counts, shape (runs, 1)."""
-    return np.where(members > 0, values, -np.inf).max(axis=1, keepdims=True)
+    return np.asarray(np.where(members > 0, values, -np.inf).max(axis=1, keepdims=True))
 
 
 @dataclass
