@@ -216,7 +216,7 @@ class Findings:
     @property
     def table_caption(self) -> str:
         """What is said about them."""
-        return "The results of mbi: total expected squared error of each query set, with standard errors."
+        return "Results of mbi: total squared error of each query set, with standard errors."
 
     @cached_property
     def medians(self) -> pd.DataFrame:
