@@ -247,15 +247,13 @@ class Findings:
     @property
     def worst_said(self) -> str:
         """Where mbi stands on the worst column."""
-        column = self.medians.loc["marginal2"].sort_values()
+        values = {str(m): float(v) for m, v in self.medians.loc["marginal2"].items()}
+        order = sorted(values, key=lambda m: values[m])
         listed = ", ".join(
-            f"{'mbi' if m == 'mbi' else METHODS[str(m)].label} {format_number(float(v))}"
-            for m, v in column.items()
+            f"{'mbi' if m == 'mbi' else METHODS[m].label} {format_number(values[m])}" for m in order
         )
-        place = list(column.index).index("mbi") + 1
-        words = {1: "the lowest", len(column): "the highest"}.get(
-            place, f"number {place} from below"
-        )
+        place = order.index("mbi") + 1
+        words = {1: "the lowest", len(order): "the highest"}.get(place, f"number {place}")
         return (
             f"From the lowest, the median error of the worst column is: {listed}. mbi is {words}."
         )
