@@ -247,7 +247,8 @@ class Findings:
     @property
     def worst_said(self) -> str:
         """Where mbi stands on the worst column."""
-        values = {str(m): float(v) for m, v in self.medians.loc["marginal2"].items()}
+        column = self.medians.T["marginal2"]
+        values = dict(zip(map(str, column.index), column.to_numpy(dtype=float), strict=True))
         order = sorted(values, key=lambda m: values[m])
         listed = ", ".join(
             f"{'mbi' if m == 'mbi' else METHODS[m].label} {format_number(values[m])}" for m in order
