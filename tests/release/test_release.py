@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import microdata_price
 from microdata_price import cli
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import METHODS
+from microdata_price.fitting import METHODS, RECOMMENDED
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
@@ -524,7 +524,6 @@ def test_a_schema_beside_the_table_is_named(tmp_path, capsys):
         (["--method", "nnls", "--rho", "inf"], "rho is inf; it must be a positive"),
         (["--method", "nnls", "--epsilon", "one"], "is not a number"),
         (["--method", "nlns", "--epsilon", "1"], "did you mean nnls or ols"),
-        (["--epsilon", "1"], "missing option '--method'"),
         (["--method", "nnls", "--epsilon", "1", "--workload", "sum, age"], "'age'"),
         (["--method", "nnls", "--epsilon", "1", "--seed", "1"], "no such option"),
     ],
@@ -536,6 +535,15 @@ def test_what_the_command_refuses(inputs, capsys, words, message):
     assert message in error
     assert "Traceback" not in error
     assert sorted(p.name for p in out.parent.iterdir()) == ["schema.json", "table.csv"]
+
+
+def test_the_recommended_method_is_used_where_none_is_named(inputs, capsys):
+    table, schema, out = inputs
+    words = ["release", table, "--schema", schema, "--out", out, "--epsilon", "1", "--json"]
+    code, printed, _ = run(capsys, *words)
+    assert (code, json.loads(printed)["method"]) == (0, RECOMMENDED)
+    _, told, _ = run(capsys, "release", "--help")
+    assert "recommended because" in told
 
 
 def test_weighted_tables_and_bad_values_are_refused(inputs, capsys):

@@ -15,7 +15,7 @@ from ..model.privacy import check_delta, check_epsilon, check_rho
 from . import notebook
 from .parameters import Parameter, check
 
-FOLDERS = ("grid_dir", "published_dir")
+FOLDERS = ("grid_dir", "published_dir", "better_dir")
 """Parameters that the book fills with folders of computed results."""
 
 
