@@ -370,7 +370,7 @@ class Findings:
     @property
     def totals_said(self) -> str:
         """How the goal for totals stands."""
-        row = self.totals.loc[self.totals["ratio"].idxmax()]
+        row = self.totals.sort_values("ratio").iloc[-1]
         where = (
             f"{QUERY_NAMES[str(row['query_set'])]} of the family {row['family']} at {_level(row)}"
         )
@@ -383,7 +383,7 @@ class Findings:
     @property
     def largest_said(self) -> str:
         """How the goal for largest errors stands."""
-        row = self.largest.loc[self.largest["ratio"].idxmax()]
+        row = self.largest.sort_values("ratio").iloc[-1]
         where = (
             f"{QUERY_NAMES[str(row['query_set'])]} of the family {row['family']} at {_level(row)}"
         )
