@@ -16,50 +16,49 @@ from microdata_price.book.plan import Edition
 from microdata_price.exceptions import BuildError
 from tiny_book import make_notebook, make_root
 
-FIGURE = """\
-show(
-    one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0),
-    "tiny-figure",
-    alt="Three dots and two lines on a plane.",
-    caption="The threshold of $1$ leaves two of three.",
-)
-"""
-EXERCISE = ":::{exercise} Try\n:label: ex-tiny\nWhat is it?\n:::"
-SOLUTION = ":::{solution-start} ex-tiny\n:label: sol-tiny\n:class: dropdown\n:::\nIt is 43112609."
-THEOREM = """\
-:::{prf:theorem} Named (ours)
-:label: thm-tiny
-$$ x = y $$ (eq-tiny)
-:::
+SETUP = """\
+import numpy as np
 
-::::{dropdown} Proof
-:::{prf:proof}
-By {eq}`eq-tiny`.
-:::
-::::
+from microdata_price.figures.difficult import one_draw
+from microdata_price.page.output import Caption, record, say, show
+
+twice = 2 * epsilon
+"""
+SAY = """\
+say(f"Twice is {twice:g}; see [Figure](#tiny-figure).")
+record(twice=f"{twice:g}")
+"""
+FIGURE = """\
+caption = Caption(
+    "The threshold of $1$ leaves two of three.", alt="Three dots and two lines on a plane."
+)
+show(one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0), "tiny-figure", caption)
+"""
+THEOREM = """\
+**Theorem O1 (Named, $x$ (ours)).** It is
+
+$$ x = y. \\tag{1} $$
 """
 
 
 def chapter() -> notebook.Notebook:
     return make_notebook(
-        ("text", "# A chapter\n\nTwice is {glue:text}`twice`; see {numref}`tiny-figure`."),
+        ("text", "# A chapter\n\nA [zCDP](../book/reference/glossary.md#zcdp) matter."),
         ("code", "epsilon = 0.5  # the level", "parameters"),
-        (
-            "code",
-            "from microdata_price.page import prose\nfrom microdata_price.figures import show\n"
-            "from microdata_price.figures.difficult import one_draw\nimport numpy as np\n"
-            'prose.number("twice", 2 * epsilon)',
-        ),
+        ("code", SETUP, "setup"),
+        ("code", SAY, "remove-input"),
         ("code", FIGURE, "hide-input"),
-        ("text", THEOREM),
-        ("text", EXERCISE),
-        ("text", SOLUTION, "solution"),
+        ("text", THEOREM, "theorem", "label:thm-tiny"),
+        ("text", "**Proof.** By [(1)](#eq-1).", "proof"),
+        ("text", "**Exercise 1 (Try).** What is it?", "exercise", "label:ex-tiny"),
+        ("text", "**Solution.** It is 43112609.", "solution"),
         ("code", "assert 43112609", "solution"),
-        ("text", ":::{solution-end}\n:::", "solution"),
     )
 
 
-PAGES = {"notes": "# Notes\n\nElsewhere {glue:text}`chapter/twice`, {prf:ref}`thm-tiny`."}
+GLOSSARY = "# Glossary\n\n:::{glossary}\nzCDP\n  A guarantee.\n:::\n"
+NOTES = "# Notes\n\nElsewhere {{ chapter.twice }}, [Theorem O1](notebooks/chapter.ipynb#thm-tiny)."
+PAGES = {"notes": NOTES, "reference/glossary": GLOSSARY}
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +99,18 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built: tuple[Path, 
     assert 'alt="Three dots and two lines on a plane."' in html
     assert "Fig. 1" in html
     assert "figure_code.html#code-figures-difficult-one-draw" in html
+    soup = BeautifulSoup(html, "html.parser")
+    box = soup.find(id="thm-tiny")
+    assert box.find(class_="admonition-title").get_text().startswith("Theorem O1 (Named,")
+    assert soup.find("details", class_="proof").find("a", href="#chapter-eq-1")
+    assert soup.find(id="chapter-eq-1")
+    solution = soup.find("details", class_="solution")
+    assert solution.summary.get_text() == "Solution of Exercise 1"
+    assert "assert" in solution.get_text()
+    assert "Levels used: epsilon = 0.5" in soup.get_text()
+    assert soup.find("a", href="../reference/glossary.html#term-zCDP")
+    notes = BeautifulSoup((site / "notes.html").read_text(encoding="utf-8"), "html.parser")
+    assert notes.find("a", href="notebooks/chapter.html#thm-tiny").get_text() == "Theorem O1"
     assert "Elsewhere 1," in (site / "notes.html").read_text(encoding="utf-8")
     code = (site / "reference" / "figure_code.html").read_text(encoding="utf-8")
     assert "one_draw" in code
@@ -153,12 +164,12 @@ def test_a_failing_cell_names_notebook_cell_and_error(changed: tuple[Path, Path]
 def test_faults_in_a_page_fail_the_build_and_are_all_named(changed: tuple[Path, Path]) -> None:
     root, _ = changed
     text = (
-        "# Notes\n\n{glue:text}`chapter/twice` {ref}`nowhere` {cite:t}`nobody1999` "
-        "[](missing.md)\n\n### Too deep\n\n:::{prf:theorem} Twice\n:label: thm-tiny\nx\n:::\n"
+        "# Notes\n\n{{ chapter.twice }} {ref}`nowhere` {cite:t}`nobody1999` [](missing.md)\n\n"
+        "### Too deep\n"
     )
     (root / "book" / "notes.md").write_text(text, encoding="utf-8")
     message = said(root)
-    for complaint in ("nowhere", "nobody1999", "missing.md", "notes.md:5", "thm-tiny"):
+    for complaint in ("nowhere", "nobody1999", "missing.md", "notes.md:5"):
         assert complaint in message
 
 
@@ -167,14 +178,14 @@ def test_a_page_that_quotes_what_is_not_defined_fails_before_building(
 ) -> None:
     root, _ = changed
     monkeypatch.delattr(book_site, "run_builder")
-    (root / "book" / "notes.md").write_text("# N\n{glue:text}`chapter/none`", encoding="utf-8")
-    assert "page 'notes' quotes 'chapter/none'" in said(root)
+    (root / "book" / "notes.md").write_text("# N\n{{ chapter.none }}", encoding="utf-8")
+    assert "page 'notes' quotes '{{ chapter.none }}'" in said(root)
 
 
 def test_a_defined_number_that_nothing_quotes_fails_the_build(changed: tuple[Path, Path]) -> None:
     root, _ = changed
     extra = chapter()
-    extra.cells[2].source += '\nprose.number("lonely", 7)'
+    extra.cells[3].source += '\nrecord(lonely="7")'
     notebook.write(notebook.strip(extra), root / "notebooks" / "chapter.ipynb")
     assert "no page quotes chapter/lonely" in said(root)
 

@@ -89,12 +89,6 @@ def stage(
     _stage_prose(root, edition, found, target)
     stage_generated(edition, runs, found, folders, target)
     _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
-    # Without solutions, what only they quote is quoted nowhere.
-    unused = found.unused() if edition.solutions else []
-    if unused:
-        raise BuildError(
-            f"no page quotes {', '.join(unused)}; quote them with {{glue:text}} or remove them"
-        )
     missing = [
         entry
         for entry in toc_entries(root)
@@ -102,6 +96,12 @@ def stage(
     ]
     if missing:
         raise BuildError(f"book/_toc.yml lists pages that do not exist: {', '.join(missing)}")
+    # Without solutions, what only they quote is quoted nowhere.
+    unused = found.unused() if edition.solutions else []
+    if unused:
+        raise BuildError(
+            f"no page quotes {', '.join(unused)}; quote them as {{{{ chapter.name }}}} or remove them"
+        )
 
 
 def _places(root: Path) -> Places:
