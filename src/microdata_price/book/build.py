@@ -100,7 +100,8 @@ def stage(
     unused = found.unused() if edition.solutions else []
     if unused:
         raise BuildError(
-            f"no page quotes {', '.join(unused)}; quote them as {{{{ chapter.name }}}} or remove them"
+            f"no page quotes {', '.join(unused)}; quote them ({{{{ chapter.name }}}}) or remove "
+            "them"
         )
 
 
