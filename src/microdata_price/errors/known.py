@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, find
 from ..fitting import METHODS
 from ..model.noise import Gaussian, Laplace, Noise
-from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped
 
@@ -92,17 +91,16 @@ def _leverage_variances(workload: Workload, variances: Sequence[float]) -> tuple
             f"matrix of more than {_DENSE_LIMIT} entries; only sets of marginals may be that large"
         )
     matrix = np.concatenate(
-        [_rows(q) / math.sqrt(v) for q, v in zip(workload.query_sets, variances, strict=True)]
+        [
+            q.matrix.toarray() / math.sqrt(v)
+            for q, v in zip(workload.query_sets, variances, strict=True)
+        ]
     )
     basis, size, _ = np.linalg.svd(matrix, full_matrices=False)
     rank = int((size > size[0] * max(matrix.shape) * np.finfo(float).eps).sum())
     leverage = (basis[:, :rank] ** 2).sum(axis=1)
     ends = np.cumsum([q.size for q in workload.query_sets])[:-1]
     return tuple(part * v for part, v in zip(np.split(leverage, ends), variances, strict=True))
-
-
-def _rows(queries: QuerySet) -> Array:
-    return np.asarray(queries.labels == np.arange(queries.size)[:, None], dtype=float)
 
 
 def known_errors(

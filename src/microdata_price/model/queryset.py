@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError
@@ -132,6 +133,20 @@ class QuerySet:
                 "left out"
             )
         return cls(name, array.shape, flat, size)
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """The queries as rows of zeros and ones, shape (queries, cells).
+
+        Examples
+        --------
+        >>> QuerySet.from_labels([0, 0, 1, -1], "halves").matrix.toarray()
+        array([[1., 1., 0., 0.],
+               [0., 0., 1., 0.]])
+        """
+        cells = np.flatnonzero(self.labels >= 0)
+        where = (self.labels[cells], cells)
+        return sp.csr_array((np.ones(cells.size), where), shape=(self.size, self.cells))
 
     @property
     def cells(self) -> int:

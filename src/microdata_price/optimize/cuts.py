@@ -74,12 +74,6 @@ def make_cuts(sets: Sequence[QuerySet]) -> CutFinder | None:
     return two_way or _nested(sets, offsets)
 
 
-def _matrix(queries: QuerySet) -> sp.csr_array:
-    cells = np.flatnonzero(queries.labels >= 0)
-    where = (queries.labels[cells], cells)
-    return sp.csr_array((np.ones(cells.size), where), shape=(queries.size, queries.cells))
-
-
 def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
     """Look for a query against the queries of another set that lie within it or that cover it."""
     rows: list[sp.csr_array] = []
@@ -88,7 +82,7 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | 
         if outer.size > inner.size:
             continue
         # How many cells each pair of queries, one of each set, has in common.
-        common = sp.coo_array(_matrix(outer) @ _matrix(inner).T)
+        common = sp.coo_array(outer.matrix @ inner.matrix.T)
         (big, small), shared = common.coords, common.data
         inside = shared == inner.counts[small]
         covered = np.zeros(outer.size)

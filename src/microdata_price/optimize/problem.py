@@ -100,10 +100,7 @@ class Term:
     def matrix(self, run: int) -> sp.csr_array:
         """Return the queries of one run as rows of zeros and ones, shape (queries, cells)."""
         del run  # the queries are the same in each
-        cells = np.flatnonzero(self.queries.labels >= 0)
-        rows = self.queries.labels[cells]
-        shape = (self.size, self.queries.cells)
-        return sp.csr_array((np.ones(cells.size), (rows, cells)), shape=shape)
+        return self.queries.matrix
 
     def select(self, runs: Runs) -> Term:
         """Return the term of some of the runs."""
