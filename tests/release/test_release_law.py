@@ -82,7 +82,7 @@ def noise_of(answers, table):
 def test_the_noise_has_the_right_law(drawn):
     mechanism, first, second = drawn
     law = law_of(mechanism)
-    assert mechanism.noise.variance == pytest.approx(law.variance, rel=1e-12)
+    assert mechanism.variances == pytest.approx((law.variance,) * 2, rel=1e-12)
     noise = np.concatenate([noise_of(first, TABLE), noise_of(second, NEIGHBOUR)])
     assert chance_of_noise(noise, law) > CHANCE
     assert chance_of_independence(noise, law) > CHANCE
@@ -109,7 +109,7 @@ def test_a_wrong_law_would_be_noticed(drawn):
 
 def microdata(mechanism, answers, method):
     """Fit and round every release, as `release` does."""
-    noise = (mechanism.noise,) * len(answers)
+    noise = mechanism.noise
     stacked = Measurements(WORKLOAD, tuple(a.astype(float) for a in answers), noise)
     weights = np.maximum(fit(stacked, method).cells, 0)
     return np.stack([round_table(w, WORKLOAD).table for w in weights])

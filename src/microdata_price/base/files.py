@@ -98,7 +98,7 @@ def _stopping_politely() -> Iterator[None]:
     def stop(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    if threading.current_thread() is not threading.main_thread():
+    if _deferring or threading.current_thread() is not threading.main_thread():
         yield
         return
     before = signal.signal(signal.SIGTERM, stop)
@@ -108,7 +108,51 @@ def _stopping_politely() -> Iterator[None]:
         signal.signal(signal.SIGTERM, before)
 
 
-def _sync(path: Path) -> None:
+_deferring: list[int] = []
+"""Not empty while requests to stop wait."""
+
+
+@contextlib.contextmanager
+def deferred_stop() -> Iterator[None]:
+    """Let an interruption from the keyboard or a request to terminate wait for the block's end.
+
+    For steps that must not be cut in two, such as drawing noise and writing it down. Outside the
+    main thread, where Python handles no signals, nothing needs to wait.
+
+    Examples
+    --------
+    >>> with deferred_stop():
+    ...     pass
+    """
+    if _deferring or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    waiting: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        waiting.append(number)
+
+    kinds = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(kind, note) for kind in kinds]
+    _deferring.append(1)
+    try:
+        yield
+    finally:
+        _deferring.clear()
+        for kind, handler in zip(kinds, before, strict=True):
+            signal.signal(kind, handler)
+        if waiting:
+            signal.raise_signal(waiting[0])
+
+
+def sync_file(path: Path) -> None:
+    """Wait until a file or a folder is on the disk.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     sync_file(Path(home))
+    """
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -149,12 +193,14 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
         try:
             yield draft
             for file in sorted(draft.rglob("*")):
-                _sync(file)
+                sync_file(file)
             if not private:
-                draft.chmod(0o777 & ~_umask())
+                for file in draft.rglob("*"):
+                    usual_permissions(file)
+                usual_permissions(draft)
             check_new(path)
             draft.rename(path)
-            _sync(parent)
+            sync_file(parent)
         finally:
             if draft.exists():
                 shutil.rmtree(draft)
@@ -164,6 +210,17 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
+
+
+def usual_permissions(path: Path) -> None:
+    """Give a file or a folder the permissions that the user's umask leaves to new ones.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as home:
+    ...     usual_permissions(Path(home))
+    """
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~_umask())
 
 
 def write_whole(path: Path, text: str | bytes) -> None:

@@ -101,6 +101,20 @@ def at_most(value: float, digits: int = 3) -> str:
     return format_number(_outward(value, digits, ROUND_CEILING), digits)
 
 
+def not_below(value: float, digits: int = 12) -> str:
+    """Write a level in plain letters, so that the number written is no smaller than the level.
+
+    Examples
+    --------
+    >>> not_below(0.5), not_below(0.12345678, 3), not_below(1e-30)
+    ('0.5', '0.124', '1e-30')
+    """
+    text = f"{value:.{digits}g}"
+    if float(text) >= value:
+        return text
+    return f"{_outward(value, digits, ROUND_CEILING):.{digits}g}"
+
+
 def _outward(value: float, digits: int, rounding: str) -> float:
     number = float(value)
     if number == 0 or not math.isfinite(number) or (number.is_integer() and abs(number) < 1e6):

@@ -1,4 +1,4 @@
-"""``microdata-price budget``: what several releases guarantee together."""
+"""``microdata-price budget``: what several releases guarantee together, and ledgers."""
 
 from __future__ import annotations
 
@@ -9,38 +9,117 @@ from pathlib import Path
 import click
 
 from ..base.numbers import at_most
-from ..release.budget import add_up, load_entry
+from ..exceptions import InputError
+from ..model.privacy import ConcentratedDP, PureDP
+from ..release.budget import Budget, add_up, guarantee_of
+from ..release.ledger import Account
+from ..release.manifest import load_entry
+
+
+def _fields(budget: Budget, delta: float) -> dict[str, object]:
+    approximate = budget.approximate(delta)
+    return {
+        "total": budget.total.fields(),
+        "zcdp": budget.zcdp.fields(),
+        "epsilon": math.fsum(budget.epsilons),
+        "rho": budget.rho,
+        "approximate": {"epsilon": approximate.epsilon, "delta": approximate.delta},
+        "neighbours": budget.neighbours,
+    }
+
+
+def _text(budget: Budget, delta: float) -> str:
+    approximate = budget.approximate(delta)
+    parts = []
+    if budget.epsilons:
+        parts.append(PureDP(math.fsum(budget.epsilons)).describe())
+    if budget.rho:
+        parts.append(ConcentratedDP(budget.rho).describe())
+    return (
+        f"Together: {' and, besides, '.join(parts)}, for {budget.neighbours}\n"
+        f"That is at most ({at_most(approximate.epsilon, 4)}, {approximate.delta:g})-differential "
+        f"privacy, each release taken at its best, and at most zCDP with rho = "
+        f"{at_most(budget.zcdp.rho, 6)}."
+    )
+
+
+def _ledger(account: Account, epsilon: float | None, rho: float | None, delta: float) -> str:
+    if epsilon is not None or rho is not None:
+        account.limit(guarantee_of(epsilon, rho))
+    state = account.state()
+    budget = state.budget
+    lines = [f"{account.name}: {len(state.entries)} measurements in {account.path}"]
+    lines.append("No cap is set." if state.cap is None else f"Cap: {state.cap.describe()}")
+    return "\n".join([*lines, "Nothing was spent." if budget is None else _text(budget, delta)])
 
 
 @click.command()
-@click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path))
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--delta", type=float, default=1e-6, show_default=True, help="For (epsilon, delta).")
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A ledger that release keeps, in place of FOLDERS.",
+)
+@click.option("--name", help="The table's name in the ledger.")
+@click.option("--cap-epsilon", type=float, help="Refuse releases beyond this epsilon from now on.")
+@click.option("--cap-rho", type=float, help="Refuse releases beyond this rho from now on.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
+def command(
+    folders: tuple[Path, ...],
+    delta: float,
+    ledger: Path | None,
+    name: str | None,
+    cap_epsilon: float | None,
+    cap_rho: float | None,
+    as_json: bool,
+) -> None:
     """Add up the guarantees of several releases: FOLDERS that `release` wrote.
 
     All are taken to be about the same people, the safe assumption. Epsilons add up to epsilon, rhos
     to rho. What both kinds guarantee together is given as an (epsilon, delta): at most, from Renyi
     divergences of every order, in which pure and zCDP releases add up without loss. As zCDP,
-    epsilon counts as rho = epsilon^2 / 2. A copy of a release counts once.
+    epsilon counts as rho = epsilon^2 / 2. A copy of a release counts once. Where some release has a
+    public total, all count for one record replaced by another. Every manifest is checked against
+    its own checksum and its mechanism.
+
+    With --ledger and --name it shows what `release --ledger` wrote down for that table, and sets
+    the cap beyond which releases are refused.
 
     \b
-    Example:
+    Examples:
       microdata-price budget released-2024 released-2025
+      microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3
     """  # noqa: D301
+    if ledger is not None or name is not None or cap_epsilon is not None or cap_rho is not None:
+        if ledger is None or name is None or folders:
+            raise InputError(
+                "a ledger's account is told by --ledger and --name together, without FOLDERS"
+            )
+        account = Account(ledger, name)
+        text = _ledger(account, cap_epsilon, cap_rho, delta)
+        if not as_json:
+            click.echo(text)
+            return
+        state = account.state()
+        document: dict[str, object] = {
+            "ledger": str(ledger),
+            "name": name,
+            "measurements": [e.identity for e in state.entries],
+            "cap": None if state.cap is None else state.cap.fields(),
+        }
+        click.echo(json.dumps(document | (_fields(state.budget, delta) if state.budget else {})))
+        return
+    if not folders:
+        raise InputError("there is no release to add up; give one or more folders, or --ledger")
     budget = add_up([load_entry(folder) for folder in folders])
-    approximate = budget.approximate(delta)
     if as_json:
         document = {
             "releases": [
                 {"folder": str(e.folder), "guarantee": e.guarantee.fields()} for e in budget.entries
             ],
             "copies": [str(e.folder) for e in budget.copies],
-            "total": budget.total.fields(),
-            "zcdp": budget.zcdp.fields(),
-            "epsilon": math.fsum(budget.epsilons),
-            "rho": budget.rho,
-            "approximate": {"epsilon": approximate.epsilon, "delta": approximate.delta},
+            **_fields(budget, delta),
         }
         click.echo(json.dumps(document))
         return
@@ -48,14 +127,4 @@ def command(folders: tuple[Path, ...], delta: float, as_json: bool) -> None:
         click.echo(f"{entry.folder}: {entry.guarantee.describe()}")
     for entry in budget.copies:
         click.echo(f"{entry.folder}: a copy of the same measurement, counted once")
-    parts = []
-    if budget.epsilons:
-        parts.append(f"pure differential privacy with epsilon = {math.fsum(budget.epsilons):.12g}")
-    if budget.rho:
-        parts.append(f"zero-concentrated differential privacy with rho = {budget.rho:.12g}")
-    click.echo(f"Together: {' and, besides, '.join(parts)}")
-    click.echo(
-        f"That is at most ({at_most(approximate.epsilon, 4)}, {approximate.delta:g})-differential "
-        f"privacy, each release taken at its best, and at most zCDP with rho = "
-        f"{at_most(budget.zcdp.rho, 6)}."
-    )
+    click.echo(_text(budget, delta))

@@ -4,42 +4,126 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import time
 from pathlib import Path
+from typing import Any
 
 import click
 
-from ..exceptions import InputError
+from ..exceptions import CertificateError, InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
 from ..release.budget import guarantee_of
-from ..release.files import errors_text
 from ..release.fit import Release
-from ..release.run import release, release_again
+from ..release.ledger import Account
+from ..release.readme import errors_text, guarantee_text, moved_text, warnings_of
+from ..release.run import Options, release, release_again
 from ..tables.forms import form_of
-from ..tables.schema import load_schema, schema_path
+from ..tables.schema import Schema, load_schema, schema_path
 from ..tables.workload_text import DEFAULT, parse_workload
 from .reading import reading_options
+
+_EVERY = 2.0
+"""Seconds between two lines of progress."""
+
+
+class _Progress:
+    """Say on standard error how far the report is, every other second."""
+
+    def __init__(self) -> None:
+        self._last = time.monotonic()
+
+    def __call__(self, done: int, draws: int, seconds: float) -> None:
+        now = time.monotonic()
+        if now - self._last >= _EVERY and done < draws:
+            self._last = now
+            click.echo(
+                f"estimating errors: {done} of {draws} imitated measurements, about "
+                f"{seconds:.0f} s left (--draws 0 leaves this out)",
+                err=True,
+            )
+
+
+def _noise_text(made: Release) -> str:
+    mechanism, names = made.measured.mechanism, made.measured.workload.names
+    if len(set(mechanism.variances)) == 1:
+        return f"variance {mechanism.variances[0]:.6g} for each answer"
+    each = ", ".join(f"{n} {v:.6g}" for n, v in zip(names, mechanism.variances, strict=True))
+    return f"variance of an answer: {each}"
 
 
 def _summary(made: Release, out: Path) -> str:
     lines = [
-        f"Guarantee, computed by OpenDP for the whole workload: "
-        f"{made.measured.mechanism.guarantee.describe()}.",
-        f"Noise: {made.measured.mechanism.name}, variance "
-        f"{made.measured.mechanism.noise.variance:.6g} for each answer.",
-        "",
-        "Expected error of one query (root mean square, in records):",
-        errors_text(made.expected),
+        *warnings_of(made),
+        *guarantee_text(made),
+        f"The levels are computed by OpenDP for the whole workload. Noise: "
+        f"{made.measured.mechanism.name}, {_noise_text(made)}.",
         "",
     ]
+    if made.report is None:
+        lines += ["Expected errors could not be estimated; the release is not affected.", ""]
+    else:
+        lines += [
+            "Expected error of one query (root mean square, in records), its range, and the bias:",
+            errors_text(made.report.expected),
+            "",
+        ]
     if made.rounded is None:
         lines.append("OLS makes no microdata: its cells may be negative; no records are written.")
     else:
         lines.append(
             f"Rounded to {int(made.rounded.table.sum())} records; no answer moved by more than "
-            f"{made.rounded.largest:.3f}."
+            f"{moved_text(made.rounded.largest)}."
         )
     lines.append(f"Written: {out}")
     return "\n".join(lines)
+
+
+def _shares(_: click.Context, __: click.Parameter, given: str | None) -> dict[str, float] | None:
+    """Read ``sum=0.5, region=0.2``."""
+    if given is None:
+        return None
+    found: dict[str, float] = {}
+    for part in given.replace(";", ",").split(","):
+        name, equal, number = part.partition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            share = 0.0
+        if not equal or not name.strip() or share <= 0 or name.strip() in found:
+            raise InputError(
+                f"the shares are {given!r}; needed are query sets with numbers above 0 that add up "
+                "to 1 or less, for example sum=0.5,identity=0.3"
+            )
+        found[name.strip()] = share
+    return found
+
+
+def _account(ledger: Path | None, name: str | None) -> Account | None:
+    if ledger is None and name is None:
+        return None
+    if ledger is None or name is None:
+        raise InputError("a ledger needs both --ledger and --name, the table's name in it")
+    return Account(ledger, name)
+
+
+def _document(made: Release, out: Path) -> dict[str, Any]:
+    rounded, mechanism = made.rounded, made.measured.mechanism
+    expected = None if made.report is None else made.report.expected
+    return {
+        "out": str(out),
+        "guarantee": mechanism.guarantee.fields(),
+        "neighbours": f"tables that differ by {mechanism.neighbours}",
+        "replacing_one_record": mechanism.replacement.fields(),
+        "warnings": warnings_of(made),
+        "method": made.method,
+        "records": None if rounded is None else int(rounded.table.sum()),
+        "rounding_deviations": None if rounded is None else rounded.deviations,
+        "expected_errors": None
+        if expected is None
+        else json.loads(expected.to_json(orient="records", double_precision=15)),
+    }
 
 
 @click.command()
@@ -61,12 +145,41 @@ def _summary(made: Release, out: Path) -> str:
 @click.option("--rho", type=float, help="Concentrated (zCDP): discrete Gaussian noise.")
 @click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
 @click.option(
+    "--share",
+    callback=_shares,
+    metavar="SET=SHARE,...",
+    help="Shares of the budget by query set; the others share the rest.  [default: all alike]",
+)
+@click.option(
+    "--known",
+    type=click.Choice(["sum"]),
+    help="The total is public: publish it exactly, and protect records against replacement.",
+)
+@click.option(
+    "--weak-protection", is_flag=True, help="Accept noise with a standard deviation below 1."
+)
+@click.option(
+    "--ledger",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="A file to which what is spent is added; see budget --help for its cap.",
+)
+@click.option("--name", help="The table's name in the ledger.")
+@click.option(
     "--method",
     default=RECOMMENDED,
     show_default=True,
     help=f"One of {', '.join(METHODS)}. The default is recommended because {REASON}.",
 )
-@click.option("--out", required=True, type=click.Path(path_type=Path), help="The folder to make.")
+@click.option(
+    "--draws",
+    type=click.IntRange(min=0),
+    help="Imitated measurements for expected errors; 0: none.  [default: as time allows]",
+)
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path),
+    help="The folder to make; with --again, leave it out to complete a folder where it is.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
     table: Path | None,
@@ -76,8 +189,14 @@ def command(
     epsilon: float | None,
     rho: float | None,
     workload: str | None,
+    share: dict[str, float] | None,
+    known: str | None,
+    weak_protection: bool,
+    ledger: Path | None,
+    name: str | None,
     method: str,
-    out: Path,
+    draws: int | None,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Release TABLE for real: noisy measurements and microdata with a privacy guarantee.
@@ -87,24 +206,35 @@ def command(
     records (one row a person, no "count"). One person must be one record.
 
     The schema is a JSON file that you write from what is known about the columns, never from the
-    data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}.
+    data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}. A column may
+    also be {"cuts": [18, 65]} or {"values": [...], "other": "other", "empty": "not stated"}: where
+    values that are not listed, and empty fields, are counted. "county/tract/block": {"A": {"A1":
+    ["a", "b"]}} is a tree of three columns; "impossible": [{"age": ["0"], "status": ["married"]}]
+    lists what cannot occur.
 
     The workload lists query sets, those that matter most first: "sum" (all records), "identity"
     (every cell), "marginals" (each column by itself), a column's name (its marginal), names joined
-    by stars (their joint marginal). The budget covers all of them together.
+    by stars (their joint marginal), a tree's name (all its levels). The budget covers all of them
+    together, in equal parts or by --share.
 
     \b
-    What is protected: whether any one record is in TABLE, and what it says.
+    What is protected: whether any one record is in TABLE, and what it says. The guarantee compares
+    tables that differ by one record added or removed; what it is for a record that is replaced is
+    written beside it.
     What is not protected:
       - the schema and the shape of the table: they are public;
       - persons with k records: k times the epsilon, k squared times the rho;
-      - what several releases tell together: `microdata-price budget` adds them up.
+      - what several releases tell together: `microdata-price budget` adds them up, and --ledger
+        with --name writes them down and refuses what exceeds a cap.
     Whoever can measure the computer's time or memory while it runs sees more than the folder.
 
     Another method for the same measurements costs nothing more: use --again, not a second release.
+    The noisy answers are in the folder before anything is fitted. If a later step fails or is
+    stopped, --again goes on from there; measuring again would spend the budget twice.
 
-    Noise comes from OpenDP and the operating system's randomness; there is no seed. After the
-    measurement the table is not used again. The folder is written whole or not at all.
+    Noise comes from OpenDP and the operating system's randomness; there is no seed. OpenDP has a
+    written proof for each of the two functions used and ships them under its flag for contributed
+    code. After the measurement the table is not used again.
 
     \b
     Examples:
@@ -112,40 +242,68 @@ def command(
         --workload "sum, region, sex, region*sex, identity" --method reweighted --out released
       microdata-price release --again released --method nnls --out released-nnls
     """  # noqa: D301
+    progress = _Progress()
     if again is not None:
-        if any(v is not None for v in (table, schema, count, epsilon, rho, workload)):
+        given = (table, schema, count, epsilon, rho, workload, share, known, ledger, name)
+        if any(v is not None for v in given) or weak_protection:
             raise InputError(
                 "--again takes everything from the earlier release; leave out TABLE, --schema, "
-                "--epsilon, --rho and --workload"
+                "--epsilon, --rho, --workload, --share, --known and --ledger"
             )
-        made = release_again(again, method, out)
+        made = release_again(again, method, out, draws, progress)
+        out = again if out is None else out
     elif table is not None and schema is None and (beside := schema_path(table)).is_file():
         raise InputError(
             f"a release needs its schema named, so that nobody releases by a schema that came from "
             f"the data; if {beside} was written from what is public, add --schema {beside}"
         )
-    elif table is None or schema is None:
+    elif table is None or schema is None or out is None:
         raise InputError(
-            "a release needs TABLE and its --schema, or --again with the folder of an earlier one"
+            "a release needs TABLE and its --schema, or --again with the folder of an earlier one, "
+            "and --out"
         )
     else:
         allowed = load_schema(schema)
         if count is not None:
             allowed = dataclasses.replace(allowed, count=count)
         asked = parse_workload(DEFAULT if workload is None else workload, allowed)
-        made = release(table, allowed, asked, guarantee_of(epsilon, rho), method, out)
+        options = Options(
+            share,
+            known is not None,
+            weak_protection,
+            _account(ledger, name),
+            draws,
+            progress,
+        )
+        level = guarantee_of(epsilon, rho)
+        made = _release(table, allowed, asked, level, method, out, options)
         for note in form_of(table, allowed).notes():
             click.echo(note, err=True)
-    if not as_json:
-        click.echo(_summary(made, out))
-        return
-    rounded = made.rounded
-    document = {
-        "out": str(out),
-        "guarantee": made.measured.mechanism.guarantee.fields(),
-        "method": method,
-        "records": None if rounded is None else int(rounded.table.sum()),
-        "rounding_deviations": None if rounded is None else rounded.deviations,
-        "expected_errors": made.expected.to_dict(orient="records"),
-    }
-    click.echo(json.dumps(document))
+    click.echo(json.dumps(_document(made, out)) if as_json else _summary(made, out))
+
+
+def _release(
+    table: Path,
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    method: str,
+    out: Path,
+    options: Options,
+) -> Release:
+    """Release, and say of whatever stops it after the measurement that nothing is lost."""
+    safe: list[bool] = []
+    try:
+        return release(
+            table, schema, workload, guarantee, method, out, options, lambda: safe.append(True)
+        )
+    except BaseException as error:
+        if safe:
+            click.echo(
+                f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
+                f"with: microdata-price release --again {out} --method METHOD",
+                err=True,
+            )
+            if isinstance(error, MemoryError):
+                raise CertificateError("there was not enough memory for what follows") from None
+        raise

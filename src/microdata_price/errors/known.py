@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError, find
 from ..fitting import METHODS
+from ..fitting.own_cells import OwnCells
 from ..model.noise import Gaussian, Laplace, Noise
 from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped
@@ -58,6 +59,8 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     """
     if all(q.axes is not None for q in workload.query_sets):
         return _marginal_variances(workload, variances)
+    if OwnCells.serves(workload):
+        return OwnCells(workload, variances).variances()
     return _leverage_variances(workload, variances)
 
 

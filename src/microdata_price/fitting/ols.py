@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from itertools import combinations
 
 import numpy as np
@@ -12,6 +14,7 @@ from scipy.sparse import linalg as spla
 from ..model.measurement import Measurements
 from ..optimize import Problem, Solution, Term, certify
 from .fit import Fit
+from .own_cells import OwnCells
 from .terms import finish, weighted_terms
 
 Array = NDArray[np.float64]
@@ -79,12 +82,18 @@ def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
     return np.array([s[0] for s in solved])
 
 
+def _solve_own(own: OwnCells, _: Measurements, answers: tuple[Array, ...]) -> Array:
+    """Return the least-squares table where every cell is asked by itself."""
+    return own.solve(answers)
+
+
 def fit_ols(m: Measurements) -> Fit:
     """Fit by ordinary least squares: the paper's reference, whose cells may be negative.
 
     As `fit_nnls` without the sign constraint. For workloads of marginals, of any number of axes,
-    there is a closed form; else the least-squares problem is solved, with a complete orthogonal
-    decomposition for all runs at once or, for large tables, by LSMR.
+    there is a closed form, and where the cells are asked for the other queries are eliminated; else
+    the least-squares problem is solved, with a complete orthogonal decomposition for all runs at
+    once or, for large tables, by LSMR.
 
     Parameters
     ----------
@@ -104,8 +113,14 @@ def fit_ols(m: Measurements) -> Fit:
     >>> fit_ols(m).cells
     array([[ 9., -1.]])
     """
-    structured = all(q.axes is not None for q in m.workload.query_sets)
-    solve = _solve_marginals if structured else _solve_any
+    solve: Callable[[Measurements, tuple[Array, ...]], Array]
+    if all(q.axes is not None for q in m.workload.query_sets):
+        solve = _solve_marginals
+    elif OwnCells.serves(m.workload):
+        own = OwnCells(m.workload, m.variances)
+        solve = partial(_solve_own, own)
+    else:
+        solve = _solve_any
     x = solve(m, m.answers)
     # One step of refinement: what is left of the residuals' gradient is solved for again.
     terms = weighted_terms(m)

@@ -14,7 +14,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import check_whole
+from ..base.numbers import check_whole, not_below
 from ..exceptions import InputError, find
 
 Array = NDArray[np.float64]
@@ -114,7 +114,7 @@ class _Level:
         return f"{self.name} with {written}"
 
     def _levels(self) -> str:
-        return f"{self.parameter} = {self.level:.12g}"
+        return f"{self.parameter} = {not_below(self.level)}"
 
     def fields(self) -> dict[str, str | float]:
         """Return the guarantee as fields of a document."""

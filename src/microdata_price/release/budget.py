@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..exceptions import InputError
 from ..model.conversion import approximate_together
 from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP, compose
 
-MANIFEST = "manifest.json"
-"""The file of a release that states its guarantee."""
-FORMAT = "microdata-price release 1"
-"""The form of that file."""
+ADDED, REPLACED = "one record added or removed", "one record replaced, the total being public"
+"""How neighbouring tables differ: what a guarantee is about."""
 
 
 def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | ConcentratedDP:
@@ -76,53 +73,22 @@ class Entry:
         The random name that all copies of it bear.
     guarantee
         What it satisfies by itself.
+    replacement
+        What it satisfies for a record that is replaced by another; twice the record's epsilon, or
+        four times its rho, where that is not known.
+    replaced
+        Whether the guarantee itself is about records that are replaced, the total being public.
     """
 
     folder: Path
     identity: str
     guarantee: PureDP | ConcentratedDP
+    replacement: PureDP | ConcentratedDP | None = None
+    replaced: bool = False
 
-
-def load_manifest(folder: Path) -> dict[str, object]:
-    """Read the manifest of a release.
-
-    Raises
-    ------
-    InputError
-        No folder, or no manifest that this package wrote in it.
-    """
-    path = folder / MANIFEST
-    if not path.is_file():
-        raise InputError(
-            f"{folder} is not the folder of a release: it has no {MANIFEST}; give the folders that "
-            "release wrote"
-        )
-    try:
-        document = json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError, RecursionError):
-        raise InputError(f"{path} is damaged: it is not a JSON document") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
-        raise InputError(f"{path} was not written by release; its format must be {FORMAT!r}")
-    return document
-
-
-def load_entry(folder: Path) -> Entry:
-    """Read a release's identity and guarantee from its folder.
-
-    Raises
-    ------
-    InputError
-        As for `load_manifest`, or a guarantee that is none.
-    """
-    document = load_manifest(folder)
-    try:
-        guarantee = guarantee_from(document.get("guarantee"))
-    except InputError as error:
-        raise InputError(f"{folder / MANIFEST} is damaged: {error}") from None
-    identity = document.get("measurement")
-    if not isinstance(identity, str) or not identity:
-        raise InputError(f"{folder / MANIFEST} is damaged: it does not name its measurement")
-    return Entry(folder, identity, guarantee)
+    def when_replaced(self) -> Entry:
+        """Return the same release as far as replacing a record goes."""
+        return replace(self, guarantee=self.replacement or self.guarantee.group(2), replaced=True)
 
 
 @dataclass(frozen=True)
@@ -145,6 +111,12 @@ class Budget:
     copies: tuple[Entry, ...]
     total: PureDP | ConcentratedDP
     zcdp: ConcentratedDP
+
+    @property
+    def neighbours(self) -> str:
+        """How the tables differ that it is about."""
+        replaced = any(e.replaced for e in self.entries)
+        return f"tables that differ by {REPLACED if replaced else ADDED}"
 
     def approximate(self, delta: float) -> ApproximateDP:
         """Return an (epsilon, delta) guarantee that follows, each release taken at its best.
@@ -194,6 +166,9 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     """
     if not entries:
         raise InputError("there is no release to add up; give one or more folders")
+    if any(e.replaced for e in entries):
+        # Guarantees about different steps between tables do not add up: take the longer step.
+        entries = [e if e.replaced else e.when_replaced() for e in entries]
     first: dict[str, Entry] = {}
     copies: list[Entry] = []
     for entry in entries:

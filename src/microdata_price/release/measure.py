@@ -2,166 +2,28 @@
 
 from __future__ import annotations
 
-import math
 import secrets
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import opendp.prelude as dp
 from numpy.typing import NDArray
 
+from ..base.files import deferred_stop
 from ..exceptions import InputError
 from ..model.measurement import Measurements
-from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.table import check_table
 from ..model.workload import Workload
 from ..tables.csv_files import read_table
-from ..tables.schema import Schema
+from ..tables.schema import Schema, check_publishable
+from ..tables.workload_text import described
+from .mechanism import Mechanism, mechanism_for
 
-dp.enable_features("contrib")
-
-LARGEST_BUDGET = 20.0
-"""More epsilon or rho than this a query set is refused: the noise would be next to nothing."""
 LARGEST_TOTAL = 1e15
 """More records than this are refused: a sum of them would not be exact in floating point."""
-LARGEST_SCALE = 1e6
-"""A larger scale of noise, in counts, is refused: no answer would mean anything."""
-
-
-def root_above(number: int) -> float:
-    """Return the smallest double that is at least the root of a whole number.
-
-    Examples
-    --------
-    >>> root_above(4), root_above(3) ** 2 >= 3
-    (2.0, True)
-    """
-    root = math.sqrt(number)
-    while Fraction(root) ** 2 < number:
-        root = math.nextafter(root, math.inf)
-    return root
-
-
-@dataclass(frozen=True)
-class Mechanism:
-    """A vetted mechanism for a whole workload, and the guarantee that the library computes for it.
-
-    Parameters
-    ----------
-    name
-        ``"discrete Laplace"`` or ``"discrete Gaussian"``.
-    scale
-        The noise's scale (Laplace) or its root parameter sigma (Gaussian), in counts.
-    sensitivity
-        How far one record moves the vector of all answers, in L1 (Laplace) or L2 (Gaussian).
-    guarantee
-        What OpenDP's privacy map returns for that sensitivity: what the release satisfies.
-    add_noise
-        OpenDP's measurement on vectors of whole numbers.
-    """
-
-    name: str
-    scale: float
-    sensitivity: float
-    guarantee: PureDP | ConcentratedDP
-    add_noise: Any
-
-    @property
-    def noise(self) -> DoubleGeometric | DiscreteGaussian:
-        """The law of the noise on each answer."""
-        if isinstance(self.guarantee, PureDP):
-            return DoubleGeometric(1 / self.scale)
-        return DiscreteGaussian(self.scale**2)
-
-    def noisy(self, answers: Iterable[int]) -> NDArray[np.int64]:
-        """Add fresh noise, drawn by OpenDP from the operating system's randomness."""
-        return np.array(self.add_noise([int(a) for a in answers]), dtype=np.int64)
-
-
-def _vetted(name: str, scale: float) -> Any:
-    vectors = dp.vector_domain(dp.atom_domain(T="i64"))
-    if name not in ("discrete Laplace", "discrete Gaussian"):
-        raise InputError(f"there is no mechanism {name!r}; there are discrete Laplace and Gaussian")
-    if name == "discrete Laplace":
-        return dp.m.make_laplace(vectors, dp.l1_distance(T="i64"), scale=scale)
-    return dp.m.make_gaussian(vectors, dp.l2_distance(T="f64"), scale=scale)
-
-
-def mechanism_like(name: str, scale: float, sensitivity: float) -> Mechanism:
-    """Build a mechanism from its parts; the guarantee is the library's for that sensitivity.
-
-    Examples
-    --------
-    >>> mechanism_like("discrete Gaussian", 2.0, 1.0).guarantee
-    ConcentratedDP(rho=0.125)
-    """
-    vetted = _vetted(name, scale)
-    far = sensitivity if name == "discrete Gaussian" else round(sensitivity)
-    spent = float(vetted.map(far))
-    claim = PureDP(spent) if name == "discrete Laplace" else ConcentratedDP(spent)
-    return Mechanism(name, scale, float(sensitivity), claim, vetted)
-
-
-def _within(name: str, scale: float, sensitivity: float, asked: float) -> Mechanism:
-    """Raise the scale until the library's map returns no more than what is asked for."""
-    while True:
-        made = mechanism_like(name, scale, sensitivity)
-        claim = made.guarantee
-        if claim.level <= asked:
-            return made
-        scale = math.nextafter(scale, math.inf)
-
-
-def mechanism_for(workload: Workload, guarantee: PureDP | ConcentratedDP) -> Mechanism:
-    """Build the mechanism that answers the whole workload within a guarantee.
-
-    All answers form one vector. A record is in at most one query of each query set, so it moves the
-    vector by 1 in as many places as there are sets that count it. The scale of the noise follows
-    from that (the paper's Theorems 1 and 2) and is raised, by units in the last place, until
-    OpenDP's own map, which rounds upwards, returns no more than what was asked for.
-
-    Parameters
-    ----------
-    workload
-        What will be asked.
-    guarantee
-        `PureDP` gives discrete Laplace noise, `ConcentratedDP` discrete Gaussian noise.
-
-    Raises
-    ------
-    InputError
-        So much budget that the noise would vanish, or so little that no number could hold it.
-
-    Examples
-    --------
-    >>> m = mechanism_for(Workload.table((9, 24)), PureDP(0.5))
-    >>> m.name, m.scale, m.guarantee
-    ('discrete Laplace', 8.0, PureDP(epsilon=0.5))
-    """
-    pure = isinstance(guarantee, PureDP)
-    touched = round(workload.sensitivity(1))
-    asked, word = guarantee.level, guarantee.parameter
-    if asked > LARGEST_BUDGET * touched:
-        raise InputError(
-            f"{word} is {asked:g} for {touched} query sets, which would leave next to no noise and "
-            f"protect nobody; at most {LARGEST_BUDGET * touched:g} is accepted"
-        )
-    scale = touched / asked if pure else math.sqrt(touched / (2 * asked))
-    if not scale <= LARGEST_SCALE:
-        least = touched / LARGEST_SCALE if pure else touched / (2 * LARGEST_SCALE**2)
-        raise InputError(
-            f"{word} is {asked:g}, which would need noise of {scale:.0e} counts; no answer would "
-            f"mean anything, so that {least:g} or more is needed for {touched} query sets"
-        )
-    if pure:
-        return _within("discrete Laplace", scale, touched, asked)
-    return _within("discrete Gaussian", scale, root_above(touched), asked)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,6 +38,8 @@ class Measured:
         Columns and values, which are public.
     workload
         What was asked, highest priority first.
+    columns
+        For each query set the columns whose values name its queries.
     answers
         Noisy answers, whole numbers, one read-only array a query set.
     mechanism
@@ -185,6 +49,7 @@ class Measured:
     identity: str
     schema: Schema
     workload: Workload
+    columns: tuple[tuple[int, ...], ...]
     answers: tuple[NDArray[np.int64], ...]
     mechanism: Mechanism
 
@@ -192,12 +57,33 @@ class Measured:
         for array in self.answers:
             array.setflags(write=False)
 
+    @property
+    def known_total(self) -> int | None:
+        """The total, if it is public and so kept exactly; else ``None``."""
+        for answers, scale in zip(self.answers, self.mechanism.scales, strict=True):
+            if scale == 0:
+                return int(answers[0])
+        return None
+
     def measurements(self) -> Measurements:
         """Return them as one run, for fitting."""
-        noise = (self.mechanism.noise,) * len(self.answers)
-        return Measurements(
-            self.workload, tuple(a[None, :].astype(float) for a in self.answers), noise
-        )
+        answers = tuple(a[None, :].astype(float) for a in self.answers)
+        return Measurements(self.workload, answers, self.mechanism.noise)
+
+    def imitated(self, table: NDArray[np.int64], draws: int) -> Measurements:
+        """Measure a table that is public, or none (zeros), with the same mechanism several times.
+
+        Parameters
+        ----------
+        table
+            Whole numbers, as a table or a list of cells.
+        draws
+            How many runs.
+        """
+        answers = self.workload.answers(table)
+        runs = [self.mechanism.noisy(answers) for _ in range(draws)]
+        stacked = tuple(np.stack(part).astype(float) for part in zip(*runs, strict=True))
+        return Measurements(self.workload, stacked, self.mechanism.noise)
 
 
 def split_answers(workload: Workload, vector: NDArray[np.int64]) -> tuple[NDArray[np.int64], ...]:
@@ -206,11 +92,86 @@ def split_answers(workload: Workload, vector: NDArray[np.int64]) -> tuple[NDArra
     return tuple(vector[a:b].copy() for a, b in pairwise(ends))
 
 
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything about a release that is settled before the true table is read.
+
+    Parameters
+    ----------
+    identity
+        The random name that the measurement will bear.
+    schema, workload, columns, mechanism
+        As for `Measured`.
+    """
+
+    identity: str
+    schema: Schema
+    workload: Workload
+    columns: tuple[tuple[int, ...], ...]
+    mechanism: Mechanism
+
+    def measure(self, table: NDArray[np.float64]) -> Measured:
+        """Measure a true table once; the table is not kept.
+
+        Raises
+        ------
+        InputError
+            A table that is none, or more records than can be added up exactly.
+        """
+        truth = self.workload.answers(check_table(table, self.workload.shape))
+        if table.sum() > LARGEST_TOTAL:
+            raise InputError(
+                f"the table counts more than {LARGEST_TOTAL:.0e} records; its sums would not be "
+                "exact"
+            )
+        answers = self.mechanism.noisy(truth)
+        return Measured(
+            self.identity, self.schema, self.workload, self.columns, answers, self.mechanism
+        )
+
+
+def plan_release(
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    shares: Mapping[str, float] | None = None,
+    *,
+    known_total: bool = False,
+    weak: bool = False,
+) -> Plan:
+    """Settle what will be asked and with which noise; nothing here depends on a table.
+
+    Parameters
+    ----------
+    schema
+        Columns and values.
+    workload
+        What to ask; queries are put in the order of the schema's values.
+    guarantee
+        What the whole workload shall satisfy.
+    shares, known_total, weak
+        As for `mechanism_for`.
+
+    Raises
+    ------
+    InputError
+        As for `described` and `mechanism_for`, or a schema that cannot be published.
+    """
+    check_publishable(schema)
+    asked, columns = described(workload, schema)
+    mechanism = mechanism_for(asked, guarantee, shares, known_total=known_total, weak=weak)
+    return Plan(secrets.token_hex(8), schema, asked, columns, mechanism)
+
+
 def measure_privately(
     table: NDArray[np.float64],
     schema: Schema,
     workload: Workload,
     guarantee: PureDP | ConcentratedDP,
+    shares: Mapping[str, float] | None = None,
+    *,
+    known_total: bool = False,
+    weak: bool = False,
 ) -> Measured:
     """Measure a true table once; the table is not kept.
 
@@ -218,17 +179,13 @@ def measure_privately(
     ----------
     table
         True counts, shaped as the schema.
-    schema
-        Columns and values.
-    workload
-        What to ask.
-    guarantee
-        What the whole workload shall satisfy.
+    schema, workload, guarantee, shares, known_total, weak
+        As for `plan_release`.
 
     Raises
     ------
     InputError
-        A table that is none, or as for `mechanism_for`.
+        A table that is none, or as for `plan_release`.
 
     Examples
     --------
@@ -237,26 +194,37 @@ def measure_privately(
     >>> [a.shape for a in m.answers]
     [(1,), (2,)]
     """
-    mechanism = mechanism_for(workload, guarantee)
-    truth = workload.answers(check_table(table, workload.shape))
-    if table.sum() > LARGEST_TOTAL:
-        raise InputError(
-            f"the table counts more than {LARGEST_TOTAL:.0e} records; its sums would not be exact"
-        )
-    vector = mechanism.noisy(np.concatenate(truth).astype(np.int64))
-    return Measured(
-        secrets.token_hex(8), schema, workload, split_answers(workload, vector), mechanism
-    )
+    plan = plan_release(schema, workload, guarantee, shares, known_total=known_total, weak=weak)
+    return plan.measure(table)
 
 
 def measure_file(
-    path: Path, schema: Schema, workload: Workload, guarantee: PureDP | ConcentratedDP
+    path: Path, plan: Plan, spend: Callable[[], None], keep: Callable[[Measured], None]
 ) -> Measured:
     """Read a table and measure it: the one place where a release opens the file.
+
+    From the moment at which the spending is written down until the answers are kept, requests to
+    stop wait, so that no budget is spent for nothing.
+
+    Parameters
+    ----------
+    path
+        The true table.
+    plan
+        What to do with it.
+    spend
+        Called before any noise is drawn; it may refuse.
+    keep
+        Called with the measurement.
 
     Raises
     ------
     InputError
-        As for `read_table` and `measure_privately`.
+        As for `read_table` and `Plan.measure`.
     """
-    return measure_privately(read_table(path, schema), schema, workload, guarantee)
+    table = read_table(path, plan.schema)
+    with deferred_stop():
+        spend()
+        measured = plan.measure(table)
+        keep(measured)
+    return measured

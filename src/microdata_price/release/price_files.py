@@ -14,7 +14,7 @@ from ..figures.price import bias_and_variance, errors_by_count, prices
 from ..fitting import CONTROL, microdata_methods
 from ..model.measurement import noise_for
 from ..model.workload import Workload
-from .measure import mechanism_for
+from .mechanism import mechanism_for
 from .price import Price
 
 NOTICE = (
@@ -85,7 +85,7 @@ def report(made: Price, workload: Workload) -> str:
 
 def _real_noise(made: Price, workload: Workload) -> str:
     try:
-        variance = mechanism_for(workload, made.guarantee).noise.variance
+        variance = mechanism_for(workload, made.guarantee, weak=True).variances[0]
     except InputError:  # A level at which nothing can be released.
         return ""
     simulated = noise_for(workload, made.guarantee)[0].variance

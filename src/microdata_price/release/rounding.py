@@ -15,7 +15,7 @@ from ..model.workload import Workload
 
 Array = NDArray[np.float64]
 
-SECONDS = 10.0
+SECONDS = 6.0
 """How long the search for the least deviation may take where no theorem gives it."""
 
 

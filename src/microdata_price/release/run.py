@@ -1,7 +1,9 @@
-"""A release: measure a true table once, forget it, publish what follows from the measurement."""
+"""A release: measure a true table once, keep the answers, forget the table, publish the rest."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..base.files import check_new, new_folder
@@ -9,13 +11,49 @@ from ..fitting import check_methods
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..tables.schema import Schema
-from .again import load_measured
 from .files import release_files
 from .fit import Release, finish
-from .measure import Measured, measure_file, mechanism_for
+from .keep import check_room, check_unfinished, complete, keep, load_measured
+from .ledger import Account
+from .manifest import entry_of
+from .measure import Measured, measure_file, plan_release
+from .report import Progress
 
 
-def publish(measured: Measured, method: str, out: Path) -> Release:
+@dataclass(frozen=True)
+class Options:
+    """What may be said of a release beside what, how private, and by which method.
+
+    Parameters
+    ----------
+    shares, known_total, weak
+        As for `mechanism_for`.
+    account
+        Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
+    draws
+        As for `finish`.
+    progress
+        As for `finish`.
+    """
+
+    shares: Mapping[str, float] | None = None
+    known_total: bool = False
+    weak: bool = False
+    account: Account | None = None
+    draws: int | None = None
+    progress: Progress | None = None
+
+
+NO_OPTIONS = Options()
+
+
+def publish(
+    measured: Measured,
+    method: str,
+    out: Path,
+    draws: int | None = None,
+    progress: Progress | None = None,
+) -> Release:
     """Write the folder of a release from a frozen measurement; the true table plays no part.
 
     Parameters
@@ -26,6 +64,8 @@ def publish(measured: Measured, method: str, out: Path) -> Release:
         The method of fitting.
     out
         The folder to make; it must not exist. It appears whole or not at all.
+    draws, progress
+        As for `finish`.
 
     Raises
     ------
@@ -34,12 +74,10 @@ def publish(measured: Measured, method: str, out: Path) -> Release:
     CertificateError
         A fit or a rounding that misses; nothing is written.
     """
-    result = finish(measured, method)
-    files = release_files(result)
+    files = release_files(result := finish(measured, method, draws, progress))
     with new_folder(out, private=False) as folder:
         for name, data in files.items():
             (folder / name).write_bytes(data)
-            (folder / name).chmod(0o644)
     return result
 
 
@@ -50,8 +88,13 @@ def release(
     guarantee: PureDP | ConcentratedDP,
     method: str,
     out: Path,
+    options: Options = NO_OPTIONS,
+    measured_now: Callable[[], None] | None = None,
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
+
+    The noisy answers are on the disk, in the folder, before anything is fitted; if a later step
+    fails, `release_again` goes on from there at no cost.
 
     Parameters
     ----------
@@ -67,6 +110,10 @@ def release(
         One of `fitting.METHODS`.
     out
         The folder to make.
+    options
+        What else may be said.
+    measured_now
+        Called once the answers are safe.
 
     Returns
     -------
@@ -78,25 +125,51 @@ def release(
     InputError
         Bad input; checked before the table is read as far as possible.
     CertificateError
-        A fit or a rounding that misses; nothing is written.
+        A fit or a rounding that misses; the measurement is kept.
     """
     check_methods([method])
     check_new(out)
-    mechanism_for(workload, guarantee)
-    return publish(measure_file(path, schema, workload, guarantee), method, out)
+    plan = plan_release(
+        schema,
+        workload,
+        guarantee,
+        options.shares,
+        known_total=options.known_total,
+        weak=options.weak,
+    )
+    check_room(plan, out)
+
+    def spend() -> None:
+        if options.account is not None:
+            options.account.spend(entry_of(out, plan.identity, plan.mechanism))
+
+    measured = measure_file(path, plan, spend, lambda m: keep(m, out))
+    if measured_now is not None:
+        measured_now()
+    result = finish(measured, method, options.draws, options.progress)
+    complete(out, release_files(result))
+    return result
 
 
-def release_again(folder: Path, method: str, out: Path) -> Release:
-    """Fit an earlier release's measurements by another method; no true table, no further cost.
+def release_again(
+    folder: Path,
+    method: str,
+    out: Path | None = None,
+    draws: int | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Fit an earlier release's measurements; no true table, no further cost.
 
     Parameters
     ----------
     folder
-        The earlier release.
+        The earlier release, or a measurement that was not fitted yet.
     method
         The method of fitting.
     out
-        The folder to make.
+        The folder to make; ``None`` completes a measurement where it is.
+    draws, progress
+        As for `finish`.
 
     Raises
     ------
@@ -105,5 +178,12 @@ def release_again(folder: Path, method: str, out: Path) -> Release:
     CertificateError
         A fit or a rounding that misses; nothing is written.
     """
-    check_new(out)
-    return publish(load_measured(folder), method, out)
+    check_methods([method])
+    if out is not None:
+        check_new(out)
+        return publish(load_measured(folder)[0], method, out, draws, progress)
+    measured, finished = load_measured(folder)
+    check_unfinished(folder, finished)
+    result = finish(measured, method, draws, progress)
+    complete(folder, release_files(result))
+    return result

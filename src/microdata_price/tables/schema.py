@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -232,12 +233,27 @@ class Schema:
         >>> Schema(("a", "b"), (("x", "y"), ("1", "2"))).labels((0,))
         array([0, 0, 1, 1])
         """
+        code = np.zeros(self.cells, dtype=np.int64)
+        for axis in sorted(axes):
+            code = code * self.sides[axis] + self.places(axis)
+        if not self.restricted:
+            return code.astype(np.intp)
+        return np.unique(code, return_inverse=True)[1].astype(np.intp)
+
+    def places(self, axis: int) -> NDArray[np.intp]:
+        """Return the place of a column's value in each cell.
+
+        Examples
+        --------
+        >>> Schema(("a", "b"), (("x", "y"), ("1", "2"))).places(1)
+        array([0, 1, 0, 1])
+        """
         if self.restricted:
-            places = self.combinations.copy()
-        else:
-            places = np.indices(self.sides).reshape(len(self.columns), -1).T.copy()
-        places[:, [i for i in range(len(self.columns)) if i not in axes]] = 0
-        return np.unique(self._code(places.T), return_inverse=True)[1].astype(np.intp)
+            return self.combinations[:, axis]
+        inner = math.prod(self.sides[axis + 1 :])
+        return np.tile(
+            np.repeat(np.arange(self.sides[axis]), inner), self.cells // inner // self.sides[axis]
+        )
 
     def to_json(self) -> str:
         """Return the text of a schema file.
@@ -423,3 +439,36 @@ def schema_path(table: Path) -> Path:
     'area.schema.json'
     """
     return table.with_suffix(".schema.json")
+
+
+RESERVED = ("query_set", "noisy_answer", "variance", "weight")
+"""Columns that a release writes beside those of the schema."""
+_FORMULA = ("=", "+", "-", "@")
+
+
+def check_publishable(schema: Schema) -> None:
+    """Refuse a schema whose words cannot stand in the files of a release.
+
+    Raises
+    ------
+    InputError
+        A column named as one of the release's own, or a word that a spreadsheet would run as a
+        formula; numbers such as -1 are none.
+
+    Examples
+    --------
+    >>> check_publishable(Schema(("change",), (("-1", "0", "1"),)))
+    """
+    for name in schema.columns:
+        if name in RESERVED:
+            raise InputError(
+                f"the schema has a column called {name!r}, as a release calls one of its own; give "
+                "it another name, in the table too"
+            )
+    words = [*schema.columns, *(v for values in schema.values for v in values)]
+    for word in words:
+        if word.startswith(_FORMULA) and not re.fullmatch(r"[+-]?\d+([.,]\d+)*", word):
+            raise InputError(
+                f"the schema has {word!r}, which spreadsheets would run as a formula when they "
+                "open the release; write it otherwise, in the table too"
+            )

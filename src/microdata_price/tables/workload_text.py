@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
+
+import numpy as np
 
 from ..exceptions import InputError, unknown_name
 from ..model.queryset import QuerySet
@@ -14,7 +17,14 @@ DEFAULT = "sum, marginals, identity"
 """The paper's workload and its order of priority."""
 
 
-def _query_set(schema: Schema, axes: tuple[int, ...]) -> QuerySet:
+def query_set(schema: Schema, axes: tuple[int, ...]) -> QuerySet:
+    """Return the query set of some columns: one query for each possible combination of values.
+
+    Examples
+    --------
+    >>> query_set(Schema(("a", "b"), (("x", "y"), ("1", "2"))), (0,)).labels
+    array([0, 0, 1, 1])
+    """
     if not axes:
         return QuerySet.sum_query(schema.shape)
     if len(axes) == len(schema.columns):
@@ -104,7 +114,7 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     for part in parts:
         before = len(sets)
         for axes in _expand(schema, part):
-            new = _query_set(schema, axes)
+            new = query_set(schema, axes)
             known = next((q for q in sets if _same(q, new)), None)
             implied = new.size in (1, schema.cells) or known in sets[before:]
             if part == "marginals" and implied:
@@ -122,3 +132,90 @@ def parse_workload(text: str, schema: Schema) -> Workload:
             "the cells; ask for 'sum, identity'"
         )
     return Workload(tuple(sets))
+
+
+def _columns_of(queries: QuerySet, schema: Schema) -> tuple[int, ...] | None:
+    """Return the columns whose values tell the queries apart, ``None`` if no columns do."""
+    if (queries.labels < 0).any():
+        return None
+    if queries.axes is not None and not schema.restricted:
+        return queries.axes
+    if queries.size == 1:
+        return ()
+    if queries.size == schema.cells:
+        return tuple(range(len(schema.columns)))
+    kept = []
+    for axis, side in enumerate(schema.sides):
+        code = queries.labels * side + schema.places(axis)
+        if side > 1 and np.unique(code).size == queries.size:
+            kept.append(axis)
+    return tuple(kept) if int(schema.labels(kept).max()) + 1 == queries.size else None
+
+
+def described(workload: Workload, schema: Schema) -> tuple[Workload, tuple[tuple[int, ...], ...]]:
+    """Put each query set's queries in the order of the schema's values, and say of which columns.
+
+    A query is published under the values that it counts, so that it must be told by them.
+
+    Parameters
+    ----------
+    workload
+        Any workload on the schema's table.
+    schema
+        Columns and values.
+
+    Returns
+    -------
+    Workload, tuple
+        The same questions, and the columns of each query set.
+
+    Raises
+    ------
+    InputError
+        Another shape, or queries that columns' values do not tell apart.
+
+    Examples
+    --------
+    >>> schema = Schema(("sex",), (("f", "m"),))
+    >>> turned = Workload((QuerySet.from_labels([1, 0], "turned"),))
+    >>> described(turned, schema)[0].query_sets[0].labels
+    array([0, 1])
+    """
+    if workload.shape != schema.shape:
+        raise InputError(
+            f"the workload is for tables of shape {workload.shape}; the schema's is {schema.shape}"
+        )
+    sets, columns = [], []
+    for queries in workload.query_sets:
+        axes = _columns_of(queries, schema)
+        if axes is None:
+            raise InputError(
+                f"the queries of {queries.name!r} are not told apart by the values of columns, so "
+                "that their answers could not be published under them; add a column that has one "
+                "value for each of these queries"
+            )
+        sets.append(query_set(schema, axes))
+        columns.append(axes)
+    named = [
+        replace(q, name=given.name) for q, given in zip(sets, workload.query_sets, strict=True)
+    ]
+    return Workload(tuple(named)), tuple(columns)
+
+
+def named_query_set(schema: Schema, name: str, columns: object) -> QuerySet:
+    """Build a query set from its name and its columns' names, as a release writes them down.
+
+    Raises
+    ------
+    InputError
+        Columns that the schema does not have.
+
+    Examples
+    --------
+    >>> named_query_set(Schema(("sex",), (("f", "m"),)), "all", []).size
+    1
+    """
+    if not isinstance(columns, list) or not set(columns) <= set(schema.columns):
+        raise InputError(f"the columns of {name!r} are {columns!r}, which the schema does not have")
+    axes = tuple(k for k, c in enumerate(schema.columns) if c in columns)
+    return replace(query_set(schema, axes), name=name)
