@@ -9,11 +9,12 @@ import click
 import pandas as pd
 
 from .large_tables import SIDES, large_tables
+from .methods_in_grid import methods_in_grid
 from .per_fit import per_fit
 from .scaling import SIZES, list_scaling, slopes
 
 QUICK_SIZES, QUICK_SIDES = (10**3, 10**4, 10**5), (30, 100)
-NAMES = ("per_fit", "list_scaling", "large_tables")
+NAMES = ("per_fit", "list_scaling", "large_tables", "methods_in_grid")
 
 
 @click.command()
@@ -36,6 +37,8 @@ def main(quick: bool, only: tuple[str, ...], out: Path) -> None:
         frames["list_scaling"] = list_scaling(QUICK_SIZES if quick else SIZES)
     if "large_tables" in wanted:
         frames["large_tables"] = large_tables(QUICK_SIDES if quick else SIDES, 30 if quick else 100)
+    if "methods_in_grid" in wanted:
+        frames["methods_in_grid"] = methods_in_grid(every=6 if quick else 1)
     out.mkdir(parents=True, exist_ok=True)
     click.echo(f"{platform.machine()}, Python {platform.python_version()}")
     for name, frame in frames.items():

@@ -43,3 +43,14 @@ def test_large_tables_are_timed_beside_an_interior_point_solver():
     frame = large_tables((6, 12), interior_most=6, repeats=1)
     assert frame[frame["solver"] == "ours"]["certificate"].max() < 1e-9
     assert frame[frame["solver"] == "Clarabel"]["side"].tolist() == [6]
+
+
+def test_every_method_is_timed_in_the_grid():
+    from benchmarks.methods_in_grid import BASE, methods_in_grid
+
+    from microdata_price.fitting import microdata_methods
+
+    frame = methods_in_grid(runs=2, repeats=1, every=93).set_index("method")
+    assert tuple(frame.index) == microdata_methods()
+    assert frame.loc[BASE, "ratio"] == 1
+    assert (frame["milliseconds"] > 0).all()

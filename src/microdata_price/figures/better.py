@@ -74,7 +74,14 @@ def parts(names: tuple[str, ...], cells: Array) -> Figure:
     ax.barh(place, cells, color=colours, height=0.62)
     mean = float(cells[:-1].mean())
     ax.axvline(mean, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)))
-    ax.annotate("mean of the three errors", (mean, -0.55), ha="right", fontsize=9.5)
+    ax.annotate(
+        "mean of these",
+        (mean, len(names) - 1),
+        xytext=(5, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9.5,
+    )
     ax.set_yticks(place, list(names))
     ax.invert_yaxis()
     ax.set_xlabel("total squared error of the cells, in variances of the noise")
