@@ -11,8 +11,8 @@ from scipy import optimize
 from fitting_oracle import ORACLES, least_norm, stacked
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.fitting import METHODS, Fit, fit
+from microdata_price.fitting.fit import finish
 from microdata_price.fitting.reweighted import reweighting
-from microdata_price.fitting.terms import finish
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.privacy import ConcentratedDP, PureDP

@@ -5,8 +5,8 @@ from hypothesis import strategies as st
 
 from fitting_oracle import sequential as oracle
 from microdata_price.fitting import fit_sequential, sequential_stages
+from microdata_price.fitting.fit import held, weighted
 from microdata_price.fitting.refinement import determined, parents, relabel, strongest
-from microdata_price.fitting.terms import held, weighted
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import PureDP

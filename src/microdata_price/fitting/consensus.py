@@ -10,12 +10,11 @@ from numpy.typing import NDArray
 from ..model.measurement import Measurements
 from ..model.queryset import QuerySet
 from ..optimize import Certificate, Problem, SubsetSum, Term, solve
-from .fit import Fit
+from .fit import Fit, finish, held, weighted
 from .ols import fit_ols
 from .reweighted import Rules, reweighting
 from .sequential import fit_sequential
 from .shrinkage import shrink
-from .terms import finish, held, weighted
 
 Array = NDArray[np.float64]
 

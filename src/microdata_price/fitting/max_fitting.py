@@ -14,8 +14,7 @@ from ..optimize.distance import (
     exact_distance,
     raise_bound,
 )
-from .fit import Fit
-from .terms import finish, repeated
+from .fit import Fit, finish, repeated
 
 Array = NDArray[np.float64]
 

@@ -9,6 +9,7 @@ from typing import Literal
 from ..base.colours import COLOURS, Dash
 from ..exceptions import find
 from ..model.measurement import Measurements
+from ..optimize.memory import check_memory
 from .consensus import fit_consensus
 from .fit import Fit
 from .max_fitting import fit_max
@@ -214,7 +215,8 @@ def fit(measurements: Measurements, method: str) -> Fit:
     Raises
     ------
     InputError
-        A method that does not exist; the nearest names are suggested.
+        A method that does not exist (the nearest names are suggested), or a workload that is too
+        large for the machine's memory.
     CertificateError
         A run that could not be solved; the message names it.
 
@@ -226,4 +228,6 @@ def fit(measurements: Measurements, method: str) -> Fit:
     >>> [fit(m, name).cells.sum().round(9).item() for name in METHODS]
     [7.333333333, 8.5, 8.5, 9.0, 8.0, 7.333333333, 7.333333333]
     """
-    return find("method", str(method), METHODS).function(measurements)
+    chosen = find("method", str(method), METHODS)
+    check_memory(measurements.workload.query_sets, measurements.runs)
+    return chosen.function(measurements)

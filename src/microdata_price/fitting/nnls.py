@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from ..model.measurement import Measurements
 from ..optimize import Problem, solve
-from .fit import Fit
-from .terms import finish, weighted_terms
+from .fit import Fit, finish, weighted_terms
 
 
 def fit_nnls(m: Measurements) -> Fit:

@@ -13,9 +13,8 @@ from scipy.sparse import linalg as spla
 
 from ..model.measurement import Measurements
 from ..optimize import Problem, Solution, Term, certify
-from .fit import Fit
+from .fit import Fit, finish, weighted_terms
 from .own_cells import OwnCells
-from .terms import finish, weighted_terms
 
 Array = NDArray[np.float64]
 

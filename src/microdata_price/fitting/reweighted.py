@@ -12,8 +12,7 @@ from ..exceptions import InputError, unknown_name
 from ..model.measurement import Measurements
 from ..model.noise import Noise, max_median, max_quantile
 from ..optimize import Problem, SubsetSum, Term, solve
-from .fit import Fit
-from .terms import finish
+from .fit import Fit, finish
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

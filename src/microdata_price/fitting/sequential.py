@@ -11,9 +11,8 @@ from ..model.measurement import Measurements
 from ..model.queryset import QuerySet
 from ..optimize import Certificate, Problem, Solution, certify, solve
 from ..optimize.simplex import grid_of, project_groups
-from .fit import Fit
+from .fit import Fit, finish, held, weighted
 from .refinement import Answered, determined, relabel, strongest
-from .terms import finish, held, weighted
 
 Array = NDArray[np.float64]
 

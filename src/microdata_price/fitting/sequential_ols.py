@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from ..model.measurement import Measurements
-from .fit import Fit
+from .fit import Fit, finish
 from .ols import fit_ols
 from .sequential import fit_sequential
-from .terms import finish
 
 
 def fit_sequential_ols(m: Measurements) -> Fit:

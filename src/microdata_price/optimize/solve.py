@@ -55,7 +55,7 @@ def attempt(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certif
     >>> rows, columns = (QuerySet.marginal((2, 2), (a,)) for a in (0, 1))
     >>> target, one = np.array([[3.0, 1.0]]), np.ones((1, 2))
     >>> attempt(Problem((Term(rows, target, one), Term(columns, target, one))))[0].x.round(6)
-    array([[2.25, 0.75, 0.75, 0.25]])
+    array([[2., 1., 1., 0.]])
     """
     merged = merge(problem)
     small = problem if merged is None else merged.problem

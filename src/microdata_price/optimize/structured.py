@@ -238,6 +238,7 @@ def solve_structured(problem: Problem) -> Solution | None:
 
     Examples
     --------
+    >>> from microdata_price.model.queryset import QuerySet
     >>> q, total = QuerySet.identity(2), QuerySet.sum_query(2)
     >>> one = np.ones((1, 1))
     >>> cells = Term(q, np.array([[3.0, -1.0]]), np.ones((1, 2)))

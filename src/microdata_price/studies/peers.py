@@ -24,7 +24,7 @@ from ..errors.estimates import Estimate, largest
 from ..errors.sums import answer_errors
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, Fit, fit
-from ..fitting.terms import finish, held, weighted_terms
+from ..fitting.fit import finish, held, weighted_terms
 from ..model.benchmark import data_set
 from ..model.measurement import Measurements, measure
 from ..model.privacy import PureDP
