@@ -107,7 +107,7 @@ def test_hundreds_of_random_workloads_have_the_conic_solvers_answers(kind):
             apart = np.abs(term.answers(fast.x) - term.answers(slow.x))[good] / NOISE
             assert apart.max(initial=0.0) <= 1e-5
         far += int((np.abs(fast.x - slow.x).max(axis=1)[good] > 1e-3 * NOISE).sum())
-    assert missed <= 6  # of 600
+    assert missed <= 3  # of 600
     assert far == 0
 
 
