@@ -110,30 +110,45 @@ def squares(tables: Mapping[str, Array]) -> Figure:
 
 @drawn
 def people(tables: Mapping[str, Array], races: Sequence[str], origins: Sequence[str]) -> Figure:
-    """Draw tables of race by origin, turned so that both have readable labels.
+    """Draw one table of race by origin, turned so that both have readable labels.
+
+    Parameters
+    ----------
+    tables
+        Its counts, shape (races, origins), by its name.
+    races, origins
+        Short labels.
+    """
+    ((name, table),) = tables.items()
+    figure, (ax,) = panels(height=8.2)
+    places = (np.arange(len(races)) + 0.5, np.arange(len(origins)) + 0.5)
+    _mesh(ax, with_edges(table.T))
+    ax.set_title(name)
+    ax.set_xticks([*places[0], len(races) + 1.5], [*races, "all races"], rotation=90)
+    ax.set_yticks([*places[1], len(origins) + 1.5], [*origins, "all origins"])
+    _bar(figure, [ax])
+    return figure
+
+
+@drawn
+def all_people(tables: Mapping[str, Array]) -> Figure:
+    """Draw tables of race by origin as small multiples, without labels of their cells.
 
     Parameters
     ----------
     tables
         Counts of shape (races, origins), by name.
-    races, origins
-        Short labels.
     """
-    rows = -(-len(tables) // 2)
-    figure = Figure(figsize=(WIDE, 4.3 * rows + 2.0), layout="constrained")
-    axes = list(figure.subplots(rows, 2, squeeze=False, sharex=True, sharey=True).ravel())
-    places = (np.arange(len(races)) + 0.5, np.arange(len(origins)) + 0.5)
+    rows = -(-len(tables) // 3)
+    figure = Figure(figsize=(WIDE, 2.6 * rows + 0.9), layout="constrained")
+    axes = list(figure.subplots(rows, 3, squeeze=False).ravel())
     for ax, (name, table) in zip(axes, tables.items(), strict=False):
         _mesh(ax, with_edges(table.T))
-        ax.set_title(name, fontsize=11.5)
-        ax.set_xticks(
-            [*places[0], len(races) + 1.5], [*races, "all races"], rotation=90, fontsize=9.5
-        )
-        ax.set_yticks([*places[1], len(origins) + 1.5], [*origins, "all origins"], fontsize=9.5)
-    axes[0].set_ylim(len(origins) + 2, 0)
-    for k, ax in enumerate(axes[len(tables) :]):
+        ax.set_title(name, fontsize=13)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    for ax in axes[len(tables) :]:
         ax.set_axis_off()
-        axes[len(tables) + k - 2].tick_params(axis="x", labelbottom=True)
     _bar(figure, axes)
     return figure
 
