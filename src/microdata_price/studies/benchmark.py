@@ -126,8 +126,8 @@ class Findings:
         verdict = "as the paper says" if abs(self.claimed - 40) < 1 else "not what the paper says"
         return (
             f"It is {format_number(self.claimed)} %, {verdict}. In the experiments each answer of "
-            "a list gets noise of scale $2/\\epsilon$, because one record moves a cell and the sum. "
-            "So the paper's example is what happens on a list at $\\epsilon = 0.5$."
+            "a list gets noise of scale $2/\\epsilon$, because one record moves a cell and the "
+            "sum. So the paper's example is what happens on a list at $\\epsilon = 0.5$."
         )
 
     @cached_property
