@@ -6,15 +6,17 @@ from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
+import seaborn as sns
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 
+from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .experiments_price import shades
-from .price import plain_log
+from .price import method_dots, plain_log
 
 
 @drawn
@@ -32,42 +34,41 @@ def price_maps(
     framed
         Places (empty cells, size) to frame.
     limit
-        Prices above it are written in bold with a mark.
+        Prices above it carry a mark.
     """
-    methods = list(dict.fromkeys(table["method"]))
-    figure, axes = panels(2, 2, height=6.6, sharex=True, sharey=True)
+    methods = microdata_methods(table["method"])
+    lines = -(-len(methods) // 2)
+    figure, axes = panels(2, lines, height=3.1 * lines + 0.4, sharex=True, sharey=True)
     norm = LogNorm(0.4, max(4.0, float(table[value].max())), clip=True)
-    for ax, method in zip(axes, methods, strict=True):
+    for ax, method in zip(axes, methods, strict=False):
         own = table[table["method"] == method]
-        wide = own.pivot(index="size", columns="empty", values=value).sort_index()
-        ax.pcolormesh(wide.to_numpy(), cmap=shades(), norm=norm, edgecolors="white", linewidth=0.8)
-        for (i, j), price in np.ndenumerate(wide.to_numpy()):
-            dear = price > limit
-            ax.text(
-                j + 0.5,
-                i + 0.5,
-                f"{price:.1f}{'▲' if dear else ''}",
-                ha="center",
-                va="center",
-                fontsize=8.5,
-                fontweight="bold" if dear else "normal",
-                color="white" if norm(price) > 0.5 else "black",
-            )
+        wide = own.pivot(index="size", columns="empty", values=value).sort_index(ascending=False)
+        texts = wide.map(lambda price: f"{price:.1f}{'▲' if price > limit else ''}")
+        columns: list[int] = list(map(int, wide.columns))
+        sizes: list[int] = list(map(int, wide.index))
+        sns.heatmap(
+            wide,
+            ax=ax,
+            cmap=shades(),
+            norm=norm,
+            annot=texts,
+            fmt="",
+            annot_kws={"fontsize": 8.5},
+            linewidths=0.8,
+            cbar=False,
+        )
         for empty, size in framed:
-            j, i = wide.columns.get_loc(empty), wide.index.get_loc(size)
-            ax.add_patch(
-                Rectangle((j, i), 1, 1, fill=False, edgecolor=COLOURS["red"], linewidth=2.2)
-            )
-        ax.set_xticks(np.arange(wide.shape[1]) + 0.5, [str(c) for c in wide.columns], fontsize=10)
-        ax.set_yticks(np.arange(wide.shape[0]) + 0.5, [str(c) for c in wide.index], fontsize=10)
+            place = (columns.index(empty), sizes.index(size))
+            frame = Rectangle(place, 1, 1, fill=False, edgecolor=COLOURS["red"], linewidth=2.2)
+            ax.add_patch(frame)
         ax.set_title(METHODS[method].label)
-        ax.set_frame_on(False)
-        ax.tick_params(length=0)
-        ax.grid(visible=False)
-    for ax in axes[2:]:
+        ax.tick_params(length=0, labelsize=10, rotation=0)
+        ax.set(xlabel="", ylabel="")
+    for ax in axes[len(methods) :]:
+        ax.set_axis_off()
+    for ax in axes[-2:]:
         ax.set_xlabel("empty cells of 100", fontsize=11)
-    for ax in axes[::2]:
-        ax.set_ylabel("size of the others, records", fontsize=11)
+    figure.supylabel("size of the others, records", fontsize=11)
     bar = figure.colorbar(ScalarMappable(norm, shades()), ax=axes, location="bottom", aspect=40)
     bar.ax.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 4, 8]))
     plain_log(bar.ax, "x")
@@ -88,25 +89,10 @@ def against_mbi(rows: pd.DataFrame, titles: dict[str, str]) -> Figure:
     """
     figure, axes = panels(2, 2, height=7.6, sharey=True)
     order = list(dict.fromkeys(rows["dataset"]))
-    methods = [m for m in METHODS if rows["method"].eq(m).any() and m != "maxfit"]
+    rows = rows[rows["method"] != "maxfit"]
     for ax, (query_set, title) in zip(axes, titles.items(), strict=True):
-        for k, method in enumerate(methods):
-            own = rows[rows["query_set"].eq(query_set) & rows["method"].eq(method)]
-            own = own.set_index("dataset").loc[order]
-            bar = np.minimum(2 * own["ratio_error"], 0.9 * own["ratio"])
-            ax.errorbar(
-                own["ratio"],
-                np.arange(len(order)) + 0.2 * (k - (len(methods) - 1) / 2),
-                xerr=[bar, 2 * own["ratio_error"]],
-                fmt=METHODS[method].marker,
-                color=METHODS[method].colour,
-                markersize=4.6,
-                markeredgecolor=COLOURS["black"],
-                markeredgewidth=0.35,
-                elinewidth=0.8,
-                capsize=0,
-                label=METHODS[method].label,
-            )
+        own = rows[rows["query_set"].eq(query_set)]
+        method_dots(ax, own, "dataset", order, ("ratio", "ratio_error"))
         ax.axvline(1, color=COLOURS["black"], linewidth=1.3)
         ax.set_xscale("log")
         ax.xaxis.set_major_locator(FixedLocator([0.25, 0.5, 1, 2, 4, 8, 16, 32, 64]))

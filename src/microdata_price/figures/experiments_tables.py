@@ -8,9 +8,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 
-from ..fitting import microdata_methods
-from ..page.style import COLOURS, METHODS, WIDE, drawn
-from .price import plain_log
+from ..page.style import COLOURS, WIDE, drawn
+from .price import method_dots, plain_log
 
 _PANELS = (
     ("sum", "total", "sum"),
@@ -22,26 +21,7 @@ _PANELS = (
 
 
 def _dots(ax: Axes, own: pd.DataFrame, order: list[str]) -> None:
-    methods = microdata_methods(own["method"])
-    for k, method in enumerate(methods):
-        rows = own[own["method"] == method].set_index("dataset").reindex(order)
-        style = METHODS[method]
-        price = rows["price"].to_numpy(dtype=float)
-        bar = np.nan_to_num(2 * rows["price_error"].to_numpy(dtype=float))
-        place = np.arange(len(order)) + 0.19 * (k - (len(methods) - 1) / 2)
-        ax.errorbar(
-            price,
-            place,
-            xerr=[np.minimum(bar, 0.9 * price), bar],
-            fmt=style.marker,
-            color=style.colour,
-            markersize=4.6,
-            markeredgecolor=COLOURS["black"],
-            markeredgewidth=0.35,
-            elinewidth=0.8,
-            capsize=0,
-            label=style.label,
-        )
+    method_dots(ax, own, "dataset", order, ("price", "price_error"))
     ax.axvline(1, color=COLOURS["black"], linewidth=1.3)
     ax.axvline(2, color=COLOURS["black"], linewidth=1, linestyle=(0, (4, 2)))
     ax.set_xscale("log")

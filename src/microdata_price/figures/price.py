@@ -19,6 +19,54 @@ def plain_log(ax: Axes, axis: str) -> None:
     own.set_minor_formatter(NullFormatter())
 
 
+def method_dots(
+    ax: Axes,
+    rows: pd.DataFrame,
+    key: str,
+    order: list[str],
+    what: tuple[str, str],
+    *,
+    bars: float = 2.0,
+    size: float = 4.6,
+) -> None:
+    """Draw a mark for each method in each row, beside each other, with its standard error.
+
+    Parameters
+    ----------
+    ax
+        The axes, for a logarithmic scale: bars are held above zero.
+    rows
+        Values, with a column ``method``.
+    key, order
+        The column that names the row, and the names from the top.
+    what
+        The columns of the value and of its standard error.
+    bars
+        How many standard errors a bar is long, either way.
+    size
+        Of the marks, in points.
+    """
+    methods = microdata_methods(rows["method"])
+    for k, method in enumerate(methods):
+        style = METHODS[method]
+        own = rows[rows["method"] == method].set_index(key).reindex(order)
+        value, error = (own[name].to_numpy(dtype=float) for name in what)
+        bar = np.nan_to_num(bars * error)
+        ax.errorbar(
+            value,
+            np.arange(len(order)) + 0.76 / len(methods) * (k - (len(methods) - 1) / 2),
+            xerr=[np.minimum(bar, 0.9 * value), bar],
+            fmt=style.marker,
+            color=style.colour,
+            markersize=size,
+            markeredgecolor=COLOURS["black"],
+            markeredgewidth=0.08 * size,
+            elinewidth=0.8,
+            capsize=0,
+            label=style.label,
+        )
+
+
 @drawn
 def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     """Draw each method's total error over that of signed answers, one row a query set.
@@ -32,24 +80,8 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     """
     shown = totals[totals["method"].isin(microdata_methods())]
     sets = list(dict.fromkeys(shown["query_set"]))
-    methods = microdata_methods(shown["method"])
     figure, (ax,) = panels(height=1.4 + 0.85 * len(sets))
-    for k, method in enumerate(methods):
-        style = METHODS[method]
-        own = shown[shown["method"] == method].set_index("query_set").loc[sets]
-        place = np.arange(len(sets)) + 0.17 * (k - (len(methods) - 1) / 2)
-        price = own["price"].to_numpy(dtype=float)
-        ax.errorbar(
-            price,
-            place,
-            # Four standard errors, held above zero for the logarithm.
-            xerr=np.minimum(4 * own["price_error"].to_numpy(dtype=float), 0.99 * price),
-            fmt=style.marker,
-            color=style.colour,
-            markeredgecolor=COLOURS["black"],
-            markeredgewidth=0.6,
-            label=style.label,
-        )
+    method_dots(ax, shown, "query_set", sets, ("price", "price_error"), bars=4.0, size=6.5)
     ax.axvline(1.0, color=COLOURS["black"], linewidth=1.4)
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))

@@ -121,8 +121,31 @@ class _Level:
         return {"kind": self.kind, **asdict(self)}  # type: ignore[call-overload]
 
 
+class _EpsilonLevel(_Level):
+    """What pure and approximate differential privacy share: signed answers use no delta."""
+
+    parameter: ClassVar[str] = "epsilon"
+    symbol: ClassVar[str] = "ε"
+
+    epsilon: float
+
+    @property
+    def signed_error(self) -> float:
+        """The root error of every signed answer, ``sqrt(8)/eps`` counts (the paper's Theorem 1)."""
+        return math.sqrt(8) / self.epsilon
+
+    @property
+    def basis(self) -> PureDP:
+        """What mechanisms without a delta satisfy to give this guarantee."""
+        return PureDP(self.epsilon)
+
+    def records(self, nats: Array) -> Array:
+        """Return how many records apart tables are that are told apart by so many nats."""
+        return nats / self.epsilon
+
+
 @dataclass(frozen=True)
-class PureDP(_Level):
+class PureDP(_EpsilonLevel):
     """Pure differential privacy with parameter ``epsilon`` (the paper's Definition 2, delta = 0).
 
     Examples
@@ -135,8 +158,6 @@ class PureDP(_Level):
 
     kind: ClassVar[str] = "pure"
     name: ClassVar[str] = "pure differential privacy"
-    parameter: ClassVar[str] = "epsilon"
-    symbol: ClassVar[str] = "ε"
     delta: ClassVar[float] = 0.0
 
     epsilon: float
@@ -158,20 +179,6 @@ class PureDP(_Level):
         """
         return PureDP(self.epsilon * _group_size(size))
 
-    @property
-    def signed_error(self) -> float:
-        """The root error of every signed answer, ``sqrt(8)/eps`` counts (the paper's Theorem 1)."""
-        return math.sqrt(8) / self.epsilon
-
-    @property
-    def basis(self) -> PureDP:
-        """What mechanisms without a delta satisfy to give this guarantee."""
-        return PureDP(self.epsilon)
-
-    def records(self, nats: Array) -> Array:
-        """Return how many records apart tables are that are told apart by so many nats."""
-        return nats / self.epsilon
-
     def group_delta(self, size: int) -> float:
         """Return the delta between data sets ``size`` records apart: none."""
         return self.delta * _group_size(size)
@@ -188,7 +195,7 @@ class PureDP(_Level):
 
 
 @dataclass(frozen=True)
-class ApproximateDP(_Level):
+class ApproximateDP(_EpsilonLevel):
     """Approximate differential privacy (the paper's Definition 2 with delta > 0).
 
     Examples
@@ -201,8 +208,6 @@ class ApproximateDP(_Level):
 
     kind: ClassVar[str] = "approximate"
     name: ClassVar[str] = "approximate differential privacy"
-    parameter: ClassVar[str] = "epsilon"
-    symbol: ClassVar[str] = "ε"
 
     epsilon: float
     delta: float
@@ -223,20 +228,6 @@ class ApproximateDP(_Level):
 
     def _levels(self) -> str:
         return f"{super()._levels()} and delta = {self.delta:.12g}"
-
-    @property
-    def signed_error(self) -> float:
-        """As of pure DP with the same epsilon: signed answers do not use a delta."""
-        return self.basis.signed_error
-
-    @property
-    def basis(self) -> PureDP:
-        """What mechanisms without a delta satisfy to give this guarantee."""
-        return PureDP(self.epsilon)
-
-    def records(self, nats: Array) -> Array:
-        """As of pure DP with the same epsilon."""
-        return nats / self.epsilon
 
     def group_delta(self, size: int) -> float:
         """Return the delta between data sets ``size`` records apart (ours; the paper bounds it).
