@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import tomllib
 from pathlib import Path
@@ -117,3 +118,29 @@ def test_the_readme_leads_to_files_and_targets_that_exist() -> None:
     assert all(alt.strip() for alt in re.findall(r"!\[(.*?)\]\(", readme, re.DOTALL)), (
         "a picture needs alternative text"
     )
+
+
+def test_documents_name_files_that_exist() -> None:
+    for name in ("docs/architecture.md", "CONTRIBUTING.md"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.(?:py|md|toml)|/))`", text))
+        homes = (ROOT, ROOT / "src" / "microdata_price")
+        assert [n for n in sorted(named) if not any((h / n).exists() for h in homes)] == [], name
+
+
+def test_the_page_of_names_lists_names_that_exist() -> None:
+    text = (ROOT / "book" / "api.md").read_text(encoding="utf-8")
+    listed: dict[str, list[str]] = {}
+    for kind, name in re.findall(r"^\.\. (currentmodule|auto\w+):: (\S+)$", text, re.MULTILINE):
+        if kind == "currentmodule":
+            names = listed.setdefault(name, [])
+        else:
+            names.append(name)
+    for module, names in listed.items():
+        assert [n for n in names if not hasattr(importlib.import_module(module), n)] == [], module
+
+
+def test_hooks_fetch_nothing() -> None:
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    assert [r["repo"] for r in hooks["repos"]] == ["local"]
+    assert {h["language"] for r in hooks["repos"] for h in r["hooks"]} == {"system"}

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
-# Profiles of hypothesis are registered and loaded here; that is their way.
-SETTERS = {"register_profile", "load_profile"}
+# Profiles of hypothesis are registered and loaded once, for all; so are OpenDP's features.
+SETTERS = {"register_profile", "load_profile", "enable_features"}
 
 
 def changes(source: str) -> list[str]:

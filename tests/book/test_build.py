@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from bs4 import BeautifulSoup
 from microdata_price.book import build as book
 from microdata_price.book import notebook
 from microdata_price.book import site as book_site
+from microdata_price.book.clean import faults_of_site, machine_paths
 from microdata_price.book.plan import Edition
 from microdata_price.exceptions import BuildError
 from tiny_book import make_notebook, make_root
@@ -171,6 +173,9 @@ def test_faults_in_a_page_fail_the_build_and_are_all_named(changed: tuple[Path, 
     message = said(root)
     for complaint in ("nowhere", "nobody1999", "missing.md", "notes.md:5"):
         assert complaint in message
+    twice = ":::{prf:theorem} Twice\n:label: thm-tiny\nx\n:::\n"
+    (root / "book" / "notes.md").write_text(f"# Notes\n\n{twice}", encoding="utf-8")
+    assert "the label 'thm-tiny' is used twice, on the pages 'notes' and 'chapter'" in said(root)
 
 
 def test_a_page_that_quotes_what_is_not_defined_fails_before_building(
@@ -194,6 +199,50 @@ def test_a_listed_page_that_does_not_exist_fails_the_build(changed: tuple[Path, 
     root, _ = changed
     (root / "book" / "notes.md").unlink()
     assert "lists pages that do not exist: notes" in said(root)
+
+
+def test_complaints_and_paths_in_outputs_fail_the_build_by_cell(
+    changed: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root, _ = changed
+    monkeypatch.delattr(book_site, "run_builder")
+    loud = chapter()
+    loud.cells[2].source += "\nnp.log(np.zeros(1))"
+    loud.cells[7].source = "import os\nos.getcwd()"  # a solution, which one edition leaves out
+    notebook.write(notebook.strip(loud), root / "notebooks" / "chapter.ipynb")
+    for edition in (Edition(), Edition(solutions=False)):
+        warned, placed = said(root, edition).splitlines()
+        assert "notebook 'chapter', cell 3" in warned
+        assert "standard error" in warned
+        assert "divide by zero encountered in log" in warned
+        assert "notebook 'chapter', cell 8" in placed
+        assert f"{root}/notebooks" in placed
+
+
+def test_a_path_in_a_page_fails_the_build_by_page(changed: tuple[Path, Path]) -> None:
+    root, _ = changed
+    notes = root / "book" / "notes.md"
+    code = f"\n```python\nFile = '{root}/src/x.py'\n```\n"  # highlighting splits it by tags
+    notes.write_text(notes.read_text(encoding="utf-8") + code, encoding="utf-8")
+    assert said(root).startswith("notes.html shows a path of this machine: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("at /elsewhere/lib/python3.12/site-packages/x.py:65", True),
+        ("/home/someone/data.csv", True),
+        ("<a href='/tmp/x'>", True),
+        (f"{sys.executable} -m pip", True),
+        (f"{Path.home()}/x", True),
+        ("a site-packages folder, and ~/x, and ../src/a.py, src/a.py", False),
+        ("https://example.org/tmp/home/Users/x", False),
+        ("per /tmpfile and 1/home", False),
+    ],
+)
+def test_which_texts_show_a_path(tmp_path: Path, text: str, shown: bool) -> None:
+    (tmp_path / "a.html").write_text(text, encoding="utf-8")
+    assert bool(faults_of_site(tmp_path, machine_paths())) == shown
 
 
 @pytest.mark.parametrize(

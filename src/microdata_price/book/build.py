@@ -17,6 +17,7 @@ from . import notebook
 from . import pages as book_pages
 from . import site as book_site
 from . import stage as book_stage
+from .clean import faults_of_notebook, faults_of_site, machine_paths
 from .extras import EXTRA, Extras, stage_extras
 from .grids import Folders, compute_folders
 from .plain import Label, Places, note_text, read_terms, with_links, with_old_references
@@ -173,6 +174,11 @@ def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> No
         to.write_text(with_links(text, page, found.places), encoding="utf-8")
 
 
+def _refuse(faults: Sequence[str]) -> None:
+    if faults:
+        raise BuildError("\n".join(faults))
+
+
 def build(
     root: Path,
     edition: Edition,
@@ -200,13 +206,16 @@ def build(
     InputError
         A parameter or a notebook that cannot be used, before anything runs.
     BuildError
-        A notebook or page that fails; the last good site stays as it was.
+        A notebook or page that fails, writes to standard error or shows a path of the machine; the
+        last good site stays as it was.
     """
     start = time.perf_counter()
     site = default_site(root, edition) if site is None else site
     book_site.recover(site)
     claim_folder(site, "searchindex.js", "an earlier site")
     _, runs, folders = _read_runs(root, edition, report)
+    paths = machine_paths(root, site.parent)
+    _refuse([f for r in runs for f in faults_of_notebook(r.name, notebook.read(r.path), paths)])
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as home:
         staged = Path(home) / "book"
@@ -223,6 +232,7 @@ def build(
         remote = book_site.remote_requests(html)
         if remote:
             raise BuildError("the site would need a network:\n" + "\n".join(remote))
+        _refuse(faults_of_site(html, paths))
         book_site.put_in_place(html, site, key)
     report(f"built in {time.perf_counter() - start:.0f} s")
     return site / "index.html"

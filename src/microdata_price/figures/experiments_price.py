@@ -55,14 +55,16 @@ def price_norm(low: float, high: float) -> FuncNorm:
     Examples
     --------
     >>> norm = price_norm(0.01, 6.0)
-    >>> [round(float(norm(v)), 3) for v in (0.01, 0.1, 1.0, 6.0)]
-    [0.0, 0.25, 0.5, 1.0]
+    >>> [round(float(norm(v)), 3) for v in (0.0, 0.01, 0.1, 1.0, 6.0)]
+    [0.0, 0.0, 0.25, 0.5, 1.0]
     """
-    ends = np.log([min(low, 0.5), 1.0, max(high, 2.0)])
+    lowest = min(low, 0.5)
+    ends = np.log([lowest, 1.0, max(high, 2.0)])
     places = np.array([0.0, 0.5, 1.0])
     return FuncNorm(
         (
-            lambda price: np.interp(np.log(price), ends, places),
+            # A colour bar asks for the place of 0, too, when it measures its frame.
+            lambda price: np.interp(np.log(np.maximum(price, lowest)), ends, places),
             lambda place: np.exp(np.interp(place, places, ends)),
         ),
         vmin=float(np.exp(ends[0])),

@@ -1,0 +1,10 @@
+import numpy as np
+
+from microdata_price.figures.experiments_price import Heat, heat_map
+from microdata_price.page.style import METHODS, render
+
+
+def test_the_map_of_prices_is_drawn_without_a_warning() -> None:
+    prices = np.geomspace(0.02, 7.0, 5 * 2 * (len(METHODS) - 1)).reshape(5, -1)
+    figure = heat_map([Heat("Sum", list("abcde"), prices, [2])], ["low", "high"], 4.0)
+    assert render(figure).startswith("<?xml")
