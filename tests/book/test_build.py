@@ -208,14 +208,14 @@ def test_complaints_and_paths_in_outputs_fail_the_build_by_cell(
     monkeypatch.delattr(book_site, "run_builder")
     loud = chapter()
     loud.cells[2].source += "\nnp.log(np.zeros(1))"
-    loud.cells[7].source = "import os\nos.getcwd()"  # a solution, which one edition leaves out
+    loud.cells[9].source = "import os\nos.getcwd()"  # a solution, which one edition leaves out
     notebook.write(notebook.strip(loud), root / "notebooks" / "chapter.ipynb")
     for edition in (Edition(), Edition(solutions=False)):
         warned, placed = said(root, edition).splitlines()
         assert "notebook 'chapter', cell 3" in warned
         assert "standard error" in warned
         assert "divide by zero encountered in log" in warned
-        assert "notebook 'chapter', cell 8" in placed
+        assert "notebook 'chapter', cell 10" in placed
         assert f"{root}/notebooks" in placed
 
 
