@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -93,3 +97,94 @@ def test_without_the_optional_package(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
+
+
+class Cluster:
+    """A scheduler and workers in processes of their own, to be killed."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
+        self.processes: list[subprocess.Popen[bytes]] = []
+        port = self.address.rpartition(":")[2]
+        self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", port)
+        wait_for(lambda: "Scheduler at" in self.log("scheduler"))
+
+    def log(self, name: str) -> str:
+        return (self.folder / f"{name}.log").read_text(errors="replace")
+
+    def start(self, what: str, *words: str) -> subprocess.Popen[bytes]:
+        with (self.folder / f"{what}.log").open("wb") as log:
+            command = [sys.executable, "-m", "dask", what, *words, "--no-dashboard"]
+            process = subprocess.Popen(command, stdout=log, stderr=log)
+        self.processes.append(process)
+        return process
+
+    def worker(self) -> subprocess.Popen[bytes]:
+        return self.start("worker", self.address, "--no-nanny", "--nthreads", "1")
+
+    def grid(self, runs: int) -> subprocess.Popen[str]:
+        program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
+        words = ["grid", "--dataset", "Stair-1d,Level16-1d", "--epsilon", "0.5", "--quiet"]
+        words += ["--runs", str(runs), "--scheduler", self.address, "--out"]
+        command = [sys.executable, "-c", program, *words, str(self.folder / "out")]
+        with (self.folder / "grid.log").open("wb") as log:
+            process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
+        self.processes.append(process)
+        return process
+
+    def blocks(self) -> int:
+        return len(list((self.folder / "out" / "blocks").glob("*.npz")))
+
+
+def wait_for(true: Callable[[], bool], seconds: float = 120) -> float:
+    start = time.monotonic()
+    while not true():
+        assert time.monotonic() - start < seconds
+        time.sleep(0.1)
+    return time.monotonic() - start
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    made = Cluster(tmp_path)
+    yield made
+    for process in made.processes:
+        process.kill()
+        process.wait()
+
+
+MANY = 20_000  # more than are finished before the end
+
+
+def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster: Cluster) -> None:
+    worker = cluster.worker()
+    grid = cluster.grid(MANY)
+    wait_for(lambda: cluster.blocks() > 1)
+    worker.kill()
+    # Well within ten seconds on an idle machine; this one may have other work.
+    wait_for(lambda: "no worker is left" in cluster.log("grid"), 60)
+    assert "Ctrl-C stops it" in cluster.log("grid")
+    kept = cluster.blocks()
+    cluster.worker()
+    wait_for(lambda: "the grid goes on" in cluster.log("grid").partition("stops it")[2], 60)
+    wait_for(lambda: cluster.blocks() > kept)
+    grid.send_signal(signal.SIGINT)
+    assert grid.wait(60) == 130
+    assert "interrupted; " in cluster.log("grid")
+    assert "Traceback" not in cluster.log("grid")
+    assert cluster.log("grid").count("\n") == 3
+
+
+def test_a_grid_ends_with_its_scheduler_and_goes_on_with_another(cluster: Cluster) -> None:
+    cluster.worker()
+    grid = cluster.grid(MANY)
+    wait_for(lambda: cluster.blocks() > 1)
+    cluster.scheduler.kill()
+    assert grid.wait(60) == 1
+    said = cluster.log("grid")
+    assert "has ended or does not answer any more; what is finished is kept" in said
+    assert said.count("\n") == 1
+    assert cluster.blocks() > 1

@@ -8,8 +8,10 @@ import logging
 import multiprocessing
 import multiprocessing.connection
 import os
+import queue
 import re
 import signal
+import sys
 import threading
 import traceback
 from collections import deque
@@ -28,6 +30,9 @@ Result = tuple[Task, BlockResult]
 
 SCHEDULER_PATIENCE = 5
 """Seconds to wait for a scheduler to answer."""
+
+_LOOK = 2
+"""Seconds without a result after which a cluster is looked at."""
 
 _AHEAD = 2
 """Blocks that a worker holds, so that it need not wait while an answer is saved."""
@@ -228,8 +233,10 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
             "a scheduler needs the optional package distributed; install it with: "
             "pip install 'microdata-price[cluster]'"
         ) from None
-    # The client's own account of a lost connection would only repeat ours.
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)
+    # Their own accounts of a lost connection would only repeat ours, with tracebacks.
+    for name in [*logging.root.manager.loggerDict, "asyncio", "tornado"]:
+        if name.partition(".")[0] in ("distributed", "asyncio", "tornado"):
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     api: Any = distributed  # its functions carry no types
     try:
         client = api.Client(address, timeout=SCHEDULER_PATIENCE, set_as_default=False)
@@ -238,7 +245,7 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
             f"the scheduler {address} does not answer ({SCHEDULER_PATIENCE} seconds); start one "
             "with dask scheduler, and workers with dask worker, or leave --scheduler out"
         ) from error
-    with client, client.as_current():
+    try:
         try:
             client.wait_for_workers(1, timeout=SCHEDULER_PATIENCE)
         except (OSError, TimeoutError):
@@ -247,15 +254,73 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
             ) from None
         futures = client.map(_with_one_thread, tasks, pure=False, batch_size=50)
         by_key = dict(zip([f.key for f in futures], tasks, strict=True))
+        for future, answer in _as_they_come(client, futures, address):
+            yield _checked(by_key[future.key], answer)
+    finally:
+        # Closing gives up what is not computed yet; a scheduler that is gone is not waited for.
+        with contextlib.suppress(Exception):
+            client.close(timeout=_LOOK)
+
+
+def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator[tuple[Any, Any]]:
+    """Yield results of a cluster as they are ready, and say so when nobody is left to compute."""
+    ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    for future in futures:
+        future.add_done_callback(ready.put)
+    left, alone = len(futures), False
+    while left:
         try:
-            for future, answer in api.as_completed(futures, with_results=True):
-                yield _checked(by_key[future.key], answer)
+            future = ready.get(timeout=_LOOK)
+        except queue.Empty:
+            without = _workers_at(client, address) == 0
+            if without and not alone:
+                _tell(
+                    f"no worker is left at {address}; {len(futures) - left} of {len(futures)} "
+                    "blocks are computed and kept. The grid goes on as soon as a worker comes "
+                    f"(dask worker {address}); Ctrl-C stops it"
+                )
+            elif alone and not without:
+                _tell(f"a worker has come to {address}; the grid goes on")
+            alone = without
+            continue
+        try:
+            answer = future.result(timeout=SCHEDULER_PATIENCE)
+        except TimeoutError:
+            # Results lie with the worker that computed them; if it is gone, another computes anew.
+            _workers_at(client, address)
+            future.add_done_callback(ready.put)
+            continue
         except (InputError, CertificateError, GeneratorExit, KeyboardInterrupt):
             raise
-        except Exception as error:
+        except BaseException as error:  # a cancelled future is no Exception
+            _workers_at(client, address)
             raise GridStoppedError(
                 f"the cluster at {address} could not compute a block ({type(error).__name__}: "
                 f"{error}); what is finished is kept: mend it and run the same command again"
             ) from error
-        finally:
-            client.cancel(futures)
+        left -= 1
+        yield future, answer
+
+
+def _workers_at(client: Any, address: str) -> int:
+    """Return how many workers a scheduler has.
+
+    Raises
+    ------
+    GridStoppedError
+        The scheduler is gone or does not answer.
+    """
+    try:
+        if client.status != "running":
+            raise OSError
+        found = client.sync(client.scheduler.ncores, callback_timeout=SCHEDULER_PATIENCE)
+    except Exception as error:
+        raise GridStoppedError(
+            f"the scheduler {address} has ended or does not answer any more; what is finished is "
+            "kept: start it and its workers again, and run the same command again"
+        ) from error
+    return len(found)
+
+
+def _tell(text: str) -> None:
+    print(f"microdata-price: {text}", file=sys.stderr, flush=True)
