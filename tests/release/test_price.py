@@ -155,7 +155,7 @@ def test_any_names_of_columns_and_any_workload_do():
     truth = np.concatenate(workload.answers(table))
     np.testing.assert_array_equal(made.queries["truth"], np.tile(truth, 2))
     files = price_files(made, workload)
-    assert len(files) == 7
+    assert len(files) == 8
     assert query_label(ODD, ("", "", "")) == "all records"
 
 
@@ -320,3 +320,45 @@ def test_the_commands_help_shows_an_example(capsys):
     code, printed, _ = run(capsys, "--help")
     assert code == 0
     assert "microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only" in printed
+
+
+def test_the_total_and_every_column_are_always_reported():
+    schema = Schema(("a", "b"), tuple(tuple(f"{c}{k}" for k in range(12)) for c in "ab"))
+    table = np.zeros((12, 12))
+    table[0, 0] = 800
+    workload = parse_workload("identity", schema)
+    made = price_table(table, schema, workload, PureDP(1.0), ["nnls"], runs=200)
+    always = made.always.set_index(["method", "query_set"])
+    assert set(always.index.get_level_values("query_set")) == {"sum", "a", "b"}
+    assert not always["asked"].any()
+    nnls = always.loc[("nnls", "sum")]
+    # Each of the 143 empty cells is clipped by itself: half of noise of mean size 1, its square 1.
+    assert abs(nnls["bias"] - 143 * 0.5) < 5 * np.sqrt((143 * 0.75 + 2) / 200)
+    assert nnls["root_error"] >= nnls["bias"]
+    assert nnls["query"] == "all records"
+    signed = always.loc[("ols", "sum")]
+    assert abs(signed["root_error"] - np.sqrt(144 * 2)) < 6 * signed["standard_error"]
+    said = report(made, workload)
+    assert said.count("not asked") == 6
+    assert f"{nnls['bias']:+.2f}" in said
+    assert "for one number by itself" in said
+    assert "at once" in said
+    asked = price_table(
+        table, schema, parse_workload("sum, a, identity", schema), PureDP(1.0), ["nnls"], runs=20
+    )
+    found = asked.always[asked.always["method"] == "nnls"].set_index("query_set")["asked"]
+    assert found.to_dict() == {"sum": True, "a": True, "b": False}
+    # What is asked is told alike in both tables.
+    total = asked.totals.set_index(["method", "query_set", "metric"]).loc[("nnls", "sum", "total")]
+    root = asked.always.set_index(["method", "query_set"]).loc[("nnls", "sum"), "root_error"]
+    assert abs(root**2 - total["squared_error"]) < 6 * total["standard_error"]
+
+
+def test_signed_answers_alone_have_a_table_too():
+    schema = Schema(("a",), (("x", "y"),))
+    workload = parse_workload("sum, identity", schema)
+    made = price_table([3, 4], schema, workload, PureDP(1.0), ["ols"], runs=5)
+    said = report(made, workload)
+    assert "Empty" not in said
+    assert "signed answers" in said
+    assert f"{made.totals['ols'].iloc[0]:.5g}" in said

@@ -45,6 +45,7 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
         "runs": made.runs,
         "out": None if out is None else str(out),
         "prices": _rows(made.totals),
+        "total_and_columns": _rows(made.always),
         "worst_queries": _rows(made.worst()),
     }
 

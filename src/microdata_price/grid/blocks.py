@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -157,6 +157,7 @@ def fit_block(
     place: str,
     first_run: int = 0,
     draws: int | None = None,
+    watch: Callable[[str, Array], None] | None = None,
 ) -> BlockResult:
     """Measure a table a number of times, fit every method to the same noise, add up the errors.
 
@@ -179,6 +180,8 @@ def fit_block(
     draws
         Draw the noise of so many runs and keep the first ``runs``: a shorter block is then the
         beginning of a longer one.
+    watch
+        Called with each method and its fitted cells, shape (runs, cells).
 
     Raises
     ------
@@ -196,6 +199,8 @@ def fit_block(
     control: tuple[Array, ...] | None = None
     for method in (CONTROL, *(m for m in check_methods(methods) if m != CONTROL)):
         cells, certificates[method] = _certified(measured, method, place, first_run)
+        if watch is not None:
+            watch(method, cells)
         errors = answer_errors(cells, data.table, data.workload)
         control = errors if control is None else control
         sums[method] = sum_errors(errors, control, first_run)

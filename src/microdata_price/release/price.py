@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.numbers import check_whole
 from ..errors.known import ols_variances
+from ..errors.sums import ErrorSums, answer_errors, sum_errors
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
 from ..grid.blocks import block_size, fit_block
@@ -20,6 +22,7 @@ from ..model.measurement import noise_for
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..tables.schema import Schema
+from ..tables.workload_text import parse_workload
 
 Array = NDArray[np.float64]
 
@@ -45,6 +48,11 @@ class Price:
         exactly), ``ols`` (exact), ``price`` (their ratio) and ``price_error``, and for totals the
         parts ``squared_bias`` and ``variance``, which add up to it. A ``max`` is the largest of
         estimates, so it lies above the truth on average.
+    always
+        The total and each single column's marginal, whether they were asked or not, one row a
+        method and query set: ``asked``, ``root_error`` of one query in counts (root of the mean
+        over its queries) with its ``standard_error``, and the largest ``bias`` of a query, signed,
+        with ``query``, its name.
     queries
         One row a method and query: its name, ``truth``, ``bias``, ``variance``,
         ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``. A query that is
@@ -55,6 +63,7 @@ class Price:
     runs: int
     totals: pd.DataFrame
     queries: pd.DataFrame
+    always: pd.DataFrame
 
     def worst(self, count: int = WORST) -> pd.DataFrame:
         """Return each method's queries with the highest price, by name.
@@ -125,15 +134,28 @@ def price_table(
     runs, seed = check_whole(runs, "runs", 2), check_whole(seed, "the seed", 0)
     data = DataSet("the table", "own", np.asarray(table), workload)
     size = block_size(workload)
+    margins = _Margins(data.table, schema, workload)
     blocks = []
     for block, start in enumerate(range(0, runs, size)):
         rng = np.random.default_rng([seed, block])
         count = min(size, runs - start)
-        blocks.append(fit_block(data, guarantee, chosen, rng, count, data.name, start, size))
+        blocks.append(
+            fit_block(
+                data,
+                guarantee,
+                chosen,
+                rng,
+                count,
+                data.name,
+                start,
+                size,
+                watch=margins.see,
+            )
+        )
         if progress is not None:
             progress(count)
     found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks))])
-    return _priced(found.errors, found.queries, data, schema, guarantee, runs)
+    return _priced(found.errors, found.queries, data, schema, guarantee, runs, margins.table())
 
 
 def _priced(
@@ -143,6 +165,7 @@ def _priced(
     schema: Schema,
     guarantee: PureDP | ConcentratedDP,
     runs: int,
+    always: pd.DataFrame,
 ) -> Price:
     workload = data.workload
     exact = ols_variances(workload, [n.variance for n in noise_for(workload, guarantee)])
@@ -191,7 +214,52 @@ def _priced(
         price=value / each,
         price_error=error / each,
     )
-    return Price(guarantee, runs, totals, named)
+    return Price(guarantee, runs, totals, named, always)
+
+
+class _Margins:
+    """Adds up the errors of the total and of each single column's marginal, asked or not."""
+
+    def __init__(self, table: Array, schema: Schema, workload: Workload) -> None:
+        self._true, self._schema = table, schema
+        self._sets: list[tuple[str, bool, Workload]] = []
+        for name in ("sum", *schema.columns):
+            alone = parse_workload(name, schema)
+            asked = any(alone.names[0] == own for own in workload.names)
+            self._sets.append((name, asked, alone))
+        self._sums: dict[tuple[str, str], ErrorSums] = {}
+
+    def see(self, method: str, cells: Array) -> None:
+        for name, _, alone in self._sets:
+            sums = sum_errors(answer_errors(cells, self._true, alone))
+            known = self._sums.get((method, name))
+            self._sums[method, name] = sums if known is None else known + sums
+
+    def table(self) -> pd.DataFrame:
+        rows = []
+        for method in dict.fromkeys(m for m, _ in self._sums):
+            for name, asked, alone in self._sets:
+                sums = self._sums[method, name].pooled()
+                runs, queries = float(sums.runs[0]), alone.query_sets[0]
+                bias = sums.queries[0, 0] / runs
+                worst = int(np.abs(bias).argmax())
+                total, square = (float(t) / runs for t in sums.totals[0, :2, 0])
+                root = math.sqrt(total / queries.size)
+                spread = math.sqrt(max(square - total**2, 0.0) / max(runs - 1, 1))
+                axes = () if name == "sum" else (self._schema.columns.index(name),)
+                rows.append(
+                    {
+                        "method": method,
+                        "query_set": name,
+                        "asked": asked,
+                        "root_error": root,
+                        # of a root, to first order
+                        "standard_error": spread / (2 * root * queries.size) if root else 0.0,
+                        "bias": float(bias[worst]),
+                        "query": query_label(self._schema, self._schema.cell_values(axes)[worst]),
+                    }
+                )
+        return pd.DataFrame(rows)
 
 
 def query_label(schema: Schema, values: Sequence[str]) -> str:

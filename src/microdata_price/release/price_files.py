@@ -7,6 +7,7 @@ import io
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from scipy.stats import norm
 
 from ..base.numbers import format_number
 from ..exceptions import InputError
@@ -45,14 +46,30 @@ def summary(made: Price) -> pd.DataFrame:
     shown["text"] = [
         _with_error(p, e) for p, e in zip(shown["price"], shown["price_error"], strict=True)
     ]
-    wide = shown.pivot(index=["query_set", "metric"], columns="method", values="text")
-    order = shown[["query_set", "metric"]].drop_duplicates()
-    methods = list(dict.fromkeys(shown["method"]))
-    ols = made.totals[made.totals["method"] == CONTROL].set_index(["query_set", "metric"])["ols"]
-    wide = wide.loc[list(order.itertuples(index=False, name=None)), methods]
-    wide.insert(0, "signed answers", [f"{v:.5g}" for v in ols.loc[wide.index]])
-    flat = wide.reset_index().rename(columns={"query_set": "query set"})
-    return flat.rename_axis(columns=None)
+    own = made.totals[made.totals["method"] == CONTROL].set_index(["query_set", "metric"])
+    wide = own[["ols"]].map("{:.5g}".format).rename(columns={"ols": "signed answers"})
+    for method, part in shown.groupby("method", sort=False):
+        wide[str(method)] = part.set_index(["query_set", "metric"])["text"]
+    return wide.reset_index().rename(columns={"query_set": "query set"})
+
+
+def _always_text(made: Price) -> str:
+    order = made.always["query_set"].drop_duplicates().tolist()
+    rows = made.always.sort_values("query_set", key=lambda s: s.map(order.index), kind="stable")
+    shown = pd.DataFrame(
+        {
+            "query set": rows["query_set"],
+            "": np.where(rows["asked"], "asked", "not asked"),
+            "method": rows["method"],
+            "root error": [
+                format_number(v, se=e) if e > 0 else format_number(v)
+                for v, e in zip(rows["root_error"], rows["standard_error"], strict=True)
+            ],
+            "largest bias": rows["bias"].map("{:+.2f}".format),
+            "of": rows["query"],
+        }
+    )
+    return shown.to_string(index=False)
 
 
 def report(made: Price, workload: Workload) -> str:
@@ -70,6 +87,12 @@ def report(made: Price, workload: Workload) -> str:
         "",
         summary(made).to_string(index=False),
         "",
+        "The total and each column by itself, asked or not (in records)",
+        "",
+        _always_text(made),
+        "",
+        _intervals(made),
+        "",
         "The worst queries of each method (bias and root errors in records)",
         "",
         _worst_text(made),
@@ -81,6 +104,18 @@ def report(made: Price, workload: Workload) -> str:
         "is chosen that way is not covered by the release's guarantee.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _intervals(made: Price) -> str:
+    """Say how wide intervals are that hold one by one, and all at once."""
+    shown = (made.totals["price_error"] > 0).sum() + (made.always["standard_error"] > 0).sum()
+    count = max(int(shown), 1)
+    one, every = (norm.isf(0.025 / k) for k in (1, count))
+    return (
+        "± is one standard error of the simulation. An interval of 95 % for one number by itself\n"
+        f"is {one:.2f} of them to each side; for all {count} numbers of the two tables above at\n"
+        f"once, {every:.2f} of them (Bonferroni)."
+    )
 
 
 def _real_noise(made: Price, workload: Workload) -> str:
@@ -136,6 +171,7 @@ def price_files(made: Price, workload: Workload) -> dict[str, bytes]:
         "README.txt": report(made, workload).encode(),
         "prices.csv": _marked_csv(made.totals),
         "queries.csv": _marked_csv(made.queries),
+        "total_and_columns.csv": _marked_csv(made.always),
         "worst_queries.csv": _marked_csv(made.worst()),
     }
     totals = made.totals[made.totals["metric"] == "total"]
