@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from ..fitting import CONTROL
 from ..model.benchmark import data_set
 from ..model.measurement import noise_for
 from ..model.privacy import PureDP
@@ -67,7 +68,7 @@ def ratios(card: pd.DataFrame, column: str, query_set: str, metric: str) -> pd.D
     wide = rows.pivot(index="dataset", columns="method", values=column)
     base = wide["ols"]
     if column == "value":
-        base = rows[rows["method"] == "ols"].set_index("dataset")["exact"]
+        base = rows[rows["method"] == CONTROL].set_index("dataset")["exact"]
     return wide.div(base, axis=0)
 
 
@@ -157,7 +158,7 @@ def section5_claims(card: pd.DataFrame) -> tuple[Claim, ...]:
 
 
 def _ols_is_near_the_noise(card: pd.DataFrame) -> Claim:
-    rows = card[card["method"].eq("ols") & card["query_set"].eq("sum")].set_index("dataset")
+    rows = card[card["method"].eq(CONTROL) & card["query_set"].eq("sum")].set_index("dataset")
     noise = pd.Series(
         {d: noise_for(data_set(d).workload, PureDP(EPSILON))[0].variance for d in rows.index}
     )

@@ -76,7 +76,7 @@ def index(errors: pd.DataFrame) -> str:
     for number, experiment in enumerate(experiments(errors), 1):
         family = FAMILIES[experiment.family].title
         if family != last:
-            lines += ["", f"**{family}**, {KINDS[experiment.privacy]}:", ""]
+            lines += ["", f"**{family}**, {experiment.guarantee.name}:", ""]
             lines += ["| experiment | sum | rows | columns | cells |"]
             lines += ["| :--- | :--- | :--- | :--- | :--- |"]
             last = family
@@ -89,9 +89,6 @@ def index(errors: pd.DataFrame) -> str:
         own = f"{{ref}}`{number}. {level} <{_label(experiment)}>`"
         lines.append(f"| {own} | {' | '.join(links)} |")
     return "\n".join(lines).strip()
-
-
-KINDS = {"pure": "pure differential privacy", "zcdp": "zCDP"}
 
 
 def heading(experiment: Experiment, number: int) -> str:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..base.numbers import Mean, format_number, mean_and_error
 from ..exceptions import InputError
-from ..fitting import METHODS
+from ..fitting import CONTROL, METHODS
 from ..grid.run import evaluate
 from ..grid.spec import GridSpec
 from ..model.benchmark import DataSet, data_set
@@ -245,7 +245,7 @@ def study(
     )
     printed = published_tables()
     own = printed[
-        (printed["method"] == "ols") & (printed["metric"] == "max") & (printed["dataset"] == data)
+        (printed["method"] == CONTROL) & (printed["metric"] == "max") & (printed["dataset"] == data)
     ]
     marked = float(own["squared_error"].iloc[0]) if len(own) == 1 and epsilon == EPSILON else None
     worst = float(table.attrs["worst_certificate"])
@@ -276,7 +276,7 @@ class InTheGrid:
     @property
     def known(self) -> pd.DataFrame:
         """The rows of OLS, whose exact value is known."""
-        return self.rows[(self.rows["method"] == "ols") & self.rows["exact"].notna()]
+        return self.rows[(self.rows["method"] == CONTROL) & self.rows["exact"].notna()]
 
     def _over(self, column: str) -> str:
         off = 100 * (self.known[column] / self.known["exact"] - 1)

@@ -8,7 +8,7 @@ from functools import cached_property
 import pandas as pd
 
 from ..base.numbers import at_least, at_most, format_number
-from ..fitting import METHODS, paper_methods
+from ..fitting import CONTROL, METHODS, paper_methods
 from ..grid.spec import PAPER_RUNS
 from ..page.output import Caption
 from .claims import Claim, ratios, section5_claims
@@ -162,13 +162,13 @@ class Findings:
         )
 
     def _ols(self, real: bool) -> float:
-        rows = self.card[(self.card["method"] == "ols") & (self.card["query_set"] == "sum")]
+        rows = self.card[(self.card["method"] == CONTROL) & (self.card["query_set"] == "sum")]
         return float(rows.loc[(rows["dataset"] != "Level00-2d") == real, "exact"].iloc[0])
 
     @property
     def ols_said(self) -> str:
         """What needs no simulation."""
-        rows = self.card[(self.card["method"] == "ols") & (self.card["query_set"] == "sum")]
+        rows = self.card[(self.card["method"] == CONTROL) & (self.card["query_set"] == "sum")]
         real = rows.loc[rows["dataset"] != "Level00-2d", "published"]
         same = (
             f"All {len(real)} published OLS values of the real tables are one and the same number. "
@@ -186,7 +186,7 @@ class Findings:
     @property
     def max_said(self) -> str:
         """Why the largest errors are too high."""
-        tops = self.card[(self.card["method"] == "ols") & (self.card["metric"] == "max")]
+        tops = self.card[(self.card["method"] == CONTROL) & (self.card["metric"] == "max")]
         real = tops[tops["dataset"] != "Level00-2d"]
         lowest = float(real["published"].min())
         above = (

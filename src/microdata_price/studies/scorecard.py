@@ -10,7 +10,7 @@ import pandas as pd
 
 from ..base.data import data_path
 from ..exceptions import InputError
-from ..fitting import paper_methods
+from ..fitting import CONTROL, paper_methods
 from ..grid.spec import PAPER_RUNS, SEED, GridSpec
 
 EPSILON = 0.5
@@ -227,7 +227,7 @@ def render_tables(card: pd.DataFrame) -> str:
             ]
         )
         table = cells.pivot(index="dataset", columns="method", values="text")[paper_methods()]
-        exact = rows[rows["method"] == "ols"].set_index("dataset")["exact"]
+        exact = rows[rows["method"] == CONTROL].set_index("dataset")["exact"]
         table.insert(1, "ols exact", exact.map("{:.3f}".format))
         table.columns.name = table.index.name = None
         parts.append(f"{title}: ours ± standard error | published | z\n{table.to_string()}")
