@@ -1,0 +1,169 @@
+"""Budget that was spent is never lost: what stops a release after the measurement is taken up."""
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from microdata_price import cli
+from microdata_price.base.files import deferred_stop
+from microdata_price.exceptions import CertificateError, InputError
+from microdata_price.model.privacy import PureDP
+from microdata_price.release import release, release_again
+from microdata_price.release import run as release_module
+from microdata_price.release.keep import keep, load_measured
+from microdata_price.release.measure import measure_privately
+from microdata_price.tables.schema import Schema
+from microdata_price.tables.table_text import table_text
+from microdata_price.tables.workload_text import DEFAULT, parse_workload
+
+SCHEMA = Schema(("region", "sex"), (("north", "south", "west"), ("f", "m")))
+TABLE = np.array([[30, 0], [1, 20], [0, 12]])
+WORKLOAD = parse_workload(DEFAULT, SCHEMA)
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    table, schema = tmp_path / "table.csv", tmp_path / "schema.json"
+    table.write_text(table_text(SCHEMA, TABLE))
+    schema.write_text(SCHEMA.to_json())
+    return table, schema, tmp_path / "out"
+
+
+def test_killed_at_random_moments_after_measuring_it_is_taken_up(inputs):
+    table, schema, out = inputs
+    rng = random.Random(7)
+    program = (
+        "import sys, time\n"
+        "from microdata_price.release import run\n"
+        "inner = run.finish\n"
+        "def slow(*given):\n"
+        "    time.sleep(0.2)\n"
+        "    return inner(*given)\n"
+        "run.finish = slow\n"
+        "from microdata_price import cli\n"
+        "cli.main(sys.argv[1:])\n"
+    )
+    for k in range(3):
+        folder = out.with_name(f"out{k}")
+        words = ["release", table, "--schema", schema, "--epsilon", "1", "--method", "nnls"]
+        started = subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, [*words, "--out", folder])],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        while not folder.exists() and started.poll() is None:
+            time.sleep(0.005)
+        time.sleep(rng.uniform(0, 0.4))
+        started.send_signal(signal.SIGKILL)
+        started.wait()
+        measured, finished = load_measured(folder)
+        if not finished:
+            made = release_again(folder, "nnls", draws=0)
+            assert made.measured.identity == measured.identity
+        assert load_measured(folder)[1]
+        assert not list(folder.glob(".unfinished-*"))
+
+
+@pytest.mark.parametrize(
+    ("problem", "status"),
+    [
+        (KeyboardInterrupt, 130),
+        (CertificateError("no"), 1),
+        (OSError(28, "No space left on device"), 2),
+        (MemoryError(), 1),
+    ],
+)
+def test_whatever_fails_after_the_measurement_says_how_to_go_on(
+    inputs, capsys, monkeypatch, problem, status
+):
+    table, schema, out = inputs
+
+    def failing(*_):
+        raise problem
+
+    monkeypatch.setattr(release_module, "finish", failing)
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
+    with pytest.raises(SystemExit) as stop:
+        cli.main([str(w) for w in words])
+    assert stop.value.code == status
+    error = capsys.readouterr().err
+    assert f"The noisy answers are safe in {out}. Do not measure again" in error
+    assert "Traceback" not in error
+    monkeypatch.undo()
+    assert "Do not measure the table again" in (out / "README.txt").read_text()
+    with pytest.raises(SystemExit) as stop:
+        cli.main(["release", "--again", str(out), "--method", "nnls", "--draws", "0", "--json"])
+    assert not stop.value.code
+    assert json.loads(capsys.readouterr().out)["out"] == str(out)
+    assert (out / "records.csv").exists()
+    with pytest.raises(InputError, match="is finished; to fit its measurements anew"):
+        release_again(out, "nnls")
+
+
+def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, monkeypatch):
+    table, _, out = inputs
+    kept = release_module.keep
+
+    def interrupted(measured, folder):
+        os.kill(os.getpid(), signal.SIGINT)
+        kept(measured, folder)
+
+    monkeypatch.setattr(release_module, "keep", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+    assert load_measured(out)[1] is False
+
+
+def interrupted_inside(done):
+    with deferred_stop():
+        os.kill(os.getpid(), signal.SIGINT)
+        done.append(1)
+
+
+def test_a_request_to_stop_is_not_forgotten():
+    done = []
+    with pytest.raises(KeyboardInterrupt):
+        interrupted_inside(done)
+    assert done == [1]
+
+
+def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeypatch):
+    table, _, out = inputs
+    monkeypatch.setattr(
+        "microdata_price.release.keep.shutil.disk_usage",
+        lambda _: type("Usage", (), {"free": 1000}),
+    )
+    with pytest.raises(InputError, match="nothing was measured yet"):
+        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+    assert not out.exists()
+
+
+def test_what_was_kept_comes_back_the_same(tmp_path):
+    measured = measure_privately(
+        TABLE.astype(float), SCHEMA, WORKLOAD, PureDP(1.0), {"sum": 0.5}, known_total=False
+    )
+    keep(measured, tmp_path / "m")
+    again, finished = load_measured(tmp_path / "m")
+    assert not finished
+    assert again.identity == measured.identity
+    assert again.mechanism.scales == measured.mechanism.scales
+    for one, two in zip(again.answers, measured.answers, strict=True):
+        np.testing.assert_array_equal(one, two)
+
+
+def test_permissions_follow_the_umask(inputs):
+    table, _, out = inputs
+    before = os.umask(0o027)
+    try:
+        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+    finally:
+        os.umask(before)
+    assert out.stat().st_mode & 0o777 == 0o750
+    assert {p.stat().st_mode & 0o777 for p in out.iterdir()} == {0o640}
