@@ -80,7 +80,8 @@ def plane(
     tops = [1.0, *(float(p.C.max()) for p in places), *(float(c.max()) for c in curves.values())]
     low = max(LEAST, min(0.12, 0.5 * float(clipping.C[0])))
     ax.set_yscale("log")
-    ax.set_ylim(low, 2.2 * max(tops))
+    # A share of the axis, so that names fit above on long axes too.
+    ax.set_ylim(low, max(tops) * (max(tops) / low) ** 0.09)
     _ticks(ax)
     names = _bounds(ax, sum_errors, curves, low)
 
