@@ -161,9 +161,7 @@ def factors(names: Sequence[str], values: Array) -> Figure:
     ax.plot(np.ones(len(names)), y, "|", color=COLOURS["blue"], ms=16, mew=3)
     ax.plot(values, y, "o", color=COLOURS["red"], ms=8)
     for x, place in zip(values, y, strict=True):
-        ax.annotate(
-            f"{x:.3g}", (x, place), xytext=(9, 0), textcoords="offset points", va="center"
-        )
+        ax.annotate(f"{x:.3g}", (x, place), xytext=(9, 0), textcoords="offset points", va="center")
     ax.set_yticks(y, names)
     ax.set_xlim(0.9, 1.15 * float(np.max(values)))
     ax.set_ylim(-0.6, len(names) - 0.4)
