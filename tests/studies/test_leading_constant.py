@@ -31,7 +31,7 @@ def test_what_is_said_of_asymmetric_noise(given: dict[str, Any]) -> None:
     assert cell.left + total.left == pytest.approx(epsilon, rel=1e-9)
     assert says(found.rates_said, cell.right / epsilon, rel=0.05)
     # The opening's numbers, by another integral: steps of a fine grid for the largest noise.
-    uneven, even, both, lower = found.columns[0]
+    uneven, even, both, _ = found.columns[0]
     t = np.linspace(0, 120, 400_001)
     largest = math.sqrt(np.trapezoid(2 * t * -np.expm1(1000 * np.log1p(-np.exp(-t / 2) / 2)), t))
     side = math.sqrt(4)

@@ -198,8 +198,8 @@ class Findings:
         return (
             "On whole numbers, with asymmetric geometric noise of the same rates, the largest "
             "privacy loss over all pairs of outputs is exactly "
-            f"{format_number(round(self.audit.worst, 9), 6)}, and {format_number(self.epsilon)} is allowed. "
-            f"The sum then has $D = {format_number(self.whole.D)}$, beside "
+            f"{format_number(round(self.audit.worst, 9), 6)}, and {format_number(self.epsilon)} is "
+            f"allowed. The sum then has $D = {format_number(self.whole.D)}$, beside "
             f"{format_number(self.pair.D)} with continuous noise, and $C \\le "
             f"{at_most(self.whole.C(self.d))}$ beside {at_most(self.pair.C(self.d))}."
         )
@@ -380,8 +380,8 @@ class Asymptotics:
         return Caption(
             f"How the chance of a report grows with a cell's count, at $\\ln d = "
             f"{format_number(self.log_d)}$. An empty cell reports with a chance of about "
-            "$1/d$. Below $G$ the chance grows by a factor $e^{\\tau}$ with each record, the most that "
-            "privacy allows. Beyond $G$ it grows at the slower rate of the cell's own noise. The "
+            "$1/d$. Below $G$ the chance grows by a factor $e^{\\tau}$ with each record, the most "
+            "that privacy allows. Beyond $G$ it grows at the slower rate of the cell's own noise. The "
             f"threshold lies at {format_number(case.threshold / case.T)} times $\\ln(d)/\\tau$.",
             alt="A line that is flat at first, then rises steeply through a shaded region of "
             "frozen counts, then less steeply, and levels off at a dashed line, the threshold.",
@@ -415,8 +415,8 @@ class Asymptotics:
         """What is said about the picture of thresholds."""
         first, last = (float(y.max()) for _, y in (self.thresholds[0], self.thresholds[-1]))
         return Caption(
-            "The threshold over its leading term $\\ln(d)/\\tau$, against how many cells hold records, "
-            f"at $\\lambda = 8$. At $\\ln d = 100$, which is more than $10^{{43}}$ cells, it "
+            "The threshold over its leading term $\\ln(d)/\\tau$, against how many cells hold "
+            f"records, at $\\lambda = 8$. At $\\ln d = 100$, which is more than $10^{{43}}$ cells, it "
             f"is still up to {format_number(first)}; at $\\ln d = 10^5$ it is up to "
             f"{format_number(last)}.",
             alt="Three curves that fall with kappa, each nearer than the one above to a black "

@@ -187,8 +187,8 @@ class Findings:
         """The third question."""
         lower, upper = self.ceiling
         return (
-            f"Here our bounds give $\\epsilon C \\ge {at_least(lower)}$ for very many cells, and the "
-            f"bounded noise is certain to reach {at_most(upper)}, whatever $d$ is. As $\\delta "
+            f"Here our bounds give $\\epsilon C \\ge {at_least(lower)}$ for very many cells, and "
+            f"the bounded noise is certain to reach {at_most(upper)}, whatever $d$ is. As $\\delta "
             "\\to 0$ the ratio of the two ends tends to 2, the factor that a half budget costs. "
             "Noise of two rates could be cut off as well; that has not been worked out."
         )
@@ -199,8 +199,8 @@ class Findings:
         return (
             f"Here first moments give {at_least(self.moments, 2)}, the channel program "
             f"{at_least(self.channel, 2)} for outputs in whole numbers, and $M_\\epsilon$ has "
-            f"{format_number(self.clipping, 2)}. For small $\\epsilon$ first moments tend to $e^{{-1 - "
-            f"\\sqrt2}} \\approx {format_number(math.exp(-1 - math.sqrt(2)))}$ and $M_\\epsilon$ "
+            f"{format_number(self.clipping, 2)}. For small $\\epsilon$ first moments tend to "
+            f"$e^{{-1 - \\sqrt2}} \\approx {format_number(math.exp(-1 - math.sqrt(2)))}$ and $M_\\epsilon$ "
             "to $\\frac12$."
         )
 
