@@ -53,10 +53,10 @@ def test_simulated_errors_are_near_exact_and_below_certified_ones(given: dict[st
     found = at(**given)
     for run in found.simulated:
         if run.mechanism == "symmetric":
-            assert abs(run.cell.value - run.exact**2) < 6 * run.cell.se
+            assert abs(run.cell.value - run.exact**2) < 6 * run.cell.error
         else:
-            assert run.cell.value - 6 * run.cell.se < found.pair.C(found.d) ** 2
-        assert run.total.value - 6 * run.total.se < 8 / found.epsilon**2
+            assert run.cell.value - 6 * run.cell.error < found.pair.C(found.d) ** 2
+        assert run.total.value - 6 * run.total.error < 8 / found.epsilon**2
     by = {(r.mechanism, r.table): r.cell for r in found.simulated}
     even, uneven = by["symmetric", "one huge count"], by["asymmetric", "one huge count"]
     if "better there too" in found.simulated_said:

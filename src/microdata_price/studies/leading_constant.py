@@ -214,10 +214,10 @@ class Findings:
                 {
                     "table": r.table,
                     "noise": r.mechanism,
-                    "root error of the full cell": format_number(root, se=r.cell.se / (2 * root)),
+                    "root error of the full cell": format_number(root, se=r.cell.error / (2 * root)),
                     "exactly": r.exact,
                     "root error of the sum": format_number(
-                        math.sqrt(r.total.value), se=r.total.se / (2 * math.sqrt(r.total.value))
+                        math.sqrt(r.total.value), se=r.total.error / (2 * math.sqrt(r.total.value))
                     ),
                 }
             )
@@ -239,7 +239,7 @@ class Findings:
         by = {(r.mechanism, r.table): r.cell for r in self.simulated}
         even, uneven = by["symmetric", "one huge count"], by["asymmetric", "one huge count"]
         gap = even.value - uneven.value
-        se = math.hypot(even.se, uneven.se)
+        se = math.hypot(even.error, uneven.error)
         if gap > 4 * se:
             verdict = "asymmetric noise is better there too, and by more than chance"
         elif gap < -4 * se:
@@ -381,8 +381,8 @@ class Asymptotics:
             f"How the chance of a report grows with a cell's count, at $\\ln d = "
             f"{format_number(self.log_d)}$. An empty cell reports with a chance of about "
             "$1/d$. Below $G$ the chance grows by a factor $e^{\\tau}$ with each record, the most "
-            "that privacy allows. Beyond $G$ it grows at the slower rate of the cell's own noise. The "
-            f"threshold lies at {format_number(case.threshold / case.T)} times $\\ln(d)/\\tau$.",
+            "that privacy allows. Beyond $G$ it grows at the slower rate of the cell's own noise. "
+            f"The threshold lies at {format_number(case.threshold / case.T)} times $\\ln(d)/\\tau$.",
             alt="A line that is flat at first, then rises steeply through a shaded region of "
             "frozen counts, then less steeply, and levels off at a dashed line, the threshold.",
         )
@@ -416,8 +416,8 @@ class Asymptotics:
         first, last = (float(y.max()) for _, y in (self.thresholds[0], self.thresholds[-1]))
         return Caption(
             "The threshold over its leading term $\\ln(d)/\\tau$, against how many cells hold "
-            f"records, at $\\lambda = 8$. At $\\ln d = 100$, which is more than $10^{{43}}$ cells, it "
-            f"is still up to {format_number(first)}; at $\\ln d = 10^5$ it is up to "
+            f"records, at $\\lambda = 8$. At $\\ln d = 100$, which is more than $10^{{43}}$ cells, "
+            f"it is still up to {format_number(first)}; at $\\ln d = 10^5$ it is up to "
             f"{format_number(last)}.",
             alt="Three curves that fall with kappa, each nearer than the one above to a black "
             "limit that starts at one and falls to zero.",

@@ -200,8 +200,8 @@ class Findings:
             f"Here first moments give {at_least(self.moments, 2)}, the channel program "
             f"{at_least(self.channel, 2)} for outputs in whole numbers, and $M_\\epsilon$ has "
             f"{format_number(self.clipping, 2)}. For small $\\epsilon$ first moments tend to "
-            f"$e^{{-1 - \\sqrt2}} \\approx {format_number(math.exp(-1 - math.sqrt(2)))}$ and $M_\\epsilon$ "
-            "to $\\frac12$."
+            f"$e^{{-1 - \\sqrt2}} \\approx {format_number(math.exp(-1 - math.sqrt(2)))}$ and "
+            "$M_\\epsilon$ to $\\frac12$."
         )
 
     @property
