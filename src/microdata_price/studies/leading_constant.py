@@ -209,12 +209,12 @@ class Findings:
         """Errors on the worst tables known, with standard errors."""
         rows = []
         for r in self.simulated:
-            root = math.sqrt(r.cell.value)
+            root, error = math.sqrt(r.cell.value), r.cell.error
             rows.append(
                 {
                     "table": r.table,
                     "noise": r.mechanism,
-                    "root error of the full cell": format_number(root, se=r.cell.error / (2 * root)),
+                    "root error of the full cell": format_number(root, se=error / (2 * root)),
                     "exactly": r.exact,
                     "root error of the sum": format_number(
                         math.sqrt(r.total.value), se=r.total.error / (2 * math.sqrt(r.total.value))
@@ -382,7 +382,8 @@ class Asymptotics:
             f"{format_number(self.log_d)}$. An empty cell reports with a chance of about "
             "$1/d$. Below $G$ the chance grows by a factor $e^{\\tau}$ with each record, the most "
             "that privacy allows. Beyond $G$ it grows at the slower rate of the cell's own noise. "
-            f"The threshold lies at {format_number(case.threshold / case.T)} times $\\ln(d)/\\tau$.",
+            f"The threshold lies at {format_number(case.threshold / case.T)} times "
+            "$\\ln(d)/\\tau$.",
             alt="A line that is flat at first, then rises steeply through a shaded region of "
             "frozen counts, then less steeply, and levels off at a dashed line, the threshold.",
         )
