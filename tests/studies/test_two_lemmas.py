@@ -19,9 +19,7 @@ def moment(law: Any, d: float, power: int) -> float:
         return power * t ** (power - 1) * -math.expm1(d * math.log1p(-2 * law.sf(t)))
 
     parts = np.linspace(0, 80, 81)
-    return sum(
-        integrate.quad(tail, a or 1e-12, b)[0] for a, b in zip(parts, parts[1:], strict=False)
-    )
+    return sum(integrate.quad(tail, a or 1e-12, b)[0] for a, b in itertools.pairwise(parts))
 
 
 @pytest.mark.parametrize("ds", [[2], [10, 1000], [1000, 10**7, 10**12]])
