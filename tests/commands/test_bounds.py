@@ -8,7 +8,7 @@ import math
 import pytest
 from click.testing import CliRunner
 
-from microdata_price.cli import main
+from command_line import run
 from microdata_price.commands.bounds import command
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
@@ -18,13 +18,6 @@ GOOD = [
     (["--privacy", "approximate", "--epsilon", "1", "--delta", "1e-6"], ApproximateDP(1, 1e-6)),
     (["--privacy", "zcdp", "--rho", "0.125"], ConcentratedDP(0.125)),
 ]
-
-
-def run(*arguments: str, capsys: pytest.CaptureFixture[str]) -> tuple[int, str, str]:
-    with pytest.raises(SystemExit) as stop:
-        main(["bounds", *arguments])
-    out = capsys.readouterr()
-    return int(stop.value.code or 0), out.out, out.err
 
 
 @pytest.mark.parametrize(("options", "guarantee"), GOOD, ids=["pure", "approximate", "zcdp"])
@@ -37,7 +30,7 @@ def test_json_holds_the_packages_numbers(
 ) -> None:
     flag = "--" + given.replace("_", "-")
     arguments = [*options, "--points", "1000000", flag, "5.5", "--json"]
-    code, out, err = run(*arguments, capsys=capsys)
+    code, out, err = run(capsys, "bounds", *arguments)
     assert (code, err) == (0, "")
     document = json.loads(out)
     expected = lower_bounds(guarantee, 10**6, **{given: 5.5})
@@ -55,7 +48,7 @@ def test_json_holds_the_packages_numbers(
 
 def test_the_table_says_what_the_numbers_mean(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--privacy", "pure", "--epsilon", "0.5", "--points", "100", "--sum-error", "6"]
-    code, out, err = run(*options, capsys=capsys)
+    code, out, err = run(capsys, "bounds", *options)
     assert (code, err) == (0, "")
     assert "some point query" in out
     for name in BOUNDS:
@@ -117,7 +110,7 @@ def test_extremes_are_answered_with_finite_numbers(points: str, level: str) -> N
 def test_bad_input_is_one_sentence_and_status_2(
     arguments: str, words: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    code, out, err = run(*arguments.split(), capsys=capsys)
+    code, out, err = run(capsys, "bounds", *arguments.split())
     assert code == 2
     assert out == ""
     assert words in err

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price import cli
+from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.model.conversion import approximate_together
 from microdata_price.model.privacy import ConcentratedDP, PureDP
@@ -81,20 +81,13 @@ def resealed(text):
         return text
 
 
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["budget", *(str(w) for w in words)])
-    printed = capsys.readouterr()
-    return stop.value.code or 0, printed.out, printed.err
-
-
 def test_the_command(folders, capsys):
     names = [folders / n for n in ("a", "b", "copy")]
-    code, printed, error = run(capsys, *names)
+    code, printed, error = run(capsys, "budget", *names)
     assert (code, error) == (0, "")
     assert "Together: pure differential privacy with epsilon = 0.75" in printed
     assert "a copy of the same measurement, counted once" in printed
-    code, printed, error = run(capsys, *names, folders / "c", "--json", "--delta", "1e-9")
+    code, printed, error = run(capsys, "budget", *names, folders / "c", "--json", "--delta", "1e-9")
     assert (code, error) == (0, "")
     document = json.loads(printed)
     rho = 0.125 + 0.125 + 0.25**2 / 2
@@ -103,7 +96,7 @@ def test_the_command(folders, capsys):
     together = approximate_together([0.5, 0.25], 0.125, 1e-9)
     assert document["approximate"]["epsilon"] == together.epsilon
     assert (document["epsilon"], document["rho"]) == (0.75, pytest.approx(0.125))
-    code, printed, error = run(capsys, *names, folders / "c")
+    code, printed, error = run(capsys, "budget", *names, folders / "c")
     assert "with epsilon = 0.75 and, besides, zero-concentrated" in printed
     assert "That is at most (" in printed
     assert document["copies"] == [str(folders / "copy")]
@@ -125,13 +118,13 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
         (json.dumps({**document, "measurement": None}), "is damaged: it does not name"),
     ):
         manifest.write_text(resealed(text))
-        code, printed, error = run(capsys, folders / "a")
+        code, printed, error = run(capsys, "budget", folders / "a")
         assert (code, printed) == (2, "")
         assert message in error
-    code, _, error = run(capsys, folders)
+    code, _, error = run(capsys, "budget", folders)
     assert code == 2
     assert "is not the folder of a release" in error
-    code, _, error = run(capsys, folders / "b", "--delta", "1")
+    code, _, error = run(capsys, "budget", folders / "b", "--delta", "1")
     assert code == 2
     assert "delta is 1" in error
     code, _, error = run(capsys)
@@ -141,6 +134,6 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
 
 
 def test_the_commands_help_shows_an_example(capsys):
-    code, printed, _ = run(capsys, "--help")
+    code, printed, _ = run(capsys, "budget", "--help")
     assert code == 0
     assert "microdata-price budget released-2024 released-2025" in printed

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from microdata_price import cli
+from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, microdata_methods
 from microdata_price.model.benchmark import data_set
@@ -241,13 +241,6 @@ def test_bad_input_is_refused(change, message):
         )
 
 
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["price", *(str(w) for w in words)])
-    printed = capsys.readouterr()
-    return stop.value.code or 0, printed.out, printed.err
-
-
 @pytest.fixture
 def table(tmp_path):
     path = tmp_path / "area.csv"
@@ -258,16 +251,16 @@ def table(tmp_path):
 def test_the_command(table, capsys):
     out = table.parent / "out"
     words = [table, "--epsilon", "0.5", "--runs", "30", "--out", out]
-    code, printed, error = run(capsys, *words)
+    code, printed, error = run(capsys, "price", *words)
     assert (code, error) == (0, "")
     assert printed.startswith(NOTICE)
     assert out.stat().st_mode & 0o777 == 0o700
     assert all(p.stat().st_mode & 0o777 == 0o600 for p in out.iterdir())
-    code, printed, error = run(capsys, *words)
+    code, printed, error = run(capsys, "price", *words)
     assert (code, printed) == (2, "")
     assert "exists already" in error
     code, printed, error = run(
-        capsys, table, "--rho", "0.1", "--runs", "30", "--methods", "nnls,ols", "--json"
+        capsys, "price", table, "--rho", "0.1", "--runs", "30", "--methods", "nnls,ols", "--json"
     )
     assert (code, error) == (0, "")
     document = json.loads(printed)
@@ -286,17 +279,19 @@ def test_the_command_finds_schemas_and_refuses_weights(table, capsys):
     short = [table, "--epsilon", "0.5", "--runs", "5", "--methods", "nnls"]
     beside = table.parent / "area.schema.json"
     beside.write_text(weighted.to_json())
-    code, printed, error = run(capsys, *short)
+    code, printed, error = run(capsys, "price", *short)
     assert (code, printed) == (2, "")
     assert "weighted table" in error
     beside.unlink()
     table.write_text(table_text(weighted, data_set("PUMA0101301").table.astype(int)))
-    code, printed, error = run(capsys, *short)
+    code, printed, error = run(capsys, "price", *short)
     assert (code, printed) == (2, "")
     assert "weighted table" in error
     wide = table.parent / "wide.csv"
     wide.write_text("town,f,m\nx,3,4\ny,0,9\n")
-    code, printed, _ = run(capsys, wide, "--epsilon", "1", "--runs", "5", "--methods", "nnls")
+    code, printed, _ = run(
+        capsys, "price", wide, "--epsilon", "1", "--runs", "5", "--methods", "nnls"
+    )
     assert code == 0
     assert "town = y, column = m" in printed
 
@@ -311,13 +306,13 @@ def test_the_command_finds_schemas_and_refuses_weights(table, capsys):
     ],
 )
 def test_what_the_command_refuses(table, capsys, words, message):
-    code, printed, error = run(capsys, table, *words)
+    code, printed, error = run(capsys, "price", table, *words)
     assert (code, printed) == (2, "")
     assert message in error
 
 
 def test_the_commands_help_shows_an_example(capsys):
-    code, printed, _ = run(capsys, "--help")
+    code, printed, _ = run(capsys, "price", "--help")
     assert code == 0
     assert "microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only" in printed
 

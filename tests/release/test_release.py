@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microdata_price
-from microdata_price import cli
+from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, RECOMMENDED
 from microdata_price.model.benchmark import data_set
@@ -449,13 +449,6 @@ def test_a_workload_without_cells_still_gives_microdata():
 # What is refused, and what is left after an accident
 
 
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as stop:
-        cli.main([str(w) for w in words])
-    printed = capsys.readouterr()
-    return stop.value.code or 0, printed.out, printed.err
-
-
 @pytest.fixture
 def inputs(tmp_path):
     table, schema = tmp_path / "table.csv", tmp_path / "schema.json"
@@ -464,11 +457,17 @@ def inputs(tmp_path):
     return table, schema, tmp_path / "out"
 
 
+def quiet(error):
+    """Whether nothing was said but how far the work is, which a busy machine makes it say."""
+    return all(line.startswith("estimating errors: ") for line in error.splitlines())
+
+
 def test_the_command(inputs, capsys):
     table, schema, out = inputs
     words = ["release", table, "--schema", schema, "--method", "reweighted"]
     code, printed, error = run(capsys, *words, "--epsilon", 1, "--out", out)
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert quiet(error)
     assert "pure differential privacy with epsilon = 1," in printed
     assert "computed by OpenDP for the whole workload" in printed
     assert "any two tables that differ by one record added or removed" in printed
@@ -481,7 +480,8 @@ def test_the_command(inputs, capsys):
     code, printed, error = run(
         capsys, *words, "--rho", 0.1, "--workload", "sum;identity", "--json", "--out", f"{out}2"
     )
-    assert (code, error) == (0, "")
+    assert code == 0
+    assert quiet(error)
     document = json.loads(printed)
     assert document["guarantee"]["kind"] == "zcdp"
     assert [row["query_set"] for row in document["expected_errors"]] == ["sum", "identity"]

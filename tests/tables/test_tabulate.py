@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from command_line import run
 from microdata_price import cli
 from microdata_price.exceptions import InputError
 from microdata_price.model.benchmark import data_set, names
@@ -451,13 +452,6 @@ def test_memory_does_not_grow_with_the_file(tmp_path):
     assert [few, many] == [2000 * count for count in repeats]
     assert large - small < 50 * 1024  # A hundred megabytes more of text.
     assert large < 512 * 1024
-
-
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as stop:
-        cli.main(list(words))
-    printed = capsys.readouterr()
-    return stop.value.code or 0, printed.out, printed.err
 
 
 def test_the_command(tmp_path, everybody, capsys):

@@ -1,0 +1,15 @@
+"""The command ``microdata-price`` as a person types it, in this process."""
+
+from __future__ import annotations
+
+import pytest
+
+from microdata_price import cli
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
+    """Return the exit status, and what went to standard output and to standard error."""
+    with pytest.raises(SystemExit) as stop:
+        cli.main([str(word) for word in words])
+    printed = capsys.readouterr()
+    return int(stop.value.code or 0), printed.out, printed.err
