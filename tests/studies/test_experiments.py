@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import METHODS
+from microdata_price.fitting import paper_methods
 from microdata_price.grid import evaluate
 from microdata_price.model.benchmark import data_set, data_sets, names
 from microdata_price.model.noise import Gaussian, Laplace
@@ -73,7 +73,7 @@ def test_a_table_has_a_row_a_data_set_and_a_column_a_method(errors: pd.DataFrame
         own = e.rows(found)
         for (query_set, metric), _ in own.groupby(["query_set", "metric"]):
             table = result_table(own, query_set, metric)
-            assert table.shape == (own["dataset"].nunique(), 1 + len(METHODS))
+            assert table.shape == (own["dataset"].nunique(), 1 + len(paper_methods()))
             best = table.map(lambda text: str(text).count("**") == 2).sum(axis=1)
             assert (best >= 1).all()
             assert "OLS has" in exact_sentence(own, query_set, metric)
