@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
+import os
 import sys
+from collections.abc import Iterator
+from typing import Any, TextIO, cast
 
 import click
 
@@ -42,6 +46,49 @@ def group() -> None:
     """Compute what differentially private microdata must pay in accuracy."""
 
 
+class _Outlet:
+    """A stream whose reader may leave: what is written after that goes nowhere.
+
+    Whether the work was done does not depend on who reads about it, so `head` in a pipe neither
+    stops a command nor changes its exit status.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def write(self, text: str) -> int:
+        with self._leaving():
+            return self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._leaving():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _leaving(self) -> Iterator[None]:
+        try:
+            yield
+        except BrokenPipeError:
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+@contextlib.contextmanager
+def _readers_may_leave() -> Iterator[None]:
+    out, err = (cast(TextIO, _Outlet(stream)) for stream in (sys.stdout, sys.stderr))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        try:
+            yield
+        finally:
+            out.flush()
+            err.flush()
+
+
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; bad input is one sentence on standard error and exit status 2.
 
@@ -52,6 +99,11 @@ def main(argv: list[str] | None = None) -> None:
         ...
     SystemExit: 0
     """
+    with _readers_may_leave():
+        _run(argv)
+
+
+def _run(argv: list[str] | None) -> None:
     try:
         status = group.main(args=argv, prog_name="microdata-price", standalone_mode=False)
         sys.exit(status or 0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
+import sys
 
 import click
 import pytest
@@ -95,3 +97,31 @@ def test_without_a_command_the_commands_are_listed(capsys):
 def test_unknown_names_list_what_is_known_in_any_plural():
     said = str(unknown_name("family", "3d", ["1d", "pums"]))
     assert said == "there is no family '3d'; did you mean 1d? Known are: 1d, pums"
+
+
+@pytest.mark.parametrize("words", [["--help"], ["release"], ["price"]])
+@pytest.mark.parametrize("both", [True, False])
+def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
+    (tmp_path / "t.csv").write_text("sex,count\nf,30\nm,40\n")
+    (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
+    if words == ["release"]:
+        words = ["release", "t.csv", "--schema", "s.json", "--method", "nnls", "--out", "out"]
+        words += ["--epsilon", "1"]
+    if words == ["price"]:
+        words = ["price", "t.csv", "--epsilon", "1", "--runs", "5", "--methods", "ols"]
+    read, write = os.pipe()
+    os.close(read)
+    program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
+    done = subprocess.run(
+        [sys.executable, "-c", program, *words],
+        stdout=write,
+        stderr=write if both else subprocess.PIPE,
+        cwd=tmp_path,
+        timeout=300,
+        check=False,
+    )
+    os.close(write)
+    assert done.returncode == 0
+    assert both or b"Traceback" not in done.stderr
+    assert both or b"BrokenPipe" not in done.stderr
+    assert "release" not in words or (tmp_path / "out" / "manifest.json").is_file()
