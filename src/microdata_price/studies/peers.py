@@ -23,7 +23,7 @@ from ..base.numbers import mean_and_error
 from ..errors.estimates import Estimate, largest
 from ..errors.sums import answer_errors
 from ..exceptions import InputError
-from ..fitting import CONTROL, METHODS, Fit, fit
+from ..fitting import CONTROL, Fit, fit, paper_methods
 from ..fitting.fit import finish, held, weighted_terms
 from ..model.benchmark import data_set
 from ..model.measurement import Measurements, measure
@@ -185,7 +185,7 @@ def compare_one(name: str, runs: int, seed: int) -> pd.DataFrame:
     rng = np.random.default_rng([seed, *name.encode()])
     m = measure(data.table, data.workload, PureDP(EPSILON), runs=runs, rng=rng)
     exact = fit_fixed_total(m)
-    cells = {"mbi": fit_mbi(m), FIXED: exact.cells, **{k: fit(m, k).cells for k in METHODS}}
+    cells = {"mbi": fit_mbi(m), FIXED: exact.cells, **{k: fit(m, k).cells for k in paper_methods()}}
     errors = {k: answer_errors(c, data.table, data.workload) for k, c in cells.items()}
     frame = pd.DataFrame(_rows(errors, data.workload.names))
     frame.insert(0, "dataset", name)
