@@ -8,13 +8,23 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from .before import before
 from .large_tables import SIDES, large_tables
 from .methods_in_grid import methods_in_grid
 from .per_fit import per_fit
 from .scaling import SIZES, list_scaling, slopes
+from .workloads import PROMISED, ratios, sizes, workloads
 
 QUICK_SIZES, QUICK_SIDES = (10**3, 10**4, 10**5), (30, 100)
-NAMES = ("per_fit", "list_scaling", "large_tables", "methods_in_grid")
+NAMES = (
+    "per_fit",
+    "list_scaling",
+    "large_tables",
+    "methods_in_grid",
+    "workloads",
+    "sizes",
+    "before",
+)
 
 
 @click.command()
@@ -27,7 +37,12 @@ NAMES = ("per_fit", "list_scaling", "large_tables", "methods_in_grid")
     show_default=True,
     help="Folder for the tables, one CSV file each.",
 )
-def main(quick: bool, only: tuple[str, ...], out: Path) -> None:
+@click.option(
+    "--base",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    help="The src folder of another version, for `before`.",
+)
+def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None) -> None:
     """Measure speed as ratios in one process, one core, the least of several repeats."""
     frames: dict[str, pd.DataFrame] = {}
     wanted = only or NAMES
@@ -39,11 +54,23 @@ def main(quick: bool, only: tuple[str, ...], out: Path) -> None:
         frames["large_tables"] = large_tables(QUICK_SIDES if quick else SIDES, 30 if quick else 100)
     if "methods_in_grid" in wanted:
         frames["methods_in_grid"] = methods_in_grid(every=6 if quick else 1)
+    if "workloads" in wanted:
+        frames["workloads"] = workloads(compare=not quick, memory=not quick)
+    if "sizes" in wanted and not (quick and not only):
+        frames["sizes"] = sizes()
+    if "before" in wanted and base is not None:
+        frames["before"] = before(base, *((50, 1) if quick else ()))
     out.mkdir(parents=True, exist_ok=True)
     click.echo(f"{platform.machine()}, Python {platform.python_version()}")
     for name, frame in frames.items():
         frame.to_csv(out / f"{name}.csv", index=False)
         click.echo(f"\n{name}\n{frame.to_string(index=False)}")
+        if name == "workloads":
+            multiples = ratios(frame)
+            click.echo(f"\n{multiples.to_string()}\nmost: {multiples.max():.0f} of {PROMISED:.0f}")
+        if name == "before":
+            total = frame["now"].sum() / frame["before"].sum()
+            click.echo(f"\nall fits: {total:.2f} of the time before")
         if name == "list_scaling":
             click.echo(f"\n{slopes(frame).to_string()}")
     click.echo(f"\nwritten to {out}")

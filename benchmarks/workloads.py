@@ -11,6 +11,7 @@ import importlib.util
 import resource
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from itertools import combinations
 from multiprocessing import get_context
 
@@ -110,36 +111,36 @@ def loss(m: Measurements, cells: Array) -> float:
     return float((np.square(root * (a @ np.maximum(cells, 0.0) - b[0]))).sum())
 
 
-def _peak(call: Callable[..., object], *arguments: object) -> float:
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    call(*arguments)
-    return (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+def _in_its_own_process(
+    call: Callable[[Measurements], object], m: Measurements
+) -> tuple[float, float]:
+    """Return the seconds of a call, and the megabytes by which it raises its process's peak."""
+    with one_thread():
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds = least_seconds(lambda: call(m), 1)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        return seconds, grown / 1024  # kilobytes, on Linux
 
 
-def megabytes(call: Callable[..., object], *arguments: object) -> float:
-    """Return by how much a call raises the peak memory of a process of its own, in MB."""
+def alone(call: Callable[[Measurements], object], m: Measurements) -> tuple[float, float]:
+    """Return a call's seconds and megabytes, measured in a process of its own."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_peak, call, *arguments).result()
+        return pool.submit(_in_its_own_process, call, m).result()
 
 
-def _ours(m: Measurements, case: str, methods: Iterable[str], repeats: int) -> list[dict]:
-    lines = []
-    for method in methods:
-        found = fit(m, method)
-        lines.append(
-            {
-                "case": case,
-                "cells": m.workload.cells,
-                "queries": sum(q.size for q in m.workload.query_sets),
-                "method": method,
-                "solver": "ours",
-                "seconds": least_seconds(lambda method=method: fit(m, method), repeats),
-                "certificate": found.certificate.worst,
-                "conic": found.certificate.conic_calls,
-                "loss": loss(m, found.cells[0]) if method == "nnls" else np.nan,
-            }
-        )
-    return lines
+def _line(m: Measurements, case: str, method: str, solver: str) -> dict[str, object]:
+    queries = sum(q.size for q in m.workload.query_sets)
+    line = {"case": case, "cells": m.workload.cells, "queries": queries}
+    return line | {"method": method, "solver": solver}
+
+
+def _proved(m: Measurements, method: str) -> dict[str, object]:
+    found = fit(m, method)
+    proof: dict[str, object] = {
+        "certificate": found.certificate.worst,
+        "conic": found.certificate.conic_calls,
+    }
+    return proof | ({"loss": loss(m, found.cells[0])} if method == "nnls" else {})
 
 
 def workloads(
@@ -155,20 +156,22 @@ def workloads(
         squared residuals over their variances, which all solvers minimise), and ``megabytes``, by
         how much a process of its own grew.
     """
-    lines: list[dict] = []
+    lines = []
     with one_thread():
         for case in cases:
             m = sample(CASES[case]())
-            lines += _ours(m, case, METHODS, repeats)
-            if memory:
-                lines[-len(METHODS)]["megabytes"] = megabytes(fit, m, "nnls")
+            for method in METHODS:
+                seconds = least_seconds(lambda f=method, m=m: fit(m, f), repeats)
+                line = _line(m, case, method, "ours") | {"seconds": seconds} | _proved(m, method)
+                if memory and method == "nnls":
+                    line["megabytes"] = alone(partial(fit, method="nnls"), m)[1]
+                lines.append(line)
             for solver, baseline in others().items() if compare else ():
-                seconds = least_seconds(lambda f=baseline, m=m: f(m), 1)
-                line = {"case": case, "method": "nnls", "solver": solver, "seconds": seconds}
-                line["loss"] = loss(m, baseline(m)[0])
+                line = _line(m, case, "nnls", solver) | {"loss": loss(m, baseline(m)[0])}
+                line["seconds"] = least_seconds(lambda f=baseline, m=m: f(m), 1)
                 if memory:
-                    line["megabytes"] = megabytes(baseline, m)
-                lines.append(line | {k: lines[-1][k] for k in ("cells", "queries")})
+                    line["megabytes"] = alone(baseline, m)[1]
+                lines.append(line)
     return pd.DataFrame(lines)
 
 
@@ -179,50 +182,20 @@ def ratios(frame: pd.DataFrame) -> pd.Series:
 
 
 def sizes(cases: Iterable[str] = tuple(SIZES)) -> pd.DataFrame:
-    """Time one fit of the largest tables.
+    """Time one fit of the largest tables, each in a process of its own.
 
     Returns
     -------
     DataFrame
-        As `workloads`, with ``allowed`` seconds and the peak memory in ``megabytes``.
+        One line a case and method: ``seconds``, those ``allowed``, the certificate, how often the
+        conic solver was asked, and the ``megabytes`` by which the process grew.
     """
     lines = []
-    with one_thread():
-        for case in cases:
-            make, methods, allowed = SIZES[case]
-            m = sample(make())
-            for method in methods:
-                (line,) = _sized(m, case, method)
-                lines.append(line | {"allowed": allowed})
+    for case in cases:
+        make, methods, allowed = SIZES[case]
+        m = sample(make())
+        for method in methods:
+            seconds, grown = alone(partial(fit, method=method), m)
+            line = _line(m, case, method, "ours") | _proved(m, method)
+            lines.append(line | {"seconds": seconds, "allowed": allowed, "megabytes": grown})
     return pd.DataFrame(lines)
-
-
-def _sized(m: Measurements, case: str, method: str) -> list[dict]:
-    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_measured, m, case, method).result()
-
-
-def _measured(m: Measurements, case: str, method: str) -> list[dict]:
-    with one_thread():
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        start = [0.0]
-        found: list = []
-
-        def once() -> None:
-            found.append(fit(m, method))
-
-        start[0] = least_seconds(once, 1)
-        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
-        certificate = found[0].certificate
-    return [
-        {
-            "case": case,
-            "cells": m.workload.cells,
-            "queries": sum(q.size for q in m.workload.query_sets),
-            "method": method,
-            "seconds": start[0],
-            "certificate": certificate.worst,
-            "conic": certificate.conic_calls,
-            "megabytes": grown,
-        }
-    ]

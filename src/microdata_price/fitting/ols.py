@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import linalg as spla
 
 from ..model.measurement import Measurements
-from ..optimize import Problem, Solution, Term, certify
+from ..optimize import WORST_TOLERANCE, Problem, Solution, Term, certify
 from .fit import Fit, finish, weighted_terms
 from .own_cells import OwnCells
 
@@ -120,9 +120,18 @@ def fit_ols(m: Measurements) -> Fit:
         solve = partial(_solve_own, own)
     else:
         solve = _solve_any
+    fitted = _refined(m, solve)
+    if fitted.certificate.worst > WORST_TOLERANCE and solve is not _solve_any:
+        fitted = _refined(m, _solve_any)  # noises so unequal that elimination lost too much
+    return finish("ols", m, fitted.cells, fitted.certificate)
+
+
+def _refined(m: Measurements, solve: Callable[[Measurements, tuple[Array, ...]], Array]) -> Fit:
+    """Solve, and certify the table after one step of refinement."""
     x = solve(m, m.answers)
     # One step of refinement: what is left of the residuals' gradient is solved for again.
     terms = weighted_terms(m)
     x = x + solve(m, tuple(t.target - t.answers(x) for t in terms))
     y = tuple((t.answers(x) - t.target) * t.weight for t in terms)
-    return finish("ols", m, x, certify(Problem(terms, nonnegative=False), Solution(x, y)))
+    certificate = certify(Problem(terms, nonnegative=False), Solution(x, y))
+    return Fit("ols", m.workload, x, certificate)

@@ -86,24 +86,27 @@ class _Best:
 class _Batch:
     """The runs still going: which they are, their part of the problem, and where they stand.
 
-    ``stalled`` counts the steps since a run's miss was last halved.
+    ``now`` is each run's miss at its point, ``miss`` its least so far, and ``stalled`` counts the
+    steps since that was last halved.
     """
 
     index: Runs
     structure: Structure
     box: Boxed
     point: Point
+    now: Array = field(init=False)
     miss: Array = field(init=False)
     stalled: NDArray[np.intp] = field(init=False)
 
     def __post_init__(self) -> None:
+        self.now = self.box.miss(self.point.residual)
         self.miss = np.full(self.index.size, np.inf)
         self.stalled = np.zeros(self.index.size, dtype=np.intp)
 
     def keep(self, runs: Runs) -> None:
         """Go on with some of the runs."""
-        self.index, self.miss = self.index[runs], self.miss[runs]
-        self.stalled = self.stalled[runs]
+        self.index, self.stalled = self.index[runs], self.stalled[runs]
+        self.now, self.miss = self.now[runs], self.miss[runs]
         self.point, self.box = self.point.select(runs), self.box.select(runs)
         self.structure = self.structure.select(runs)
 
@@ -153,7 +156,7 @@ def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs
 
 def _drop_finished(batch: _Batch, best: _Best, accuracy: Array) -> bool:
     """Record where the runs stand and let go of those that are done; return whether any is left."""
-    miss = batch.box.miss(batch.point.residual)
+    miss = batch.now
     better = miss < batch.miss
     batch.stalled = np.where(miss < batch.miss / 2, 0, batch.stalled + 1)
     batch.miss = np.where(better, miss, batch.miss)
@@ -192,7 +195,7 @@ def _way_to_free(structure: Structure, box: Boxed, point: Point) -> Array:
 def _advance(batch: _Batch, best: _Best, late: bool) -> None:
     """Take one Newton step in every run, of a length that the slope along it allows."""
     at, box, point = batch.structure, batch.box, batch.point
-    miss = box.miss(point.residual)
+    miss = batch.now
     ridge = _ridge(point.residual, box, late)
     right = point.residual
     if batch.stalled.max() >= TUNING.patience:
@@ -202,7 +205,8 @@ def _advance(batch: _Batch, best: _Best, late: bool) -> None:
     new = Point.at(at, box, point.y + step)
     end = _dot(new.residual, step)
     # A step that halves the residual is good; near rounding the slopes say nothing.
-    good = (box.miss(new.residual) < TUNING.halved * miss) | (miss < TUNING.rounded)
+    after = box.miss(new.residual)
+    good = (after < TUNING.halved * miss) | (miss < TUNING.rounded)
     short = ~good & (end > TUNING.too_near * slope)
     near = np.flatnonzero(short)
     if near.size:
@@ -210,7 +214,7 @@ def _advance(batch: _Batch, best: _Best, late: bool) -> None:
         gone = near[proved]
         best.contradictory[batch.index[gone]] = True
         new.y[gone] = best.y[batch.index[gone]] = proofs[proved]
-        new.residual[gone] = np.inf
+        new.residual[gone] = after[gone] = np.inf
     # Going past the zero of the slope may lead uphill, and so round in circles: late, hardly.
     past = TUNING.hardly if late else TUNING.enough
     wrong = short | (~good & (end < -past * slope))
@@ -218,8 +222,10 @@ def _advance(batch: _Batch, best: _Best, late: bool) -> None:
     if far.size:
         part, part_box = at.select(far), box.select(far)
         t = search(part, part_box, point.y[far], step[far], slope[far], past)
-        new.put(far, Point.at(part, part_box, point.y[far] + t[:, None] * step[far]))
-    batch.point = new
+        searched = Point.at(part, part_box, point.y[far] + t[:, None] * step[far])
+        new.put(far, searched)
+        after[far] = part_box.miss(searched.residual)
+    batch.point, batch.now = new, after
 
 
 def newton(

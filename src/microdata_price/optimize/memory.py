@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import psutil
 
@@ -18,6 +19,12 @@ _KEPT = 6
 """Arrays as large as all cells and answers that are kept for all runs: measured."""
 _CUTS = 3
 """Numbers for each cell and pair of sets among which max fitting looks for cuts: measured."""
+
+
+@cache
+def _machine() -> float:
+    """Return the machine's memory in bytes; asked once."""
+    return float(psutil.virtual_memory().total)
 
 
 def memory_needed(sets: Sequence[QuerySet], runs: int) -> float:
@@ -61,7 +68,7 @@ def check_memory(sets: Sequence[QuerySet], runs: int, most: float | None = None)
     --------
     >>> check_memory([QuerySet.identity(1000)], runs=10)
     """
-    limit = float(psutil.virtual_memory().total) if most is None else most
+    limit = _machine() if most is None else most
     needed = memory_needed(sets, runs)
     if needed > limit:
         cells, queries = sets[0].cells, sum(q.size for q in sets)

@@ -9,22 +9,13 @@ from ..exceptions import CertificateError
 from .boxed import cells_weigh
 from .certificate import WORST_TOLERANCE, Certificate, certify
 from .conic import solve_conic
-from .least_norm import least_norm_problem, leaves_open
+from .least_norm import least_norm_problem
 from .merge import merge
 from .problem import Problem, Solution
 from .proximal import solve_proximal
 from .structured import solve_structured
 
 Array = NDArray[np.float64]
-
-
-def solve_fast(problem: Problem) -> Solution:
-    """Solve by the batched dual Newton method, in proximal steps where cells have no weights."""
-    if cells_weigh(problem):
-        solution = solve_structured(problem)
-        assert solution is not None
-        return solution
-    return solve_proximal(problem)
 
 
 def _settle(
@@ -36,7 +27,7 @@ def _settle(
         return solution, certificate
     part = solution.select(good)
     nearest = least_norm_problem(problem.select(good), part, counts)
-    settled = solve_fast(nearest)
+    settled = solve_structured(nearest)
     x = Solution(settled.x, part.y)
     proof = certify(problem.select(good), x).combine(certify(nearest, settled))
     return solution.replace_runs(good, x), certificate.replace_runs(good, proof)
@@ -59,9 +50,10 @@ def attempt(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certif
     """
     merged = merge(problem)
     small = problem if merged is None else merged.problem
-    solution = solve_fast(small)
+    weigh = cells_weigh(small)
+    solution = solve_structured(small) if weigh else solve_proximal(small)
     certificate = certify(small, solution)
-    if least_norm and leaves_open(small):
+    if least_norm and not weigh:
         counts = 1.0 if merged is None else merged.counts
         solution, certificate = _settle(small, solution, certificate, counts)
     if merged is None:

@@ -14,7 +14,6 @@ from .boxed import (
     Structure,
     add_aggregates,
     box_cells,
-    cells_weigh,
     columns,
     largest_of,
     pinning,
@@ -228,13 +227,13 @@ def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Sol
     return Solution.stack([solve(problem.select(b), plan.select(b)) for b in blocks])
 
 
-def solve_structured(problem: Problem) -> Solution | None:
-    """Solve by batched semismooth Newton on the dual, if every cell has a weight (ours).
+def solve_structured(problem: Problem) -> Solution:
+    """Solve by batched semismooth Newton on the dual; every cell must have a weight (ours).
 
     Returns
     -------
-    Solution or None
-        The best answer found, to be certified; ``None`` where some cell has no weight of its own.
+    Solution
+        The best answer found, to be certified.
 
     Examples
     --------
@@ -245,8 +244,6 @@ def solve_structured(problem: Problem) -> Solution | None:
     >>> solve_structured(Problem((Term(total, 5 * one, one), cells))).x
     array([[4., 0.]])
     """
-    if not cells_weigh(problem):
-        return None
     plan = make_plan(problem)
     assert plan is not None  # cells that weigh are in a term on single cells
     return in_blocks(problem, plan, lambda part, its: solve_planned(part, its)[0])
