@@ -12,7 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from microdata_price import cli
+from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.tables.csv_files import find_schema, read_table, schema_of_table
 from microdata_price.tables.forms import form_of
@@ -41,13 +41,6 @@ def write(folder, content, name="table.csv"):
     path = folder / name
     path.write_bytes(content if isinstance(content, bytes) else content.encode())
     return path
-
-
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as stop:
-        cli.main([str(w) for w in words])
-    printed = capsys.readouterr()
-    return stop.value.code or 0, printed.out, printed.err
 
 
 def zipped(members):
