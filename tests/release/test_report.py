@@ -101,11 +101,27 @@ def test_the_total_is_reported_whether_it_was_asked_or_not():
     workload = parse_workload("identity", SMALL)
     m = measure_privately(TABLE.astype(float), SMALL, workload, PureDP(0.5))
     expected = finish(m, "nnls", draws=36).report.expected
-    assert list(expected["query_set"]) == ["(all records)", "identity"]
-    assert list(expected["asked"]) == [False, True]
+    assert list(expected["query_set"]) == ["(all records)", "identity", "region", "sex"]
+    assert list(expected["asked"]) == [False, True, False, False]
     # The signed total adds up six noises of one variance.
     assert expected["ols"][0] == pytest.approx(np.sqrt(6 * m.mechanism.variances[0]), rel=1e-6)
-    assert np.isfinite(expected.loc[0, ["fitted", "bias"]].astype(float)).all()
+    assert expected["ols"][2] == pytest.approx(np.sqrt(2 * m.mechanism.variances[0]), rel=1e-6)
+    assert expected["ols"][3] == pytest.approx(np.sqrt(3 * m.mechanism.variances[0]), rel=1e-6)
+    assert np.isfinite(expected.loc[:, ["fitted", "bias"]].astype(float)).all(axis=None)
+
+
+def test_what_does_not_follow_from_what_was_asked_has_no_error():
+    for asked, unknown in (
+        ("sum", ["region", "sex"]),
+        ("region", ["sex"]),
+        ("sum, sex", ["region"]),
+    ):
+        m = measure_privately(TABLE.astype(float), SMALL, parse_workload(asked, SMALL), PureDP(0.5))
+        expected = finish(m, "nnls", draws=36).report.expected.set_index("query_set")
+        others = [name for name in expected.index if name not in unknown]
+        assert np.isinf(expected.loc[unknown, "ols"]).all()
+        assert expected.loc[unknown, ["fitted", "bias"]].isna().all(axis=None)
+        assert np.isfinite(expected.loc[others, ["ols", "fitted", "bias"]]).all(axis=None)
 
 
 def test_signed_answers_have_no_bias_and_an_exact_error():

@@ -209,6 +209,27 @@ def test_two_ways_of_reading_exclude_each_other(tmp_path, capsys):
     assert "add --schema" in err
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("area,count\n", "has only a header"),
+        ("area,x,y\n", "has only a header"),
+        (
+            "area,tenure,n,percent\na,b,3,12.5\n",
+            "'n' looks like counts; if it holds the counts, call",
+        ),
+        ("area,tenure,zahl\na,b,3\n", "'zahl' holds numbers; if it holds the counts, call it"),
+        ("area,tenure\na,b\n", "for records give their schema with --schema"),
+        ("Table 1: persons\narea,tenure,count\na,b,3\n", "row 2: 3 fields where the header has 1"),
+        ("area,tenure,count\na,b,3\nSource: us\n", "row 3: 1 fields where the header has 3"),
+        ("area,tenure,count\na,b,3\n,,3\n", "column 'area' has an empty field.*rows of totals"),
+    ],
+)
+def test_without_a_schema_the_sentence_says_what_the_file_looks_like(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        schema_of_table(write(tmp_path, text))
+
+
 # Columns that number the rows.
 
 

@@ -17,6 +17,8 @@ from ..fitting import CONTROL, fit
 from ..model.measurement import Measurements
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
+from ..tables.schema import Schema
+from ..tables.workload_text import parse_workload
 from .candidates import candidates
 from .measure import Measured
 
@@ -245,11 +247,20 @@ def bias_range(seen: Array, imitated: Array) -> tuple[float, float]:
     return float(agree.min()), float(agree.max())
 
 
-def reported_sets(workload: Workload) -> tuple[QuerySet, ...]:
-    """Return the workload's query sets, and the total first where it is not among them."""
+def reported_sets(workload: Workload, schema: Schema) -> tuple[QuerySet, ...]:
+    """Return the workload's query sets, before them the total and each column if not asked."""
     asked = any(q.size == 1 and (q.labels >= 0).all() for q in workload.query_sets)
     total = () if asked else (QuerySet.sum_query(workload.shape, ALL),)
-    return (*total, *workload.query_sets)
+    try:
+        columns = parse_workload("marginals", schema).query_sets
+    except InputError:  # the sum and the cells say all
+        columns = ()
+    others = tuple(
+        c
+        for c in columns
+        if not any(np.array_equal(c.labels, q.labels) for q in workload.query_sets)
+    )
+    return (*total, *others, *workload.query_sets)
 
 
 def make_report(
@@ -289,12 +300,13 @@ def make_report(
     Returns
     -------
     Report
-        Its table has one row a query set, the total always: ``query_set``, ``queries``, ``asked``;
-        root mean squared errors of one query in counts, ``noisy_answers``, ``ols``, ``fitted`` with
-        its range ``fitted_low`` to ``fitted_high``; and the mean ``bias`` of a query with
-        ``bias_low`` to ``bias_high``.
+        Its table has one row a query set, the total and each single column always:
+        ``query_set``, ``queries``, ``asked``; root mean squared errors of one query in counts,
+        ``noisy_answers``, ``ols`` (infinite where what was asked does not determine the answers),
+        ``fitted`` with its range ``fitted_low`` to ``fitted_high``; and the mean ``bias`` of a
+        query with ``bias_low`` to ``bias_high``.
     """
-    sets = reported_sets(measured.workload)
+    sets = reported_sets(measured.workload, measured.schema)
     limited = draws is None
     draws = draws_for(seconds) if draws is None else draws
     plain = fit(measured.measurements(), CONTROL)
@@ -336,13 +348,18 @@ def make_report(
                 used += len(world.off[0])
         if worlds:
             for k, q in enumerate(sets):
+                if math.isinf(rows["ols"].iloc[k]):
+                    continue  # neither its error nor its bias follows from what was asked
                 seen = q.answers(table) - q.answers(cells)
                 slack = 0.0 if moved is None else math.sqrt(float((q.answers(moved) ** 2).mean()))
                 values[k] = _row(q, seen, [(w.off[k], w.spread[k]) for w in worlds], slack)
     else:
         values = np.full((len(sets), 6), np.nan)
+    told = pd.concat([rows, pd.DataFrame(values, columns=list(names))], axis=1)
+    # First the total, then what was asked in its order, then the other columns.
+    last = ~told["asked"] & (told["query_set"] != ALL)
     return Report(
-        pd.concat([rows, pd.DataFrame(values, columns=list(names))], axis=1),
+        pd.concat([told[~last], told[last]], ignore_index=True),
         signed,
         None if intervals is None else intervals[0],
         None if intervals is None else intervals[1],
@@ -361,8 +378,8 @@ def _exact_columns(
     ols = [math.nan] * len(sets)
     if variances is not None:
         ols[extra:] = [math.sqrt(float(v.mean())) for v in variances]
-        if extra:
-            ols[0] = _total_std(measured)
+    for k in range(extra):
+        ols[k] = _signed_std(measured, sets[k])
     return {
         "query_set": [q.name for q in sets],
         "queries": [q.size for q in sets],
@@ -372,19 +389,20 @@ def _exact_columns(
     }
 
 
-def _total_std(measured: Measured) -> float:
-    """Return the exact standard deviation of the signed total where the sum was not asked."""
-    # A total of next to no weight leaves the others' least squares as it is.
+def _signed_std(measured: Measured, queries: QuerySet) -> float:
+    """Return the exact standard deviation of the signed answers to what was not asked.
+
+    It is infinite where what was asked does not determine them, NaN where it is not known.
+    """
+    # A set of next to no weight leaves the others' least squares as it is.
     noise = [n.variance for n in measured.mechanism.noise]
-    total = QuerySet.sum_query(measured.workload.shape, ALL)
+    huge = 1e9 * sum(noise) * measured.workload.cells
     try:
-        found = ols_variances(
-            Workload((total, *measured.workload.query_sets)),
-            [1e9 * sum(noise) * measured.workload.cells, *noise],
-        )
+        found = ols_variances(Workload((queries, *measured.workload.query_sets)), [huge, *noise])
     except InputError:
         return math.nan
-    return math.sqrt(float(found[0][0]))
+    mean = float(found[0].mean())
+    return math.sqrt(mean) if mean < 1e-6 * huge else math.inf
 
 
 def _row(

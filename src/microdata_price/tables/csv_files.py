@@ -339,6 +339,8 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
             seen[k] |= texts
         for column in form.counts:
             _numbers(form, column, (numbers, columns), _Counts())
+    if rows == 0:
+        raise InputError(f"{place} has only a header; a row for each cell is needed")
     names = [header[column] or "row" for column in form.axes]
     if form.kind == "wide":
         names.append("column")

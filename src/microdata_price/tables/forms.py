@@ -219,11 +219,11 @@ def plain_form(path: Path, count: str | None = None) -> Form:
             f"{place}: the column {total[0]!r} looks like totals, which would count everybody "
             "twice; leave out rows and columns of totals"
         )
-    if len(like) == 1:
+    numeric = _numeric(source, how)
+    if len(named) > 1 and (len(like) == 1 or (like and not set(named[1:]) <= set(numeric))):
         raise _counts_elsewhere(place, like[0], "looks like counts")
     if unnamed == (0,) and _names_the_rows(source, how):
         named, unnamed = [0, *named], ()
-    numeric = _numeric(source, how)
     if len(named) > 1 and set(numeric) & set(named[1:]) == {named[-1]} != set(named[1:]):
         raise _counts_elsewhere(place, header[named[-1]], "holds numbers")
     if len(named) > 2 and set(named[1:]) <= set(numeric):
