@@ -12,6 +12,7 @@ from .before import before
 from .large_tables import SIDES, large_tables
 from .methods_in_grid import methods_in_grid
 from .per_fit import per_fit
+from .release_coverage import release_coverage
 from .scaling import SIZES, list_scaling, slopes
 from .workloads import PROMISED, ratios, sizes, workloads
 
@@ -24,6 +25,7 @@ NAMES = (
     "workloads",
     "sizes",
     "before",
+    "release_coverage",
 )
 
 
@@ -60,6 +62,8 @@ def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None) -> No
         frames["sizes"] = sizes()
     if "before" in wanted and base is not None:
         frames["before"] = before(base, *((50, 1) if quick else ()))
+    if "release_coverage" in wanted:
+        frames["release_coverage"] = release_coverage(10 if quick else 100)
     out.mkdir(parents=True, exist_ok=True)
     click.echo(f"{platform.machine()}, Python {platform.python_version()}")
     for name, frame in frames.items():

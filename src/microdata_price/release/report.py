@@ -32,6 +32,8 @@ REPORT_SECONDS = 20.0
 """How long the draws may take if their number is not given."""
 LEVEL = 0.9
 """What the intervals are to cover."""
+INTERVAL_SECONDS = 10.0
+"""How long the draws for the intervals may take if the number of draws is not given."""
 _BLOCK = 1 << 20
 """Cells times runs that are fitted at once."""
 _BATCH = 25
@@ -129,7 +131,7 @@ def quantile_rank(draws: int) -> int:
 
 
 def signed_intervals(
-    measured: Measured, stds: Sequence[Array], draws: int
+    measured: Measured, stds: Sequence[Array], draws: int, most: float = math.inf
 ) -> tuple[tuple[Array, ...], tuple[Array, ...]] | None:
     """Return half widths of 90 % intervals around the signed answers: single, and all at once.
 
@@ -145,6 +147,8 @@ def signed_intervals(
         The signed answers' standard deviations, one array a query set.
     draws
         How many imitations.
+    most
+        How many seconds they may take; fewer are made, or none where 19 take longer.
 
     Returns
     -------
@@ -158,7 +162,11 @@ def signed_intervals(
     empty = np.zeros(measured.workload.cells, dtype=np.int64)
     kept: list[list[Array]] = [[] for _ in stds]
     largest: list[float] = []
-    for count in _blocks(draws, measured.workload.cells):
+    start = time.monotonic()
+    for count in (1, *_blocks(draws - 1, measured.workload.cells, _BATCH)):
+        each = (time.monotonic() - start) / max(1, len(largest))
+        if largest and each * max(19, len(largest) + count) > most:
+            break
         fitted = fit(measured.imitated(empty, count), CONTROL).answers()
         worst = np.zeros(count)
         for part, errors, std in zip(kept, fitted, stds, strict=True):
@@ -166,7 +174,9 @@ def signed_intervals(
             ratio = np.divide(np.abs(errors), std, out=np.zeros_like(errors), where=std > 0)
             worst = np.maximum(worst, ratio.max(axis=1))
         largest += worst.tolist()
-    rank = quantile_rank(draws) - 1
+    if len(largest) < 19:
+        return None
+    rank = quantile_rank(len(largest)) - 1
     alone = tuple(
         np.partition(np.concatenate(part), rank, axis=0)[rank].astype(float) for part in kept
     )
@@ -308,13 +318,19 @@ def make_report(
     """
     sets = reported_sets(measured.workload, measured.schema)
     limited = draws is None
-    draws = draws_for(seconds) if draws is None else draws
+    if draws is None:
+        # An imitation draws noise and fits twice: by the method, and by least squares.
+        start = time.monotonic()
+        fit(measured.imitated(np.zeros(measured.workload.cells, dtype=np.int64), 1), CONTROL)
+        draws = draws_for(seconds + time.monotonic() - start)
     plain = fit(measured.measurements(), CONTROL)
     signed = plain.answers()
     variances = signed_variances(measured)
     intervals = None
     if draws and variances is not None:
-        intervals = signed_intervals(measured, [np.sqrt(v) for v in variances], max(draws, 99))
+        most = INTERVAL_SECONDS if limited else math.inf
+        stds = [np.sqrt(v) for v in variances]
+        intervals = signed_intervals(measured, stds, max(draws, 99), most)
     exact = _exact_columns(measured, sets, variances)
     rows = pd.DataFrame(exact)
     names = ("fitted", "fitted_low", "fitted_high", "bias", "bias_low", "bias_high")
@@ -327,14 +343,14 @@ def make_report(
         cells = plain.cells[0]
         tables = candidates(measured, cells, table) if draws >= 3 * FEWEST_DRAWS else [table]
         values = np.full((len(sets), 6), np.nan)
-        each, start, finished = draws // len(tables), time.monotonic(), 0
+        each, begun, finished = draws // len(tables), time.monotonic(), 0
         whole, turn = each * len(tables), 0
 
         def done(count: int) -> bool:
             """Note the draws; say whether this table has time for more."""
             nonlocal finished
             finished += count
-            spent = time.monotonic() - start
+            spent = time.monotonic() - begun
             if progress is not None:
                 progress(finished, whole, spent * (whole - finished) / finished)
             return not limited or spent < REPORT_SECONDS * turn / len(tables)
