@@ -35,7 +35,10 @@ MOST_CELLS = 2_000_000
 """More cells than this are refused: every cell is measured, fitted and written."""
 KEYWORDS = ("sum", "marginals", "identity")
 """Words of a workload, which no column may bear as its name."""
-OURS = (COUNT, WEIGHTED, "query_set", "noisy_answer", "variance", "weight")
+OURS = (
+    *(COUNT, WEIGHTED, "query_set", "noisy_answer", "variance", "weight"),
+    *("signed", "published", "low", "high", "low_all", "high_all"),
+)
 """Columns of the files that a release writes beside the table's own, so no column may bear one."""
 _KEYS = {"columns", "impossible", "count", "weighted"}
 _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
