@@ -19,7 +19,7 @@ from ..release.price_files import NOTICE, price_files, report
 from ..tables.csv_files import find_schema, read_table
 from ..tables.forms import form_of
 from ..tables.workload_text import DEFAULT, parse_workload
-from .reading import reading_options
+from .reading import read_shares, reading_options
 
 
 @contextlib.contextmanager
@@ -68,6 +68,12 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     show_default=True,
     help=f"Some of {', '.join(METHODS)}, separated by commas.",
 )
+@click.option(
+    "--share",
+    callback=read_shares,
+    metavar="SET=SHARE,...",
+    help="Shares of the budget by query set; the others share the rest.  [default: all alike]",
+)
 @click.option("--runs", type=int, default=1000, show_default=True, help="Simulated runs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
 @click.option(
@@ -82,6 +88,7 @@ def command(
     rho: float | None,
     workload: str,
     methods: str,
+    share: dict[str, float] | None,
     runs: int,
     seed: int,
     out: Path | None,
@@ -115,7 +122,15 @@ def command(
     names = [m.strip() for m in methods.split(",")]
     with _progress(runs) as tell:
         made = price_table(
-            counts, allowed, asked, guarantee, names, runs=runs, seed=seed, progress=tell
+            counts,
+            allowed,
+            asked,
+            guarantee,
+            names,
+            runs=runs,
+            seed=seed,
+            progress=tell,
+            shares=share,
         )
     if out is not None:
         files = price_files(made, asked)

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from ..exceptions import InputError
+
 
 def _records(_: click.Context, __: click.Parameter, given: bool) -> str | None:
     return "" if given else None
@@ -45,3 +47,25 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         help="Each row of TABLE is one record, whatever its other columns look like.",
     )
     return column(records(both))
+
+
+def read_shares(
+    _: click.Context, __: click.Parameter, given: str | None
+) -> dict[str, float] | None:
+    """Read ``sum=0.5, region=0.2``."""
+    if given is None:
+        return None
+    found: dict[str, float] = {}
+    for part in given.replace(";", ",").split(","):
+        name, equal, number = part.partition("=")
+        try:
+            share = float(number)
+        except ValueError:
+            share = 0.0
+        if not equal or not name.strip() or share <= 0 or name.strip() in found:
+            raise InputError(
+                f"the shares are {given!r}; needed are query sets with numbers above 0 that add up "
+                "to 1 or less, for example sum=0.5,identity=0.3"
+            )
+        found[name.strip()] = share
+    return found

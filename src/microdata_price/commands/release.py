@@ -22,7 +22,7 @@ from ..release.run import Options, release, release_again
 from ..tables.forms import form_of
 from ..tables.schema import Schema, load_schema, schema_path
 from ..tables.workload_text import DEFAULT, parse_workload
-from .reading import reading_options
+from .reading import read_shares, reading_options
 
 _EVERY = 2.0
 """Seconds between two lines of progress."""
@@ -80,26 +80,6 @@ def _summary(made: Release, out: Path) -> str:
     return "\n".join(lines)
 
 
-def _shares(_: click.Context, __: click.Parameter, given: str | None) -> dict[str, float] | None:
-    """Read ``sum=0.5, region=0.2``."""
-    if given is None:
-        return None
-    found: dict[str, float] = {}
-    for part in given.replace(";", ",").split(","):
-        name, equal, number = part.partition("=")
-        try:
-            share = float(number)
-        except ValueError:
-            share = 0.0
-        if not equal or not name.strip() or share <= 0 or name.strip() in found:
-            raise InputError(
-                f"the shares are {given!r}; needed are query sets with numbers above 0 that add up "
-                "to 1 or less, for example sum=0.5,identity=0.3"
-            )
-        found[name.strip()] = share
-    return found
-
-
 def _account(ledger: Path | None, name: str | None) -> Account | None:
     if ledger is None and name is None:
         return None
@@ -146,7 +126,7 @@ def _document(made: Release, out: Path) -> dict[str, Any]:
 @click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
 @click.option(
     "--share",
-    callback=_shares,
+    callback=read_shares,
     metavar="SET=SHARE,...",
     help="Shares of the budget by query set; the others share the rest.  [default: all alike]",
 )

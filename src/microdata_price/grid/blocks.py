@@ -158,6 +158,7 @@ def fit_block(
     first_run: int = 0,
     draws: int | None = None,
     watch: Callable[[str, Array], None] | None = None,
+    split: Sequence[float] | None = None,
 ) -> BlockResult:
     """Measure a table a number of times, fit every method to the same noise, add up the errors.
 
@@ -182,6 +183,8 @@ def fit_block(
         beginning of a longer one.
     watch
         Called with each method and its fitted cells, shape (runs, cells).
+    split
+        Shares of the budget, as for `noise_for`.
 
     Raises
     ------
@@ -192,7 +195,7 @@ def fit_block(
     -------
     BlockResult
     """
-    drawn = measure(data.table, data.workload, guarantee, runs=draws or runs, rng=rng)
+    drawn = measure(data.table, data.workload, guarantee, runs=draws or runs, rng=rng, split=split)
     measured = drawn if drawn.runs == runs else drawn.select(slice(runs))
     sums: dict[str, ErrorSums] = {}
     certificates: dict[str, float] = {}

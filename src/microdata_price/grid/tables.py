@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -143,6 +144,7 @@ def pair_rows(
     guarantee: PureDP | ConcentratedDP,
     methods: tuple[str, ...],
     result: BlockResult,
+    split: Sequence[float] | None = None,
 ) -> PairRows:
     """Turn the sums of one data set at one level into rows.
 
@@ -156,11 +158,13 @@ def pair_rows(
         Which methods to report.
     result
         The combined blocks.
+    split
+        Shares of the budget, as for `noise_for`.
     """
     workload = data.workload
     sizes = [q.size for q in workload.query_sets]
     truth = workload.answers(data.table)
-    noise = noise_for(workload, guarantee)
+    noise = noise_for(workload, guarantee, split)
     try:
         exact_control = np.concatenate(ols_variances(workload, [n.variance for n in noise]))
     except InputError:  # too large to be known; the control variates are then left out

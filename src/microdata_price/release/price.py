@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -23,6 +23,7 @@ from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..tables.schema import Schema
 from ..tables.workload_text import parse_workload
+from .mechanism import split_shares
 
 Array = NDArray[np.float64]
 
@@ -57,6 +58,8 @@ class Price:
         One row a method and query: its name, ``truth``, ``bias``, ``variance``,
         ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``. A query that is
         a set of its own has the set's error.
+    split
+        Each query set's share of the budget; ``None`` where all answers have the same noise.
     """
 
     guarantee: PureDP | ConcentratedDP
@@ -64,6 +67,7 @@ class Price:
     totals: pd.DataFrame
     queries: pd.DataFrame
     always: pd.DataFrame
+    split: tuple[float, ...] | None = None
 
     def worst(self, count: int = WORST) -> pd.DataFrame:
         """Return each method's queries with the highest price, by name.
@@ -85,6 +89,7 @@ def price_table(
     runs: int = 1000,
     seed: int = 0,
     progress: Callable[[int], None] | None = None,
+    shares: Mapping[str, float] | None = None,
 ) -> Price:
     """Estimate what each method's microdata cost on a table: simulated, never a release.
 
@@ -110,6 +115,9 @@ def price_table(
         Of the simulation.
     progress
         Called with the number of runs of each finished block.
+    shares
+        Shares of the budget by query sets' names (see `split_shares`). To choose them by what this
+        says of the true table is not covered by a release's guarantee.
 
     Raises
     ------
@@ -134,6 +142,7 @@ def price_table(
     runs, seed = check_whole(runs, "runs", 2), check_whole(seed, "the seed", 0)
     data = DataSet("the table", "own", np.asarray(table), workload)
     size = block_size(workload)
+    split = split_shares(workload, shares) if shares else None
     margins = _Margins(data.table, schema, workload)
     blocks = []
     for block, start in enumerate(range(0, runs, size)):
@@ -150,12 +159,18 @@ def price_table(
                 start,
                 size,
                 watch=margins.see,
+                split=split,
             )
         )
         if progress is not None:
             progress(count)
-    found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks))])
-    return _priced(found.errors, found.queries, data, schema, guarantee, runs, margins.table())
+    found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks), split)])
+    noise = [n.variance for n in noise_for(workload, guarantee, split)]
+    exact = ols_variances(workload, noise)
+    price = _priced(
+        found.errors, found.queries, data, schema, guarantee, runs, margins.table(), exact
+    )
+    return replace(price, split=split)
 
 
 def _priced(
@@ -166,9 +181,9 @@ def _priced(
     guarantee: PureDP | ConcentratedDP,
     runs: int,
     always: pd.DataFrame,
+    exact: tuple[Array, ...],
 ) -> Price:
     workload = data.workload
-    exact = ols_variances(workload, [n.variance for n in noise_for(workload, guarantee)])
     ols = {
         (q.name, metric): float(v.sum() if metric == "total" else v.max())
         for q, v in zip(workload.query_sets, exact, strict=True)

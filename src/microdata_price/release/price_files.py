@@ -123,6 +123,8 @@ def _real_noise(made: Price, workload: Workload) -> str:
         variance = mechanism_for(workload, made.guarantee, weak=True).variances[0]
     except InputError:  # A level at which nothing can be released.
         return ""
+    if made.split is not None:
+        return ""
     simulated = noise_for(workload, made.guarantee)[0].variance
     return f" A real release's is whole: variance {variance:.6g} instead of {simulated:.6g}."
 
