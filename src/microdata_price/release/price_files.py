@@ -113,8 +113,8 @@ def _intervals(made: Price) -> str:
     one, every = (norm.isf(0.025 / k) for k in (1, count))
     return (
         "± is one standard error of the simulation. An interval of 95 % for one number by itself\n"
-        f"is {one:.2f} of them to each side; for all {count} numbers of the two tables above at\n"
-        f"once, {every:.2f} of them (Bonferroni)."
+        f"is {one:.2f} of them to each side; for all {count} numbers of the two tables above\n"
+        f"at once, {every:.2f} of them (Bonferroni)."
     )
 
 
