@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.book import notebook
+from microdata_price.book.checks import hidden_lines
 from microdata_price.book.plan import notebook_paths
 from microdata_price.exceptions import InputError
 from tiny_book import ROOT, make_notebook, ordinary
@@ -19,6 +20,14 @@ NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
 def test_every_notebook_is_stripped_and_reads_its_parameters(path: Path) -> None:
     assert notebook.faults(path) == []
+
+
+def test_the_notebooks_hide_little_code() -> None:
+    assert sum(hidden_lines(notebook.read(path)) for path in NOTEBOOKS if is_plain(path)) <= 1100
+
+
+def is_plain(path: Path) -> bool:
+    return not notebook.is_old(notebook.read(path))
 
 
 def test_the_table_of_contents_lists_every_notebook_and_no_other() -> None:
