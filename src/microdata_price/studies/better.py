@@ -420,8 +420,8 @@ class Findings:
             "This grid has none of the real tables on which no setting was chosen."
             if own.empty
             else "On the real tables on which no setting was chosen, total errors of rows, columns "
-            f"and cells are on average {format_number(float(own['ratio'].mean()))} times those of the "
-            f"best of the four, at most {format_number(float(own['ratio'].max()))} times."
+            f"and cells are on average {format_number(float(own['ratio'].mean()))} times those of "
+            f"the best of the four, at most {format_number(float(own['ratio'].max()))} times."
         )
         return (
             f"The method was chosen among about {VARIANTS} variants, on {len(LOOKED_AT)} of the "
