@@ -18,7 +18,7 @@ from ..theory.lower.validity import balanced_error
 from ..theory.upper import operating_points as known
 from ..theory.upper.asymmetric import best_rates, certified_asymmetric
 from ..theory.upper.one_sided import certified_split
-from ..theory.upper.operating_points import Operating
+from ..theory.upper.operating_points import Operating, Status
 
 Array = NDArray[np.float64]
 
@@ -186,10 +186,10 @@ class Plane:
         if not isinstance(self.guarantee, ConcentratedDP):
             knob = "asymmetric noise"
         return Caption(
-            f"{self.guarantee.describe(math=True)}, $d = {format_number(self.d)}$. With a sum as "
-            f"good as a signed answer's, some cell errs by at least {at_least(self.must[0])} "
-            f"signed errors on some table; $M'$ errs by {format_number(low)} on the worst table "
-            f"known and by at most {at_most(high)} on any.",
+            f"At {self.guarantee.describe(math=True)} and $d = {format_number(self.d)}$, with a "
+            f"sum as good as a signed answer's, some cell errs by at least "
+            f"{at_least(self.must[0])} signed errors on some table; $M'$ errs by "
+            f"{format_number(low)} on the worst table known and by at most {at_most(high)} on any.",
             alt="The plane of the sum's error, across, and a cell's error, up, both on logarithmic "
             f"axes. {region}. A star at (1, 1) marks signed answers, a square the mechanism M. A "
             "diamond marks M prime on the worst table known, an open triangle above it what is "
@@ -247,6 +247,10 @@ class Findings:
         """The marks of the three pictures."""
         rows = []
         for plane in self.planes:
+            ends: tuple[tuple[str, Status, int], ...] = (
+                ("weight 0", "exact", 0),
+                ("weight 1, NNLS", "family", int(np.flatnonzero(plane.weights == 1)[0])),
+            )
             half, nnls = (
                 replace(
                     plane.weighted,
@@ -255,10 +259,7 @@ class Findings:
                     C=plane.weighted.C[[i]],
                     D=plane.weighted.D[[i]],
                 )
-                for name, status, i in (
-                    ("weight 0", "exact", 0),
-                    ("weight 1, NNLS", "family", int(np.flatnonzero(plane.weights == 1)[0])),
-                )
+                for name, status, i in ends
             )
             marks = [plane.clipping, half, nnls, *plane.fitted]
             marks += [plane.truncated] if plane.truncated is not None else []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -250,7 +251,7 @@ class Findings:
         noise = packing_walk.truncated_cells(self.approximate)
         best = moment_sum_error(self.approximate, np.array(float(self.d)), np.array(noise.std)).m
         case = walk.clipping_setting(noise, self.d, max(int(best), 1))
-        return walk.approximate_moment_steps(self.approximate, noise, case), case.m, best > 0
+        return walk.approximate_moment_steps(self.approximate, noise, case), case.m, bool(best > 0)
 
     @property
     def cut_table(self) -> pd.DataFrame:
@@ -312,7 +313,7 @@ class Findings:
         return np.round(np.geomspace(3, 1e15, 90))
 
     @property
-    def growth_curves(self) -> list[tuple[str, Array, str, str | tuple[float, ...]]]:
+    def growth_curves(self) -> list[tuple[str, Array, str, Any]]:
         """The curves with names, colours and dashes."""
         g = self.growth
         return [
