@@ -29,7 +29,7 @@ from microdata_price.grid import run as grid_module
 from microdata_price.grid import workers as grid_workers
 from microdata_price.grid.blocks import Task, tasks_of
 from microdata_price.grid.folder import GridFolder
-from microdata_price.grid.progress import progress_bar
+from microdata_price.grid.progress import Progress
 
 ARGUMENTS = ["--family", "1d", "--epsilon", "0.5", "--methods", "nnls,reweighted", "--runs", "900"]
 SPEC = GridSpec.choose("1d", epsilon=[0.5], methods=["nnls", "reweighted"], runs=900)
@@ -343,24 +343,27 @@ class Terminal(io.StringIO):
 
 def test_progress_on_a_terminal_is_a_bar_with_the_time_left() -> None:
     stream = Terminal()
-    with progress_bar(4, 1, stream) as progress:
+    with Progress(4, 1, stream) as progress:
         for _ in range(3):
             time.sleep(0.15)
-            progress.update()
+            progress.advance()
     text = stream.getvalue()
     assert "4/4" in text
     assert re.search(r"\d\d:\d\d<\d\d:\d\d", text)
 
 
-def test_progress_elsewhere_is_plain_lines() -> None:
+def test_progress_elsewhere_is_plain_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
-    with progress_bar(6, 2, stream) as progress:
+    clock = iter(range(0, 1000, 6))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(clock)))
+    with Progress(6, 2, stream) as progress:
         for _ in range(4):
-            progress.update()
-    # Ten seconds lie between two lines, so that there are the first and the last.
-    first, last = (line.strip() for line in stream.getvalue().splitlines() if line.strip())
-    assert first.startswith("grid: 2 of 6 blocks (33 %)")
-    assert last.startswith("grid: 6 of 6 blocks (100 %)")
+            progress.advance()
+    assert stream.getvalue().splitlines() == [
+        "grid: 2 of 6 blocks are there already",
+        "grid: 4 of 6 blocks (66 %), about 12 s left",
+        "grid: 6 of 6 blocks (100 %), 24 s",
+    ]
 
 
 def test_progress_is_silent_when_asked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -25,9 +25,9 @@ def test_what_is_said_of_the_errors(given: dict[str, Any]) -> None:
     check_texts(texts(found).values())
     rng = np.random.default_rng(9)
     squares = Mean.of(rng.laplace(scale=2 / epsilon, size=20_000) ** 2)
-    assert abs(found.exact[0] - squares.value) < 5 * squares.se
+    assert abs(found.exact[0] - squares.value) < 5 * squares.error
     squares = Mean.of(rng.normal(scale=math.sqrt(1 / rho), size=20_000) ** 2)
-    assert abs(found.exact[1] - squares.value) < 5 * squares.se
+    assert abs(found.exact[1] - squares.value) < 5 * squares.error
     assert max(map(abs, found.distances)) < 5
     assert numbers(found.flat_said)[2] == len(found.distances) == 4 * len(given["ds"])
     assert all(says(found.flat_said, v) for v in (*found.exact, max(map(abs, found.distances)))[:2])
@@ -39,11 +39,11 @@ def test_what_is_said_of_the_losses(given: dict[str, Any]) -> None:
     found, epsilon, rho = at(**given), given["epsilon"], given["rho"]
     laplace, gauss = found.losses
     assert np.abs(laplace).max() <= epsilon * (1 + 1e-9)
-    assert Mean.of(laplace).value <= epsilon**2 / 2 + 5 * Mean.of(laplace).se
-    assert abs(Mean.of(gauss).value - rho) < 5 * Mean.of(gauss).se
+    assert Mean.of(laplace).value <= epsilon**2 / 2 + 5 * Mean.of(laplace).error
+    assert abs(Mean.of(gauss).value - rho) < 5 * Mean.of(gauss).error
     # Both noises are below the gap of one, or both above it.
     exact = 100 * (0.25 + math.exp(-epsilon) / 4)
-    assert abs(found.at_top.value - exact) < 5 * found.at_top.se
+    assert abs(found.at_top.value - exact) < 5 * found.at_top.error
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TextIO
 
 from tqdm import tqdm
 
 _EVERY = 10.0
 """Seconds between two plain lines."""
-_LINE = "grid: {n_fmt} of {total_fmt} blocks ({percentage:.0f} %), {elapsed}, {remaining} left\n"
 
 
-def progress_bar(total: int, done: int, stream: TextIO | None) -> tqdm:
-    """Return what reports finished blocks: ``update`` it with each, and close it.
+class Progress:
+    """Reports finished blocks on standard error.
 
     Parameters
     ----------
@@ -26,21 +26,55 @@ def progress_bar(total: int, done: int, stream: TextIO | None) -> tqdm:
 
     Examples
     --------
-    >>> with progress_bar(2, 0, None) as bar:
-    ...     _ = bar.update()
+    >>> with Progress(2, 0, None) as progress:
+    ...     progress.advance()
     """
-    plain = stream is not None and not stream.isatty()
-    return tqdm(
-        total=total,
-        initial=done,
-        file=stream,
-        disable=stream is None,
-        desc="grid",
-        unit="block",
-        dynamic_ncols=True,
-        mininterval=_EVERY if plain else 0.1,
-        bar_format=_LINE if plain else None,
-    )
+
+    def __init__(self, total: int, done: int, stream: TextIO | None) -> None:
+        self._total = total
+        self._done = self._before = done
+        self._stream = stream
+        self._start = self._said = time.monotonic()
+        self._bar: tqdm | None = None
+
+    def __enter__(self) -> Progress:
+        if self._stream is None:
+            return self
+        if self._stream.isatty():
+            self._bar = tqdm(
+                total=self._total,
+                initial=self._done,
+                file=self._stream,
+                unit="block",
+                desc="grid",
+                dynamic_ncols=True,
+            )
+        elif self._before:
+            self._say(f"{self._before} of {self._total} blocks are there already")
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def _say(self, text: str) -> None:
+        print(f"grid: {text}", file=self._stream, flush=True)
+
+    def advance(self) -> None:
+        """Report one more finished block."""
+        self._done += 1
+        if self._bar is not None:
+            self._bar.update(1)
+        elif self._stream is not None:
+            now = time.monotonic()
+            last = self._done == self._total
+            if last or now - self._said >= _EVERY:
+                self._said = now
+                elapsed = now - self._start
+                left = elapsed / (self._done - self._before) * (self._total - self._done)
+                tail = f"{elapsed:.0f} s" if last else f"about {left:.0f} s left"
+                share = 100 * self._done // self._total
+                self._say(f"{self._done} of {self._total} blocks ({share} %), {tail}")
 
 
 def standard_error() -> TextIO:

@@ -16,7 +16,7 @@ from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
 from .folder import ERRORS, QUERIES, GridFolder, explaining_writes, read_result
-from .progress import progress_bar, standard_error
+from .progress import Progress, standard_error
 from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
 from .workers import GridStoppedError, check_scheduler, compute
@@ -140,11 +140,11 @@ def _fill(
     computed = 0
     try:
         stream = standard_error() if progress else None
-        with progress_bar(len(tasks), len(there), stream) as report:
+        with Progress(len(tasks), len(there), stream) as report:
             for task, result in compute(todo, workers, scheduler):
                 folder.save(task, result)
                 computed += 1
-                report.update()
+                report.advance()
         parts = []
         for pair, own in by_pair:
             blocks = [block for block in map(folder.load, own) if block is not None]
