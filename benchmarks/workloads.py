@@ -8,12 +8,12 @@ what the package promises to stay within a multiple of; `sizes` goes up to a mil
 from __future__ import annotations
 
 import importlib.util
-import resource
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import combinations
 from multiprocessing import get_context
+from pathlib import Path
 
 import cvxpy as cp
 import numpy as np
@@ -111,19 +111,24 @@ def loss(m: Measurements, cells: Array) -> float:
     return float((np.square(root * (a @ np.maximum(cells, 0.0) - b[0]))).sum())
 
 
+def _peak() -> float:
+    """Return this process's peak memory in MB; `resource` would count its parent's before it."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0]) / 1024
+
+
 def _in_its_own_process(
     call: Callable[[Measurements], object], m: Measurements
 ) -> tuple[float, float]:
     """Return the seconds of a call, and the megabytes by which it raises its process's peak."""
     with one_thread():
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        before = _peak()
         seconds = least_seconds(lambda: call(m), 1)
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-        return seconds, grown / 1024  # kilobytes, on Linux
+        return seconds, _peak() - before
 
 
 def alone(call: Callable[[Measurements], object], m: Measurements) -> tuple[float, float]:
-    """Return a call's seconds and megabytes, measured in a process of its own."""
+    """Return a call's seconds and megabytes, measured in a process of its own (Linux only)."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(_in_its_own_process, call, m).result()
 
