@@ -283,6 +283,10 @@ def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator
                 _tell(f"a worker has come to {address}; the grid goes on")
             alone = without
             continue
+        if alone:
+            # A quick worker leaves no pause in which its coming would be seen.
+            _tell(f"a worker has come to {address}; the grid goes on")
+            alone = False
         try:
             answer = future.result(timeout=SCHEDULER_PATIENCE)
         except TimeoutError:
