@@ -13,18 +13,11 @@ from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
 from ..studies.anatomy import Balance
+from ..studies.cases import LABELS as LABELS
 from .labels import spread_labels
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-LABELS = {
-    "sum": "sum",
-    "marginal1": "rows",
-    "marginal2": "columns",
-    "identity": "cells",
-}
-"""What the query sets of the paper's workload are called in figures."""
 
 
 def ink(method: str) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
-from .algorithms import LABELS
+from ..studies.cases import LABELS
 from .price import plain_log
 
 Array = NDArray[np.float64]

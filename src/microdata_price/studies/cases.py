@@ -21,6 +21,15 @@ SHORT_LIST = (40.0, 12.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 """The small list on which each method is shown step by step, in counts."""
 
 
+LABELS = {
+    "sum": "sum",
+    "marginal1": "rows",
+    "marginal2": "columns",
+    "identity": "cells",
+}
+"""What the query sets of the paper's workload are called in figures."""
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A true table and noisy answers to its workload: what a chapter takes apart.
