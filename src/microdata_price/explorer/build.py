@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+from matplotlib.colors import to_hex, to_rgb
+
 from ..base.files import new_folder
 from ..base.provenance import code_key, digest, digest_files, digest_json
 from ..book.plan import Edition
@@ -78,7 +81,7 @@ def own_colours() -> str:
     rules = []
     named: list[Bound | Method] = [*BOUNDS.values(), *METHODS.values()]
     for what in named:
-        light = f"color-mix(in srgb, {what.colour} 55%, white)"
+        light = to_hex(0.55 * np.array(to_rgb(what.colour)) + 0.45)
         rules.append(f".{what.name} {{ --own: {what.colour}; }}")
         rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {light}; }}')
     return "\n".join(rules) + "\n"
