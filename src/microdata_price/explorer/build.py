@@ -10,7 +10,6 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from matplotlib.colors import to_hex, to_rgb
 
 from ..base.files import new_folder
@@ -81,7 +80,8 @@ def own_colours() -> str:
     rules = []
     named: list[Bound | Method] = [*BOUNDS.values(), *METHODS.values()]
     for what in named:
-        light = to_hex(0.55 * np.array(to_rgb(what.colour)) + 0.45)
+        red, green, blue = (0.55 * part + 0.45 for part in to_rgb(what.colour))
+        light = to_hex((red, green, blue))
         rules.append(f".{what.name} {{ --own: {what.colour}; }}")
         rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {light}; }}')
     return "\n".join(rules) + "\n"
