@@ -1,14 +1,16 @@
 """Files and folders appear whole or not at all."""
 
+import errno
 import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 
 import pytest
 
-from microdata_price.base.files import new_folder, write_whole
+from microdata_price.base.files import claim_folder, new_folder, write_whole
 from microdata_price.exceptions import InputError
 
 
@@ -87,3 +89,30 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
         write_whole(tmp_path / "file", "new")
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "old"
+
+
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_a_place_that_refuses_is_named_as_it_was_chosen(tmp_path, monkeypatch, kind):
+    def refusing(*, prefix, dir):
+        raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/{prefix}q3x")
+
+    monkeypatch.setattr(tempfile, "mkdtemp", refusing)
+    monkeypatch.setattr(tempfile, "mkstemp", refusing)
+
+    def attempt():
+        if kind == "file":
+            write_whole(tmp_path / "a.txt", "text")
+        else:
+            with new_folder(tmp_path / "a", private=True):
+                raise AssertionError
+
+    with pytest.raises(PermissionError) as caught:
+        attempt()
+    assert caught.value.filename == str(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_takes_no_file_is_refused_before_work(tmp_path, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda place, _mode: place != tmp_path)
+    with pytest.raises(InputError, match=f"nothing may be written in the folder {tmp_path};"):
+        claim_folder(tmp_path / "new" / "site", "index.html", "a site")

@@ -1,18 +1,28 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price.base.numbers import Mean, at_least, at_most, format_number
+from microdata_price.base.numbers import (
+    Mean,
+    at_least,
+    at_most,
+    check_whole,
+    format_number,
+    runs_within,
+)
 from microdata_price.exceptions import InputError
+from microdata_price.theory.difficult import difficult_table
 
 
 def read(written: str) -> float:
-    mantissa, _, power = written.replace("−", "-").replace(",", "").partition(" × 10")
+    plain = re.sub(r"^(-?)10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])", r"\g<1>1 × 10", written.replace("−", "-"))
+    mantissa, _, power = plain.replace(",", "").partition(" × 10")
     return float(f"{mantissa}e{power.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789')) or 0}")
 
 
@@ -43,3 +53,26 @@ def test_a_mean_is_that_of_its_runs() -> None:
     assert mean.times(-2.0).error == pytest.approx(2 * mean.error)
     assert not mean.surely_above(0.0)
     assert mean.surely_above(-100.0)
+
+
+@given(st.integers(2, 10**6), st.integers(1, 4 * 10**6))
+def test_a_simulation_makes_the_runs_asked_for_or_as_many_as_can_be_afforded(
+    runs: int, size: int
+) -> None:
+    made = runs_within(runs, size)
+    assert min(runs, 10) <= made <= runs
+    assert made == runs or made == 10 or made * size <= 4 * 10**7 < (made + 1) * size
+
+
+@pytest.mark.parametrize(("runs", "size", "named"), [(1, 10, "runs"), (9, 10**9, "d"), (9, 0, "d")])
+def test_runs_that_cannot_be_made_are_refused(runs: int, size: int, named: str) -> None:
+    with pytest.raises(InputError, match=f"^{named} is "):
+        runs_within(runs, size)
+
+
+@pytest.mark.parametrize("value", [1e6, 12.0])
+def test_a_whole_number_written_with_a_point_is_refused_with_what_to_write(value: float) -> None:
+    with pytest.raises(InputError, match=f"write it as {int(value)}$"):
+        check_whole(value, "d")
+    with pytest.raises(InputError, match=f"write it as {int(value)}$"):
+        difficult_table(value, 0.5)  # type: ignore[arg-type]

@@ -1,4 +1,7 @@
-"""Our two methods: what they promise, against definitions written down plainly."""
+"""Our two methods: what they promise, against definitions written down plainly.
+
+What holds of every method, `test_fitting` asks of these as well.
+"""
 
 import cvxpy as cp
 import numpy as np
@@ -25,32 +28,14 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.optimize import TOLERANCE
-from random_measurements import random_measurements
+from random_measurements import measured, random_measurements
 
 SEEDS = st.integers(0, 2**32 - 1)
 OURS = {"sequential_ols": fit_sequential_ols, "consensus": fit_consensus}
 
 
-def measured(table, guarantee=None, runs=5, seed=1):
-    rng = np.random.default_rng(seed)
-    workload = Workload.table(np.shape(table))
-    return measure(table, workload, guarantee or PureDP(0.5), runs=runs, rng=rng)
-
-
 def mixed(shape=(4, 5)):
     return np.arange(float(np.prod(shape))).reshape(shape) % 7
-
-
-@pytest.mark.parametrize("method", OURS)
-@settings(max_examples=25, deadline=None)
-@given(seed=SEEDS)
-def test_every_fit_of_any_workload_is_nonnegative_and_certified(method, seed):
-    m = random_measurements(seed)
-    result = OURS[method](m)
-    assert result.certificate.worst <= 100 * TOLERANCE
-    assert result.cells.shape == (m.runs, m.workload.cells)
-    scale = min(n.std for n in m.noise) + max(np.abs(a).max() for a in m.answers)
-    assert result.cells.min() >= -1e-9 * scale
 
 
 @pytest.mark.parametrize("method", OURS)
@@ -169,25 +154,6 @@ def test_each_part_is_what_its_definition_says(guarantee, shape):
 
 
 @pytest.mark.parametrize("method", OURS)
-def test_relabelling_and_transposing_moves_the_fit_along(method):
-    m = measured(mixed())
-    rng = np.random.default_rng(3)
-    rows, columns = rng.permutation(4), rng.permutation(5)
-    total, r, c, cells = m.answers
-    box = cells.reshape(-1, 4, 5)
-    fitted = OURS[method](m).tables
-    moved = box[:, rows][:, :, columns].reshape(-1, 20)
-    moved = Measurements(m.workload, (total, r[:, rows], c[:, columns], moved), m.noise)
-    np.testing.assert_allclose(
-        OURS[method](moved).tables, fitted[:, rows][:, :, columns], atol=1e-7
-    )
-    turned = Measurements(
-        Workload.table((5, 4)), (total, c, r, box.swapaxes(1, 2).reshape(-1, 20)), m.noise
-    )
-    np.testing.assert_allclose(OURS[method](turned).tables, fitted.swapaxes(1, 2), atol=1e-7)
-
-
-@pytest.mark.parametrize("method", OURS)
 @pytest.mark.parametrize("factor", [1e-3, 37.0, 1e5])
 def test_the_unit_of_counts_plays_no_part(method, factor):
     m = measured(mixed())
@@ -264,19 +230,3 @@ def test_noises_may_be_mixed_and_of_any_size(method):
         noise = (Laplace(scales[0]), Gaussian(scales[1]), Laplace(scales[2]), Gaussian(scales[3]))
         m = Measurements(m.workload, m.answers, noise)
         assert OURS[method](m).certificate.worst <= 100 * TOLERANCE
-
-
-@pytest.mark.parametrize("method", OURS)
-@pytest.mark.parametrize(("count", "epsilon"), [(10**9, 4e6), (10**9, 1.0), (5, 4e-6), (0, 4e-6)])
-def test_huge_counts_and_tiny_or_huge_noise(method, count, epsilon):
-    table = np.zeros((4, 5))
-    table[1, 2:4] = count
-    result = OURS[method](measured(table, PureDP(epsilon)))
-    assert result.certificate.worst <= 100 * TOLERANCE
-
-
-@pytest.mark.parametrize("shape", [(1,), (1, 1), (1, 7), (7, 1), (3, 2, 4), (30,)])
-def test_tables_of_any_dimension(shape):
-    for table in (np.zeros(shape), np.full(shape, 3.0)):
-        for method in OURS.values():
-            assert method(measured(table)).certificate.worst <= TOLERANCE

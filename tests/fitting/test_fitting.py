@@ -1,5 +1,6 @@
 """All methods: certificates, oracles and the properties that each must have."""
 
+import dataclasses
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import optimize
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from fitting_oracle import ORACLES, least_norm, stacked
 from microdata_price.exceptions import CertificateError, InputError
@@ -19,7 +21,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.optimize import TOLERANCE, Certificate
-from random_measurements import random_measurements
+from random_measurements import measured, random_measurements
 
 SEEDS = st.integers(0, 2**32 - 1)
 NONNEGATIVE = [m for m in METHODS if m != "ols"]
@@ -31,12 +33,6 @@ def sparse(shape):
     table = np.zeros(shape)
     table.flat[0] = 10_000
     return table
-
-
-def measured(table, guarantee=None, runs=5, seed=1, split=None):
-    workload = Workload.table(np.shape(table))
-    rng = np.random.default_rng(seed)
-    return measure(table, workload, guarantee or PureDP(0.5), runs=runs, rng=rng, split=split)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -250,3 +246,28 @@ def test_gaussian_and_laplace_noise_may_be_mixed():
     m = Measurements(m.workload, m.answers, (Laplace(2.0), Gaussian(3.0)))
     for method in METHODS:
         assert fit(m, method).certificate.worst <= TOLERANCE
+
+
+def test_a_fit_uses_one_thread_and_leaves_the_others_as_they_were(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[set[int]] = []
+
+    def threads() -> set[int]:
+        # Those of numpy and scipy, which fits call; the tests load other solvers with their own.
+        found = [lib for lib in threadpool_info() if "scs" not in lib["filepath"]]
+        return {library["num_threads"] for library in found}
+
+    def look(measurements: Measurements) -> Fit:
+        seen.append(threads())
+        return method.function(measurements)
+
+    method = METHODS["nnls"]
+    monkeypatch.setitem(METHODS, "nnls", dataclasses.replace(method, function=look))
+    m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
+    with threadpool_limits(limits=2):
+        before = threads()
+        assert fit(m, "nnls").cells.sum() == pytest.approx(8.5)
+        assert threads() == before
+    assert seen == [{1}]
+    assert before == {2}

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from microdata_price.errors.estimates import answer_errors, sum_errors
@@ -12,6 +14,7 @@ from microdata_price.exceptions import CertificateError
 from microdata_price.fitting import METHODS, fit
 from microdata_price.grid import blocks as gb
 from microdata_price.grid.spec import Pair
+from microdata_price.grid.tables import conic_calls, pair_rows
 from microdata_price.model.benchmark import DataSet, data_set
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.privacy import ConcentratedDP, PureDP
@@ -141,3 +144,25 @@ def test_a_table_of_ones_own() -> None:
     found = gb.fit_block(data, PureDP(1.0), ("nnls",), rng, 1, "mine at epsilon 1")
     assert found.sums["nnls"].queries.shape == (2, 4, 1 + 1 + 3 + 3)
     assert found.sums["nnls"].runs.tolist() == [1.0, 0.0]
+
+
+def test_how_often_the_conic_solver_was_asked_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the fast solvers' answers spoilt for some runs, exactly these are counted."""
+    door = importlib.import_module("microdata_price.optimize.solve")
+    pair, size = Pair("Level00-1d", PureDP(0.5)), 10
+    task = gb.Task(pair, ("nnls",), 0, 0, size)
+    assert gb.run_block(task).conic == {"ols": 0, "nnls": 0}
+    fast = door.attempt
+
+    def spoilt(*args: object, **kwargs: object) -> object:
+        solution, proof = fast(*args, **kwargs)  # type: ignore[arg-type]
+        gap = proof.gap.copy()
+        gap[:3] = 1.0
+        return solution, Certificate(proof.primal, proof.dual, gap)
+
+    monkeypatch.setattr(door, "attempt", spoilt)
+    found = gb.run_block(task)
+    assert found.conic["nnls"] == 3
+    rows = pair_rows(data_set(pair.dataset), pair.guarantee, ("ols", "nnls"), found).errors
+    assert {(r["method"], r["conic_calls"]) for r in rows} == {("ols", 0), ("nnls", 3)}
+    assert conic_calls(pd.DataFrame(rows)) == 3

@@ -163,7 +163,12 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster: Cluster) 
     worker = cluster.worker()
     grid = cluster.grid(MANY)
     wait_for(lambda: cluster.blocks() > 1)
+    # Results that the grid has not fetched are lost with their worker: many, if it fetches slowly.
+    grid.send_signal(signal.SIGSTOP)
+    time.sleep(3)
     worker.kill()
+    worker.wait()
+    grid.send_signal(signal.SIGCONT)
     # Well within ten seconds on an idle machine; this one may have other work.
     wait_for(lambda: "no worker is left" in cluster.log("grid"), 60)
     assert "Ctrl-C stops it" in cluster.log("grid")

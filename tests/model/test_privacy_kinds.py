@@ -26,7 +26,8 @@ def test_every_kind_is_found_by_its_word_and_says_its_levels(kind: str) -> None:
     assert guarantee.fields() == {"kind": kind} | {n: LEVELS[n] for n in parameters(kind)}
     for name in parameters(kind):
         assert f"{name} = {LEVELS[name]:g}" in guarantee.describe()
-        assert rf"$\{name} = {LEVELS[name]:g}$" in guarantee.describe(math=True)
+        written = {"epsilon": "0.5", "rho": "0.125", "delta": "10^{-6}"}[name]
+        assert rf"$\{name} = {written}$" in guarantee.describe(math=True)
     assert guarantee.plain.startswith(f"{guarantee.symbol} = {guarantee.level:g}")
     # A signed answer has half the budget, and sqrt(2) sensitivity for two query sets.
     assert guarantee.signed_error == pytest.approx(4 * math.sqrt(2) if kind != "zcdp" else 8**0.5)
@@ -42,3 +43,18 @@ def test_grids_name_levels_by_two_columns() -> None:
         guarantee_of("pur", epsilon=0.5)
     with pytest.raises(InputError, match="epsilon"):
         guarantee_of("pure", epsilon=0.0)
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.3), ConcentratedDP(0.3)], ids=str)
+def test_noise_and_errors_shrink_with_the_level_as_the_norm_says(
+    guarantee: PureDP | ConcentratedDP,
+) -> None:
+    """Noise four times as small is that of the level which holds between groups of four."""
+    stronger = guarantee.scaled(4.0**guarantee.norm)
+    assert stronger == guarantee.group(4)
+    for sensitivity in (1.0, 3.0):
+        noise = guarantee.noise(sensitivity)
+        assert stronger.noise(4 * sensitivity).std == pytest.approx(noise.std, rel=1e-14)
+    # A cell and the sum count each record: 2 in L1, the root of 2 in L2.
+    both = guarantee.noise(2.0 ** (1 / guarantee.norm))
+    assert both.std == pytest.approx(guarantee.signed_error, rel=1e-14)

@@ -12,7 +12,7 @@ from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
-from microdata_price.optimize import TOLERANCE
+from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE
 from microdata_price.optimize.cuts import Bands, make_cuts
 from microdata_price.optimize.distance import (
     Distance,
@@ -158,3 +158,28 @@ def test_second_stage_keeps_every_residual_within_the_distance():
     t = max_distance(m).value
     for a, b, n in zip(fit_max(m).answers(), m.answers, m.noise, strict=True):
         assert (np.abs(a - b).max(axis=1) / n.std <= t * (1 + 1e-9)).all()
+
+
+@settings(max_examples=30)
+@given(seed=SEEDS)
+def test_the_interior_point_method_proves_the_same_distance(seed):
+    m = random_measurements(seed)
+    inside = exact_distance(*parts(m), simplex_most=0)
+    assert certify_distance(*parts(m), inside).worst <= WORST_TOLERANCE
+    assert np.abs(relative(m, inside.value - exact_distance(*parts(m)).value)).max() <= 1e-7
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_marginals_must_agree_on_the_axes_that_they_share(seed):
+    """Two tables' sums over a group of queries are the same, though neither covers a query."""
+    rng = np.random.default_rng(seed)
+    shape = (3, 4, 5)
+    sets = [QuerySet.marginal(shape, k) for k in ((0, 1), (1, 2))]
+    m = measure(rng.integers(50, 90, shape), Workload(tuple(sets)), PureDP(1.0), runs=4, rng=rng)
+    noises = np.array([n.std for n in m.noise])
+    one, two = m.answers[0].reshape(4, 3, 4), m.answers[1].reshape(4, 4, 5)
+    apart = np.abs(one.sum(axis=1) - two.sum(axis=2)) / (3 * noises[0] + 5 * noises[1])
+    bound = distance_bound(*parts(m))
+    np.testing.assert_allclose(bound.value, apart.max(axis=1), rtol=1e-12)
+    assert certify_distance(*parts(m), bound).worst <= TOLERANCE
+    np.testing.assert_allclose(max_distance(m).value, bound.value, rtol=1e-7)

@@ -1,1 +1,1 @@
-"""What knows no mathematics: whole-or-nothing files, hashes, data paths, numbers as text."""
+"""What knows no mathematics: whole files, hashes, data paths, numbers as text, threads."""

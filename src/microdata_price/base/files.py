@@ -45,12 +45,12 @@ create it first, or choose another place for new
 
 
 def check_folder_can_be(path: Path) -> None:
-    """Refuse a folder that could not be made, as a file is in its place or above it.
+    """Refuse a folder that could not be made: a file is in its place, or nothing may be written.
 
     Raises
     ------
     InputError
-        It says which file.
+        It says which file, or which folder takes none.
 
     Examples
     --------
@@ -60,6 +60,11 @@ def check_folder_can_be(path: Path) -> None:
     if not there.is_dir():
         raise InputError(
             f"{path} cannot be a folder, because {there} is not one; choose another with --out"
+        )
+    if not os.access(there, os.W_OK | os.X_OK):
+        raise InputError(
+            f"nothing may be written in the folder {there}; choose another with --out, or change "
+            "its permissions"
         )
 
 
@@ -92,8 +97,14 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
 
 
 @contextlib.contextmanager
-def _stopping_politely() -> Iterator[None]:
-    """Turn a request to terminate into an exception, so that what is half-written is removed."""
+def stopping_politely() -> Iterator[None]:
+    """Turn a request to terminate into an exception, so that what is half-written is removed.
+
+    Examples
+    --------
+    >>> with stopping_politely():
+    ...     pass
+    """
 
     def stop(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -161,6 +172,16 @@ def sync_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
+def _naming(folder: Path) -> Iterator[None]:
+    """Let an error name the folder that was chosen, not what is put there in passing."""
+    try:
+        yield
+    except OSError as error:
+        error.filename = str(folder)
+        raise
+
+
+@contextlib.contextmanager
 def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
     """Give a temporary sibling to fill; it gets its name when the block ends without an error.
 
@@ -188,8 +209,9 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
     """
     check_new(path)
     parent = path.absolute().parent
-    with _stopping_politely():
-        draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=parent))
+    with stopping_politely():
+        with _naming(parent):
+            draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=parent))
         try:
             yield draft
             for file in sorted(draft.rglob("*")):
@@ -234,7 +256,9 @@ def write_whole(path: Path, text: str | bytes) -> None:
     'whole'
     """
     data = text.encode() if isinstance(text, str) else text
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.absolute().parent)
+    parent = path.absolute().parent
+    with _naming(parent):
+        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=parent)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)

@@ -1,8 +1,9 @@
-"""Numbers: as text for sentences, and a mean with its standard error."""
+"""Numbers and lists as text for sentences, and a mean with its standard error."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from numbers import Integral
@@ -41,8 +42,8 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
     ('1,230', '−0.046', '2.5 × 10⁻⁷')
     >>> format_number(105.7851, se=0.4321)
     '105.79 ± 0.43'
-    >>> format_number(60000), format_number(0.03)
-    ('60,000', '0.03')
+    >>> format_number(60000), format_number(0.03), format_number(1e6)
+    ('60,000', '0.03', '10⁶')
     """
     number = float(value)
     if not math.isfinite(number):
@@ -65,7 +66,9 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
     exponent = int(power)
     if not -4 <= exponent < 6:
         short = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
-        return f"{short} × 10{str(exponent).translate(_SUPERSCRIPT)}".replace("-", "−")
+        ten = f"10{str(exponent).translate(_SUPERSCRIPT)}"
+        bare = {"1": ten, "-1": f"−{ten}"}
+        return bare.get(short) or f"{short} × {ten}".replace("-", "−")
     return _fixed(number, digits - 1 - exponent)
 
 
@@ -82,7 +85,7 @@ def at_least(value: float, digits: int = 3) -> str:
     >>> at_least(17.68, 2), at_least(1.1249), at_least(0.5)
     ('17', '1.12', '0.5')
     """
-    return format_number(_outward(value, digits, ROUND_FLOOR), digits)
+    return format_number(rounded_down(value, digits), digits)
 
 
 def at_most(value: float, digits: int = 3) -> str:
@@ -98,7 +101,56 @@ def at_most(value: float, digits: int = 3) -> str:
     >>> at_most(1.1249, 2), at_most(17.68, 2), at_most(0.5)
     ('1.2', '18', '0.5')
     """
-    return format_number(_outward(value, digits, ROUND_CEILING), digits)
+    return format_number(rounded_up(value, digits), digits)
+
+
+def rounded_down(value: float, digits: int = 3) -> float:
+    """Round to significant digits, never above the value: a lower bound for a table.
+
+    Examples
+    --------
+    >>> rounded_down(9.7183), rounded_down(1234.0, 2)
+    (9.71, 1234.0)
+    """
+    return _outward(value, digits, ROUND_FLOOR)
+
+
+def rounded_up(value: float, digits: int = 3) -> float:
+    """Round to significant digits, never below the value: an upper bound for a table.
+
+    Examples
+    --------
+    >>> rounded_up(6.3021)
+    6.31
+    """
+    return _outward(value, digits, ROUND_CEILING)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words for a sentence.
+
+    Examples
+    --------
+    >>> listed(["rows"]), listed(["sum", "rows", "cells"])
+    ('rows', 'sum, rows and cells')
+    """
+    *first, last = words
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def in_math(value: float) -> str:
+    r"""Write a level, a number that is short by itself, for LaTeX.
+
+    Examples
+    --------
+    >>> in_math(0.25), in_math(20000.0), in_math(1e-06), in_math(5e-07)
+    ('0.25', '20{,}000', '10^{-6}', '5 \\cdot 10^{-7}')
+    """
+    mantissa, _, power = f"{value:,g}".replace(",", "{,}").partition("e")
+    if not power:
+        return mantissa
+    ten = f"10^{{{int(power)}}}"
+    return ten if mantissa == "1" else rf"{mantissa} \cdot {ten}"
 
 
 def not_below(value: float, digits: int = 12) -> str:
@@ -219,8 +271,44 @@ def check_whole(
         number = int(value)
         if number >= least and (most is None or number <= most):
             return number
+    if isinstance(value, float) and value.is_integer():
+        hint = f": write it as {int(value)}" if not hint else f"{hint}; write it as {int(value)}"
     wanted = f"of {least} or more" if most is None else f"from {least} to {most:,}"
     raise InputError(f"{name} is {value!r}; it must be a whole number {wanted}{hint}")
+
+
+_FEWEST = 10
+"""Runs that a simulation has at least, whatever is cut short."""
+
+
+def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
+    """Return how many runs to make: those asked for, fewer where each draws very many numbers.
+
+    What is said afterwards must give this number, not the one asked for.
+
+    Parameters
+    ----------
+    runs
+        The runs that are asked for, 2 or more.
+    size
+        Numbers that a run draws: the cells of its table.
+    most
+        Numbers that all runs draw together, about.
+
+    Raises
+    ------
+    InputError
+        Fewer than 2 runs; so many numbers that not even a few runs can be made.
+
+    Examples
+    --------
+    >>> runs_within(2000, 1000), runs_within(2000, 1_000_000)
+    (2000, 40)
+    """
+    check_whole(runs, "runs", 2, hint=", so that there are standard errors")
+    largest = most // _FEWEST
+    check_whole(size, "d", 1, largest, hint=": every cell is drawn")
+    return min(runs, max(_FEWEST, most // size))
 
 
 def mean_and_error(runs: Array | float, first: Array, second: Array) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..base.colours import COLOURS, Dash
+from ..base.threads import one_thread
 from ..exceptions import find
 from ..model.measurement import Measurements
 from ..optimize.memory import check_memory
@@ -62,6 +63,21 @@ class Method:
     signed: bool = False
     known: Literal["", "sum", "all"] = ""
     ours: bool = False
+
+    @property
+    def title(self) -> str:
+        """Its name in a sentence.
+
+        Examples
+        --------
+        >>> METHODS["sequential"].title, METHODS["nnls"].title
+        ('sequential fitting', 'NNLS')
+        """
+        return (
+            f"{self.label} fitting"
+            if self.label.islower() and " " not in self.label
+            else self.label
+        )
 
 
 METHODS = {
@@ -230,4 +246,5 @@ def fit(measurements: Measurements, method: str) -> Fit:
     """
     chosen = find("method", str(method), METHODS)
     check_memory(measurements.workload.query_sets, measurements.runs)
-    return chosen.function(measurements)
+    with one_thread():
+        return chosen.function(measurements)

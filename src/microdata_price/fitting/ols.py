@@ -18,7 +18,7 @@ from .own_cells import OwnCells
 
 Array = NDArray[np.float64]
 
-_DENSE_CELLS = 2000
+_DENSE_CELLS = 2000  # larger tables are solved by LSMR
 
 
 def _axis_sets(dimensions: int) -> list[tuple[int, ...]]:

@@ -19,7 +19,7 @@ from ..model.benchmark import DataSet, data_set
 from ..model.measurement import Measurements, measure
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
-from ..optimize import WORST_TOLERANCE
+from ..optimize import WORST_TOLERANCE, Certificate
 from .spec import Pair
 
 Array = NDArray[np.float64]
@@ -78,10 +78,13 @@ class BlockResult:
         By method; OLS is always among them.
     certificates
         The worst certificate, by method.
+    conic
+        How often the conic solver was asked, since the fast ones had missed, by method.
     """
 
     sums: dict[str, ErrorSums]
     certificates: dict[str, float]
+    conic: dict[str, int]
 
 
 def block_size(workload: Workload) -> int:
@@ -199,20 +202,22 @@ def fit_block(
     measured = drawn if drawn.runs == runs else drawn.select(slice(runs))
     sums: dict[str, ErrorSums] = {}
     certificates: dict[str, float] = {}
+    conic: dict[str, int] = {}
     control: tuple[Array, ...] | None = None
     for method in (CONTROL, *(m for m in check_methods(methods) if m != CONTROL)):
-        cells, certificates[method] = _certified(measured, method, place, first_run)
+        cells, proof = _certified(measured, method, place, first_run)
+        certificates[method], conic[method] = proof.worst, proof.conic_calls
         if watch is not None:
             watch(method, cells)
         errors = answer_errors(cells, data.table, data.workload)
         control = errors if control is None else control
         sums[method] = sum_errors(errors, control, first_run)
-    return BlockResult(sums, certificates)
+    return BlockResult(sums, certificates, conic)
 
 
 def _certified(
     measured: Measurements, method: str, place: str, first_run: int
-) -> tuple[Array, float]:
+) -> tuple[Array, Certificate]:
     """Fit, and let no fit pass whose certificate misses."""
     last = first_run + measured.runs
     try:
@@ -228,4 +233,4 @@ def _certified(
             f"{place}, method {method}, run {first_run + worst + 1}: the fit's certificate is "
             f"{per_run[worst]:.1e}; it must be {WORST_TOLERANCE:g} or less"
         )
-    return fitted.cells, float(per_run[worst])
+    return fitted.cells, fitted.certificate

@@ -151,6 +151,7 @@ class GridFolder:
             queries=np.stack([result.sums[m].queries for m in methods]),
             totals=np.stack([result.sums[m].totals for m in methods]),
             certificates=np.array([result.certificates[m] for m in methods]),
+            conic=np.array([result.conic[m] for m in methods]),
         )
         path = self._block(task)
         path.parent.mkdir(exist_ok=True)
@@ -171,7 +172,10 @@ class GridFolder:
             m: ErrorSums(parts["runs"][i], parts["queries"][i], parts["totals"][i])
             for i, m in enumerate(methods)
         }
-        return BlockResult(sums, dict(zip(methods, parts["certificates"].tolist(), strict=True)))
+        certificates, conic = (
+            dict(zip(methods, parts[k].tolist(), strict=True)) for k in ("certificates", "conic")
+        )
+        return BlockResult(sums, certificates, conic)
 
     def finished(self, tasks: list[Task]) -> set[Task]:
         """Return which tasks' blocks are there."""

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from threadpoolctl import threadpool_limits
 
+from ..base.threads import one_thread
 from ..exceptions import InputError
 from ..fitting import check_methods, paper_methods
 from ..model.benchmark import DataSet, data_set
@@ -243,7 +243,7 @@ def evaluate(
     runs = check_runs(runs)
     size = block_size(data.workload)
     place = Pair(data.name, guarantee).place
-    with threadpool_limits(limits=1):
+    with one_thread():
         blocks = [
             fit_block(data, guarantee, methods, rng, min(size, runs - first), place, first)
             for first in range(0, runs, size)

@@ -42,6 +42,7 @@ ERROR_COLUMNS = (
     "runs",
     "failures",
     "worst_certificate",
+    "conic_calls",
 )
 QUERY_COLUMNS = (
     *KEYS,
@@ -73,16 +74,18 @@ def combine(blocks: list[BlockResult]) -> BlockResult:
     --------
     >>> from microdata_price.errors.sums import ErrorSums
     >>> s = ErrorSums(np.ones(2), np.ones((2, 4, 1)), np.ones((2, 3, 1)))
-    >>> combine([BlockResult({"ols": s}, {"ols": 1e-12})] * 2).sums["ols"].runs
-    array([2., 2.])
+    >>> combine([BlockResult({"ols": s}, {"ols": 1e-12}, {"ols": 1})] * 2).conic
+    {'ols': 2}
     """
     sums = dict(blocks[0].sums)
     worst = dict(blocks[0].certificates)
+    conic = dict(blocks[0].conic)
     for block in blocks[1:]:
         for method, more in block.sums.items():
             sums[method] = sums[method] + more
             worst[method] = max(worst[method], block.certificates[method])
-    return BlockResult(sums, worst)
+            conic[method] += block.conic[method]
+    return BlockResult(sums, worst, conic)
 
 
 def _metrics(
@@ -189,7 +192,11 @@ def pair_rows(
             "runs": int(sums.runs.sum()),
         }
         # A fit that fails its certificate stops the grid, so none that failed is ever averaged.
-        verdict = {"failures": 0, "worst_certificate": result.certificates[method]}
+        verdict = {
+            "failures": 0,
+            "worst_certificate": result.certificates[method],
+            "conic_calls": result.conic[method],
+        }
         rows.errors.extend(
             {**keys, **row, **verdict}
             for row in _metrics(sizes, workload.names, found, totals, exact)
@@ -210,6 +217,19 @@ def pair_rows(
             }
         )
     return rows
+
+
+def conic_calls(errors: pd.DataFrame) -> int:
+    """Return how often the conic solver was asked for all fits of an error table.
+
+    Examples
+    --------
+    >>> key = {k: ["a", "a"] for k in KEYS}
+    >>> conic_calls(pd.DataFrame(key | {"metric": ["total", "max"], "conic_calls": [3, 3]}))
+    3
+    """
+    fits = errors.drop_duplicates(["dataset", "privacy", "level", "method"])
+    return int(fits["conic_calls"].sum())
 
 
 def tables_of(parts: list[PairRows]) -> Tables:

@@ -23,6 +23,7 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
+from ..base.threads import one_thread
 from ..exceptions import CertificateError, InputError
 from .blocks import BlockResult, Task, blocks_code, run_block
 
@@ -49,7 +50,7 @@ def compute_block(task: Task) -> tuple[BlockResult, dict[str, str]]:
 
 def _with_one_thread(task: Task) -> tuple[BlockResult, dict[str, str]]:
     """Compute a block in a process that is not ours and keeps its own number of threads."""
-    with threadpool_limits(limits=1):
+    with one_thread():
         return compute_block(task)
 
 
@@ -89,7 +90,7 @@ def compute(tasks: Sequence[Task], workers: int, scheduler: str | None) -> Itera
     if scheduler is not None:
         yield from _on_cluster(tasks, scheduler)
     elif min(workers, len(tasks)) == 1:
-        with threadpool_limits(limits=1):
+        with one_thread():
             for task in tasks:
                 yield _checked(task, compute_block(task))
     else:
@@ -269,9 +270,15 @@ def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator
         future.add_done_callback(ready.put)
     left, alone = len(futures), False
     while left:
+        future = None
         try:
             future = ready.get(timeout=_LOOK)
-        except queue.Empty:
+            answer = future.result(timeout=SCHEDULER_PATIENCE)
+        except (queue.Empty, TimeoutError):
+            # A result that lay with a worker that is gone is computed anew by another. Many may be
+            # lost at once, so that the workers are counted at each.
+            if future is not None:
+                future.add_done_callback(ready.put)
             without = _workers_at(client, address) == 0
             if without and not alone:
                 _tell(
@@ -283,17 +290,6 @@ def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator
                 _tell(f"a worker has come to {address}; the grid goes on")
             alone = without
             continue
-        if alone:
-            # A quick worker leaves no pause in which its coming would be seen.
-            _tell(f"a worker has come to {address}; the grid goes on")
-            alone = False
-        try:
-            answer = future.result(timeout=SCHEDULER_PATIENCE)
-        except TimeoutError:
-            # Results lie with the worker that computed them; if it is gone, another computes anew.
-            _workers_at(client, address)
-            future.add_done_callback(ready.put)
-            continue
         except (InputError, CertificateError, GeneratorExit, KeyboardInterrupt):
             raise
         except BaseException as error:  # a cancelled future is no Exception
@@ -302,6 +298,10 @@ def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator
                 f"the cluster at {address} could not compute a block ({type(error).__name__}: "
                 f"{error}); what is finished is kept: mend it and run the same command again"
             ) from error
+        if alone:
+            # A quick worker leaves no pause in which its coming would be seen.
+            _tell(f"a worker has come to {address}; the grid goes on")
+            alone = False
         left -= 1
         yield future, answer
 

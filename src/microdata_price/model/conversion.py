@@ -15,7 +15,7 @@ Array = NDArray[np.float64]
 
 _LOG_ORDERS = np.linspace(-14.0, 40.0, 541)
 """Logarithms of the orders less one among which the best is looked for first."""
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # added, so that rounding never promises too much
 
 
 def pure_renyi(epsilon: float, order: ArrayLike) -> Array:

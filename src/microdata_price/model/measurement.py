@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..base.batch import Batch, Runs
 from ..base.numbers import check_whole
 from ..exceptions import InputError
-from .noise import Gaussian, Laplace, Noise
+from .noise import Noise
 from .privacy import ConcentratedDP, PureDP
 from .table import check_table
 from .workload import Workload
@@ -20,7 +22,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Measurements:
+class Measurements(Batch):
     """Noisy answers to a workload, for a batch of runs.
 
     Parameters
@@ -39,10 +41,13 @@ class Measurements:
 
     Examples
     --------
+    >>> from microdata_price.model.noise import Laplace
     >>> m = Measurements(Workload.table(2), ([[7.0]], [[3.0, 4.0]]), (Laplace(8), Laplace(8)))
     >>> m.runs
     1
     """
+
+    by_run = ("answers",)
 
     workload: Workload
     answers: tuple[Array, ...]
@@ -69,6 +74,10 @@ class Measurements:
             if not np.isfinite(a).all():
                 raise InputError(f"an answer to query set {q.name!r} is not a finite number")
 
+    def select(self, runs: Runs) -> Self:
+        """Return the measurements of some of the runs; that there are any is checked."""
+        return replace(super().select(runs))
+
     @property
     def runs(self) -> int:
         """The number of runs."""
@@ -78,10 +87,6 @@ class Measurements:
     def variances(self) -> tuple[float, ...]:
         """The noise variance of each query set, in squared counts."""
         return tuple(n.variance for n in self.noise)
-
-    def select(self, runs: slice | NDArray[np.intp]) -> Measurements:
-        """Return the measurements of some of the runs."""
-        return Measurements(self.workload, tuple(a[runs] for a in self.answers), self.noise)
 
 
 def noise_for(
@@ -123,10 +128,7 @@ def noise_for(
         )
     sets = workload.query_sets
     if split is None:
-        if isinstance(guarantee, PureDP):
-            return (Laplace(workload.sensitivity(1) / guarantee.epsilon),) * len(sets)
-        std = workload.sensitivity(2) / math.sqrt(2 * guarantee.rho)
-        return (Gaussian(std),) * len(sets)
+        return (guarantee.noise(workload.sensitivity(guarantee.norm)),) * len(sets)
     shares = [float(s) for s in split]
     fits = len(shares) == len(sets) and all(math.isfinite(s) and s > 0 for s in shares)
     if not fits or abs(math.fsum(shares) - 1) > 1e-9:
@@ -134,10 +136,7 @@ def noise_for(
             f"the split is {tuple(split)}; it must have {len(sets)} positive shares, one a query "
             "set, that add up to 1"
         )
-    if isinstance(guarantee, PureDP):
-        return tuple(Laplace(1 / (guarantee.epsilon * s)) for s in shares)
-    # Variance first: 1/(2 rho) is exact where its root squared would not be.
-    return tuple(Gaussian(math.sqrt(1 / (2 * guarantee.rho * s))) for s in shares)
+    return tuple(guarantee.scaled(s).noise() for s in shares)
 
 
 def measure(

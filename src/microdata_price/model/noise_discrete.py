@@ -197,7 +197,7 @@ class TruncatedDoubleGeometric:
         return np.clip(DoubleGeometric(self.epsilon).sample(rng, size), -self.bound, self.bound)
 
 
-_FEW = 1000
+_FEW = 1000  # terms that are added up; more have the closed form
 
 
 def _odd_sum(epsilon: float, steps: Array) -> Array:

@@ -14,8 +14,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import check_whole, not_below
+from ..base.numbers import check_whole, in_math, not_below
 from ..exceptions import InputError, find
+from .noise import Gaussian, Laplace
 
 Array = NDArray[np.float64]
 
@@ -88,10 +89,14 @@ class _Level:
     """Its name in commands and files."""
     name: ClassVar[str]
     """Its name in sentences."""
+    short: ClassVar[str]
+    """Its name in pictures."""
     parameter: ClassVar[str]
     """The name of its main parameter, as an option and in TeX."""
     symbol: ClassVar[str]
     """The same as a letter."""
+    norm: ClassVar[int]
+    """The norm in which its noise counts changes; its errors go as ``level**(-1/norm)``."""
 
     @property
     def level(self) -> float:
@@ -106,7 +111,7 @@ class _Level:
     @property
     def math(self) -> str:
         """The level in mathematics, for pages."""
-        return rf"$\{self.parameter} = {self.level:g}$"
+        return rf"$\{self.parameter} = {in_math(self.level)}$"
 
     def describe(self, *, math: bool = False) -> str:
         """Return the guarantee in words, its level in plain letters or in mathematics."""
@@ -126,6 +131,7 @@ class _EpsilonLevel(_Level):
 
     parameter: ClassVar[str] = "epsilon"
     symbol: ClassVar[str] = "ε"
+    norm: ClassVar[int] = 1
 
     epsilon: float
 
@@ -158,6 +164,7 @@ class PureDP(_EpsilonLevel):
 
     kind: ClassVar[str] = "pure"
     name: ClassVar[str] = "pure differential privacy"
+    short: ClassVar[str] = "pure DP"
     delta: ClassVar[float] = 0.0
 
     epsilon: float
@@ -168,6 +175,16 @@ class PureDP(_EpsilonLevel):
     def scaled(self, share: float) -> PureDP:
         """Return the guarantee with ``share`` times this budget."""
         return PureDP(self.epsilon * share)
+
+    def noise(self, sensitivity: float = 1.0) -> Laplace:
+        """Return the noise for queries of this L1 sensitivity (the paper's Theorem 1).
+
+        Examples
+        --------
+        >>> PureDP(0.5).noise(4)
+        Laplace(scale=8.0)
+        """
+        return Laplace(sensitivity / self.epsilon)
 
     def group(self, size: int) -> PureDP:
         """Return what is guaranteed between data sets ``size`` records apart.
@@ -208,6 +225,7 @@ class ApproximateDP(_EpsilonLevel):
 
     kind: ClassVar[str] = "approximate"
     name: ClassVar[str] = "approximate differential privacy"
+    short: ClassVar[str] = "approximate DP"
 
     epsilon: float
     delta: float
@@ -224,13 +242,13 @@ class ApproximateDP(_EpsilonLevel):
     @property
     def math(self) -> str:
         """Both levels in mathematics, for pages."""
-        return rf"{super().math}, $\delta = {self.delta:g}$"
+        return rf"{super().math}, $\delta = {in_math(self.delta)}$"
 
     def _levels(self) -> str:
         return f"{super()._levels()} and delta = {self.delta:.12g}"
 
     def group_delta(self, size: int) -> float:
-        """Return the delta between data sets ``size`` records apart (ours; the paper bounds it).
+        """Return the delta between data sets ``size`` records apart (the paper bounds it).
 
         It is ``delta (exp(size epsilon) - 1) / (exp(epsilon) - 1)``, paired with the epsilon
         ``size * epsilon``; above one, it guarantees nothing.
@@ -261,8 +279,10 @@ class ConcentratedDP(_Level):
 
     kind: ClassVar[str] = "zcdp"
     name: ClassVar[str] = "zero-concentrated differential privacy"
+    short: ClassVar[str] = "zCDP"
     parameter: ClassVar[str] = "rho"
     symbol: ClassVar[str] = "ρ"
+    norm: ClassVar[int] = 2
     delta: ClassVar[float] = 0.0
 
     rho: float
@@ -273,6 +293,18 @@ class ConcentratedDP(_Level):
     def scaled(self, share: float) -> ConcentratedDP:
         """Return the guarantee with ``share`` times this budget."""
         return ConcentratedDP(self.rho * share)
+
+    def noise(self, sensitivity: float = 1.0) -> Gaussian:
+        """Return the noise for queries of this L2 sensitivity (the paper's Theorem 2).
+
+        Examples
+        --------
+        >>> ConcentratedDP(0.125).noise()
+        Gaussian(std=2.0)
+        """
+        if sensitivity == 1:  # variance first: 1/(2 rho) is exact where its root squared is not
+            return Gaussian(math.sqrt(1 / (2 * self.rho)))
+        return Gaussian(sensitivity / math.sqrt(2 * self.rho))
 
     def group(self, size: int) -> ConcentratedDP:
         """Return what is guaranteed between data sets ``size`` records apart.

@@ -99,7 +99,7 @@ class Workload:
         return tuple(q.answers(table) for q in self.query_sets)
 
     def sensitivity(self, p: int) -> float:
-        """Return the L_p sensitivity: how far one record moves all answers (Definition 4).
+        """Return the L_p sensitivity: how far one record more moves all answers (Definition 4).
 
         The queries of one set are disjoint, so one record moves at most one answer of each set by
         one; a cell's record moves as many answers as there are sets that count the cell.

@@ -13,19 +13,19 @@ from typing import Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.batch import Batch, Runs
 from ..model.queryset import QuerySet
 from .certificate import ROUNDING
 from .problem import AnyTerm, Problem, Term
 
 Array = NDArray[np.float64]
-Runs = NDArray[np.intp]
 
 _NEVER = 1e60
 """One over the weight of a query that is not asked: its multiplier stays at 0 up to rounding."""
 
 
 @dataclass(frozen=True, eq=False)
-class Boxed:
+class Boxed(Batch):
     r"""The data of a batch of problems in standard form.
 
     .. math:: \min_{lo \le x \le hi} \sum_i \tfrac{d_i}{2} (x_i - a_i)^2 + \sum_k h_k(u_k x - b_k),
@@ -51,6 +51,18 @@ class Boxed:
         The residual that counts as 1, shape (runs, aggregates): see `certify`.
     """
 
+    by_run = (
+        "centre",
+        "cell_inverse_weight",
+        "hi",
+        "target",
+        "inverse_weight",
+        "radius",
+        "noise",
+        "scale",
+    )
+    by_run_or_shared = ("lo",)
+
     centre: Array
     cell_inverse_weight: Array
     lo: Array
@@ -60,20 +72,6 @@ class Boxed:
     radius: Array | None
     noise: Array
     scale: Array
-
-    def select(self, runs: Runs) -> Boxed:
-        """Return the problem of some of the runs."""
-        return Boxed(
-            self.centre[runs],
-            self.cell_inverse_weight[runs],
-            self.lo if self.lo.shape[0] == 1 else self.lo[runs],
-            None if self.hi is None else self.hi[runs],
-            self.target[runs],
-            self.inverse_weight[runs],
-            None if self.radius is None else self.radius[runs],
-            self.noise[runs],
-            self.scale[runs],
-        )
 
     def cells(self, forces: Array) -> tuple[Array, Array]:
         """Return x and, for cells strictly inside their bounds, 1/d (else 0), given U'y."""
@@ -210,7 +208,7 @@ def pinning(problem: Problem) -> list[tuple[int, NDArray[np.bool_]]]:
 class Structure(Protocol):
     """The aggregates' matrix U, one row an aggregate, as what it does: products and systems."""
 
-    def select(self, runs: Runs | slice) -> Self:
+    def select(self, runs: Runs) -> Self:
         """Return the structure of some of the runs."""
 
     def rmatvec(self, y: Array) -> Array:
@@ -255,7 +253,7 @@ def largest_among(members: Array, values: Array) -> Array:
 
 
 @dataclass
-class Point:
+class Point(Batch):
     """A point of the dual problem: multipliers and what follows from them.
 
     Parameters
@@ -269,6 +267,8 @@ class Point:
     inverse_weight
         1/w of the aggregates strictly within their radius, else 0, same shape.
     """
+
+    by_run = ("y", "free", "residual", "inverse_weight")
 
     y: Array
     free: Array
@@ -284,11 +284,5 @@ class Point:
 
     def put(self, runs: Runs, other: Point) -> None:
         """Replace the values of some of the runs."""
-        self.y[runs] = other.y
-        self.free[runs] = other.free
-        self.residual[runs] = other.residual
-        self.inverse_weight[runs] = other.inverse_weight
-
-    def select(self, runs: Runs | NDArray[np.bool_]) -> Point:
-        """Return the point of some of the runs."""
-        return Point(self.y[runs], self.free[runs], self.residual[runs], self.inverse_weight[runs])
+        for name in self.by_run:
+            getattr(self, name)[runs] = getattr(other, name)

@@ -14,11 +14,12 @@ by how much they differ, and by how much x and y violate their constraints.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from .problem import AnyTerm, Problem, Solution, Term
 
 Array = NDArray[np.float64]
@@ -37,7 +38,7 @@ the largest count or 1e-9 of the noise, whichever is more.
 
 
 @dataclass(frozen=True, eq=False)
-class Certificate:
+class Certificate(Batch):
     """How far an answer is from optimal: three numbers a run, each relative to the run's scale.
 
     Parameters
@@ -60,19 +61,24 @@ class Certificate:
     1e-12
     """
 
+    by_run = ("primal", "dual", "gap", "conic")
+
     primal: Array
     dual: Array
     gap: Array
     conic: Array | float = 0.0
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "conic", np.broadcast_to(self.conic, self.gap.shape))
+
     def by_conic(self) -> Certificate:
         """Return this certificate as of answers that the conic solver gave."""
-        return Certificate(self.primal, self.dual, self.gap, np.ones_like(self.gap))
+        return replace(self, conic=1.0)
 
     @property
     def conic_calls(self) -> int:
         """How often the conic solver was asked, over all runs."""
-        return int(np.broadcast_to(self.conic, self.gap.shape).sum())
+        return int(np.sum(self.conic))
 
     @property
     def per_run(self) -> Array:
@@ -93,19 +99,13 @@ class Certificate:
             self.conic + other.conic,
         )
 
-    def replace_runs(self, runs: NDArray[np.intp], other: Certificate) -> Certificate:
-        """Return these certificates with those of some runs taken from another batch."""
-        parts = [self.primal.copy(), self.dual.copy(), self.gap.copy()]
-        parts.append(np.broadcast_to(self.conic, self.gap.shape).copy())
-        theirs = (other.primal, other.dual, other.gap, other.conic)
-        for mine, new in zip(parts, theirs, strict=True):
-            mine[runs] = new
-        return Certificate(*parts)
-
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What one term adds: residuals relative to their scales, and sums of the objective's parts."""
+    """What one term adds: residuals relative to their scales, and sums of the objective's parts.
+
+    ``force_scale`` has one column where it is the same for all of a run's queries.
+    """
 
     primal: Array
     dual: Array
@@ -122,15 +122,35 @@ def _weights(term: AnyTerm) -> Array:
 
 
 def _over(term: AnyTerm, values: Array) -> Array:
-    """Give each cell its queries' value, as an array that broadcasts against (runs, *shape)."""
+    """Give each cell its queries' value, as an array that broadcasts against (runs, *shape).
+
+    One column of values is the value of all of a run's queries.
+    """
     if isinstance(term, Term):
         queries = term.queries
     else:
         queries, values = term.base, term.members * values
     if queries.axes is None:
-        return queries.spread(values).reshape(-1, *queries.shape)
+        each = np.broadcast_to(values, (values.shape[0], queries.size))
+        return queries.spread(each).reshape(-1, *queries.shape)
+    if values.shape[1] == 1:  # a marginal counts every cell
+        return values.reshape(-1, *(1 for _ in queries.shape))
     sides = (n if a in queries.axes else 1 for a, n in enumerate(queries.shape))
     return values.reshape(-1, *sides)
+
+
+def _largest(values: Array, scale: Array) -> Array:
+    """Return each run's largest ``values / scale``, by one division a run where that will do."""
+    if scale.shape[1] == 1:
+        return np.asarray(values.max(axis=1) / scale[:, 0])
+    return np.asarray((values / scale).max(axis=1))
+
+
+def _half_square(weight: Array, values: Array) -> Array:
+    """Return each run's sum of ``weight values^2 / 2``, in one array of their size."""
+    squares = weight * values
+    squares *= values
+    return np.asarray(squares.sum(axis=1) / 2)
 
 
 def _is_plain(term: AnyTerm, w: Array) -> bool:
@@ -164,8 +184,8 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
         scale = 1 / np.sqrt(w) + ROUNDING * count
         force_scale = w * scale
         away = y / w - r
-        dual = (np.abs(away) / scale).max(axis=1)
-        gap = (w * away * away).sum(axis=1) / 2
+        dual = _largest(np.abs(away), scale)
+        gap = _half_square(w, away)
     else:
         equal = np.isinf(w)
         positive = (w > 0) & ~equal
@@ -175,13 +195,13 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
         t = np.where(equal, 0.0, np.inf if term.radius is None else term.radius)
         sign = np.where(y < 0, -1.0, 1.0)
         over = np.abs(r) - t
-        primal = (np.maximum(over, 0.0) / scale).max(axis=1)
+        primal = _largest(np.maximum(over, 0.0), scale)
         at_bound = np.where(positive, np.abs(y) > safe * t, np.isfinite(t) & (y != 0))
         t = np.where(np.isfinite(t), t, 0.0)  # used at a bound only
         away = np.where(positive, np.where(at_bound, sign * t, y / safe) - r, 0.0)
         # An unweighted query without a bound can carry no force.
         stray = np.where((w == 0) & ~at_bound, np.abs(y), 0.0)
-        dual = np.maximum((np.abs(away) / scale).max(axis=1), 0.0)
+        dual = np.maximum(_largest(np.abs(away), scale), 0.0)
         finite = np.where(positive, w, 0.0)
         inside = finite / 2 * away * away + stray * np.abs(r)
         bound = np.abs((t - sign * r) * (np.abs(y) - finite * (t + sign * r) / 2))
@@ -192,24 +212,21 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
             allowed = force_scale.max(axis=1)
             dual = np.maximum(dual, worst_stray / np.where(allowed > 0, allowed, 1.0))
         w = finite
-    objective = (w * r * r).sum(axis=1) / 2
-    return _Parts(primal, dual, gap, objective, y, np.broadcast_to(force_scale, y.shape))
+    return _Parts(primal, dual, gap, _half_square(w, r), y, force_scale)
 
 
-def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> None:
+def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> Array:
     """Give cells that only equalities and bounds count the scale of the problem's own forces.
 
     Their multipliers may be 0, and then have no scale that a rounding error could be judged by.
     """
     soft = [(w > 0) & np.isfinite(w) for w in map(_weights, problem.terms)]
-    if any(
-        t.size == allowed.shape[1] and k.all() for t, k in zip(problem.terms, soft, strict=True)
-    ):
-        return
-    covered = np.zeros_like(allowed)
+    if any(t.size == problem.cells and k.all() for t, k in zip(problem.terms, soft, strict=True)):
+        return allowed
+    covered = np.zeros((problem.runs, problem.cells))
     for term, k in zip(problem.terms, soft, strict=True):
         covered += term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float))
-    np.copyto(allowed, np.maximum(allowed, floor), where=covered == 0)
+    return np.where(covered == 0, np.maximum(allowed, floor), allowed)
 
 
 def certify(problem: Problem, solution: Solution) -> Certificate:
@@ -272,23 +289,27 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     ]
     primal = np.max([p.primal for p in parts], axis=0)
     dual = np.max([p.dual for p in parts], axis=0)
-    gradient, allowed = np.zeros_like(x), np.zeros_like(x)
-    tables = gradient.reshape(-1, *problem.shape), allowed.reshape(-1, *problem.shape)
+    fall = np.zeros_like(x)  # minus the gradient: where it is positive, a sign does not hold it
+    table = fall.reshape(-1, *problem.shape)
+    scales: Array = np.zeros((1,) * table.ndim)  # as small as it can be, to broadcast
     # The largest force that noise makes: that of the least noise, 1 if nothing is noisy.
     floor = np.where(noise > 0, least / np.where(noise > 0, noise, 1.0) ** 2, 1.0)
     largest = floor[:, 0]
     for term, part in zip(problem.terms, parts, strict=True):
-        np.add(tables[0], _over(term, part.force), out=tables[0])
-        np.maximum(tables[1], _over(term, part.force_scale), out=tables[1])
+        np.subtract(table, _over(term, part.force), out=table)
+        scales = np.maximum(scales, _over(term, part.force_scale))
         largest = np.maximum(largest, part.force_scale.max(axis=1))
-    _fill_uncovered(problem, allowed, floor)
+    if scales[0].size > 1:
+        scales = np.broadcast_to(scales, table.shape)
+    allowed = _fill_uncovered(problem, scales.reshape(problem.runs, -1), floor)
     if problem.nonnegative:
         primal = np.maximum(primal, -x.min(axis=1) / least[:, 0])
-        dual = np.maximum(dual, -(gradient / allowed).min(axis=1))
+        dual = np.maximum(dual, _largest(fall, allowed))
     else:
-        dual = np.maximum(dual, np.abs(gradient / allowed).max(axis=1))
+        dual = np.maximum(dual, _largest(np.abs(fall), allowed))
     objective = np.sum([p.objective for p in parts], axis=0)
-    gap = np.sum([p.gap for p in parts], axis=0) + np.abs(gradient * x).sum(axis=1)
+    np.multiply(fall, x, out=fall)
+    gap = np.sum([p.gap for p in parts], axis=0) + np.abs(fall, out=fall).sum(axis=1)
     scale = objective + largest * (count + noise)[:, 0]
     results = (primal, dual, gap / np.where(scale > 0, scale, 1.0))
     return Certificate(*(np.where(np.isnan(p), np.inf, p) for p in results))

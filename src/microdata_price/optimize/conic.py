@@ -18,10 +18,11 @@ from .stack import Stack, hold_pinned, pinned_cells
 Array = NDArray[np.float64]
 
 _TOLERANCES = (1e-10, 1e-13)
-_GOAL = 1e-11
+_GOAL = 1e-11  # the miss that ends the polishing
 
 
-def _settings(tolerance: float) -> clarabel.DefaultSettings:
+def quiet_settings(tolerance: float) -> clarabel.DefaultSettings:
+    """Return Clarabel's settings: one thread, nothing printed, one tolerance for all."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.presolve_enable = False
@@ -68,7 +69,7 @@ def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array, bool]:
         sp.csc_matrix(sp.vstack(a)),
         np.concatenate(b),
         cones,
-        _settings(tolerance),
+        quiet_settings(tolerance),
     )
     answer = solver.solve()
     y = np.zeros(rows)

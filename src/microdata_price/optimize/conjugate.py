@@ -12,12 +12,13 @@ solved only as far as the Newton step can use (`Tuning.forcing`; Dembo, Eisensta
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from ..model.queryset import QuerySet
 from .boxed import largest_among, largest_of
 from .eliminate import regular
@@ -25,11 +26,10 @@ from .problem import Problem, SubsetSum
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
-Runs = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Conjugate:
+class Conjugate(Batch):
     """Sets of disjoint queries, then single sums, in this order.
 
     Parameters
@@ -45,15 +45,12 @@ class Conjugate:
         aggregates where none does.
     """
 
+    by_run_or_shared = ("members",)
+
     shape: tuple[int, ...]
     sets: tuple[QuerySet, ...]
     members: tuple[Array, ...]
     columns: NDArray[np.int32]
-
-    def select(self, runs: Runs | slice) -> Conjugate:
-        """Return the structure of some of the runs."""
-        chosen = tuple(v if v.shape[0] == 1 else v[runs] for v in self.members)
-        return replace(self, members=chosen)
 
     def rmatvec(self, y: Array) -> Array:
         """Return U'y, shape (runs, cells)."""

@@ -4,19 +4,20 @@ At a distance t each query's answer lies in a band, :math:`low \le U x \le high`
 :math:`U' z \le 0` has :math:`z \cdot U x \le 0` for every table of 0 or more, while the bands allow
 it to be :math:`z^+ \cdot low - z^- \cdot high` at the least, its *excess*: where that is positive,
 no table is within the bands. Finding the z of largest excess is the linear program of `distance`;
-here are the two families among which it is found by the structure alone.
+here are the families among which it is found by the structure alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
-from typing import Protocol
+from itertools import combinations, permutations
+from typing import Any, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from ..model.queryset import QuerySet
 
@@ -71,11 +72,45 @@ def make_cuts(sets: Sequence[QuerySet]) -> CutFinder | None:
     """Choose how to look for cuts on some query sets; ``None`` if there are none to look for."""
     offsets = np.cumsum([0, *(q.size for q in sets)])
     two_way = _two_way(sets, offsets)
-    return two_way or _nested(sets, offsets)
+    return two_way or _among_pairs(sets, offsets)
 
 
-def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
-    """Look for a query against the queries of another set that lie within it or that cover it."""
+def _shared(
+    sets: Sequence[QuerySet], offsets: NDArray[np.intp], first: int, second: int
+) -> sp.csr_array:
+    """Return cuts between two sets' sums over all that they share (ours).
+
+    Join queries that have a cell in common. Where the queries of one set in such a group have no
+    cell that the other set leaves out, their sum is at most that of the other's. For two marginals
+    the groups are the queries of the marginal on the axes that they share: the two tables must
+    agree on it.
+    """
+    one, two = sets[first], sets[second]
+    common = sp.csr_array(one.matrix @ two.matrix.T)
+    if common.nnz <= max(one.size, two.size):  # nested, so that no group has several of both
+        return sp.csr_array((0, int(offsets[-1])))
+    blocks: Any = [[None, common], [common.T, None]]
+    many, group = connected_components(sp.block_array(blocks), directed=False)
+    ours, theirs = group[: one.size], group[one.size :]
+    sizes = [np.bincount(g, minlength=many) for g in (ours, theirs)]
+    places = (np.arange(one.size) + offsets[first], np.arange(two.size) + offsets[second])
+    entries = np.repeat([1.0, -1.0], [one.size, two.size])
+    where = (group, np.concatenate(places))
+    cuts = sp.csr_array(sp.coo_array((entries, where), (many, int(offsets[-1]))))
+    kept = []
+    for sign, queries, own, counted in (
+        (1.0, one, ours, common.sum(axis=1)),
+        (-1.0, two, theirs, common.sum(axis=0)),
+    ):
+        open_ = np.bincount(own, weights=counted < queries.counts, minlength=many) > 0
+        # Where a set has but one query in a group, `_nested` has looked already.
+        chosen = ~open_ & (sizes[0] > 1) & (sizes[1] > 1)
+        kept.append(sp.csr_array(sign * cuts)[np.flatnonzero(chosen)])
+    return sp.csr_array(sp.vstack(kept))
+
+
+def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> list[sp.csr_array]:
+    """Return cuts of a query against those of another set that lie within it or that cover it."""
     rows: list[sp.csr_array] = []
     total = int(offsets[-1])
     for (i, outer), (j, inner) in permutations(enumerate(sets), 2):
@@ -101,6 +136,14 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | 
                 (-sign * np.ones(here.size), (here, here + offsets[i])), (outer.size, total)
             )
             rows.append(sp.csr_array(part + itself)[here])
+    return rows
+
+
+def _among_pairs(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
+    """Look for cuts between the queries of two sets."""
+    total = int(offsets[-1])
+    rows = _nested(sets, offsets)
+    rows += [_shared(sets, offsets, i, j) for i, j in combinations(range(len(sets)), 2)]
     cuts = sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, total))
     if cuts.shape[0] == 0:
         return None

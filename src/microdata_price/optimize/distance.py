@@ -12,40 +12,36 @@ Any y with :math:`U' y \ge 0`, a *cut*, bounds t from below by :math:`-y \cdot a
 bounds climb from cut to cut as in Newton's method on a convex function: a cut that is violated at
 the bound reached so far has its zero at the next (`_raise`). Cuts come from the structure of the
 queries (`cuts`), or from the multipliers that run away where the second stage has no answer
-(`_prove`); where neither leads to the distance, HiGHS solves the program (`exact_distance`). The
-last cut is the certificate, whoever found it.
+(`_prove`); where neither leads to the distance, the program itself is solved (`exact_distance`): by
+the simplex method, or where that would not end in time by an interior-point method. The last cut
+is the certificate, whoever found it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from scipy import optimize
 
+from ..base.batch import Batch
 from ..model.queryset import QuerySet
 from .certificate import ROUNDING, Certificate
 from .cuts import Bands, make_cuts
-from .problem import Term
+from .linear_program import interior_multipliers, simplex_multipliers
 
 Array = NDArray[np.float64]
 
 _ROUNDED = 1e-10
 """A multiplier or a gradient, over the largest multiplier, that is rounding."""
-_WAYS: tuple[dict[str, Any], ...] = (
-    {},
-    {"presolve": False, "maxiter": 10_000},
-    {"primal_feasibility_tolerance": 1e-9, "maxiter": 10_000},
-)
-"""Options of the simplex method, in turn: the first may end without an answer, rarely."""
+_SIMPLEX_MOST = 1e7
+"""Cells times queries at most that the simplex method is given."""
 
 
 @dataclass(frozen=True, eq=False)
-class Distance:
+class Distance(Batch):
     """Distances with their proofs, for a batch of runs.
 
     A table x with ``|u_k . x - a_k| <= t std_k`` for every query has, for any multipliers y with
@@ -62,21 +58,10 @@ class Distance:
         ``sum std |y| = 1`` (all 0 where the distance is 0).
     """
 
+    by_run = ("value", "multipliers")
+
     value: Array
     multipliers: tuple[Array, ...]
-
-    def select(self, runs: NDArray[np.intp]) -> Distance:
-        """Return the distances of some of the runs."""
-        return Distance(self.value[runs], tuple(y[runs] for y in self.multipliers))
-
-    def replace_runs(self, runs: NDArray[np.intp], other: Distance) -> Distance:
-        """Return these distances with some runs taken from another batch."""
-        value = self.value.copy()
-        value[runs] = other.value
-        y = tuple(p.copy() for p in self.multipliers)
-        for mine, theirs in zip(y, other.multipliers, strict=True):
-            mine[runs] = theirs
-        return Distance(value, y)
 
 
 def distance_bound(
@@ -214,24 +199,17 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
     return t, np.where(kept, z, 0.0)
 
 
-def _multipliers(cost: Array, matrix: Any, limits: Array) -> Array | None:
-    """Return the multipliers of a linear program, by whichever way of HiGHS reaches an end."""
-    fine = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
-    for way in _WAYS:
-        options: Any = fine | way
-        found = optimize.linprog(cost, A_ub=matrix, b_ub=limits, method="highs-ds", options=options)
-        if found.status == 0:
-            return np.asarray(found.ineqlin.marginals)
-    return None
-
-
 def exact_distance(
-    sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float]
+    sets: Sequence[QuerySet],
+    answers: Sequence[Array],
+    stds: Sequence[float],
+    simplex_most: float = _SIMPLEX_MOST,
 ) -> Distance:
-    """Return the distance by a linear program, one run after the other (HiGHS).
+    """Return the distance by a linear program, one run after the other.
 
-    Its value is computed anew from the multipliers that HiGHS finds, so that it is a lower bound
-    up to rounding, and the least one if they are optimal.
+    HiGHS solves it by the simplex method if cells times queries are at most ``simplex_most``, else
+    Clarabel by an interior-point method. The value is computed anew from their multipliers, so that
+    it is a lower bound up to rounding, and the least one if they are optimal.
 
     Examples
     --------
@@ -241,21 +219,17 @@ def exact_distance(
     """
     a = np.concatenate(answers, axis=1)
     std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
-    unit = float(std.min())
-    matrix = sp.vstack([Term(q, b, b).matrix(0) for q, b in zip(sets, answers, strict=True)])
-    column = sp.csr_array(-(std / unit)[:, None])
-    both: Any = sp.csc_array(sp.vstack([sp.hstack([matrix, column]), sp.hstack([-matrix, column])]))
-    cost = np.zeros(both.shape[1])
-    cost[-1] = 1.0
+    matrix = sp.csr_array(sp.vstack([q.matrix for q in sets]))
+    few = matrix.shape[0] * matrix.shape[1] <= simplex_most
+    multipliers = (simplex_multipliers if few else interior_multipliers)(matrix, std)
     value = np.zeros(a.shape[0])
     y = np.zeros_like(a)
     for run, row in enumerate(a):
-        marginals = _multipliers(cost, both, np.concatenate([row, -row]) / unit)
-        if marginals is None:
+        found = multipliers(row)
+        if found is None:
             value[run] = np.nan  # no proof: the certificate will say so
             continue
-        dual = -marginals
-        y[run] = dual[: a.shape[1]] - dual[a.shape[1] :]
+        y[run] = found
         y[run][np.abs(y[run]) < 1e-12] = 0.0
         weight = float(np.abs(y[run]) @ std)
         if weight > 0:

@@ -183,8 +183,9 @@ def _way_to_free(structure: Structure, box: Boxed, point: Point) -> Array:
     Such a row says nothing of how the cells would answer to its multiplier: as far as H knows, not
     at all. Its step must reach the first cell's bound before it can mend the residual.
     """
-    dead = (point.inverse_weight == 0) & (structure.matvec(point.free) == 0)
-    dead &= point.residual < 0
+    dead = (point.inverse_weight == 0) & (point.residual < 0)
+    if dead.any():  # seldom, and a product with U costs more than asking
+        dead &= structure.matvec(point.free) == 0
     if not dead.any():
         return np.zeros_like(point.y)
     inside = box.centre - structure.rmatvec(point.y) * box.cell_inverse_weight - box.lo

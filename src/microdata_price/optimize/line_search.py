@@ -12,15 +12,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from .boxed import Boxed, Structure
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
-Runs = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class _Line:
+class _Line(Batch):
     """The dual function along a step, so that an evaluation needs no product with U.
 
     Parameters
@@ -38,6 +38,9 @@ class _Line:
     slope
         ``F . step`` at the start.
     """
+
+    by_run = ("cells", "move", "force", "hi", "wanted", "rate", "step", "radius", "slope")
+    by_run_or_shared = ("lo",)
 
     cells: Array
     move: Array
@@ -65,21 +68,6 @@ class _Line:
             step,
             box.radius,
             slope,
-        )
-
-    def select(self, runs: Runs) -> _Line:
-        """Return the lines of some of the runs."""
-        return _Line(
-            self.cells[runs],
-            self.move[runs],
-            self.force[runs],
-            self.lo if self.lo.shape[0] == 1 else self.lo[runs],
-            None if self.hi is None else self.hi[runs],
-            self.wanted[runs],
-            self.rate[runs],
-            self.step[runs],
-            None if self.radius is None else self.radius[runs],
-            self.slope[runs],
         )
 
     def at(self, t: Array) -> tuple[Array, Array]:

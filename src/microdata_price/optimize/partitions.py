@@ -8,12 +8,13 @@ queries share. The set with most queries is eliminated as the columns of a two-w
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from ..model.queryset import QuerySet
 from .boxed import largest_among, largest_of
 from .eliminate import regular, solve_bordered
@@ -21,7 +22,6 @@ from .problem import Problem, SubsetSum
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
-Runs = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +61,7 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions:
+class Partitions(Batch):
     """Several sets of disjoint queries and single sums; the set with most queries comes last.
 
     The queries of one set are disjoint, so each set is a diagonal block of the Newton matrix. The
@@ -77,14 +77,11 @@ class Partitions:
         For each single sum which cells it counts, shape (sums, runs or 1, cells).
     """
 
+    by_run_or_shared = ("members",)
+
     sets: tuple[QuerySet, ...]
     crossings: dict[tuple[int, int], Crossing]
     members: tuple[Array, ...]
-
-    def select(self, runs: Runs | slice) -> Partitions:
-        """Return the structure of some of the runs."""
-        chosen = tuple(v if v.shape[0] == 1 else v[runs] for v in self.members)
-        return replace(self, members=chosen)
 
     @property
     def _starts(self) -> list[int]:

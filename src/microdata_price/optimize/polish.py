@@ -15,10 +15,10 @@ from .stack import Stack
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-_STEPS = 25
-_REFINEMENTS = 30
+_STEPS = 25  # changes of the active set at most
+_REFINEMENTS = 30  # of one linear system at most
 _PROXIMAL = (1e-7, 1e-10, 1e-13)
-_ROUNDING = 1e-16
+_ROUNDING = 1e-16  # a residual of this size is rounding
 
 
 @dataclass(frozen=True, eq=False)

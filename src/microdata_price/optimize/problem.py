@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..base.batch import Batch, Runs
 from ..exceptions import InputError
 from ..model.queryset import QuerySet
 
 Array = NDArray[np.float64]
-Runs = slice | NDArray[np.intp] | NDArray[np.bool_]
 
 
 def _check(name: str, what: str, given: NDArray[np.generic], needed: tuple[int, int]) -> None:
@@ -25,7 +25,7 @@ def _check(name: str, what: str, given: NDArray[np.generic], needed: tuple[int, 
 
 
 @dataclass(frozen=True, eq=False)
-class Term:
+class Term(Batch):
     """One query set's part of the objective, for a batch of runs.
 
     It contributes ``sum_k weight_k (u_k . x - target_k)^2 / 2``, where ``u_k`` is the k-th query.
@@ -55,6 +55,8 @@ class Term:
     >>> Term(q, np.array([[4.0]]), np.array([[np.inf]])).runs
     1
     """
+
+    by_run = ("target", "weight", "radius")
 
     queries: QuerySet
     target: Array
@@ -102,14 +104,9 @@ class Term:
         del run  # the queries are the same in each
         return self.queries.matrix
 
-    def select(self, runs: Runs) -> Term:
-        """Return the term of some of the runs."""
-        radius = None if self.radius is None else self.radius[runs]
-        return Term(self.queries, self.target[runs], self.weight[runs], radius)
-
 
 @dataclass(frozen=True, eq=False)
-class SubsetSum:
+class SubsetSum(Batch):
     """A term on one query that differs from run to run: the sum of some queries of a query set.
 
     Reweighted fitting asks for "the sum of the low queries" of each query set, and which are low
@@ -141,6 +138,8 @@ class SubsetSum:
     >>> term.answers(np.array([[1.0, 2.0, 4.0]])), term.spread(np.array([[7.0]]))
     (array([[5.]]), array([[7., 0., 7.]]))
     """
+
+    by_run = ("members", "target", "weight")
 
     base: QuerySet
     members: NDArray[np.bool_]
@@ -210,16 +209,12 @@ class SubsetSum:
         """Return the query of one run as a row of zeros and ones, shape (1, cells)."""
         return sp.csr_array(self.cell_members[run][None, :])
 
-    def select(self, runs: Runs) -> SubsetSum:
-        """Return the term of some of the runs."""
-        return SubsetSum(self.base, self.members[runs], self.target[runs], self.weight[runs])
-
 
 AnyTerm = Term | SubsetSum
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class Problem(Batch):
     """``min sum_terms sum_k weight_k (u_k . x - target_k)^2 / 2`` over ``x >= 0``, a batch of runs.
 
     The paper's NNLS, the second stage of max fitting, each stage of sequential fitting and the
@@ -238,6 +233,8 @@ class Problem:
     >>> Problem((Term(q, np.array([[1.0, -2.0]]), np.ones((1, 2))),)).cells
     2
     """
+
+    by_run = ("terms",)
 
     terms: tuple[AnyTerm, ...]
     nonnegative: bool = True
@@ -266,13 +263,9 @@ class Problem:
         """The number of runs."""
         return self.terms[0].runs
 
-    def select(self, runs: Runs) -> Problem:
-        """Return the problem of some of the runs."""
-        return Problem(tuple(t.select(runs) for t in self.terms), self.nonnegative)
-
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class Solution(Batch):
     """What a solver returns: primal and dual values, from which a certificate can be computed.
 
     Parameters
@@ -291,6 +284,8 @@ class Solution:
         equality, ``sum_k (y_k target_k + radius_k |y_k|) < 0``, where y is 0 for queries that have
         neither; so no x of 0 or more can be within every radius.
     """
+
+    by_run = ("x", "y", "contradictory")
 
     x: Array
     y: tuple[Array, ...]
@@ -311,16 +306,8 @@ class Solution:
         proved = None if none else np.concatenate([p.unanswerable for p in parts])
         return cls(np.concatenate([p.x for p in parts]), y, proved)
 
-    def select(self, runs: Runs) -> Solution:
-        """Return the solution of some of the runs."""
-        proved = None if self.contradictory is None else self.contradictory[runs]
-        return Solution(self.x[runs], tuple(y[runs] for y in self.y), proved)
-
-    def replace_runs(self, runs: NDArray[np.intp], other: Solution) -> Solution:
+    def replace_runs(self, runs: Runs, other: Solution) -> Solution:
         """Return this solution with some runs taken from another batch."""
-        x, y = self.x.copy(), tuple(p.copy() for p in self.y)
-        for mine, theirs in zip((x, *y), (other.x, *other.y), strict=True):
-            mine[runs] = theirs
-        proved = self.unanswerable.copy()
-        proved[runs] = other.unanswerable
-        return Solution(x, y, proved if proved.any() else None)
+        mine, theirs = (replace(s, contradictory=s.unanswerable) for s in (self, other))
+        found = super(Solution, mine).replace_runs(runs, theirs)
+        return found if found.unanswerable.any() else replace(found, contradictory=None)

@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from .boxed import (
     Boxed,
     Structure,
@@ -29,7 +30,6 @@ from .two_way import two_way
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-Runs = NDArray[np.intp]
 
 _LEARNT = 31 << 20
 """Just under the largest block that glibc learns from."""
@@ -53,7 +53,7 @@ def keep_memory() -> None:
 
 
 @dataclass(frozen=True, eq=False)
-class Plan:
+class Plan(Batch):
     """How a problem is solved: the terms' roles and the aggregates' structure.
 
     Parameters
@@ -70,15 +70,13 @@ class Plan:
         How many runs are worked on at once.
     """
 
+    by_run = ("structure",)
+
     own: list[int]
     order: list[int]
     structure: Structure
     flip: bool
     block: int
-
-    def select(self, runs: Runs | slice) -> Plan:
-        """Return the plan for some of the runs."""
-        return replace(self, structure=self.structure.select(runs))
 
 
 def make_plan(problem: Problem) -> Plan | None:

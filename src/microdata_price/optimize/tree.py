@@ -7,18 +7,18 @@ some queries do not nest; they are a small border, eliminated last.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from .boxed import largest_among
 from .eliminate import regular, solve_small
 from .problem import Problem, SubsetSum
 
 Array = NDArray[np.float64]
-Runs = NDArray[np.intp]
 
 
 def _each(sums: sp.csr_array, x: Array) -> Array:
@@ -26,7 +26,7 @@ def _each(sums: sp.csr_array, x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree:
+class Tree(Batch):
     """Query sets each of which refines the one before, and single sums.
 
     Parameters
@@ -40,14 +40,11 @@ class Tree:
         For each single sum which cells it counts, shape (runs or 1, cells).
     """
 
+    by_run_or_shared = ("members",)
+
     parents: tuple[NDArray[np.intp], ...]
     sums: tuple[sp.csr_array, ...]
     members: tuple[Array, ...]
-
-    def select(self, runs: Runs | slice) -> Tree:
-        """Return the structure of some of the runs."""
-        chosen = tuple(v if v.shape[0] == 1 else v[runs] for v in self.members)
-        return replace(self, members=chosen)
 
     def _levels(self, y: Array) -> list[Array]:
         sizes = [p.size for p in self.parents[:-1]]

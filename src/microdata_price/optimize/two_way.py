@@ -22,22 +22,22 @@ rows as further entries of u, each with a row and a column of its own.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.batch import Batch
 from .eliminate import regular, solve_bordered, solve_small
 from .problem import Problem, SubsetSum
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
-Runs = NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class Extra:
+class Extra(Batch):
     """One aggregate that is neither a row nor a column: which rows, columns or cells it counts.
 
     Parameters
@@ -48,14 +48,10 @@ class Extra:
         1 for what is counted, else 0; shape (runs or 1, rows, columns or cells); ``None`` for all.
     """
 
+    by_run_or_shared = ("members",)
+
     kind: Literal["rows", "columns", "cells"]
     members: Array | None
-
-    def select(self, runs: Runs | slice) -> Extra:
-        """Return it for some of the runs."""
-        if self.members is None or self.members.shape[0] == 1:
-            return self
-        return Extra(self.kind, self.members[runs])
 
     def times(self, a: Array) -> Array:
         """Return ``a`` (runs, items) where the item is counted, else 0."""
@@ -71,7 +67,7 @@ class Extra:
 
 
 @dataclass(frozen=True, eq=False)
-class TwoWay:
+class TwoWay(Batch):
     """The aggregates of an r x c table, r <= c: rows, single sums ("extras"), columns, in order.
 
     In the Newton matrix the rows and the columns are two diagonal blocks, coupled by the mask of
@@ -88,14 +84,12 @@ class TwoWay:
         The other aggregates.
     """
 
+    by_run = ("extras",)
+
     shape: tuple[int, int]
     rows: bool
     columns: bool
     extras: tuple[Extra, ...]
-
-    def select(self, runs: Runs | slice) -> TwoWay:
-        """Return the structure of some of the runs."""
-        return replace(self, extras=tuple(e.select(runs) for e in self.extras))
 
     @property
     def _row_end(self) -> int:
