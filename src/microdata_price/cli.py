@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import importlib
 import os
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
 
 import click
 
-from .exceptions import BuildError, CertificateError, InputError, system_sentence
+from .exceptions import BuildError, CertificateError, InputError, system_sentence, unknown_name
 
 COMMANDS = (
     "grid",
@@ -38,6 +39,30 @@ class _Lazy(click.Group):
         module = importlib.import_module(f".commands.{cmd_name.replace('-', '_')}", __package__)
         command: click.Command = module.command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise unknown_name("command", args[0], COMMANDS)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            _each_once(click.Context(command, parent=ctx, info_name=name), rest)
+        return name, command, rest
+
+
+def _each_once(ctx: click.Context, args: list[str]) -> None:
+    """Refuse an option with one value that is given twice: the parser would take the last."""
+    try:
+        order = ctx.command.make_parser(ctx).parse_args(list(args))[2]
+    except click.UsageError:  # said again, with its remedy, when the command is run
+        return
+    for option in order:
+        once = isinstance(option, click.Option) and not (option.is_flag or option.multiple)
+        if once and order.count(option) > 1:
+            raise InputError(
+                f"{option.opts[0]} is given twice; only one can be meant: give it once"
+            )
 
 
 @click.command(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
@@ -122,15 +147,33 @@ def _run(argv: list[str] | None) -> None:
     except (BuildError, CertificateError) as error:
         click.echo(f"microdata-price: {error}", err=True)
         sys.exit(1)
+    except MemoryError:
+        click.echo(
+            "microdata-price: there is not enough memory for this; use a machine with more, or a "
+            "smaller table",
+            err=True,
+        )
+        sys.exit(1)
     except OSError as error:
         click.echo(f"microdata-price: {system_sentence(error)}", err=True)
         sys.exit(2)
 
 
+_PLAIN = (
+    ("a valid integer range", "a whole number"),
+    ("a valid integer", "a whole number"),
+    ("a valid float range", "a number"),
+    ("a valid float", "a number"),
+)
+
+
 def _usage(error: click.UsageError) -> str:
     """Return one sentence about options and arguments that cannot be read."""
     said = error.format_message().rstrip(".")
-    for jargon, plain in (("a valid float", "a number"), ("a valid integer", "a whole number")):
+    for jargon, plain in _PLAIN:
         said = said.replace(jargon, plain)
+    comma = re.search(r"'(\d+),(\d+)' is not a number", said)
+    if comma is not None:
+        said += f": write {comma[1]}.{comma[2]}, with a point"
     path = error.ctx.command_path if error.ctx else "microdata-price"
     return f"{said[:1].lower()}{said[1:]}; see {path} --help"

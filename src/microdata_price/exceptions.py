@@ -13,7 +13,8 @@ T = TypeVar("T")
 class InputError(ValueError):
     """What was given cannot be used; the message says what was given, what is needed, what to do.
 
-    Commands turn it into one sentence on standard error and exit status 2.
+    Commands turn it into one sentence on standard error and exit status 2, and a
+    notebook shows it alone.
 
     Examples
     --------
@@ -22,6 +23,10 @@ class InputError(ValueError):
         ...
     microdata_price.exceptions.InputError: epsilon is -1; it must be a positive number
     """
+
+    def _render_traceback_(self) -> list[str]:
+        """Show the sentence alone in a notebook: IPython asks for this before it shows a trace."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class CertificateError(RuntimeError):
@@ -75,7 +80,8 @@ def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     "there is no method 'nlns'; did you mean nnls or ols? Known are: ols, nnls"
     """
     names = list(known)
-    near = difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    near = [name for name in names if name.casefold() == given.casefold()]
+    near = near or difflib.get_close_matches(given, names, n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     return InputError(f"there is no {kind} {given!r}{hint} Known are: {', '.join(names)}")
 

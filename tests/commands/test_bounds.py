@@ -12,6 +12,7 @@ from command_line import run
 from microdata_price.commands.bounds import command
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
+from microdata_price.theory.upper.reached import MECHANISMS, reached
 
 GOOD = [
     (["--privacy", "pure", "--epsilon", "0.5"], PureDP(0.5)),
@@ -37,7 +38,9 @@ def test_json_holds_the_packages_numbers(
     for name in BOUNDS:
         assert document[name] == expected.values[name]
     assert document["branches"] == expected.branches
-    assert document["notes"] == list(expected.notes)
+    known = reached(guarantee, 10**6, **{given: 5.5})
+    assert document["reached"] == known.values
+    assert document["notes"] == [*expected.notes, *known.notes.values()]
     assert document["points"] == 10**6
     assert document[given] == 5.5
     assert document["bounds"] == ("point_error" if given == "sum_error" else "sum_error")
@@ -54,6 +57,9 @@ def test_the_table_says_what_the_numbers_mean(capsys: pytest.CaptureFixture[str]
     for name in BOUNDS:
         assert name in out
     assert "printed says nothing" in out
+    for name, value in reached(PureDP(0.5), 100, sum_error=6).values.items():
+        assert f"{'-' if value is None else format(value, '.6g')}  {MECHANISMS[name]}" in out
+    assert "asymmetric noise" in out
 
 
 @pytest.mark.parametrize("points", ["2", "1000000000000", "1e12"])
@@ -68,6 +74,8 @@ def test_extremes_are_answered_with_finite_numbers(points: str, level: str) -> N
         result = CliRunner().invoke(command, words)
         document = json.loads(result.stdout)
         assert all(math.isfinite(document[n]) and document[n] >= 0 for n in BOUNDS)
+        known = document["reached"].values()
+        assert all(v is None or (math.isfinite(v) and v >= 0) for v in known)
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import subprocess
 import sys
 
 import click
+import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from microdata_price import cli
 from microdata_price.exceptions import unknown_name
@@ -69,7 +72,13 @@ def test_an_interruption(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["boundz"], "no such command 'boundz'"),
+        (["boundz"], "there is no command 'boundz'; did you mean bounds"),
+        (["BUDGET"], "there is no command 'BUDGET'; did you mean budget?"),
+        (["bounds", "--epsilon", "1", "--epsilon", "2"], "--epsilon is given twice"),
+        (["bounds", "--epsilon=1", "--epsilon", "1"], "--epsilon is given twice"),
+        (["release", "a.csv", "--out", "a", "--out", "b"], "--out is given twice"),
+        (["release", "--epsilon", "1,5"], "'1,5' is not a number: write 1.5, with a point"),
+        (["release", "--draws", "1e3"], "'1e3' is not a whole number;"),
         (["bounds", "--epsilom", "1"], "did you mean '--epsilon'?; see microdata-price bounds"),
         (["price"], "missing argument 'TABLE'; see microdata-price price --help"),
         (["book", "--epsilon", "one"], "'one' is not a number; see microdata-price book --help"),
@@ -125,3 +134,49 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
     assert both or b"Traceback" not in done.stderr
     assert both or b"BrokenPipe" not in done.stderr
     assert "release" not in words or (tmp_path / "out" / "manifest.json").is_file()
+
+
+def test_a_failed_allocation_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(MemoryError) as numpys_own:
+        np.zeros(2**58)
+    for problem in (MemoryError(), numpys_own.value):
+        status, said = ended(monkeypatch, capsys, problem)
+        assert status == 1
+        assert said.startswith("microdata-price: there is not enough memory for this")
+        assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("name", cli.group.list_commands(click.Context(cli.group)))
+def test_the_help_of_every_command_shows_an_example(name):
+    told = CliRunner().invoke(cli.group, [name, "--help"], catch_exceptions=False)
+    assert told.exit_code == 0
+    assert re.search(rf"Examples?[^:]*:\s+microdata-price {name} [-\w]", told.output)
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_no_option_with_one_value_is_taken_twice_in_silence(name):
+    command = cli.group.get_command(click.Context(cli.group), name)
+    options = [p for p in command.params if isinstance(p, click.Option)]
+    for option in options:
+        if option.is_flag or option.multiple or option.is_eager:
+            continue
+        given = [option.opts[-1], *["1"] * option.nargs]
+        ended = CliRunner().invoke(cli.group, [name, *given, *given])
+        assert "is given twice" in str(ended.exception), option.name
+
+
+def test_the_package_is_a_command_too() -> None:
+    asked = [sys.executable, "-m", "microdata_price", "--version"]
+    done = subprocess.run(asked, capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("microdata-price, version ")
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("command", cli.COMMANDS)
+def test_help_keeps_its_tables_and_shows_no_code_of_the_parser(command: str) -> None:
+    shown = CliRunner().invoke(cli.group, [command, "--help"])
+    assert shown.exit_code == 0
+    assert "\\b" not in shown.output
+    assert "\b" not in shown.output

@@ -131,9 +131,3 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
     assert code == 2
     with pytest.raises(InputError):
         load_entry(folders / "nowhere")
-
-
-def test_the_commands_help_shows_an_example(capsys):
-    code, printed, _ = run(capsys, "budget", "--help")
-    assert code == 0
-    assert "microdata-price budget released-2024 released-2025" in printed

@@ -2,11 +2,9 @@
 
 import json
 import os
-import random
 import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -36,39 +34,60 @@ def inputs(tmp_path):
     return table, schema, tmp_path / "out"
 
 
-def test_killed_at_random_moments_after_measuring_it_is_taken_up(inputs):
+KILLS = 30
+KILLING = """
+import os, random, signal, sys, time
+from pathlib import Path
+from microdata_price import cli
+from microdata_price.commands import release  # all of it now, not anew in every child
+
+words, out, kills = sys.argv[1:-2], Path(sys.argv[-2]), int(sys.argv[-1])
+
+def started(folder):
+    child = os.fork()
+    if child == 0:
+        sys.stdout = sys.stderr = open(os.devnull, "w")
+        try:
+            cli.main([*words, "--out", str(folder)])
+        finally:
+            os._exit(0)
+    while not folder.exists():
+        time.sleep(0.0005)
+    return child, time.monotonic()
+
+child, begun = started(out / "whole")
+os.waitpid(child, 0)
+whole = time.monotonic() - begun
+rng = random.Random(7)
+for k in range(kills):
+    child, _ = started(out / str(k))
+    time.sleep(rng.uniform(0, whole))
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+"""
+
+
+def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs):
     table, schema, out = inputs
-    rng = random.Random(7)
-    program = (
-        "import sys, time\n"
-        "from microdata_price.release import run\n"
-        "inner = run.finish\n"
-        "def slow(*given):\n"
-        "    time.sleep(0.2)\n"
-        "    return inner(*given)\n"
-        "run.finish = slow\n"
-        "from microdata_price import cli\n"
-        "cli.main(sys.argv[1:])\n"
-    )
-    for k in range(3):
-        folder = out.with_name(f"out{k}")
-        words = ["release", table, "--schema", schema, "--epsilon", "1", "--method", "nnls"]
-        started = subprocess.Popen(
-            [sys.executable, "-c", program, *map(str, [*words, "--out", folder])],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        while not folder.exists() and started.poll() is None:
-            time.sleep(0.005)
-        time.sleep(rng.uniform(0, 0.4))
-        started.send_signal(signal.SIGKILL)
-        started.wait()
+    out.mkdir()
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--method", "nnls"]
+    given = [*words, "--draws", 60, out, KILLS]
+    subprocess.run([sys.executable, "-c", KILLING, *map(str, given)], check=True, timeout=300)
+    taken_up = 0
+    for k in range(KILLS):
+        folder = out / str(k)
         measured, finished = load_measured(folder)
         if not finished:
             made = release_again(folder, "nnls", draws=0)
             assert made.measured.identity == measured.identity
-        assert load_measured(folder)[1]
-        assert not list(folder.glob(".unfinished-*"))
+            assert not list(folder.glob(".unfinished-*"))
+            taken_up += 1
+        again, finished = load_measured(folder)
+        assert finished
+        for one, two in zip(again.answers, measured.answers, strict=True):
+            np.testing.assert_array_equal(one, two)
+        assert (folder / "records.csv").exists()
+    assert taken_up >= KILLS // 2  # the moments are spread over all that follows
 
 
 @pytest.mark.parametrize(

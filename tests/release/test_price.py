@@ -7,16 +7,25 @@ import pandas as pd
 import pytest
 
 from command_line import run
+from microdata_price.commands import price as price_command
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, microdata_methods
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.workload import Workload
 from microdata_price.page.style import METHODS as STYLES
 from microdata_price.release.price import price_table, query_label
 from microdata_price.release.price_files import NOTICE, _with_error, price_files, report, summary
 from microdata_price.tables.schema import Schema
 from microdata_price.tables.table_text import table_text
 from microdata_price.tables.workload_text import DEFAULT, parse_workload
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch):
+    """Announce no long simulation, as a busy machine would."""
+    monkeypatch.setattr(price_command, "seconds_at_most", lambda *_: 0.0)
+
 
 CODES = Schema(("RAC1P", "HISP"), (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25)))))
 ODD = Schema(("method", "price", "query"), (("nnls", "total"), ("a", "b"), ("1", "2", "3")))
@@ -117,7 +126,7 @@ def test_one_quantity_has_one_value(runs, asked):
         (0.5, 0.0, "0.5 (exact)"),
         (1234.5, 17.0, "1,234 ± 17"),
         (3.04, 0.96, "3.04 ± 0.96"),
-        (1.0, 1e-9, "1 ± 1e-09"),
+        (1.0, 1e-9, "1.000 ± 1e-09"),
     ],
 )
 def test_a_price_is_written_as_far_as_it_is_known(value, error, text):
@@ -311,12 +320,6 @@ def test_what_the_command_refuses(table, capsys, words, message):
     assert message in error
 
 
-def test_the_commands_help_shows_an_example(capsys):
-    code, printed, _ = run(capsys, "price", "--help")
-    assert code == 0
-    assert "microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only" in printed
-
-
 def test_the_total_and_every_column_are_always_reported():
     schema = Schema(("a", "b"), tuple(tuple(f"{c}{k}" for k in range(12)) for c in "ab"))
     table = np.zeros((12, 12))
@@ -357,3 +360,24 @@ def test_signed_answers_alone_have_a_table_too():
     assert "Empty" not in said
     assert "signed answers" in said
     assert f"{made.totals['ols'].iloc[0]:.5g}" in said
+
+
+@pytest.mark.parametrize(("seconds", "said"), [(0.01, ""), (40.0, "40 seconds"), (900.0, "15 min")])
+def test_a_long_simulation_says_beforehand_how_long_it_may_take(
+    capsys: pytest.CaptureFixture[str], seconds: float, said: str
+) -> None:
+    price_command._say_how_long(seconds, 1000)
+    message = capsys.readouterr().err
+    assert said in message
+    assert bool(message) == bool(said)
+
+
+def test_the_time_that_is_announced_is_of_all_runs() -> None:
+    from microdata_price.release.price import seconds_at_most
+
+    table, workload = np.arange(12).reshape(3, 4), Workload.table((3, 4))
+    few, many = (
+        min(seconds_at_most(table, workload, PureDP(0.5), ["nnls"], n) for _ in range(5))
+        for n in (10, 10_000)
+    )
+    assert 0 < few < many

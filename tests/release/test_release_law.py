@@ -4,34 +4,27 @@ Every test of chance is exact (binomial) and the chances of all its comparisons 
 1e-9, so a failure means a fault. Each is also shown to notice a fault of the size that matters.
 """
 
-import math
-
 import numpy as np
 import pytest
-from scipy import special, stats
+from benchmarks.release_loss import (
+    CHANCE,
+    NEIGHBOUR,
+    TABLE,
+    WORKLOAD,
+    divergence,
+    events,
+    microdata,
+    proven,
+    ratio,
+    release_loss,
+    releases,
+)
+from scipy import stats
 
-from microdata_price.fitting import fit
-from microdata_price.model.measurement import Measurements
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
-from microdata_price.model.workload import Workload
-from microdata_price.release.measure import measure_privately
-from microdata_price.release.rounding import round_table
-from microdata_price.tables.schema import Schema
 
 RELEASES = 2000
-CHANCE = 1e-9
-SCHEMA = Schema(("answer",), (("yes", "no"),))
-WORKLOAD = Workload.table(2)
-TABLE = np.array([4.0, 0.0])
-NEIGHBOUR = np.array([4.0, 1.0])
-
-
-def releases(table, guarantee):
-    """Measure a table two thousand times, as `release` does."""
-    made = [measure_privately(table, SCHEMA, WORKLOAD, guarantee) for _ in range(RELEASES)]
-    answers = tuple(np.stack(part) for part in zip(*(m.answers for m in made), strict=True))
-    return made[0].mechanism, answers
 
 
 def smallest_chance(counts, trials, probabilities):
@@ -62,8 +55,8 @@ def chance_of_independence(noise, law):
 @pytest.fixture(scope="module", params=[PureDP(1.0), ConcentratedDP(0.25)], ids=["pure", "zcdp"])
 def drawn(request):
     guarantee = request.param
-    mechanism, first = releases(TABLE, guarantee)
-    second = releases(NEIGHBOUR, guarantee)[1]
+    mechanism, first = releases(TABLE, guarantee, RELEASES)
+    second = releases(NEIGHBOUR, guarantee, RELEASES)[1]
     return mechanism, first, second
 
 
@@ -107,56 +100,6 @@ def test_a_wrong_law_would_be_noticed(drawn):
     assert chance_of_noise(law.sample(rng, shape), law) > CHANCE
 
 
-def microdata(mechanism, answers, method):
-    """Fit and round every release, as `release` does."""
-    noise = mechanism.noise
-    stacked = Measurements(WORKLOAD, tuple(a.astype(float) for a in answers), noise)
-    weights = np.maximum(fit(stacked, method).cells, 0)
-    return np.stack([round_table(w, WORKLOAD).table for w in weights])
-
-
-def events(answers, tables):
-    """Indicator of many sets of outputs, shape (releases, sets): tails of answers and tables."""
-    vector = np.concatenate([*answers, tables, tables.sum(axis=1, keepdims=True)], axis=1)
-    # The direction in which one more record moves all answers at once shows the loss best.
-    vector = np.column_stack([vector, answers[0][:, 0] + answers[1][:, 1]])
-    cuts = np.arange(-8, 16)
-    above = (vector[:, :, None] > cuts).reshape(len(vector), -1)
-    both = (answers[0][:, :1] > cuts) & (answers[1][:, 1:] > cuts[:1])
-    joint = [(answers[0][:, 0] > a) & (answers[1][:, 1] > b) for a in cuts[::3] for b in cuts[::3]]
-    sets = np.concatenate([above, both, np.stack(joint, axis=1)], axis=1)
-    return np.concatenate([sets, ~sets], axis=1)
-
-
-def proven(loss, first, second):
-    """A lower bound on a loss between two laws, false with a chance below 1e-9 for all sets.
-
-    The loss is a function of the chances p and q of one set that grows with p and falls with q.
-    """
-    n = len(first)
-    level = CHANCE / (4 * first.shape[1])
-    bound = -math.inf
-    for a, b in ((first, second), (second, first)):
-        hits, others = a.sum(axis=0), b.sum(axis=0)
-        # Clopper and Pearson's bounds for a chance, from below and from above.
-        low = np.where(hits > 0, stats.beta.ppf(level, hits, n - hits + 1), 0.0)
-        high = np.where(others < n, stats.beta.isf(level, others + 1, n - others), 1.0)
-        apart = low > high
-        if apart.any():
-            bound = max(bound, float(loss(low[apart], high[apart]).max()))
-    return bound
-
-
-def ratio(p, q):
-    """Pure DP bounds the logarithm of the ratio of any set's chances by epsilon."""
-    return np.log(p) - np.log(q)
-
-
-def divergence(p, q):
-    """Order 1 of zCDP: rho bounds the divergence of the laws, and so that of any set."""
-    return special.rel_entr(p, q) + special.rel_entr(1 - p, 1 - q)
-
-
 @pytest.mark.parametrize("method", ["nnls", "maxfit", "sequential", "reweighted"])
 def test_the_empirical_privacy_loss_stays_within_the_claim(drawn, method):
     mechanism, first, second = drawn
@@ -189,3 +132,10 @@ def test_a_loss_beyond_the_claim_would_be_noticed():
             answers[1][:, 1] = table[1]
             bare.append(events(answers, zeros))
         assert proven(loss, *bare) > claim
+
+
+def test_the_benchmark_counts_what_it_says():
+    frame = release_loss(60, (PureDP(1.0), ConcentratedDP(0.25)), ("nnls", "reweighted"))
+    assert frame["claim"].tolist() == [1.0, 1.0, 0.25, 0.25]
+    assert set(frame["releases"]) == {120}
+    assert frame["within"].all()

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from benchmarks.seeded import seeded
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,7 +26,6 @@ from microdata_price.release.report import (
 )
 from microdata_price.tables.schema import Schema
 from microdata_price.tables.workload_text import parse_workload
-from seeded_release import seeded
 
 CODES = (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25))))
 SCHEMA = Schema(("RAC1P", "HISP"), CODES)

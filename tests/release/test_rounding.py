@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from microdata_price.exceptions import InputError
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.release import rounding
 from microdata_price.release.rounding import round_table, two_hierarchies
 
 
@@ -142,3 +143,26 @@ def test_what_is_whole_stays():
 def test_what_cannot_be_rounded_is_refused(table, message):
     with pytest.raises(InputError, match=message):
         round_table(table, Workload.table(2))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_exchanges_bring_many_cells_as_near_as_the_solver_would(seed, monkeypatch):
+    """Beyond the size at which the solver is asked, and within it, to compare."""
+    shape = (9, 9, 9)
+    workload = marginals(shape, (), (0, 1), (0, 2), (1, 2))
+    fitted = np.random.default_rng(seed).gamma(0.3, 2.0, 729)
+    solved = round_table(fitted, workload, seconds=1.0)
+    monkeypatch.setattr(rounding, "MOST_SEARCHED", 0)
+    quick = round_table(fitted, workload)
+    assert quick.table.sum() == round(float(fitted.sum()))
+    assert np.abs(quick.table.ravel() - fitted).max() < 1
+    reached = max(quick.deviations[q.name] for q in workload.query_sets[1:-1])
+    assert quick.least <= reached <= 1.3
+    assert quick.largest <= solved.largest + 0.25
+    nearest = np.floor(fitted)
+    ups = round(float(fitted.sum())) - int(nearest.sum())
+    nearest[np.argsort(nearest - fitted)[:ups]] += 1
+    far = max(
+        np.abs(q.answers(nearest) - q.answers(fitted)).max() for q in workload.query_sets[1:-1]
+    )
+    assert far > reached + 0.5  # what rounding each cell by itself does to these marginals

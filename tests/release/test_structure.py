@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from benchmarks.seeded import seeded
 
 from microdata_price import cli
 from microdata_price.exceptions import InputError
@@ -18,7 +19,6 @@ from microdata_price.release.measure import measure_privately
 from microdata_price.tables.csv_files import read_table
 from microdata_price.tables.schema import Schema, check_publishable, parse_schema
 from microdata_price.tables.workload_text import parse_workload
-from seeded_release import seeded
 
 PLACES = {
     "columns": {

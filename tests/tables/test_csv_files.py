@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from microdata_price.exceptions import InputError
 from microdata_price.tables.csv_files import read_table, schema_of_table
 from microdata_price.tables.schema import KEYWORDS, Schema, load_schema, parse_schema
+from microdata_price.tables.table_text import table_text
 
 SCHEMA = Schema(("region", "sex"), (("north", "south", "west"), ("f", "m")))
 TABLE = np.array([[3.0, 0.0], [1.0, 2.0], [0.0, 12.0]])
@@ -94,10 +95,6 @@ SECRET = "SECRET"
         ("region,sex,count\nnorth,f,١\n", "row 2, column 'count': not a whole number"),
         ("region,sex,count\nnorth,f,10000000000000\n", "row 2, column 'count': not a whole"),
         ("region,sex,count\nnorth,f,1\nnorth,f,0\n", "row 3: this cell has a row already"),
-        (
-            "region,sex,count\nnorth,f,1\n",
-            "the 6 combinations of its columns' values; the first missing",
-        ),
         ("region,f,m\nnorth,1,2\n", "first missing is region=south, sex=f;"),
         ("region,f,m\nnorth,1,2\nnorth,1,2\n", "row 3: its cells have a row already"),
         (f"region,f,m\n{SECRET},1,2\n", "row 2, column 'region': the value"),
@@ -175,10 +172,16 @@ def columns(text):
         (columns('"a": {"from": 3, "to": 1}'), "'a' must have a list of values"),
         (columns('"a": {"from": 0, "to": 1e99}'), "'a' must have a list of values"),
         (columns('"a": {"from": 0, "to": 99999999999}'), "'a' must have a list of values"),
-        (columns('"a": [""]'), "is empty, begins or ends with a space"),
-        (columns('"a": [" x"]'), "is empty, begins or ends with a space"),
-        (columns('"a": ["x\\ny"]'), "or holds a line break"),
-        (columns('"a\\nb": [1]'), "star or line break"),
+        (columns('"a": [""]'), "'a' has a value that is empty; write a word"),
+        (columns('"a": [" x"]'), "' x', which begins or ends with a space"),
+        (columns('"a": ["x\\ny"]'), "which holds a line break"),
+        (columns('"a": ["x\\ty"]'), "which holds a tab"),
+        (columns('"a": ["x\\u200by"]'), r"the invisible character U\+200B"),
+        (columns('"a": ["x"], "A": ["y"]'), "'a' and 'A' differ by capital letters only"),
+        (columns('"Query_Set": ["x"], "b": ["y"]'), "called 'Query_Set', but these names have"),
+        (columns('"a\\tb": [1]'), "the name holds a tab"),
+        (columns('"a": {"values": ["x"], "other": "x"}'), "'a' has the one value 'x', at which"),
+        (columns('"a\\nb": [1]'), "the name holds a line break"),
         (columns('"a*b": [1]'), "called 'a\\*b'"),
         (columns('"count": [1]'), "called 'count'"),
         *[(columns(f'"{word}": [1]'), f"called '{word}'") for word in KEYWORDS],
@@ -205,8 +208,55 @@ def test_cells_are_listed_in_the_order_of_the_table():
 def test_the_first_missing_cell_is_named(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("region,age,count\nsouth,0-64,3\nsouth,65+,1\nnorth,0-64,2\n")
-    schema = schema_of_table(path)
     with pytest.raises(
         InputError, match=r"the 4 combinations .* first missing is region=north, age=65\+;"
     ):
+        schema_of_table(path)
+
+
+def test_cells_without_a_row_are_empty_and_this_is_told(tmp_path):
+    """In long tables with a schema, which says what cells there are."""
+    told = []
+    path = write(tmp_path, "region,sex,count\nsouth,m,4\nnorth,f,1\n")
+    table = read_table(path, SCHEMA, told.append)
+    assert table.sum() == 5
+    assert (table[0, 0], table[1, 1]) == (1, 4)
+    assert told == [f"{path} has cells without a row; they are counted as empty"]
+    whole = write(tmp_path, table_text(SCHEMA, table.astype(int)))
+    np.testing.assert_array_equal(read_table(whole, SCHEMA, told.append), table)
+    assert len(told) == 1
+    with pytest.raises(InputError, match="has only a header; a row for each"):
+        read_table(write(tmp_path, "region,sex,count\n"), SCHEMA)
+
+
+@pytest.mark.parametrize("blank", [0, 1, 511, 512, 513, 700])
+@pytest.mark.parametrize("bad", [1, 510, 511, 512, 513, 514, 1023, 1024, 1025, 1400])
+def test_rows_keep_their_numbers_whatever_block_they_are_read_in(tmp_path, blank, bad):
+    schema = parse_schema('{"columns": {"sex": ["f", "m"], "age": {"from": 0, "to": 9}}}')
+    lines = [f"{'fm'[k % 2]},{k % 10}" for k in range(1500)]
+    lines.insert(blank, "")
+    bad += blank == bad  # a blank line is none that is wrong
+    path = tmp_path / "t.csv"
+
+    def written(*faults):
+        path.write_text("\n".join(["", "sex,age", *lines[:bad], *faults, *lines[bad:]]) + "\n")
+
+    written()
+    assert read_table(path, schema).sum() == 1500
+    for fault, why in (("f,77", "column 'age'"), ("f", "1 fields where the header has 2")):
+        written(fault)
+        with pytest.raises(InputError, match=f"row {bad + 3}[,:].*{why}"):
+            read_table(path, schema)
+    written("f", 'f,"7')  # the first that is wrong is said, not the quotation mark below it
+    with pytest.raises(InputError, match=f"row {bad + 3}: 1 fields"):
         read_table(path, schema)
+
+
+def test_a_schema_that_is_a_table_or_nothing_is_told(tmp_path):
+    table = write(tmp_path, "region,sex,count\nnorth,f,1\n")
+    with pytest.raises(InputError, match="were table and schema exchanged"):
+        load_schema(table)
+    with pytest.raises(InputError, match="the schema is empty; needed is"):
+        load_schema(write(tmp_path, " \n", "empty.json"))
+    with pytest.raises(InputError, match="is larger than that: more than there are people"):
+        read_table(write(tmp_path, f"region,sex,count\nnorth,f,{10**13}\n"), SCHEMA)

@@ -260,6 +260,37 @@ def test_nobody_is_counted_twice(tmp_path):
         tabulate(packed(tmp_path, "csv", text([*people, people[0]])), "0101301", ("SEX",))
 
 
+@pytest.mark.parametrize("name", ["n", "N", "Freq", "count", "population"])
+def test_counts_beside_persons_are_doubtful(tmp_path, capsys, name):
+    people = [[*person(sex=1 + k % 2), str(k * k)] for k in range(12)]
+    path = packed(tmp_path, "csv", text(people, [*HEADER, name]))
+    words = ["tabulate", path, "--puma", "0101301", "--by", "SEX", "--out", tmp_path / "t.csv"]
+    code, out, err = run(capsys, *words)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert f"{name!r}, which is not among the variables, looks like counts; " in err
+    assert not (tmp_path / "t.csv").exists()
+    code, out, _ = run(capsys, *words, "--records")
+    assert code == 0
+    assert "12 persons" in out
+    path.write_text(text([[*p[:-1], "x"] for p in people], [*HEADER, name]))
+    assert tabulate(path, "0101301", ["SEX"]).persons == 12  # these are no numbers
+
+
+def test_an_extract_that_tells_no_persons_apart_may_hold_cells(tmp_path):
+    header = ["ST", "PUMA", "PWGTP", "SEX", "RAC1P", "seen"]
+    cells = [
+        ["01", "01301", "1", s, r, str(i * 7 % 11)]
+        for i, (s, r) in enumerate(itertools.product("12", "123456789"))
+    ]
+    path = packed(tmp_path, "csv", text(cells, header))
+    for by in (["SEX", "RAC1P"], ["SEX"]):
+        with pytest.raises(InputError, match=r"'seen'.* no two rows agree in 'SEX' and 'RAC1P'"):
+            tabulate(path, "0101301", by)
+        assert tabulate(path, "0101301", by, records=True).persons == 18
+    path.write_text(text(cells * 2, header))
+    assert tabulate(path, "0101301", ["SEX"]).persons == 36
+
+
 def test_what_a_system_leaves_in_an_archive_is_named_and_not_read(tmp_path):
     members = [("psam_p01.csv", text([person()])), ("__MACOSX/._psam_p01.csv", "\0\5\x16\7rest")]
     members += [("._a.csv", "x"), ("readme.pdf", "x")]
@@ -477,7 +508,6 @@ def test_the_command(tmp_path, everybody, capsys):
     assert document["agrees_with_paper"] is None
 
 
-def test_the_commands_help_shows_an_example(capsys):
-    code, printed, _ = run(capsys, "tabulate", "--help")
-    assert code == 0
-    assert "  microdata-price tabulate psam_p01.csv --puma 0101301 --by RAC1P --by HISP" in printed
+def test_variables_joined_by_a_comma_are_told_apart(tmp_path):
+    with pytest.raises(InputError, match="write --by SEX --by MAR"):
+        tabulate(tmp_path / "p.csv", "0101301", ("SEX,MAR",))

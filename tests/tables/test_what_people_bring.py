@@ -1,8 +1,10 @@
 """Files as spreadsheets and programs write them: read right, or refused with what to do."""
 
 import bz2
+import dataclasses
 import gzip
 import io
+import itertools
 import json
 import lzma
 import re
@@ -11,10 +13,13 @@ import zipfile
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.tables.csv_files import find_schema, read_table, schema_of_table
+from microdata_price.tables.doubts import hidden_keys
 from microdata_price.tables.forms import form_of
 from microdata_price.tables.looks import looks_like_a_total, looks_like_counts
 from microdata_price.tables.schema import OURS, Schema, load_schema, parse_schema
@@ -109,6 +114,11 @@ ANY = long_text().encode()
         (b"PAR1" + bytes(9), "is a Parquet file"),
         (b"7z\xbc\xaf'\x1c", "is a 7z archive"),
         (b"a,b\0,c\n1,2,3\n", "is not a text file"),
+        (b'[{"area": "Hill", "count": 3}]', "looks like JSON; save the table as a CSV file"),
+        (b'{"area": ["Hill"]}', "looks like JSON"),
+        (b"<!DOCTYPE html><html></html>", "looks like a page of a browser"),
+        (b"<table><tr><td>1</td></tr></table>", "looks like a page of a browser"),
+        (b'area,tenure,count\n"Hill,owner,1\n', r"quotation mark is opened and not closed\); corr"),
         ("area,tenure,count\nK\xf6ln,owner,3\n".encode("latin-1"), "not a text file in UTF-8"),
     ],
     # Compressed bytes hold the time; named by them, the tests would differ between processes.
@@ -172,7 +182,7 @@ def test_records_that_never_repeat_beside_numbers_are_doubtful(tmp_path):
     for numbers in (["41", "87", "130", "12", "0", "205"], ["1.5", "2%", "1,000", "-3", "4", ""]):
         rows = [(*cell[:2], f'"{x}"') for cell, x in zip(LONG, numbers, strict=True)]
         path = write(tmp_path, text_of(("area", "tenure", "seen"), rows))
-        with pytest.raises(InputError, match=r"'seen'.* it holds numbers, and no row occurs twice"):
+        with pytest.raises(InputError, match=r"'seen'.* it holds numbers, and no two rows agree"):
             read_table(path, SCHEMA)
     # Numbers of the rows, texts, and numbers beside records that do repeat, are no counts.
     for column in ([str(k) for k in range(6)], [str(k + 1) for k in range(6)], list("abcdef")):
@@ -185,6 +195,53 @@ def test_records_that_never_repeat_beside_numbers_are_doubtful(tmp_path):
     assert form_of(path, SCHEMA).notes() == [
         f"{path} is read as records, one row a record; columns not read: 'age'"
     ]
+
+
+SEXES, YEARS = ("f", "m"), ("2019", "2020", "2021")
+
+
+@pytest.mark.parametrize("keys", [(SEXES,), (YEARS,), (SEXES, YEARS)])
+@pytest.mark.parametrize("beside", [(), ("note",), ("id", "note")])
+def test_a_second_key_that_is_not_read_hides_no_counts(tmp_path, keys, beside):
+    rng = np.random.default_rng(5)
+    more = {"note": "of 2020", "id": "r{:04}"}
+    rows = [
+        (*row[:2], *key, str(rng.integers(1, 4000)))
+        for row in LONG
+        for key in itertools.product(*keys)
+    ]
+    rows = [(*(more[name].format(k) for name in beside), *row) for k, row in enumerate(rows)]
+    names = [f"key{k}" for k in range(len(keys))]
+    path = write(tmp_path, text_of((*beside, "area", "tenure", *names, "x"), rows))
+    with pytest.raises(InputError, match="'x', which the schema does not list, looks") as stop:
+        read_table(path, SCHEMA)
+    assert f"no two rows agree in 'area', 'tenure'{', ' if keys[1:] else ' and '}" in str(
+        stop.value
+    )
+    assert f"list {' and '.join(map(repr, names))} in the schema" in str(stop.value)
+    assert ("leave out" in str(stop.value)) == bool(beside)
+    # What the sentence says to do, does.
+    columns = dict(zip((*SCHEMA.columns, *names), (*SCHEMA.values, *keys), strict=True))
+    schema = parse_schema(json.dumps({"columns": columns, "count": "x"}))
+    path = write(tmp_path, text_of((*schema.columns, "x"), [row[len(beside) :] for row in rows]))
+    assert read_table(path, schema).sum() == sum(int(row[-1]) for row in rows)
+    assert read_table(path, dataclasses.replace(SCHEMA, count="")).sum() == len(rows)
+
+
+@given(seed=st.integers(0, 2**32), size=st.integers(8, 400), columns=st.integers(1, 9))
+@settings(max_examples=60, deadline=None)
+def test_persons_with_many_columns_are_never_doubted(seed, size, columns):
+    rng = np.random.default_rng(seed)
+    cells = np.sort(rng.integers(0, 6, size))
+    serial = np.sort(rng.integers(0, max(2, size // 2), size))  # households
+    order = [str(np.count_nonzero(serial[:k] == h)) for k, h in enumerate(serial)]
+    found = {0: tuple(f"h{h}" for h in serial), 1: tuple(order)}
+    for k in range(2, 2 + columns):
+        values = rng.integers(0, 2 ** rng.integers(1, 12), size)
+        found[k] = tuple(map(str, values)) if k % 3 else tuple(f"v{v}" for v in values)
+    times = np.bincount(cells)
+    if times.max() > 1:
+        assert hidden_keys(cells, found) == {}
 
 
 def test_a_schema_may_say_how_its_table_is_read(tmp_path):
@@ -400,9 +457,9 @@ def test_why_a_value_is_none_is_said(tmp_path, value, message):
         read_table(path, SCHEMA)
 
 
-@pytest.mark.parametrize("value", ["1.0", "01", "001"])
+@pytest.mark.parametrize("value", ["1.0", "01", "001", "1,0", "+1", "1e0", "0.1e1", "1.00"])
 def test_codes_written_as_numbers_are_told_apart_from_values_that_are_not_there(tmp_path, value):
-    path = write(tmp_path, f"code\n1\n{value}\n")
+    path = write(tmp_path, f'code\n1\n"{value}"\n')
     with pytest.raises(InputError, match=r"row 3, column 'code'.*it is one as a number"):
         read_table(path, Schema(("code",), (("1", "2"),)))
 
@@ -414,11 +471,28 @@ def test_bad_rows_are_counted_and_the_first_are_named(tmp_path):
         read_table(path, SCHEMA)
 
 
-@pytest.mark.parametrize("count", ["1,234", "1.234", "1 234", "1e3", "12%", "-1", "3,0", "0x10"])
-def test_counts_are_in_digits(tmp_path, count):
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [
+        *[(text, "marks between thousands: write 1234") for text in ("1,234", "1.234", "1 234")],
+        *[(text, "marks between thousands") for text in ("1\u00a0234", "1'234", "12,345,678")],
+        *[(text, "has decimals: write 3, not") for text in ("3,0", "3.00", "3.", "3,")],
+        ("1e3", "power of ten"),
+        ("1.6e1", "power of ten"),
+        ("12%", "per cent"),
+        ("-1", "has a sign"),
+        ("+1", "has a sign"),
+        ("3.7", "no whole number"),
+        ("0,25", "no whole number"),
+        ("", "is empty: write 0"),
+        ("0x10", "; every cell"),
+        ("n/a", "; every cell"),
+    ],
+)
+def test_counts_are_in_digits(tmp_path, count, why):
     rows = [(*LONG[0][:2], f'"{count}"'), *LONG[1:]]
     path = write(tmp_path, text_of(("area", "tenure", "count"), rows))
-    with pytest.raises(InputError, match="row 2, column 'count': not a whole number"):
+    with pytest.raises(InputError, match=f"row 2, column 'count': not a whole number.*{why}"):
         read_table(path, SCHEMA)
     rows = [(*row[:2], f'"{row[2]}.0"') for row in LONG]  # as programs write what may be missing
     path = write(tmp_path, text_of(("area", "tenure", "count"), rows))

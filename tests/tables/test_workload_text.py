@@ -42,7 +42,7 @@ def test_the_default_is_the_papers():
         ("sum,,identity", TWO, "empty part"),
         ("sum, rac1p", TWO, "no column or word of a workload 'rac1p'"),
         ("sum, margnals", TWO, "did you mean marginals"),
-        ("RAC1P*", TWO, "''"),
+        ("RAC1P*", TWO, "a star without a column on each side"),
         ("RAC1P*RAC1P", TWO, "a column twice"),
         ("sum, RAC1P, marginals", TWO, "'RAC1P' twice"),
         ("identity, RAC1P*HISP", TWO, "'identity' twice"),
@@ -52,3 +52,9 @@ def test_the_default_is_the_papers():
 def test_what_is_no_workload_is_refused(text, schema, message):
     with pytest.raises(InputError, match=message.replace("*", r"\*")):
         parse_workload(text, schema)
+
+
+@pytest.mark.parametrize("part", ["region*", "*sex", "region**sex", "*"])
+def test_a_star_needs_a_column_on_each_side(part):
+    with pytest.raises(InputError, match=r"star without a column on each side; .* region\*sex"):
+        parse_workload(f"sum, {part}", Schema(("region", "sex"), (("n", "s"), ("f", "m"))))

@@ -9,6 +9,7 @@ import click
 from ..book.build import build
 from ..book.plan import Edition, find_root
 from ..explorer.build import explorer_folder
+from ..explorer.dice import dice_folder
 
 
 @click.command(
@@ -20,6 +21,9 @@ from ..explorer.build import explorer_folder
 @click.option("--runs", type=int, help="Runs of each simulation.")
 @click.option("--no-solutions", is_flag=True, help="The students' edition.")
 @click.option(
+    "--with-students", is_flag=True, help="Put the students' edition into the site, and a link."
+)
+@click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Folder of the site, in place of one in book/_build.",
@@ -30,6 +34,7 @@ def command(
     delta: float | None,
     runs: int | None,
     no_solutions: bool,
+    with_students: bool,
     out: Path | None,
 ) -> None:
     """Run every notebook that changed and build the whole site; print where its first page is.
@@ -42,5 +47,6 @@ def command(
     def report(line: str) -> None:
         click.echo(line, err=True)
 
-    first = build(find_root(), edition, out, report, {"explorer": explorer_folder})
+    extras = {"explorer": explorer_folder, "dice": dice_folder}
+    first = build(find_root(), edition, out, report, extras, students=with_students)
     click.echo(first)

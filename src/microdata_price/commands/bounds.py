@@ -1,4 +1,4 @@
-"""``microdata-price bounds``: every lower bound on one error, given the other."""
+"""``microdata-price bounds``: what one error must be, given the other, and what it can be."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import click
 from ..exceptions import InputError
 from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
 from ..theory.lower.lower_bounds import BOUNDS, LowerBounds, lower_bounds
+from ..theory.upper.reached import MECHANISMS, Reached, reached
 
 
 @click.command()
@@ -36,7 +37,8 @@ def command(
 
     Microdata answer d disjoint point queries and their sum. Give the root expected squared error
     that is allowed to the sum (D) to learn what some point query must then have (C), or the other
-    way round. Errors are in counts; a bound that says nothing is 0, and a note says why.
+    way round. Errors are in counts; a bound that says nothing is 0, and a note says why. Below
+    stands what known nonnegative mechanisms keep to, on every table.
 
     \b
     Examples:
@@ -45,16 +47,16 @@ def command(
     """  # noqa: D301
     levels = {"epsilon": epsilon, "rho": rho, "delta": delta}
     guarantee = _guarantee(privacy, levels)
-    found = lower_bounds(
-        guarantee,
-        _whole(points),
-        sum_error=None if sum_error is None else _number("the sum error", sum_error),
-        point_error=None if point_error is None else _number("the point error", point_error),
-    )
+    d = _whole(points)
+    errors = {
+        "sum_error": None if sum_error is None else _number("the sum error", sum_error),
+        "point_error": None if point_error is None else _number("the point error", point_error),
+    }
+    found, known = lower_bounds(guarantee, d, **errors), reached(guarantee, d, **errors)
     if as_json:
-        click.echo(json.dumps(_document(privacy, found), indent=2, allow_nan=False))
+        click.echo(json.dumps(_document(privacy, found, known), indent=2, allow_nan=False))
     else:
-        click.echo(_table(found))
+        click.echo(_table(found, known))
 
 
 def _guarantee(privacy: str | None, levels: dict[str, str | None]) -> Guarantee:
@@ -99,7 +101,7 @@ def _whole(text: str | None) -> int:
     raise InputError(f"--points is {text!r}; it must be a whole number of 2 or more")
 
 
-def _document(privacy: str | None, found: LowerBounds) -> dict[str, Any]:
+def _document(privacy: str | None, found: LowerBounds, known: Reached) -> dict[str, Any]:
     guarantee = found.guarantee
     given = {"sum_error": None, "point_error": None} | {found.given: found.amount}
     return {
@@ -114,11 +116,12 @@ def _document(privacy: str | None, found: LowerBounds) -> dict[str, Any]:
             name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
             for name, chosen in found.constants.items()
         },
-        "notes": list(found.notes),
+        "reached": known.values,
+        "notes": [*found.notes, *known.notes.values()],
     }
 
 
-def _table(found: LowerBounds) -> str:
+def _table(found: LowerBounds, known: Reached) -> str:
     sums = found.given == "sum_error"
     query, given = ("some point query", "the sum") if sums else ("the sum", "every point query")
     lines = [
@@ -130,6 +133,13 @@ def _table(found: LowerBounds) -> str:
     rows = [(name, value, BOUNDS[name].meaning) for name, value in found.values.items()]
     rows[1:1] = [(f"  {k}", v, "the paper's own choice of k") for k, v in found.branches.items()]
     lines += [f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows]
-    if found.notes:
-        lines += ["", *(f"  - {note}" for note in found.notes)]
+    other = "every point query" if sums else "the sum"
+    lines += ["", "Known nonnegative mechanisms keep to that, and err on every table, for"]
+    lines += [f"{other}, by no more than:", ""]
+    for name, value in known.values.items():
+        text = "-" if value is None else f"{value:.6g}"
+        lines.append(f"  {name:<16} {text:>12}  {MECHANISMS[name]}")
+    notes = [*found.notes, *known.notes.values()]
+    if notes:
+        lines += ["", *(f"  - {note}" for note in notes)]
     return "\n".join(lines)

@@ -48,7 +48,8 @@ def _ledger(account: Account, epsilon: float | None, rho: float | None, delta: f
         account.limit(guarantee_of(epsilon, rho))
     state = account.state()
     budget = state.budget
-    lines = [f"{account.name}: {len(state.entries)} measurements in {account.path}"]
+    many = len(state.entries)
+    lines = [f"{account.name}: {many} measurement{'s' * (many != 1)} in {account.path}"]
     lines.append("No cap is set." if state.cap is None else f"Cap: {state.cap.describe()}")
     return "\n".join([*lines, "Nothing was spent." if budget is None else _text(budget, delta)])
 

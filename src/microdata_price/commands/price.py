@@ -14,12 +14,15 @@ import pandas as pd
 from ..base.files import check_new, new_folder
 from ..fitting import METHODS
 from ..release.budget import guarantee_of
-from ..release.price import Price, price_table
+from ..release.price import Price, price_table, seconds_at_most
 from ..release.price_files import NOTICE, price_files, report
 from ..tables.csv_files import find_schema, read_table
 from ..tables.forms import form_of
-from ..tables.workload_text import DEFAULT, parse_workload
+from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
 from .reading import read_shares, reading_options
+
+_LONG = 10.0
+"""From so many seconds on it is said beforehand how long a simulation may take."""
 
 
 @contextlib.contextmanager
@@ -30,6 +33,18 @@ def _progress(runs: int) -> Iterator[Callable[[int], None] | None]:
         return
     with click.progressbar(length=runs, label="Simulating", file=sys.stderr) as bar:
         yield bar.update
+
+
+def _say_how_long(seconds: float, runs: int) -> None:
+    """Say before a long simulation how long it may take, and what shortens it."""
+    if seconds < _LONG:
+        return
+    much = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
+    click.echo(
+        f"simulating {runs:,} runs; this may take up to {much} "
+        "(fewer --runs or --methods take less)",
+        err=True,
+    )
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
@@ -72,7 +87,8 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     "--share",
     callback=read_shares,
     metavar="SET=SHARE,...",
-    help="Shares of the budget by query set; the others share the rest.  [default: all alike]",
+    help="Shares of the budget by query set (or marginals, divided alike); the others share the "
+    "rest.  [default: all alike]",
 )
 @click.option("--runs", type=int, default=1000, show_default=True, help="Simulated runs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
@@ -116,10 +132,13 @@ def command(
         check_new(out)
     allowed = find_schema(table, schema, count=count)
     asked = parse_workload(workload, allowed)
-    counts = read_table(table, allowed)
+    shares = None if share is None else shares_by_set(share, allowed, asked)
+    counts = read_table(table, allowed, lambda note: click.echo(note, err=True))
     for note in form_of(table, allowed).notes():
         click.echo(note, err=True)
     names = [m.strip() for m in methods.split(",")]
+    if runs > 1 and not allowed.weighted:
+        _say_how_long(seconds_at_most(counts, asked, guarantee, names, runs), runs)
     with _progress(runs) as tell:
         made = price_table(
             counts,
@@ -130,7 +149,7 @@ def command(
             runs=runs,
             seed=seed,
             progress=tell,
-            shares=share,
+            shares=shares,
         )
     if out is not None:
         files = price_files(made, asked)

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from ..exceptions import CertificateError, InputError
+from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
@@ -21,7 +21,7 @@ from ..release.readme import errors_text, guarantee_text, moved_text, warnings_o
 from ..release.run import Options, release, release_again
 from ..tables.forms import form_of
 from ..tables.schema import Schema, load_schema, schema_path
-from ..tables.workload_text import DEFAULT, parse_workload
+from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
 from .reading import read_shares, reading_options
 
 _EVERY = 2.0
@@ -39,8 +39,8 @@ class _Progress:
         if now - self._last >= _EVERY and done < draws:
             self._last = now
             click.echo(
-                f"estimating errors: {done} of {draws} imitated measurements, about "
-                f"{seconds:.0f} s left (--draws 0 leaves this out)",
+                f"estimating errors: {done} of {draws} trial runs with invented noise, about "
+                f"{seconds:.0f} s left; the noisy answers are safe (--draws 0 leaves this out)",
                 err=True,
             )
 
@@ -76,7 +76,7 @@ def _summary(made: Release, out: Path) -> str:
             f"Rounded to {int(made.rounded.table.sum())} records; no answer moved by more than "
             f"{moved_text(made.rounded.largest)}."
         )
-    lines.append(f"Written: {out}")
+    lines.append(f"Written: {out} (its README.txt says in plain words how far to trust it)")
     return "\n".join(lines)
 
 
@@ -128,7 +128,8 @@ def _document(made: Release, out: Path) -> dict[str, Any]:
     "--share",
     callback=read_shares,
     metavar="SET=SHARE,...",
-    help="Shares of the budget by query set; the others share the rest.  [default: all alike]",
+    help="Shares of the budget by query set (or marginals, divided alike); the others share the "
+    "rest.  [default: all alike]",
 )
 @click.option(
     "--known",
@@ -182,8 +183,8 @@ def command(
     """Release TABLE for real: noisy measurements and microdata with a privacy guarantee.
 
     TABLE is a CSV file with the true data: counts in long form (the schema's columns and "count",
-    one row a cell, empty cells too), counts in wide form (the last column's values as headings), or
-    records (one row a person, no "count"). One person must be one record.
+    one row a cell; empty cells may be left out), counts in wide form (the last column's values as
+    headings), or records (one row a person, no "count"). One person must be one record.
 
     The schema is a JSON file that you write from what is known about the columns, never from the
     data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}. A column may
@@ -248,12 +249,13 @@ def command(
             allowed = dataclasses.replace(allowed, count=count)
         asked = parse_workload(DEFAULT if workload is None else workload, allowed)
         options = Options(
-            share,
+            None if share is None else shares_by_set(share, allowed, asked),
             known is not None,
             weak_protection,
             _account(ledger, name),
             draws,
             progress,
+            lambda note: click.echo(note, err=True),
         )
         level = guarantee_of(epsilon, rho)
         made = _release(table, allowed, asked, level, method, out, options)
@@ -277,13 +279,11 @@ def _release(
         return release(
             table, schema, workload, guarantee, method, out, options, lambda: safe.append(True)
         )
-    except BaseException as error:
+    except BaseException:
         if safe:
             click.echo(
                 f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
                 f"with: microdata-price release --again {out} --method METHOD",
                 err=True,
             )
-            if isinstance(error, MemoryError):
-                raise CertificateError("there was not enough memory for what follows") from None
         raise

@@ -35,6 +35,11 @@ _AGREEMENT = {
     help="The column of the area, where a file has several.  [default: PUMA, or the only one]",
 )
 @click.option(
+    "--records",
+    is_flag=True,
+    help="Each row of PERSONS is one person, whatever its other columns look like.",
+)
+@click.option(
     "--out",
     required=True,
     type=click.Path(path_type=Path),
@@ -48,6 +53,7 @@ def command(
     weighted: bool,
     values: tuple[str, ...],
     puma_column: str | None,
+    records: bool,
     out: Path,
     as_json: bool,
 ) -> None:
@@ -78,6 +84,7 @@ def command(
         weighted=weighted,
         values=dict(listed),
         area_column=puma_column,
+        records=records,
     )
     write_table(made, out)
     if as_json:

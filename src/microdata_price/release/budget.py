@@ -185,6 +185,6 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     counted = tuple(first.values())
     zcdp = compose(*(e.guarantee.to_zcdp() for e in counted))
     assert isinstance(zcdp, ConcentratedDP)
-    pure = all(isinstance(e.guarantee, PureDP) for e in counted)
-    total = compose(*(e.guarantee for e in counted)) if pure else zcdp
+    one_kind = len({e.guarantee.kind for e in counted}) == 1
+    total = compose(*(e.guarantee for e in counted)) if one_kind else zcdp
     return Budget(counted, tuple(copies), total, zcdp)

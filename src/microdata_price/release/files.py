@@ -13,6 +13,7 @@ from ..tables.schema import COUNT, Schema
 from .fit import Release
 from .keep import FINISHED, README, STAGE, measured_files
 from .manifest import MANIFEST, manifest_bytes
+from .plain_words import ends
 from .readme import dictionary_text, readme_text, warnings_of
 from .text import cell_columns, csv_bytes, query_columns
 
@@ -64,22 +65,18 @@ def intervals_csv(release: Release) -> bytes:
     sets = measured.workload.query_sets
     for k, (queries, columns) in enumerate(zip(sets, measured.columns, strict=True)):
         signed = report.signed[k][0]
-        ends = {}
+        variance = np.zeros(queries.size) if report.variances is None else report.variances[k]
+        shown_ends = {}
         for suffix, half in (("", report.halves[k]), ("_all", report.joint[k])):
             if measured.mechanism.scales[k] == 0:
                 signed, half = measured.answers[k].astype(float), np.zeros(queries.size)
-            low = np.maximum(np.ceil(signed - half - 1e-9), 0)
-            high = np.maximum(np.floor(signed + half + 1e-9), 0)
-            # An interval without a whole number shrinks to the nearest.
-            near = np.maximum(np.rint(signed), 0)
-            empty = low > high
-            ends[f"low{suffix}"] = np.where(empty, near, low).astype(np.int64)
-            ends[f"high{suffix}"] = np.where(empty, near, high).astype(np.int64)
+            shown_ends[f"low{suffix}"], shown_ends[f"high{suffix}"] = ends(signed, half)
         shown = {
             "query_set": pa.array([queries.name] * queries.size, pa.string()),
             **query_columns(measured.schema, queries, columns),
             "signed": signed,
-            **ends,
+            "signed_variance": variance,
+            **shown_ends,
         }
         if release.rounded is not None:
             shown["published"] = np.rint(queries.answers(release.rounded.table)).astype(np.int64)

@@ -114,10 +114,8 @@ def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
     >>> within(PureDP(0.5), spent), within(ConcentratedDP(0.1), spent)
     (True, False)
     """
-    if isinstance(cap, PureDP):
-        total = budget.total
-        return isinstance(total, PureDP) and total.epsilon <= cap.epsilon * (1 + _SLACK)
-    return budget.zcdp.rho <= cap.rho * (1 + _SLACK)
+    spent = budget.total if budget.total.kind == cap.kind else budget.zcdp
+    return spent.kind == cap.kind and spent.level <= cap.level * (1 + _SLACK)
 
 
 @dataclass(frozen=True)

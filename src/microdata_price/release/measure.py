@@ -199,7 +199,11 @@ def measure_privately(
 
 
 def measure_file(
-    path: Path, plan: Plan, spend: Callable[[], None], keep: Callable[[Measured], None]
+    path: Path,
+    plan: Plan,
+    spend: Callable[[], None],
+    keep: Callable[[Measured], None],
+    tell: Callable[[str], None] | None = None,
 ) -> Measured:
     """Read a table and measure it: the one place where a release opens the file.
 
@@ -216,13 +220,15 @@ def measure_file(
         Called before any noise is drawn; it may refuse.
     keep
         Called with the measurement.
+    tell
+        As for `read_table`.
 
     Raises
     ------
     InputError
         As for `read_table` and `Plan.measure`.
     """
-    table = read_table(path, plan.schema)
+    table = read_table(path, plan.schema, tell)
     with deferred_stop():
         spend()
         measured = plan.measure(table)

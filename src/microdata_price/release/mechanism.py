@@ -257,6 +257,10 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
     return Mechanism(name, tuple(scales), guarantee, neighbours, replacement, exact, tuple(noises))
 
 
+LEAST_SHARE = 1e-6
+"""A smaller share of the budget is refused: its answers would be noise."""
+
+
 def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
     """Return each query set's share of the budget; those not named share what is left alike.
 
@@ -282,14 +286,27 @@ def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float,
             raise unknown_name("query set", name, workload.names)
         if not 0 < share <= 1:
             raise InputError(f"the share of {name!r} is {share:g}; it must be above 0, at most 1")
-    rest = len(workload.names) - len(given)
-    left = 1 - math.fsum(given.values())
-    if left < -1e-9 or (rest and left <= 1e-9) or (not rest and left > 1e-9):
+        if share < LEAST_SHARE:
+            raise InputError(
+                f"the share of {name!r} is {share:g}: its answers would be noise; give it "
+                f"{LEAST_SHARE:g} or more, or leave it out of the workload"
+            )
+    others = [name for name in workload.names if name not in given]
+    total = math.fsum(given.values())
+    left = 1 - total
+    if left < -1e-9:
+        raise InputError(f"the shares add up to {total:.10g}, more than 1; give less")
+    if others and left < LEAST_SHARE * len(others):
         raise InputError(
-            f"the shares add up to {math.fsum(given.values()):g}; they must add up to 1, or to "
-            "less where query sets without a share are to have what is left"
+            f"the shares add up to {total:.10g} and leave nothing for {', '.join(others)}; give "
+            "less, or leave these out of the workload"
         )
-    return tuple(round(given[n], 15) if n in given else left / rest for n in workload.names)
+    if not others and left > 1e-9:
+        raise InputError(
+            f"the shares add up to {total:.10g}, though every query set has one; they must add up "
+            "to 1: give more, or leave one out, which then has the rest"
+        )
+    return tuple(round(given[n], 15) if n in given else left / len(others) for n in workload.names)
 
 
 def check_strength(mechanism: Mechanism, names: Sequence[str], weak_allowed: bool) -> None:
@@ -378,13 +395,13 @@ def mechanism_for(
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
     if not max(raw) <= LARGEST_SCALE:
         raise InputError(
-            f"{'epsilon' if pure else 'rho'} is {asked:g}, which would need noise of "
+            f"{guarantee.parameter} is {asked:g}, which would need noise of "
             f"{max(raw):.0e} counts; no answer would mean anything; at most {LARGEST_SCALE:.0e} is "
             "accepted, so that more must be spent, or on fewer query sets"
         )
     if min(raw) < LEAST_STD / 5:
         raise InputError(
-            f"{'epsilon' if pure else 'rho'} is {asked:g}, which would leave next to no noise and "
+            f"{guarantee.parameter} is {asked:g}, which would leave next to no noise and "
             "protect nobody; spend less, or ask more query sets"
         )
     while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -171,6 +172,28 @@ def price_table(
         found.errors, found.queries, data, schema, guarantee, runs, margins.table(), exact
     )
     return replace(price, split=split)
+
+
+def seconds_at_most(
+    table: ArrayLike,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    methods: Iterable[str],
+    runs: int,
+) -> float:
+    """Estimate how long `price_table` may take, from one run of its own, timed (ours).
+
+    A batch shares what a run has to pay alone, so the estimate is on the high side.
+
+    Examples
+    --------
+    >>> seconds_at_most([40, 2], Workload.table(2), PureDP(0.5), ["nnls"], 2) < 10
+    True
+    """
+    data = DataSet("the table", "own", np.asarray(table), workload)
+    start = time.monotonic()
+    fit_block(data, guarantee, check_methods(methods), np.random.default_rng(0), 1, data.name)
+    return runs * (time.monotonic() - start)
 
 
 def _priced(

@@ -30,7 +30,7 @@ def _with_error(value: float, error: float) -> str:
     if not error > 0:
         return f"{format_number(value)} (exact)"
     if error < 1e-6 * value:
-        return f"{value:.4g} ± {error:.1g}"
+        return f"{value:#.4g} ± {error:.1g}"
     return format_number(value, se=error)
 
 

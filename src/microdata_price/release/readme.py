@@ -1,4 +1,4 @@
-"""The README of a release: what it is, how far to trust it, in words for any reader."""
+"""The README of a release: a part for any reader, and a part with what must be precise."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import not_below
+from ..fitting import METHODS
 from .budget import REPLACED
 from .fit import Release
-from .manifest import MANIFEST
+from .plain_words import WIDTH, number, paragraph, plain_text_of
 
-WIDTH = 88
 MISSING_WORDS = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "n/a", "#N/A")
 """Words that common programs read as a missing value."""
 
@@ -29,15 +29,8 @@ def moved_text(value: float) -> str:
     return f"{math.floor(value * 1000) / 1000:.3f}" if value < 1 else f"{value:.3f}"
 
 
-def _paragraph(*sentences: str) -> list[str]:
-    return textwrap.wrap(" ".join(sentences), WIDTH)
-
-
 def errors_text(expected: pd.DataFrame) -> str:
     """Return the expected errors as a table of plain text."""
-
-    def number(value: float) -> str:
-        return "-" if math.isnan(value) else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2g}"
 
     def span(low: float, high: float) -> str:
         return "-" if math.isnan(low) else f"{number(low)} to {number(high)}"
@@ -82,11 +75,11 @@ def warnings_of(release: Release) -> list[str]:
 def guarantee_text(release: Release) -> list[str]:
     """Return what is guaranteed, and for which step between tables, as paragraphs."""
     mechanism = release.measured.mechanism
-    symbol = "epsilon" if mechanism.pure else "rho"
+    symbol = mechanism.guarantee.parameter
     moved = mechanism.replacement
     level = moved.level
     if mechanism.neighbours == REPLACED:
-        return _paragraph(
+        return paragraph(
             f"Guarantee: {mechanism.guarantee.describe()}, for everything in this folder together.",
             "It compares any two tables with the same total that differ in one record, replaced by "
             "another. The total itself is published exactly and is not protected, because it is "
@@ -94,15 +87,15 @@ def guarantee_text(release: Release) -> list[str]:
         )
     word = "" if mechanism.replacement_exact else "at most "
     return [
-        *_paragraph(
+        *paragraph(
             f"Guarantee: {mechanism.guarantee.describe()}, for everything in this folder together.",
             "It compares any two tables that differ by one record added or removed.",
         ),
         "",
-        *_paragraph(
-            "Replacing one record by another is two such steps. For what was asked here it costs",
-            f"{word}{symbol} = {not_below(level, 6)}: the figure to go by if the total number of "
-            "records is public anyway.",
+        *paragraph(
+            "Replacing one record by another is two such steps, one removed and one added. For "
+            f"what was asked here it costs {word}{symbol} = {not_below(level, 6)}: the figure to "
+            "go by if the total number of records is public anyway.",
         ),
     ]
 
@@ -113,7 +106,7 @@ def _structure_text(release: Release) -> list[str]:
         return []
     return [
         "",
-        *_paragraph(
+        *paragraph(
             "Some combinations of values are impossible by the schema, and no record is published "
             "in them. This is public knowledge and costs no privacy: the guarantee is about tables "
             "that have no record there either.",
@@ -121,44 +114,28 @@ def _structure_text(release: Release) -> list[str]:
     ]
 
 
-def _files_text(release: Release, has_records: bool, most: int) -> list[str]:
-    lines = [
-        "Files",
-        "  measurements.csv     the noisy answers with their variances",
-    ]
-    if release.report is not None and release.report.halves is not None:
-        lines.append(
-            "  intervals.csv        signed answers with 90 % intervals for the true counts"
-        )
-    lines.append("  table_weighted.csv   the fitted table, records with fractions")
-    if release.rounded is not None:
-        lines.append("  table_integer.csv    whole records: the fitted table, rounded")
-        lines.append(
-            "  records.csv          the same, one row a record (records.parquet too)"
-            if has_records
-            else f"  (no records.csv: there would be more than {most} rows)"
-        )
-    return [
-        *lines,
-        "  expected_errors.csv  how far off to expect the answers to be",
-        "  data_dictionary.txt  what each column and value means to a program that reads it",
-        "  schema.json          columns and allowed values",
-        f"  {MANIFEST}        guarantee, noise, workload, method, versions, checksums",
-    ]
-
-
 def _accuracy_text(release: Release) -> list[str]:
     report = release.report
     if report is None:
-        return _paragraph(
+        return paragraph(
             "How far off the published table is could not be estimated: the computation failed. "
             "The table itself is not affected. Fit again with --again to have it estimated."
         )
     lines = [
-        "How far off one answer is to be expected (root mean square, in records)",
+        "How far off one answer is to be expected, in records",
         errors_text(report.expected),
         "",
-        *_paragraph(
+        *paragraph(
+            "A query set asks one question for each value of its columns: 'sum' asks how many "
+            "records there are, a column's name how many have each of its values, names joined by "
+            "stars how many have each combination of theirs, 'identity' how many have each "
+            "combination of all columns, that is, are in each cell of the table.",
+        ),
+        *paragraph(
+            "How far off means the root mean square: the square root of the mean of the squared "
+            "errors. At most one error of four is to be expected twice as large or larger.",
+        ),
+        *paragraph(
             "'Noisy' is an answer in measurements.csv. 'Signed' is what least squares makes of all "
             "noisy answers together; it may be negative. Both are exact, whatever the true table.",
         ),
@@ -166,21 +143,22 @@ def _accuracy_text(release: Release) -> list[str]:
     if release.rounded is None:
         return lines
     if not report.draws:
-        lines += _paragraph(
+        lines += paragraph(
             f"'Published' was not estimated: a fit takes {report.seconds:.2g} seconds. Ask for it "
             "with --again and --draws 20."
         )
         return lines
-    lines += _paragraph(
+    lines += paragraph(
         "'Published' is an answer counted in the published records: its variance and the square of "
         "its bias together. The bias is how much too large the published answers of a set are on "
-        "average; microdata cannot be negative, so empty cells come out too large and others too "
-        "small. The bias is measured against the signed answers, which have none. The variance is "
-        f"estimated: tables that the measurements allow were measured anew, {report.draws} times. "
-        "'Between' gives the values that fit what was seen, at 90 % for each.",
+        "average; a published count cannot be negative, so empty cells come out too large and "
+        "others too small. The bias is measured against the signed answers, which have none. The "
+        "variance is estimated: tables that the measurements allow were measured anew, "
+        f"{report.draws} times. 'Between' gives the values that fit what was seen, at 90 % for "
+        "each.",
     )
     if report.left_out:
-        lines += _paragraph(
+        lines += paragraph(
             f"{report.left_out} further imitated measurements could not be fitted and were left "
             "out."
         )
@@ -192,12 +170,14 @@ def _intervals_text(release: Release) -> list[str]:
         return []
     return [
         "",
-        *_paragraph(
+        *paragraph(
             "Intervals for the true counts (intervals.csv). A true count lies between 'low' and "
             "'high' with a probability of 90 %, for one query by itself. All true counts lie "
             "between 'low_all' and 'high_all' at once with a probability of 90 %: use these to "
             "search among many. Both rest on the known law of the noise and hold for every true "
-            "table; they are about the true counts, not the published ones, which may lie outside.",
+            "table; they are about the true counts, not the published ones, which may lie outside. "
+            "So a published count is too large by at least 'published' minus 'high' and at most "
+            "'published' minus 'low', with the same probability.",
         ),
     ]
 
@@ -210,13 +190,13 @@ def _rounding_text(release: Release) -> list[str]:
     word = (
         "a theorem keeps every one of them below one"
         if rounded.within_one
-        else f"none can be below {rounded.least:.3f}"
+        else f"whole records cannot keep all of them below {rounded.least:.3f}"
     )
-    return ["", *_paragraph(f"Rounding moved no answer by more than: {far} ({word}).")]
+    return ["", *paragraph(f"Rounding moved no answer by more than: {far} ({word}).")]
 
 
 def _opendp_text() -> list[str]:
-    return _paragraph(
+    return paragraph(
         "The noise comes from OpenDP, a library for differential privacy, and the operating "
         "system's randomness; there is no seed. OpenDP publishes a written proof for each of the "
         "two functions used, make_laplace and make_gaussian, that their output on whole numbers "
@@ -225,6 +205,11 @@ def _opendp_text() -> list[str]:
         "the losses over the query sets, are this package's own arithmetic, done exactly and "
         "rounded upwards.",
     )
+
+
+def _method(name: str) -> str:
+    label = METHODS[name].label
+    return repr(name) if label == name else f"{name!r} ({label})"
 
 
 def readme_text(release: Release, has_records: bool, most: int) -> bytes:
@@ -242,33 +227,42 @@ def readme_text(release: Release, has_records: bool, most: int) -> bytes:
     method = (
         "Made from the noisy answers by least squares alone (ols): no microdata."
         if release.rounded is None
-        else f"Made from the noisy answers by the method {release.method!r}."
+        else f"Made from the noisy answers by the method {_method(release.method)}: "
+        f"{METHODS[release.method].promise}"
     )
-    loud = [line for text in warnings_of(release) for line in (*_paragraph(text), "")]
+    symbol = release.measured.mechanism.guarantee.parameter
+    repeated = "k times" if release.measured.mechanism.pure else "k squared times"
+    loud = [line for text in warnings_of(release) for line in (*paragraph(text), "")]
     lines = [
-        "DIFFERENTIALLY PRIVATE RELEASE",
+        "A DIFFERENTIALLY PRIVATE RELEASE",
         "",
         *loud,
+        "PART 1: FOR EVERY READER",
+        "",
+        *plain_text_of(release, has_records, most),
+        "",
+        "",
+        "PART 2: FOR SPECIALISTS",
+        "",
         *guarantee_text(release),
         "",
-        *_paragraph(
+        *paragraph(
             "What is protected: whether any one record is in the table, and what it says. "
             "Everything here was computed from noisy answers; the true table was not used after "
             "they were drawn."
         ),
         "",
-        *_paragraph(
+        *paragraph(
             "What is not protected: the schema (columns and allowed values), the table's shape and "
-            "what was asked are public. A person with k records has k times the epsilon, or k "
-            "squared times the rho. Other releases about the same people add up:"
+            f"what was asked are public. The {symbol} above is the level of protection: the "
+            f"smaller, the better. A person with k records has {repeated} it. Other releases about "
+            "the same people add up; the level of all of them together is printed by"
         ),
         "  microdata-price budget FOLDER FOLDER ...",
         *_structure_text(release),
         "",
-        *_files_text(release, has_records, most),
-        "",
-        method,
-        *_paragraph(
+        *paragraph(method),
+        *paragraph(
             "To fit the same measurements by another method, without the true table and at no "
             "further cost:"
         ),
@@ -309,15 +303,23 @@ def dictionary_text(release: Release) -> bytes:
             lines.append("    codes with leading zeros: read the column as text")
     lines += [
         "",
-        "Other columns",
-        "  query_set      which question; a column without a value means all its values",
-        "  noisy_answer   the true answer with noise, a whole number, perhaps negative",
+        "Column of table_integer.csv",
+        "  count          how many records have these values",
+        "",
+        "Column of table_weighted.csv",
+        "  weight         the same before it was made a whole number",
+        "",
+        "Columns of measurements.csv and intervals.csv",
+        "  query_set      which kind of count: 'sum' is all records; a column's name, or names",
+        "                 joined by stars, the records with each combination of their values;",
+        "                 'identity' those with each combination of all values.",
+        "                 A column that is empty in a row counts all its values.",
+        "  noisy_answer   the true count with noise, a whole number, perhaps negative",
         "  variance       of the noise, in squared records; 0 for a total that is public",
-        "  signed         what least squares makes of all noisy answers",
-        "  low, high      90 % interval for the true count, for this query by itself",
-        "  low_all, high_all   90 % intervals that hold for all queries at once",
-        "  published      the answer counted in the published records",
-        "  weight         how many records a cell stands for, with fractions",
-        "  count          how many records a cell has",
+        "  published      the count in table_integer.csv",
+        "  low, high      the true count is between them with a probability of 90 %",
+        "  low_all, high_all   wider: all true counts at once are between theirs, with 90 %",
+        "  signed         what least squares makes of all noisy answers, perhaps negative",
+        "  signed_variance   of its error, in squared records, exact",
     ]
     return ("\n".join(lines) + "\n").encode()

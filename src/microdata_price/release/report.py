@@ -54,6 +54,8 @@ class Report:
         One row a query set (see `expected_errors`).
     signed
         The signed answers (OLS), one array a query set.
+    variances
+        Their exact variances, in squared records; ``None`` where they were not computed.
     halves, joint
         Half the width of the 90 % interval around each signed answer, by itself and for all at
         once; ``None`` where it was not computed.
@@ -67,6 +69,7 @@ class Report:
 
     expected: pd.DataFrame
     signed: tuple[Array, ...]
+    variances: tuple[Array, ...] | None
     halves: tuple[Array, ...] | None
     joint: tuple[Array, ...] | None
     draws: int
@@ -367,8 +370,8 @@ def make_report(
                 if math.isinf(rows["ols"].iloc[k]):
                     continue  # neither its error nor its bias follows from what was asked
                 seen = q.answers(table) - q.answers(cells)
-                slack = 0.0 if moved is None else math.sqrt(float((q.answers(moved) ** 2).mean()))
-                values[k] = _row(q, seen, [(w.off[k], w.spread[k]) for w in worlds], slack)
+                by_rounding = np.zeros(1) if moved is None else q.answers(moved)
+                values[k] = _row(q, seen, [(w.off[k], w.spread[k]) for w in worlds], by_rounding)
     else:
         values = np.full((len(sets), 6), np.nan)
     told = pd.concat([rows, pd.DataFrame(values, columns=list(names))], axis=1)
@@ -377,6 +380,7 @@ def make_report(
     return Report(
         pd.concat([told[~last], told[last]], ignore_index=True),
         signed,
+        variances,
         None if intervals is None else intervals[0],
         None if intervals is None else intervals[1],
         used,
@@ -393,7 +397,10 @@ def _exact_columns(
     noise = [math.nan] * extra + [math.sqrt(v) for v in measured.mechanism.variances]
     ols = [math.nan] * len(sets)
     if variances is not None:
-        ols[extra:] = [math.sqrt(float(v.mean())) for v in variances]
+        ols[extra:] = [  # least squares keeps a public answer to within rounding; it is exact
+            math.sqrt(float(v.mean())) if scale else 0.0
+            for v, scale in zip(variances, measured.mechanism.scales, strict=True)
+        ]
     for k in range(extra):
         ols[k] = _signed_std(measured, sets[k])
     return {
@@ -422,12 +429,16 @@ def _signed_std(measured: Measured, queries: QuerySet) -> float:
 
 
 def _row(
-    queries: QuerySet, seen: Array, worlds: Sequence[tuple[Array, float]], slack: float
+    queries: QuerySet, seen: Array, worlds: Sequence[tuple[Array, float]], moved: Array
 ) -> list[float]:
-    """Return one query set's error and bias with their ranges."""
+    """Return one query set's error and bias with their ranges.
+
+    They are widened by what rounding did to the answers (``moved``), which chance did once.
+    """
     n = queries.size
     points, lows, highs, least, most = [], [], [], [], []
     mean = float(seen.mean())
+    slack, shift = math.sqrt(float((moved**2).mean())), abs(float(moved.mean()))
     for off, spread in worlds:
         low, high = bias_range(seen, off)
         noise = float(off.var(axis=0, ddof=1).sum())
@@ -444,6 +455,6 @@ def _row(
         max(0.0, min(lows) - slack),
         max(highs) + slack,
         mean,
-        min(least),
-        max(most),
+        min(least) - shift,
+        max(most) + shift,
     ]

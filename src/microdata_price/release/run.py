@@ -34,6 +34,8 @@ class Options:
         As for `finish`.
     progress
         As for `finish`.
+    tell
+        As for `read_table`.
     """
 
     shares: Mapping[str, float] | None = None
@@ -42,6 +44,7 @@ class Options:
     account: Account | None = None
     draws: int | None = None
     progress: Progress | None = None
+    tell: Callable[[str], None] | None = None
 
 
 NO_OPTIONS = Options()
@@ -143,7 +146,7 @@ def release(
         if options.account is not None:
             options.account.spend(entry_of(out, plan.identity, plan.mechanism))
 
-    measured = measure_file(path, plan, spend, lambda m: keep(m, out))
+    measured = measure_file(path, plan, spend, lambda m: keep(m, out), options.tell)
     if measured_now is not None:
         measured_now()
     result = finish(measured, method, options.draws, options.progress)

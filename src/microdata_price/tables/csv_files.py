@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -12,16 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .double_counts import a_total, check_totals
+from .doubts import Doubt, Doubts, quoted, why_counts
 from .forms import Form, form_of, plain_form, refuse_weighted
-from .looks import (
-    a_total,
-    are_numbers,
-    check_totals,
-    looks_like_a_total,
-    looks_like_counts,
-    number_the_rows,
-)
-from .opening import plain_text, read_rows
+from .looks import are_numbers, looks_like_a_total, may_be_a_total, number_the_rows
+from .opening import plain_text, read_blocks
 from .schema import COUNT, Schema, load_schema, schema_path
 
 Array = NDArray[np.float64]
@@ -29,18 +24,23 @@ Part = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 
 LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
-_PART = 50_000
+_BLOCKS = 100
+"""So many blocks of rows make a part, which is looked at as a whole."""
 _NAMED = 10
 """How many bad rows a message names."""
 
 
 def _parts(form: Form) -> Iterator[Part]:
     """Yield rows in parts: their numbers, and their fields column by column."""
-    rows = read_rows(form.source, form.layout)
+    blocks = read_blocks(form.source, form.layout)
     checked = dict.fromkeys(form.unnamed)
-    while part := list(islice(rows, _PART)):
-        numbers, fields = zip(*part, strict=True)
-        columns = dict(enumerate(zip(*fields, strict=True)))
+    while part := list(islice(blocks, _BLOCKS)):
+        numbers = [n for ns, _ in part for n in ns]
+        fields: list[list[str]] = [[] for _ in form.layout.header]
+        for _, rows in part:
+            for column, field in zip(fields, zip(*rows, strict=True), strict=False):
+                column.extend(field)
+        columns = dict(enumerate(fields))
         for k in form.unnamed:
             texts = [plain_text(t) for t in columns[k]]
             checked[k] = number_the_rows(texts, checked[k])
@@ -55,13 +55,22 @@ def _parts(form: Form) -> Iterator[Part]:
 class _Places(dict[str, int]):
     """Places of a column's fields, each text brought into its plain form once; -1 for no value."""
 
-    def __init__(self, schema: Schema, axis: int) -> None:
+    def __init__(self, schema: Schema, axis: int, records: bool) -> None:
         super().__init__()
-        self.schema, self.axis = schema, axis
+        self.schema, self.axis, self.records = schema, axis, records
 
     def __missing__(self, text: str) -> int:
-        place = self[text] = self.schema.place(self.axis, plain_text(text))
+        plain = plain_text(text)
+        place = self.schema.place(self.axis, plain)
+        if not self.records and looks_like_a_total(plain) and plain not in self.listed:
+            place = -1  # among counts no catch-all is meant for totals
+        self[text] = place
         return place
+
+    @property
+    def listed(self) -> Mapping[str, int]:
+        """The places of the values that are listed."""
+        return self.schema.positions[self.axis]
 
 
 class _Counts(dict[str, int]):
@@ -91,7 +100,7 @@ def _places(form: Form, column: int, part: Part, seen: _Places) -> NDArray[np.in
     found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
     if (found < 0).any():
         first = plain_text(columns[column][int(np.argmax(found < 0))])
-        why = _why_not(first, seen.schema.positions[seen.axis])
+        why = _why_not(first, seen.listed, counted=form.kind != "records")
         _raise_first(form, numbers, column, found < 0, why)
     return found
 
@@ -108,9 +117,9 @@ def _cells(
     return cells
 
 
-def _why_not(text: str, known: Mapping[str, int]) -> str:
-    """Say why a value is none of those known, without repeating it."""
-    if looks_like_a_total(text):
+def _why_not(text: str, known: Mapping[str, int], *, counted: bool) -> str:
+    """Say why a value is none of those known, without repeating it; `counted` for cells."""
+    if may_be_a_total(text):
         return (
             "the row looks like one of totals, which would count everybody twice; leave out rows "
             "and columns of totals"
@@ -118,15 +127,17 @@ def _why_not(text: str, known: Mapping[str, int]) -> str:
     said = "the value is not one that the schema allows"
     if text.casefold() in {v.casefold() for v in known}:
         return f"{said} but for capital letters; write it as the schema does"
-    if are_numbers([text]) and text:
-        plain = text.lstrip("0").removesuffix(".0") or "0"
-        if plain in {v.lstrip("0") or "0" for v in known}:
-            return (
-                f"{said}, though it is one as a number; write codes as the schema does, with the "
-                "same leading zeros and without decimals"
-            )
+    if _number(text) is not None and _number(text) in map(_number, known):
+        return (
+            f"{said}, though it is one as a number; write codes as the schema does, with the same "
+            "leading zeros and without decimals, powers or signs"
+        )
     if not text:
         said += ", as it is empty"
+        if counted:
+            said += (
+                " (in a row of totals, perhaps, which would count everybody twice: leave such out)"
+            )
     return (
         f"{said}; correct the row, or count what is not listed at a value that is public "
         'beforehand: {"values": [...], "other": "other", "empty": "not stated"}; a schema made '
@@ -134,16 +145,53 @@ def _why_not(text: str, known: Mapping[str, int]) -> str:
     )
 
 
+def _number(text: str) -> float | None:
+    """Return the number that a text is, with a decimal comma or point, or ``None``."""
+    if len(text) > 100 or not are_numbers([text]):
+        return None
+    try:
+        return float(text.replace(",", "."))
+    except ValueError:
+        return None
+
+
+_COUNT_FAULTS = (
+    (r"\d{13,}", "is larger than that: more than there are people"),
+    (r"\d+[.,]0*", "has decimals: write 3, not 3.0 or 3,0"),
+    (
+        r"\d{1,3}([.,' ]\d{3})+([.,]0*)?",
+        "seems to have marks between thousands: write 1234, not 1,234 or 1.234 or 1 234",
+    ),
+    (r"[+-]\d+", "has a sign: write 3, not +3; no count is below 0"),
+    (r"\d+([.,]\d*)?[eE][+-]?\d+", "is written with a power of ten: write 1000, not 1e3"),
+    (r".*%", "is a share in per cent: counts are needed"),
+    (r"\d*[.,]\d+", "is no whole number: weights and shares are no counts of records"),
+    (r"", "is empty: write 0 where nobody is, or leave the row out of a long table"),
+)
+
+
+def _not_a_count(text: str) -> str:
+    """Say why a field is no count, without repeating it.
+
+    Examples
+    --------
+    >>> _not_a_count("1,234")[:30]
+    'not a whole number from 0 to 1'
+    """
+    why = next((w for form, w in _COUNT_FAULTS if re.fullmatch(form, text)), "")
+    return (
+        "not a whole number from 0 to 10^12"
+        + (f", for it {why}" if why else "")
+        + "; every cell must be a count of records, in digits only"
+    )
+
+
 def _numbers(form: Form, column: int, part: Part, seen: _Counts) -> NDArray[np.int64]:
     numbers, columns = part
     found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
-    _raise_first(
-        form,
-        numbers,
-        column,
-        found < 0,
-        "not a whole number from 0 to 10^12; every cell must be a count of records, in digits only",
-    )
+    if (found < 0).any():
+        first = plain_text(columns[column][int(np.argmax(found < 0))])
+        _raise_first(form, numbers, column, found < 0, _not_a_count(first))
     return found
 
 
@@ -152,8 +200,9 @@ def _incomplete(form: Form, schema: Schema, table: NDArray[np.int64]) -> InputEr
     first = ", ".join(f"{c}={v}" for c, v in zip(schema.columns, values, strict=True))
     return InputError(
         f"{form.source.place} does not have a row for every one of the {schema.cells} combinations "
-        f"of its columns' values; the first missing is {first}; each must be there, with a count "
-        "of 0 where there is nobody: leaving out empty cells would tell where they are"
+        f"of its columns' values; the first missing is {first}; write it with a count of 0 if "
+        "nobody is there"
+        + ("" if form.kind == "wide" else "; with a schema (--schema) it may be left out")
     )
 
 
@@ -210,55 +259,39 @@ def _wide(form: Form, schema: Schema) -> NDArray[np.int64]:
     return table
 
 
-def _all_places(schema: Schema) -> list[_Places]:
-    return [_Places(schema, axis) for axis in range(len(schema.columns))]
+def _all_places(schema: Schema, records: bool = False) -> list[_Places]:
+    return [_Places(schema, axis, records) for axis in range(len(schema.columns))]
 
 
 def _records(form: Form, schema: Schema) -> NDArray[np.int64]:
     table = np.zeros(schema.cells, dtype=np.int64)
-    seen = _all_places(schema)
-    doubtful = [] if schema.count == "" else [_Unread(k) for k in form.unread]
+    seen = _all_places(schema, records=True)
+    doubts = Doubts(form.layout.header, () if schema.count == "" else form.unread)
     for part in _parts(form):
         places = [_places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)]
         cells = _cells(form, schema, places, part[0])
         table += np.bincount(cells, minlength=schema.cells)
-        repeated = bool(table.max(initial=0) > 1)
-        kept = []
-        for unread in doubtful:
-            counting = looks_like_counts(form.layout.header[unread.column])
-            if (counting or not repeated) and unread.holds_numbers(part[1][unread.column]):
-                kept.append(unread)
-        doubtful = kept
-    for unread in doubtful:
-        name = form.layout.header[unread.column]
-        if unread.filled and (looks_like_counts(name) or not unread.numbers_rows):
-            raise _perhaps_counts(form, name, looks_like_counts(name))
+        doubts.see(cells, part[1], bool(table.max(initial=0) > 1))
+    doubt = doubts.found()
+    if doubt is not None:
+        raise _perhaps_counts(form, schema, doubt)
     return table
 
 
-@dataclass
-class _Unread:
-    """An unread column of records, as long as it may hold counts."""
-
-    column: int
-    filled: int = 0
-    next_row: int | None = None
-    numbers_rows: bool = True
-
-    def holds_numbers(self, texts: Sequence[str]) -> bool:
-        if self.numbers_rows:
-            self.next_row = number_the_rows(texts, self.next_row)
-            self.numbers_rows = self.next_row is not None
-        self.filled += sum(map(bool, texts))
-        return self.numbers_rows or are_numbers(texts)
-
-
-def _perhaps_counts(form: Form, name: str, named_so: bool) -> InputError:
-    why = "" if named_so else ": it holds numbers, and no row occurs twice without it"
+def _perhaps_counts(form: Form, schema: Schema, doubt: Doubt) -> InputError:
+    header = form.layout.header
+    name, keys = header[doubt.column], [header[k] for k in doubt.keys]
+    why = f": {why_counts((*schema.columns, *keys))}"
+    rest = [header[k] for k in form.unread if k not in (doubt.column, *doubt.keys)]
+    todo = f"call it {COUNT!r} (or add --count-column {name!r})"
+    if keys:
+        todo = f"list {quoted(keys)} in the schema and {todo}"
+    if rest:
+        todo += f" and leave out {quoted(rest)}"
     return InputError(
         f"{form.source.place}: the column {name!r}, which the schema does not list, looks like "
-        f"counts{why}; if it holds counts, call it {COUNT!r} (or add --count-column {name!r}), "
-        "and if each row is one record, leave it out (or add --records)"
+        f"counts{'' if doubt.named_so else why}; if it holds counts, {todo}, and if each row is "
+        "one record, leave it out (or add --records)"
     )
 
 
@@ -269,13 +302,14 @@ _READ: dict[str, Callable[[Form, Schema], NDArray[np.int64]]] = {
 }
 
 
-def read_table(path: Path, schema: Schema) -> Array:
+def read_table(path: Path, schema: Schema, tell: Callable[[str], None] | None = None) -> Array:
     """Read a table of counts, or count records, as the schema says.
 
     Three forms are told apart by their first row. Long: the schema's columns and ``count``, one
-    row a cell. Wide: all the schema's columns but the last, then each value of the last, one
-    column a value. Records: the schema's columns without ``count``, one row a record, other columns
-    unread (`form_of` says which). What looks like another form than it would be read in is refused.
+    row a cell, where a cell without a row is empty. Wide: all the schema's columns but the last,
+    then each value of the last, one column a value. Records: the schema's columns without
+    ``count``, one row a record, other columns unread (`form_of` says which). What looks like
+    another form than it would be read in is refused.
 
     Parameters
     ----------
@@ -284,6 +318,8 @@ def read_table(path: Path, schema: Schema) -> Array:
         bzip2, xz or zip.
     schema
         Which columns and which values there are.
+    tell
+        Called with a sentence if cells of a long table have no row.
 
     Returns
     -------
@@ -294,17 +330,26 @@ def read_table(path: Path, schema: Schema) -> Array:
     ------
     InputError
         A form that is none of the three, a weighted table, a value outside the schema or no count
-        (naming the row's number and the column, not the content), a cell missing or given twice,
-        an unread column that looks like counts, or totals among the counts.
+        (naming the row's number and the column, not the content), a cell given twice or missing
+        from a wide table, an unread column that looks like counts, or totals among the counts.
     """
     if schema.weighted:
         raise refuse_weighted(str(path))
     form = form_of(path, schema)
     table = _READ[form.kind](form, schema)
     if (table < 0).any():
-        raise _incomplete(form, schema, table)
-    if form.kind != "records" and not schema.restricted:
-        check_totals(form.source.place, schema, table.reshape(schema.sides))
+        if (table < 0).all():
+            raise InputError(
+                f"{form.source.place} has only a header; a row for each cell that is not empty is "
+                "needed, and at least one with a count of 0 if nobody is anywhere"
+            )
+        if form.kind == "wide":
+            raise _incomplete(form, schema, table)
+        table = np.maximum(table, 0)
+        if tell is not None:  # not how many: what is printed may be kept where others see it
+            tell(f"{form.source.place} has cells without a row; they are counted as empty")
+    if form.kind != "records" and schema.totals:
+        check_totals(form.source.place, schema, table, tell)
     return table.astype(float).reshape(schema.shape)
 
 
@@ -321,7 +366,7 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
     Raises
     ------
     InputError
-        Neither form, or a form with rows or columns of totals.
+        Neither form, a form with rows or columns of totals, or cells without a row.
     """
     form = plain_form(path, count)
     header, place = form.layout.header, form.source.place
@@ -348,7 +393,7 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
     for name, values in zip(names, seen, strict=True):
         total = next((v for v in values if looks_like_a_total(v)), None)
         if total is not None and len(values) > 1:
-            raise a_total(place, name, total)
+            raise a_total(place, repr(name), repr(total))
     if form.kind == "long" and rows > 1:
         for name, values in zip(names, seen, strict=True):
             if len(values) == rows and any(len(v) > 1 for v in seen if v is not values):
@@ -356,7 +401,10 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
                     f"{place}: the column {name!r} has another value in every row, so that it "
                     "names the rows and is no column of the table; leave it out"
                 )
-    return Schema(tuple(names), tuple(map(tuple, seen)), count=form.count_name)
+    schema = Schema(tuple(names), tuple(map(tuple, seen)), count=form.count_name)
+    if form.kind == "long" and rows < schema.cells:  # nothing else says which cells there are
+        raise _incomplete(form, schema, _long(form, schema))
+    return schema
 
 
 def find_schema(table: Path, schema: Path | None = None, *, count: str | None = None) -> Schema:

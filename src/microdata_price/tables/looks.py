@@ -1,15 +1,9 @@
-"""What columns and values look like: counts, numbers of rows, totals."""
+"""What names and values look like: counts, numbers of rows, totals."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-
-import numpy as np
-from numpy.typing import NDArray
-
-from ..exceptions import InputError
-from .schema import Schema
 
 
 def _words(text: str) -> frozenset[str]:
@@ -32,9 +26,11 @@ _TOTALS = _words(
     "summe ensemble"
 ) | {"grand total", "row total", "column total", "col total", "both sexes", "all persons"}
 """What rows and columns of totals are called."""
+_TOTAL_WORDS = _words(
+    "total totals subtotal overall combined altogether gesamt insgesamt zusammen summe ensemble"
+)
+"""Words in names of rows and columns that may be of totals."""
 _NUMBER = re.compile(r"[+-]?(\d{1,3}([, '\u00a0]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)? ?%?")
-_FEWEST_LINES = 3
-"""In so many lines a value must be the sum of the others before its name does not matter."""
 
 
 def looks_like_counts(name: str) -> bool:
@@ -58,6 +54,22 @@ def looks_like_a_total(value: str) -> bool:
     [True, True, False]
     """
     return " ".join(re.findall(r"[^\W\d_]+", value.casefold())) in _TOTALS
+
+
+def may_be_a_total(value: str) -> bool:
+    """Say whether a value's name may be one of a total, as others are that hold such a word.
+
+    Examples
+    --------
+    >>> [may_be_a_total(v) for v in ("County total", "All ages", "Totnes", "Small")]
+    [True, True, False, False]
+    """
+    words = re.findall(r"[^\W\d_]+", value.casefold())
+    return (
+        looks_like_a_total(value)
+        or bool(_TOTAL_WORDS & set(words))
+        or words[:1] in (["all"], ["sum"])
+    )
 
 
 def are_numbers(texts: Iterable[str]) -> bool:
@@ -92,41 +104,3 @@ def number_the_rows(texts: Sequence[str], first: int | None) -> int | None:
     if start is None or list(texts) != [str(start + k) for k in range(len(texts))]:
         return None
     return start + len(texts)
-
-
-def check_totals(place: str, schema: Schema, table: NDArray[np.int64]) -> None:
-    """Refuse a table in which the rows of one value are the sums of the others.
-
-    A value called as totals are is refused where it is that sum; any other where it is so in three
-    lines or more, each with a count and two or more values that add up.
-
-    Raises
-    ------
-    InputError
-        It says which column and value.
-
-    Examples
-    --------
-    >>> schema = Schema(("sex",), (("f", "m", "all"),))
-    >>> check_totals("t.csv", schema, np.array([3, 4, 8]))
-    """
-    for axis, (name, values) in enumerate(zip(schema.columns, schema.values, strict=True)):
-        if len(values) < 3:
-            continue
-        lines = np.moveaxis(table, axis, 0).reshape(len(values), -1)
-        whole, largest = lines.sum(axis=0), lines.max(axis=0)
-        for value, line in zip(values, lines, strict=True):
-            if not (2 * line == whole).all() or not line.any():
-                continue
-            # In a line with one value that counts, the other is as likely its copy.
-            several = (line > 0) & ((lines > 0).sum(axis=0) > 2) & (line == largest)
-            if looks_like_a_total(value) or several.sum() >= _FEWEST_LINES:
-                raise a_total(place, name, value)
-
-
-def a_total(place: str, column: str, value: str) -> InputError:
-    """Return the error for totals among the counts of a table."""
-    return InputError(
-        f"{place}: the counts of {value!r} in {column!r} look like totals of the others, which "
-        "would count everybody twice; leave out rows and columns of totals"
-    )

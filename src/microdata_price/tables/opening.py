@@ -15,6 +15,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, cast
 
@@ -48,6 +49,8 @@ _MARKS = (
 )
 _SNIFFED = 1 << 16
 _LINES = 20
+_BLOCK = 512
+"""So many rows are read at once: few enough to stay in a processor's cache."""
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
@@ -242,6 +245,10 @@ def layout(source: Source) -> Layout:
         raise not_text(source.place) from None
     if "\x00" in text:
         raise InputError(f"{source.place} is not a text file; a table is a CSV file")
+    other = re.match(r"\s*(?:(\{|\[\s*[\[{])|<(?:[!?]|html|table))", text, re.IGNORECASE)
+    if other is not None:
+        what = "JSON" if other[1] else "a page of a browser (HTML or XML)"
+        raise InputError(f"{source.place} looks like {what}; save the table as a CSV file")
     lines = text.splitlines()
     if len(first) == _SNIFFED and len(lines) > 1:
         lines.pop()  # perhaps cut in the middle
@@ -254,7 +261,10 @@ def layout(source: Source) -> Layout:
     separator = said[1] if said is not None else _separator(filled)
     header = _fields(filled[:1], separator)
     if header is None:
-        raise InputError(f"{source.place} is not a CSV file: a quotation mark is in a wrong place")
+        raise InputError(
+            f"{source.place} is not a CSV file (a quotation mark is in a wrong place); correct it, "
+            "or save it again as a CSV file from the program that made it"
+        )
     names = tuple(plain_text(name) for name in header[0])
     _check_names(source.place, names)
     return Layout(encoding, separator, skipped, names)
@@ -301,23 +311,69 @@ def read_rows(source: Source, how: Layout) -> Iterator[tuple[int, list[str]]]:
     InputError
         A row with another number of fields than the header, or no CSV file.
     """
-    width = len(how.header)
+    for numbers, rows in read_blocks(source, how):
+        yield from zip(numbers, rows, strict=True)
+
+
+def read_blocks(source: Source, how: Layout) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
+    """Yield what `read_rows` yields, a few hundred rows at once: their numbers, and the rows.
+
+    Raises
+    ------
+    InputError
+        As `read_rows` does.
+    """
     with source.open() as stream:
         text = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
         try:
             for _ in range(how.skipped):
                 text.readline()
             reader = csv.reader(text, delimiter=how.separator, strict=True)
-            rows = ((n, row) for n, row in enumerate(reader, start=1 + how.skipped) if row)
-            next(rows)
-            for number, row in rows:
-                if len(row) != width:
-                    raise InputError(
-                        f"{source.place}, row {number}: {len(row)} fields where the header has "
-                        f"{width}; every row needs one field a column"
-                    )
-                yield number, row
+            number = 1 + how.skipped
+            while not next(reader):  # the header, below blank lines
+                number += 1
         except UnicodeDecodeError:
             raise not_text(source.place) from None
         except csv.Error as error:
-            raise InputError(f"{source.place} is not a CSV file: {error}") from None
+            raise _not_csv(source.place, error) from None
+        while True:
+            block: list[list[str]] = []
+            fault: InputError | None = None
+            try:
+                block.extend(islice(reader, _BLOCK))
+            except UnicodeDecodeError:
+                fault = not_text(source.place)
+            except csv.Error as error:
+                fault = _not_csv(source.place, error)
+            if not block and fault is None:
+                return
+            numbers: Sequence[int] = range(number + 1, number + 1 + len(block))
+            number += len(block)
+            if not all(block):
+                kept = [k for k, row in enumerate(block) if row]
+                numbers, block = [numbers[k] for k in kept], [block[k] for k in kept]
+            _check_widths(source.place, numbers, block, len(how.header))
+            if fault is not None:  # what is wrong above it is said first
+                raise fault
+            yield numbers, block
+
+
+def _check_widths(
+    place: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], width: int
+) -> None:
+    if set(map(len, rows)) <= {width}:
+        return
+    number, row = next((n, r) for n, r in zip(numbers, rows, strict=True) if len(r) != width)
+    raise InputError(
+        f"{place}, row {number}: {len(row)} fields where the header has {width}; every row needs "
+        "one field a column"
+    )
+
+
+def _not_csv(place: str, error: csv.Error) -> InputError:
+    unclosed = "end of data" in str(error)
+    why = "a quotation mark is opened and not closed" if unclosed else str(error)
+    return InputError(
+        f"{place} is not a CSV file ({why}); correct it, or save it again as a CSV file from the "
+        "program that made it"
+    )

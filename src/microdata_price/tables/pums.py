@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 from pyarrow import compute, csv
 
 from ..exceptions import InputError
+from .looks import looks_like_counts
 from .opening import Layout, Source, layout, plain_text, sources
 
 STATE_COLUMNS = ("ST", "STATE")
@@ -29,6 +31,9 @@ PERSON = ("SERIALNO", "SPORDER")
 """What no two persons share: the household's number, and the person's number in it."""
 RECORD_TYPE = "RT"
 _BLOCK = 1 << 20
+_FEW = 40
+"""Files with fewer columns are extracts, which may hold more than the Bureau's."""
+_WEIGHTS = re.compile(r"P?WGTP\d*", re.IGNORECASE)
 _UNCODED = r"^-0*9$|^blank$|^[Nn]$"
 """An area's code where a person has none, as in the files of five years with two such columns."""
 
@@ -51,6 +56,8 @@ class Reading:
         How many persons of the state have no code in that column.
     states
         How many persons each state has.
+    watched
+        Columns that are not asked for and may hold counts.
     """
 
     left: tuple[str, ...] = ()
@@ -59,6 +66,7 @@ class Reading:
     others: int = 0
     uncoded: int = 0
     states: Counter[str] = field(default_factory=Counter)
+    watched: list[str] = field(default_factory=list)
 
 
 def _named(header: Sequence[str], name: str) -> str | None:
@@ -122,6 +130,19 @@ def _choose(
             raise InputError(f"{place} has no column {name!r}; see the dictionary of its year")
         chosen.append(found)
     return chosen
+
+
+def _watched(header: Sequence[str], chosen: Sequence[str | None]) -> list[str]:
+    """Name the columns that are not asked for and may hold counts, so that rows are no persons.
+
+    Where persons are told apart it is those that are called so; in an extract in which they are
+    not, any. The Bureau's weights are known.
+    """
+    told_apart = all(_named(header, name) for name in PERSON)
+    left = [n for n in header if n and n not in chosen and not _WEIGHTS.fullmatch(n)]
+    if not told_apart and len(header) < _FEW:
+        return left
+    return [n for n in left if looks_like_counts(n)]
 
 
 def _plain(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -198,7 +219,7 @@ def _batches(
     """Yield the number of the first row of each batch, and the columns in the order chosen.
 
     First come the state, the area, the record's type and the two columns that tell persons apart
-    (``None`` where the file lacks one), then those wanted.
+    (``None`` where the file lacks one), then those wanted, then those watched (see `_watched`).
     """
     answer = _api_rows(source)
     how = layout(source) if answer is None else None
@@ -209,9 +230,10 @@ def _batches(
     chosen = _choose(header, wanted, area, source.place)
     met.area = chosen[1]
     also = [_named(header, name) for name in (RECORD_TYPE, *PERSON)]
-    order = [*chosen[:2], *also, *chosen[2:]]
+    met.watched = _watched(header, [*chosen, *also])
+    order = [*chosen[:2], *also, *chosen[2:], *met.watched]
     columns = list(dict.fromkeys(n for n in order if n is not None))
-    met.unread = max(met.unread, len(header) - len(columns))
+    met.unread = max(met.unread, len(header) - len(columns) + len(met.watched))
     place = {name: k for k, name in enumerate(columns)}
     if how is None:
         assert answer is not None
@@ -239,7 +261,7 @@ def area_rows(
     columns: Sequence[str],
     area: str | None = None,
     met: Reading | None = None,
-) -> Iterator[tuple[str, NDArray[np.int64], dict[str, pa.Array]]]:
+) -> Iterator[tuple[str, NDArray[np.int64], dict[str, pa.Array], dict[str, pa.Array]]]:
     """Yield the persons of one area, block by block, so that memory does not grow with the file.
 
     Parameters
@@ -259,8 +281,9 @@ def area_rows(
     Yields
     ------
     tuple
-        The file's name for messages, the rows' numbers (the header is row 1), and the columns,
-        codes without leading zeros or decimals and ``blank`` for an empty field.
+        The file's name for messages, the rows' numbers (the header is row 1), the columns, codes
+        without leading zeros or decimals and ``blank`` for an empty field, and by name as they
+        stand those that are not asked for and may hold counts.
 
     Raises
     ------
@@ -291,8 +314,15 @@ def area_rows(
                 _check_types(source.place, rows, types.take(take))
             if serials is not None and orders is not None:
                 _check_new_persons(source.place, rows, serials.take(take), orders.take(take), seen)
-            values = [_plain(column.take(take)) for column in wanted]
-            yield source.place, rows, dict(zip(columns, values, strict=True))
+            read, beside = wanted[: len(columns)], wanted[len(columns) :]
+            values = [_plain(column.take(take)) for column in read]
+            watched = [column.take(take) for column in beside]
+            yield (
+                source.place,
+                rows,
+                dict(zip(columns, values, strict=True)),
+                dict(zip(met.watched, watched, strict=True)),
+            )
 
 
 def _check_types(place: str, rows: NDArray[np.int64], types: pa.Array) -> None:

@@ -37,10 +37,11 @@ KEYWORDS = ("sum", "marginals", "identity")
 """Words of a workload, which no column may bear as its name."""
 OURS = (
     *(COUNT, WEIGHTED, "query_set", "noisy_answer", "variance", "weight"),
-    *("signed", "published", "low", "high", "low_all", "high_all"),
+    *("signed", "signed_variance", "published", "low", "high", "low_all", "high_all"),
 )
 """Columns of the files that a release writes beside the table's own, so no column may bear one."""
-_KEYS = {"columns", "impossible", "count", "weighted"}
+_KEYS = {"columns", "impossible", "count", "totals", "weighted"}
+_TABLES = (".csv", ".tsv", ".txt", ".xlsx", ".gz", ".zip")
 _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
 
 
@@ -65,6 +66,8 @@ class Schema:
     count
         How a file is read that bears this schema: which of its columns holds the counts; empty
         where each row is one record; ``None`` for ``count`` if there is one. It is not published.
+    totals
+        Whether values whose counts are sums of others' are taken for totals. It is not published.
 
     Where there are trees or impossible combinations the table is a list: one cell for each
     possible combination, and no cell for any other.
@@ -88,6 +91,7 @@ class Schema:
     trees: tuple[Tree, ...] = ()
     impossible: tuple[Impossible, ...] = ()
     count: str | None = field(default=None, compare=False)
+    totals: bool = field(default=True, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(map(_composed, self.columns)))
@@ -100,14 +104,21 @@ class Schema:
             _check_column(name)
         if len(set(self.columns)) != len(self.columns):
             raise InputError(f"the schema's columns are {self.columns}; each name must occur once")
+        folded = [name.casefold() for name in self.columns]
+        alike = [
+            name for name, fold in zip(self.columns, folded, strict=True) if folded.count(fold) > 1
+        ]
+        if alike:
+            raise InputError(
+                f"the schema's columns {alike[0]!r} and {alike[1]!r} differ by capital letters "
+                "only, which many programs do not tell apart; give one another name, in the table "
+                "too"
+            )
         for name, values in zip(self.columns, self.values, strict=True):
             if not values:
                 raise InputError(f"the schema's column {name!r} has no values; list at least one")
-            if any(v == "" or v != v.strip() or not v.isprintable() for v in values):
-                raise InputError(
-                    f"a value of the schema's column {name!r} is empty, begins or ends with a "
-                    "space or holds a line break; write a word such as 'none' for a missing value"
-                )
+            for value in values:
+                _check_value(name, value)
             if len(set(values)) != len(values):
                 raise InputError(f"the schema's column {name!r} lists a value twice")
         for name, values, rule in zip(self.columns, self.values, self.rules, strict=True):
@@ -116,6 +127,12 @@ class Schema:
                 raise InputError(
                     f"the schema's column {name!r} counts fields at {stray[0]!r}, which is not "
                     "one of its values"
+                )
+            if rule.other and len(values) == 1:
+                raise InputError(
+                    f"the schema's column {name!r} has the one value {rule.other!r}, at which "
+                    "everything else is counted too, so that it tells nothing; list the values "
+                    "that are told apart, or leave the column out"
                 )
         if math.prod(self.sides) >= 2**62:
             raise InputError("the schema's columns have more combinations than can be numbered")
@@ -292,21 +309,44 @@ def _composed_within(given: Any) -> Any:
     return [_composed_within(v) for v in given] if isinstance(given, list) else given
 
 
+def _unprintable(text: str) -> str:
+    """Name the first sign in a text that cannot be seen; empty without any."""
+    odd = next((c for c in text if not c.isprintable()), "")
+    known = {"\t": "a tab", "\n": "a line break", "\r": "a line break", "\0": "a null character"}
+    return known.get(odd, f"the invisible character U+{ord(odd):04X}") if odd else ""
+
+
+def _check_value(column: str, value: str) -> None:
+    odd = _unprintable(value)
+    if value == "":
+        wrong = "a value that is empty; write a word such as 'none' for a missing value"
+    elif odd:
+        wrong = f"the value {value!r}, which holds {odd}; write it without, in the table too"
+    elif value != value.strip():
+        wrong = f"the value {value!r}, which begins or ends with a space; leave it out"
+    else:
+        return
+    raise InputError(f"the schema's column {column!r} has {wrong}")
+
+
 def _check_column(name: str) -> None:
-    wrong = (
-        name == ""
-        or name != name.strip()
-        or not name.isprintable()
-        or any(c in name for c in ",;*")
-        or name in (*KEYWORDS, *OURS)
-    )
-    if wrong:
-        raise InputError(
-            f"the schema has a column called {name!r}; a name must not be empty, begin or end with "
-            f"a space, hold a comma, semicolon, star or line break, or be one of "
-            f"{', '.join((*KEYWORDS, *OURS))}, which have a meaning here; give it another name, in "
-            "the table too"
-        )
+    said = f"the schema has a column called {name!r}"
+    mark = next((c for c in name if c in ",;*"), "")
+    ours = (*KEYWORDS, *OURS)
+    odd = _unprintable(name)
+    if name == "":
+        why = "its name is empty"
+    elif odd:
+        why = f"the name holds {odd}"
+    elif name != name.strip():
+        why = "the name begins or ends with a space"
+    elif mark:
+        why = f"the name holds {mark!r}, which has a meaning in workloads"
+    elif name in KEYWORDS or name.casefold() in OURS:
+        why = f"these names have a meaning here: {', '.join(ours)}"
+    else:
+        return
+    raise InputError(f"{said}, but {why}; give it another name, in the table too")
 
 
 def _column(name: str, given: object) -> tuple[tuple[str, ...], ColumnRule]:
@@ -340,7 +380,8 @@ def parse_schema(text: str) -> Schema:
         ``"county/tract/block": {"A": {"A1": ["a", "b"]}}``. ``"impossible"`` lists combinations
         that cannot occur; ``"weighted": true`` marks a weighted table. ``"count": "n"`` says that
         the column n of a table's file holds the counts, ``"count": false`` that each of its rows is
-        one record.
+        one record; ``"totals": false`` that no row or column is the total of others, whatever the
+        counts look like.
 
     Raises
     ------
@@ -359,6 +400,8 @@ def parse_schema(text: str) -> Schema:
             f"the schema is nested too deeply; needed is, for example, {_EXAMPLE}"
         ) from None
     except json.JSONDecodeError as error:
+        if not text.strip():
+            raise InputError(f"the schema is empty; needed is, for example, {_EXAMPLE}") from None
         raise InputError(
             f"the schema is not JSON ({error.msg}, line {error.lineno}); needed is, for example, "
             f"{_EXAMPLE}"
@@ -372,12 +415,15 @@ def parse_schema(text: str) -> Schema:
     columns = document.get("columns") if isinstance(document, dict) else None
     if not isinstance(columns, dict) or not set(document) <= _KEYS:
         raise InputError(
-            'the schema must be an object with "columns" and perhaps "impossible", "count" and '
-            f'"weighted"; for example {_EXAMPLE}'
+            'the schema must be an object with "columns" and perhaps "impossible", "count", '
+            f'"totals" and "weighted"; for example {_EXAMPLE}'
         )
     weighted = document.get("weighted", False)
     if not isinstance(weighted, bool):
         raise InputError('the schema\'s "weighted" must be true or false')
+    totals = document.get("totals", True)
+    if not isinstance(totals, bool):
+        raise InputError('the schema\'s "totals" must be false, or be left out')
     names: list[str] = []
     values: list[tuple[str, ...]] = []
     rules: list[ColumnRule] = []
@@ -411,6 +457,7 @@ def parse_schema(text: str) -> Schema:
         tuple(trees),
         impossible,
         None if count is None else count or "",
+        totals,
     )
 
 
@@ -430,7 +477,9 @@ def load_schema(path: Path) -> Schema:
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8; a schema is a JSON file") from None
     except InputError as error:
-        raise InputError(f"{path}: {error}") from None
+        table = path.suffix.lower() in _TABLES
+        hint = " (it is called as a table is: were table and schema exchanged?)" if table else ""
+        raise InputError(f"{path}{hint}: {error}") from None
 
 
 def schema_path(table: Path) -> Path:
@@ -444,8 +493,6 @@ def schema_path(table: Path) -> Path:
     return table.with_suffix(".schema.json")
 
 
-RESERVED = ("query_set", "noisy_answer", "variance", "weight")
-"""Columns that a release writes beside those of the schema."""
 _FORMULA = ("=", "+", "-", "@")
 
 
@@ -455,19 +502,12 @@ def check_publishable(schema: Schema) -> None:
     Raises
     ------
     InputError
-        A column named as one of the release's own, or a word that a spreadsheet would run as a
-        formula; numbers such as -1 are none.
+        A word that a spreadsheet would run as a formula; numbers such as -1 are none.
 
     Examples
     --------
     >>> check_publishable(Schema(("change",), (("-1", "0", "1"),)))
     """
-    for name in schema.columns:
-        if name in RESERVED:
-            raise InputError(
-                f"the schema has a column called {name!r}, as a release calls one of its own; give "
-                "it another name, in the table too"
-            )
     words = [*schema.columns, *(v for values in schema.values for v in values)]
     for word in words:
         if word.startswith(_FORMULA) and not re.fullmatch(r"[+-]?\d+([.,]\d+)*", word):

@@ -16,6 +16,7 @@ from pyarrow import compute
 from ..base.files import check_new, write_whole
 from ..exceptions import InputError
 from ..model.benchmark import data_set, labels, names
+from .doubts import Doubt, Doubts, why_counts
 from .pums import AREA_COLUMN, WEIGHT, Reading, area_rows
 from .schema import MOST_CELLS, Schema, schema_path
 from .table_text import table_text
@@ -162,6 +163,9 @@ def _schema(by: Sequence[str], given: Mapping[str, Sequence[str]], weighted: boo
         raise InputError(f"values are given for {stray[0]!r}, which is not among the variables")
     known = {**variables(), **given}
     for name in by:
+        if name not in known and "," in name:
+            each = " ".join(f"--by {part.strip()}" for part in name.split(","))
+            raise InputError(f"--by takes one variable and is {name!r}; write {each}")
         if name not in known:
             raise InputError(
                 f"the values of {name!r} are not known, and they are never taken from the data; "
@@ -203,6 +207,7 @@ def tabulate(
     weighted: bool = False,
     values: Mapping[str, Sequence[str]] | None = None,
     area_column: str | None = None,
+    records: bool = False,
 ) -> Tabulated:
     """Count the persons of an area by some variables.
 
@@ -224,12 +229,14 @@ def tabulate(
     area_column
         The file's column with the area's code; by default ``PUMA``, or the only one of another
         name (``PUMA10``, ``PUMA20``, or as the Bureau's API calls it).
+    records
+        Each row is one person, even where another column looks like counts.
 
     Raises
     ------
     InputError
-        A file that is none, a missing column, nobody in the area, or a value outside the variable's
-        list (naming row and column).
+        A file that is none, a missing column, nobody in the area, a value outside the variable's
+        list (naming row and column), or a column that looks like counts.
     """
     state, puma = parse_area(area)
     schema = _schema(by, values or {}, weighted)
@@ -237,8 +244,10 @@ def tabulate(
     table = np.zeros(schema.cells, dtype=np.int64)
     persons, met = 0, Reading()
     stray: dict[str, _Stray] = {}
+    times = np.zeros(schema.cells, dtype=np.int64)
+    doubts: dict[str, tuple[list[str], Doubts]] = {}
     columns = [*by, *([WEIGHT] if weighted else [])]
-    for place, rows, block in area_rows(path, state, puma, columns, area_column, met):
+    for place, rows, block, beside in area_rows(path, state, puma, columns, area_column, met):
         cell = np.zeros(rows.size, dtype=np.int64)
         for name, known in zip(by, lists, strict=True):
             index = compute.index_in(_blank(block[name], schema, name), value_set=known)
@@ -250,10 +259,21 @@ def tabulate(
         weights = _weights(place, rows, block[WEIGHT]) if weighted else 1
         np.add.at(table, cell, weights)
         persons += rows.size
+        if beside and not records:
+            if place not in doubts:
+                doubts[place] = [*beside], Doubts([*beside], range(len(beside)))
+                times[:] = 0
+            np.add.at(times, cell, 1)
+            texts = {k: column.to_pylist() for k, column in enumerate(beside.values())}
+            doubts[place][1].see(cell, texts, bool(times.max() > 1))
     for name, first in stray.items():
         raise _not_listed(name, first, schema.values[schema.columns.index(name)])
     if persons == 0:
         raise _nobody(path, state, puma, met)
+    for place, (header, seen) in doubts.items():
+        doubt = seen.found()
+        if doubt is not None:
+            raise _perhaps_counts(place, header, by, doubt)
     shaped = table.reshape(schema.shape)
     agrees = None if weighted else agrees_with_paper(area, by, shaped)
     return Tabulated(schema, shaped, persons, agrees, met)
@@ -309,6 +329,19 @@ def spans(codes: Sequence[str]) -> list[str]:
         else:
             found.append([code])
     return [f"{run[0]}-{run[-1]}" if len(run) > 1 else run[0] for run in found]
+
+
+def _perhaps_counts(
+    place: str, header: Sequence[str], by: Sequence[str], doubt: Doubt
+) -> InputError:
+    name = header[doubt.column]
+    why = why_counts((*by, *(header[k] for k in doubt.keys)))
+    return InputError(
+        f"{place}: the column {name!r}, which is not among the variables, looks like counts"
+        f"{'' if doubt.named_so else f': {why}'}; each row is counted as one person here: if rows "
+        f"are cells with their counts, use price or release with a schema and --count-column "
+        f"{name!r}, and if each row is one person, leave the column out (or add --records)"
+    )
 
 
 def _nobody(path: Path, state: str, puma: str, met: Reading) -> InputError:

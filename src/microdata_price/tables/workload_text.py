@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -67,7 +68,13 @@ def _expand(schema: Schema, part: str) -> list[tuple[int, ...]]:
     for tree in schema.trees:
         if re.split(rf"\s*{SLASH}\s*", part) == list(tree.columns):
             return [_with_parents(schema, [schema.columns.index(c)]) for c in tree.columns]
-    axes = [_axis(schema, name) for name in re.split(r"\s*\*\s*", part)]
+    names = re.split(r"\s*\*\s*", part)
+    if not all(names):
+        raise InputError(
+            f"the workload's part {part!r} has a star without a column on each side; joint "
+            f"marginals are written as {'*'.join(schema.columns[:2])}"
+        )
+    axes = [_axis(schema, name) for name in names]
     if len(set(axes)) != len(axes):
         raise InputError(f"the workload's part {part!r} names a column twice")
     return [_with_parents(schema, axes)]
@@ -113,6 +120,11 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     sets: list[QuerySet] = []
     for part in parts:
         before = len(sets)
+        if part == "identity" and sets and schema.cells == 1:
+            raise InputError(
+                "the schema's table has a single cell, which is the sum of all records; ask for "
+                "'sum' alone, or give a schema with more values"
+            )
         for axes in _expand(schema, part):
             new = query_set(schema, axes)
             known = next((q for q in sets if _same(q, new)), None)
@@ -132,6 +144,54 @@ def parse_workload(text: str, schema: Schema) -> Workload:
             "the cells; ask for 'sum, identity'"
         )
     return Workload(tuple(sets))
+
+
+def shares_by_set(
+    shares: Mapping[str, float], schema: Schema, workload: Workload
+) -> dict[str, float]:
+    """Divide the shares of words for several query sets, such as ``marginals``, among them alike.
+
+    Parameters
+    ----------
+    shares
+        Shares of the budget by query sets' names, words of a workload or trees' names.
+    schema
+        The table's columns.
+    workload
+        What is asked.
+
+    Raises
+    ------
+    InputError
+        A name of nothing that is asked, or of what all has shares of its own.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), (("x", "y"), ("1", "2")))
+    >>> shares_by_set({"marginals": 0.5}, schema, parse_workload(DEFAULT, schema))
+    {'a': 0.25, 'b': 0.25}
+    """
+    found = {name: share for name, share in shares.items() if name in workload.names}
+    for name, share in shares.items():
+        if name in workload.names:
+            continue
+        try:
+            sets = [query_set(schema, axes) for axes in _expand(schema, name)]
+        except InputError:
+            raise unknown_name("query set", name, workload.names) from None
+        asked = [known.name for q in sets for known in workload.query_sets if _same(q, known)]
+        free = [n for n in dict.fromkeys(asked) if n not in shares]
+        if not free:
+            why = "is not asked" if not asked else "has shares already, all of it"
+            raise InputError(
+                f"a share is given for {name!r}, which {why}; give shares to some of "
+                f"{', '.join(workload.names)}"
+            )
+        twice = [n for n in free if n in found]
+        if twice:
+            raise InputError(f"a share is given for {twice[0]!r} twice; give it once")
+        found |= {n: share / len(free) for n in free}
+    return found
 
 
 def _columns_of(queries: QuerySet, schema: Schema) -> tuple[int, ...] | None:
