@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.numbers import check_whole
 from ..model.privacy import check_epsilon
 from ..theory.given import check_points
 
@@ -39,6 +40,6 @@ def difficult_table(d: int, epsilon: float) -> NDArray[np.float64]:
     np.float64(14.0)
     """
     check_points(float(d))
-    table = np.zeros(d)
+    table = np.zeros(check_whole(d, "d"))
     table[0] = math.ceil(math.log(d) / check_epsilon(epsilon))
     return table

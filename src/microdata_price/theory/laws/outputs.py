@@ -160,13 +160,7 @@ def largest_change(workload: Workload, table: ArrayLike, p: int) -> float:
 
 
 class ErrorProfile(NamedTuple):
-    """Sampled squared errors, in squared counts, each with its standard error.
-
-    Examples
-    --------
-    >>> ErrorProfile(np.ones(2), np.ones(2), 1.5, 0.1).simultaneous
-    1.5
-    """
+    """Sampled squared errors, in squared counts, each with its standard error."""
 
     per_query: Array
     per_query_se: Array

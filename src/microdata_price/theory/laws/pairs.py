@@ -7,12 +7,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...model.noise import Gaussian, Laplace
 from ...model.privacy import ConcentratedDP, PureDP
 from .divergences import best_zcdp_epsilon, gaussian_epsilon, laplace_renyi, worst_pure_renyi
 
 Array = NDArray[np.float64]
-_POINTS = 801
+_POINTS = 801  # places where densities are computed
 
 
 class OutputPair(NamedTuple):
@@ -26,11 +25,6 @@ class OutputPair(NamedTuple):
         Densities at the true count and at one record more, per count.
     loss
         The privacy loss ``ln(first/second)``, in nats.
-
-    Examples
-    --------
-    >>> OutputPair(np.zeros(1), np.ones(1), np.ones(1), np.zeros(1)).loss
-    array([0.])
     """
 
     x: Array
@@ -78,13 +72,7 @@ def _places(count: float, reach: float) -> Array:
 
 
 class Event(NamedTuple):
-    """One event S of Definition 2: its probabilities at two neighbouring counts.
-
-    Examples
-    --------
-    >>> Event(11.0, 0.3, 0.5).first
-    0.3
-    """
+    """One event S of Definition 2: its probabilities at two neighbouring counts."""
 
     above: float
     """S holds the outputs of at least this."""
@@ -112,11 +100,7 @@ def tail_events(
     >>> bool(abs(e.second / e.first - np.exp(0.5)) < 1e-12)
     True
     """
-    noise: Laplace | Gaussian
-    if isinstance(guarantee, PureDP):
-        noise = Laplace(1 / guarantee.epsilon)
-    else:
-        noise = Gaussian(float(1 / np.sqrt(2 * guarantee.rho)))
+    noise = guarantee.noise()
     found = []
     for step in steps:
         above = count + 1 + step * noise.std
@@ -126,13 +110,7 @@ def tail_events(
 
 
 class OrderCurves(NamedTuple):
-    """Renyi divergences against their order, all in nats; shape (orders,).
-
-    Examples
-    --------
-    >>> OrderCurves(np.ones(1), np.ones(1), np.ones(1), np.ones(1), 1.0).epsilon
-    1.0
-    """
+    """Renyi divergences against their order, all in nats; shape (orders,)."""
 
     orders: Array
     laplace: Array
@@ -164,13 +142,7 @@ def order_curves(epsilon: float) -> OrderCurves:
 
 
 class Conversions(NamedTuple):
-    """Epsilons that go with each delta under rho-zCDP; shape (deltas,).
-
-    Examples
-    --------
-    >>> Conversions(np.ones(1), np.ones(1), np.ones(1), np.ones(1)).exact
-    array([1.])
-    """
+    """Epsilons that go with each delta under rho-zCDP; shape (deltas,)."""
 
     deltas: Array
     simple: Array

@@ -1,4 +1,4 @@
-"""Answers that may be negative: the signed mechanisms M'_epsilon and M'_rho, made measurable."""
+"""Answers that may be negative: the mechanisms of the paper's Theorems 1 and 2, made measurable."""
 
 from __future__ import annotations
 
@@ -40,13 +40,7 @@ def negative_probability(noise: Noise, counts: ArrayLike) -> Array:
 
 
 class SampledErrors(NamedTuple):
-    """Mean squared errors of the sum and of the cells, each with its standard error.
-
-    Examples
-    --------
-    >>> SampledErrors(1.0, 0.1, 1.0, 0.1, 0.5, 0.0).total
-    1.0
-    """
+    """Mean squared errors of the sum and of the cells, each with its standard error."""
 
     total: float
     total_se: float
@@ -61,7 +55,7 @@ class SampledErrors(NamedTuple):
 def sampled_signed(
     table: ArrayLike, guarantee: PureDP | ConcentratedDP, runs: int, rng: np.random.Generator
 ) -> SampledErrors:
-    """Simulate M'_epsilon or M'_rho on the sum and the cells of a list.
+    """Simulate the mechanism of Theorem 1 or 2 on the sum and the cells of a list.
 
     Parameters
     ----------

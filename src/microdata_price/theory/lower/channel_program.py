@@ -22,8 +22,8 @@ from ..given import check_error
 
 Array = NDArray[np.float64]
 
-_LARGEST = 80
-_GAP = 1e-7
+_LARGEST = 80  # counts at most; the time grows fast with them
+_GAP = 1e-7  # the largest gap of a certificate that passes
 
 
 class BestChannel(NamedTuple):
@@ -41,11 +41,6 @@ class BestChannel(NamedTuple):
         How many records one step of counts and outputs is.
     worst
         The largest of the primal residuals and of the relative gap between value and bound.
-
-    Examples
-    --------
-    >>> BestChannel(1.0, 1.0, np.eye(2), 1, 0.0).step
-    1
     """
 
     value: float

@@ -24,8 +24,8 @@ from ..given import check_error
 
 Array = NDArray[np.float64]
 
-_TOLERANCE = 1e-7
-_LIMIT = 200_000
+_TOLERANCE = 1e-7  # the largest violation that passes
+_LIMIT = 200_000  # unknowns of a program at most
 
 
 @dataclass(frozen=True)
@@ -38,11 +38,6 @@ class ChannelOptimum:
         The least root error of the worst cell, in counts, over channels with outputs on the grid.
     violation
         The largest violation of a constraint by the answer, recomputed from it.
-
-    Examples
-    --------
-    >>> ChannelOptimum(1.0, 0.0).C
-    1.0
     """
 
     C: float

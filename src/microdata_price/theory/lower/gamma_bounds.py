@@ -17,17 +17,11 @@ from ...model.privacy import check_rho
 from ..given import check_error
 
 Array = NDArray[np.float64]
-_EXPONENT = 700.0
+_EXPONENT = 700.0  # its exponential still is a double
 
 
 class GammaBound(NamedTuple):
-    """The least D, in counts, and the constants that give it; D is 0 where nothing is said.
-
-    Examples
-    --------
-    >>> GammaBound(np.zeros(1), 2.0, 5).m
-    5
-    """
+    """The least D, in counts, and the constants that give it; D is 0 where nothing is said."""
 
     value: Array
     alpha: float

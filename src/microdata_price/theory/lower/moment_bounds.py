@@ -27,17 +27,11 @@ from .search import maximise
 
 Array = NDArray[np.float64]
 
-_EXPONENT = 690.0
+_EXPONENT = 690.0  # its exponential still is a double
 
 
 class MomentBound(NamedTuple):
-    """A bound on the other error and the m that gives it; 0 where it says nothing.
-
-    Examples
-    --------
-    >>> MomentBound(np.array(1.5), np.array(2.0)).m
-    array(2.)
-    """
+    """A bound on the other error and the m that gives it; 0 where it says nothing."""
 
     value: Array
     m: Array

@@ -28,13 +28,7 @@ ZCDP_SECOND = 1 / math.sqrt(LN2)
 
 
 class Printed(NamedTuple):
-    """A printed bound on the other error, and the k that gives it; 0 where it says nothing.
-
-    Examples
-    --------
-    >>> Printed(np.array(1.5), np.array(0.5)).value
-    array(1.5)
-    """
+    """A printed bound on the other error, and the k that gives it; 0 where it says nothing."""
 
     value: Array
     k: Array

@@ -21,13 +21,7 @@ Array = NDArray[np.float64]
 
 
 class Branch(NamedTuple):
-    """A branch's bound on the other error in counts; 0 with a reason where it says nothing.
-
-    Examples
-    --------
-    >>> Branch(0.0, "its logarithm is negative").value
-    0.0
-    """
+    """A branch's bound on the other error in counts; 0 with a reason where it says nothing."""
 
     value: float
     reason: str | None

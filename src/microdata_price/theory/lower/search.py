@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
-_BISECTIONS = 60
+_BISECTIONS = 60  # more than a double has bits
 _ROUNDS = 24
 
 

@@ -21,8 +21,8 @@ Array = NDArray[np.float64]
 
 LARGEST = 1e300
 """The largest d that is tried."""
-_PLACES = 24
-_TOLERANCE = 1e-4
+_PLACES = 24  # tried at once between the two ends
+_TOLERANCE = 1e-4  # relative: a large d is not found more closely
 
 
 def first_above(
@@ -46,7 +46,7 @@ def first_above(
     sum_error
         The root error D of the sum, in counts.
     threshold
-        In counts; 0 asks from when on the bound says anything.
+        In counts; 0 asks where the bound begins to say anything.
     largest
         The largest d to try.
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
-from ...model.privacy import ApproximateDP, PureDP, check_epsilon
+from ...model.privacy import ApproximateDP, check_epsilon
 from ..given import check_queries
-from .moment_bounds import best_records, moment_point_error
+from .moment_bounds import best_records
 
 Array = NDArray[np.float64]
 
@@ -69,13 +69,7 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
 
 
 class SameTable(NamedTuple):
-    """How large the larger of two root errors on one table must be, and what shows it.
-
-    Examples
-    --------
-    >>> SameTable(1.0, 0.1, 4, 2.0, 3.0).chance
-    0.1
-    """
+    """How large the larger of two root errors on one table must be, and what shows it."""
 
     error: float
     """In counts: of that cell or of the sum, whichever is larger."""
@@ -201,17 +195,3 @@ def one_record_bound(epsilon: float, d: ArrayLike, point_error: ArrayLike) -> Ar
     """
     points, C = check_queries(d), np.asarray(point_error, dtype=float)
     return np.asarray(points * math.exp(-check_epsilon(epsilon)) * np.maximum(1 - C, 0))
-
-
-def absolute_bound(epsilon: float, d: float, mean_error: float) -> float:
-    """Return the least mean absolute error of some cell, given that of the sum on every table.
-
-    It is the first-moment bound itself: nothing in its proof uses squares.
-
-    Examples
-    --------
-    >>> round(absolute_bound(1.0, 10**6, 2.0), 2)
-    12.12
-    """
-    d_array = check_queries(d)
-    return float(moment_point_error(PureDP(epsilon), d_array, np.asarray(mean_error)).value)

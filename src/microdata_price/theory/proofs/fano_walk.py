@@ -23,7 +23,7 @@ from .packing_walk import PackingOdds
 from .steps import Step
 
 Array = NDArray[np.float64]
-_CHUNK = 4_000_000
+_CHUNK = 4_000_000  # numbers held at once
 
 
 def cell_divergences(noise: DiscreteNoise, m: int) -> tuple[float, float]:
@@ -74,11 +74,6 @@ class Information(NamedTuple):
         ``P(G = 1) H(X | M(X), G = 1)`` and ``P(G = 0) H(X | M(X), G = 0)``.
     tables
         How many tables X is drawn from, d - 1.
-
-    Examples
-    --------
-    >>> Information((0.5, 0.0), (0.5, 0.0), (0.1, 0.0), (0.2, 0.0), (0.2, 0.0), 3).tables
-    3
     """
 
     information: tuple[float, float]
@@ -140,13 +135,7 @@ def sampled_information(
 
 
 class InformationCurve(NamedTuple):
-    """Mutual information against the number of records that are moved, in nats; shape (places,).
-
-    Examples
-    --------
-    >>> InformationCurve(np.ones(1), np.ones(1), np.zeros(1), np.ones(1)).m
-    array([1.])
-    """
+    """Mutual information against the number of records that are moved, in nats; shape (places,)."""
 
     m: Array
     information: Array

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...base.numbers import check_whole
 from ...exceptions import InputError
 from ...theory.given import check_points
 
@@ -110,7 +111,7 @@ class Packing:
         >>> Packing(d=4, n=5, m=3, C=1.0, D=1.0).table(3)
         array([2., 0., 3., 0.])
         """
-        counts = np.zeros(self.d)
+        counts = np.zeros(check_whole(self.d, "d"))
         counts[0] = self.n if i == 1 else self.n - self.m
         if i > 1:
             counts[i - 1] = self.m

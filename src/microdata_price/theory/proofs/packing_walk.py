@@ -25,7 +25,7 @@ from .packing import Packing, packing_at
 from .steps import Step
 
 Array = NDArray[np.float64]
-_LARGEST = 2**24
+_LARGEST = 2**24  # values of a law: 128 MB
 
 
 class PackingOdds(NamedTuple):
@@ -41,11 +41,6 @@ class PackingOdds(NamedTuple):
         That the output lies in G_i, on table i and on table 1.
     union
         On table 1: that the output lies in any of the sets.
-
-    Examples
-    --------
-    >>> PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.01, 0.05).own
-    0.8
     """
 
     miss_cell: float

@@ -74,7 +74,7 @@ def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
             "step": [s.name.partition(": ")[0] for s in rows],
             "left side": [
                 format_number(s.left, se=s.left_se)
-                if s.left_se > 0
+                if s.left_se > 1e-9
                 else format_number(s.left)
                 if sampled
                 else s.left

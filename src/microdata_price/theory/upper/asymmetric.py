@@ -30,7 +30,7 @@ from .upper_bounds import Guaranteed
 
 Array = NDArray[np.float64]
 
-_MOST_TERMS = 10_000_000
+_MOST_TERMS = 10_000_000  # of a sum: 80 MB
 
 
 def _largest_whole(noise: AsymmetricGeometric, d: float) -> float:
@@ -48,13 +48,7 @@ def _largest_whole(noise: AsymmetricGeometric, d: float) -> float:
 
 
 class Rates(NamedTuple):
-    """Rates of the sum's noise; the cells' are what they leave of epsilon. Any shape.
-
-    Examples
-    --------
-    >>> Rates(np.array(0.5), np.array(0.9)).right
-    array(0.5)
-    """
+    """Rates of the sum's noise; the cells' are what they leave of epsilon. Any shape."""
 
     right: Array
     left: Array

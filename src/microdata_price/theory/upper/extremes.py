@@ -21,13 +21,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_ORDER)
 
 
 class Extremes(NamedTuple):
-    """``E max |z_i|`` in counts and ``E max z_i^2`` in squared counts, over d draws.
-
-    Examples
-    --------
-    >>> Extremes(1.0, 2.0).mean
-    1.0
-    """
+    """``E max |z_i|`` in counts and ``E max z_i^2`` in squared counts, over d draws."""
 
     mean: Array | float
     square: Array | float

@@ -31,13 +31,7 @@ AnyNoise = Laplace | Gaussian
 
 
 class CellErrors(NamedTuple):
-    """Bias (counts) and expected squared error (squared counts) of one fitted cell.
-
-    Examples
-    --------
-    >>> CellErrors(0.0, 2.0).squared_error
-    2.0
-    """
+    """Bias (counts) and expected squared error (squared counts) of one fitted cell."""
 
     bias: float
     squared_error: float

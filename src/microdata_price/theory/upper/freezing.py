@@ -176,13 +176,6 @@ class Freezing:
         return np.asarray(np.logaddexp(math.log1p(-share) + self.main.log_density(at), heavy))
 
     @property
-    def noise_variance(self) -> float:
-        """The variance of the sum's noise."""
-        share, main = self.log_d**-2, self.main
-        second = (1 - share) * (main.variance + main.mean**2) + share * 2 / self.heavy_rate**2
-        return second - ((1 - share) * main.mean) ** 2
-
-    @property
     def spread(self) -> float:
         """How much the log density can change over ``2T + 2`` counts: l, of smaller order than L.
 

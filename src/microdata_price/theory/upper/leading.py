@@ -21,13 +21,7 @@ Array = NDArray[np.float64]
 
 
 class Leading(NamedTuple):
-    """Bounds on C at a slowly growing D, over the leading term; shape (numbers of cells,).
-
-    Examples
-    --------
-    >>> Leading(np.ones(1), np.ones(1), np.ones(1), np.ones(1)).lower
-    array([1.])
-    """
+    """Bounds on C at a slowly growing D, over the leading term; shape (numbers of cells,)."""
 
     D: Array
     """The sum's root error, in counts."""

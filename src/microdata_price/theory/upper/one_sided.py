@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ...exceptions import InputError
-from ...model.noise import Gaussian, Laplace
+from ...model.noise import Laplace
 from ...model.privacy import ConcentratedDP, PureDP
 from ..given import check_points
 from .upper_bounds import Guaranteed
@@ -145,16 +145,14 @@ def split_sides(
     n, share = np.broadcast_arrays(check_points(d), np.asarray(theta, dtype=float))
     if not ((share > 0) & (share < 1)).all():
         raise InputError(f"theta is {theta!r}; it must be between 0 and 1 (both excluded)")
-    unit: Laplace | Gaussian
-    if isinstance(guarantee, PureDP):
-        unit, largest = Laplace(1.0), np.sqrt(largest_square(0.5, n))
-        cell, total = (1 / (s * guarantee.epsilon) for s in (1 - share, share))
+    noise = guarantee.noise()
+    cell, total = (noise.std * s ** (-1 / guarantee.norm) for s in (1 - share, share))
+    if isinstance(noise, Laplace):
+        largest = np.sqrt(largest_square(0.5, n) / 2)  # in standard deviations
     else:
-        unit, largest = Gaussian(1.0), np.sqrt(largest_gaussian_square(n))
-        cell, total = (1 / np.sqrt(2 * s * guarantee.rho) for s in (1 - share, share))
-    half = unit.std / math.sqrt(2)
-    drift = np.sqrt(n) * unit.std * cell
-    return Sides(largest * cell, half * cell, half * total, half * total, drift), unit.std * total
+        largest = np.sqrt(largest_gaussian_square(n))
+    half = 1 / math.sqrt(2)
+    return Sides(largest * cell, half * cell, half * total, half * total, np.sqrt(n) * cell), total
 
 
 def certified_split(
@@ -162,7 +160,8 @@ def certified_split(
 ) -> Guaranteed:
     """Bound fitting to the noisy sum with a split budget by the one-sided lemma.
 
-    Always below `upper_bounds.certified`, which takes both tails of all noises.
+    Below `upper_bounds.certified`, which takes both tails of all noises, wherever the sum has a
+    tenth of the budget or more (observed, from 2 cells on).
 
     Examples
     --------

@@ -33,7 +33,7 @@ from .upper_bounds import certified_truncated, exact_clipping
 Array = NDArray[np.float64]
 Status = Literal["exact", "family", "certified"]
 
-_LARGEST_SHARE = 0.75
+_LARGEST_SHARE = 0.75  # the last of a split path
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,10 +73,7 @@ def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
     >>> half_budget_noise(PureDP(0.5))
     Laplace(scale=4.0)
     """
-    basis = guarantee.basis
-    if isinstance(basis, PureDP):
-        return Laplace(2 / basis.epsilon)
-    return Gaussian(basis.signed_error)
+    return guarantee.basis.scaled(0.5).noise()
 
 
 def clipping(guarantee: Guarantee, d: float) -> Operating:

@@ -14,13 +14,7 @@ Array = NDArray[np.float64]
 
 
 class Bracket(NamedTuple):
-    """Lower and upper end of an interval that contains the threshold gamma, in counts.
-
-    Examples
-    --------
-    >>> Bracket(-1.0, 2.0).high
-    2.0
-    """
+    """Lower and upper end of an interval that contains the threshold gamma, in counts."""
 
     low: Array | float
     high: Array | float

@@ -13,7 +13,7 @@ from ...model.noise_discrete import TruncatedDoubleGeometric
 from ...theory.given import check_points
 
 Array = NDArray[np.float64]
-_ENTRIES = 4_000_000
+_ENTRIES = 4_000_000  # numbers held at once
 
 
 def sampled_truncated(

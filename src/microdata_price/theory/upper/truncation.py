@@ -21,13 +21,7 @@ Array = NDArray[np.float64]
 
 
 class Losses(NamedTuple):
-    """The privacy loss of one noisy count against its neighbour: values and probabilities.
-
-    Examples
-    --------
-    >>> Losses(np.array([math.inf]), np.array([0.5])).loss
-    array([inf])
-    """
+    """The privacy loss of one noisy count against its neighbour: values and probabilities."""
 
     loss: Array
     """Nats, one a group of outputs; infinity where the neighbour cannot produce the output."""

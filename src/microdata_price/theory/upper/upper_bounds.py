@@ -220,16 +220,10 @@ def certified(
     share = np.asarray(theta, dtype=float)
     if not ((share > 0) & (share < 1)).all():
         raise InputError(f"theta is {theta!r}; it must be between 0 and 1 (both excluded)")
-    if isinstance(guarantee, PureDP):
-        std_sum = math.sqrt(2) / (share * guarantee.epsilon)
-        scale = 1 / ((1 - share) * guarantee.epsilon)
-        unit: Laplace | Gaussian = Laplace(1.0)
-    else:
-        std_sum = 1 / np.sqrt(2 * share * guarantee.rho)
-        scale = 1 / np.sqrt(2 * (1 - share) * guarantee.rho)
-        unit = Gaussian(1.0)
-    largest = np.sqrt(np.asarray(extremes(unit, d).square))
-    C = scale * (unit.std + largest) + std_sum
+    noise = guarantee.noise()
+    std_sum = noise.std * share ** (-1 / guarantee.norm)
+    largest = np.sqrt(np.asarray(extremes(noise, d).square))
+    C = (noise.std + largest) * (1 - share) ** (-1 / guarantee.norm) + std_sum
     return Guaranteed(C, np.broadcast_to(std_sum, C.shape))
 
 

@@ -1,0 +1,183 @@
+"""Where a proof loses: its last inequality's slack, shared out among the steps.
+
+Each proof is a chain of inequalities from what privacy allows down to what the theorem asks. Here
+every link is a difference on one scale, so that the differences add up to the whole slack: in nats
+for the proofs of Theorem 3, in records for ours by first moments.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...model.noise_discrete import DiscreteNoise
+from ...model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from ..lower.packing_bounds import group_delta
+from .fano_walk import Information, cell_divergences
+from .moment_walk import Setting, best_order
+from .packing import Packing
+from .packing_walk import PackingOdds
+from .steps import Step
+
+
+class Slack(NamedTuple):
+    """What a theorem asks, and what each step of its proof adds until all is used that is allowed.
+
+    Parameters
+    ----------
+    asked
+        The theorem's lower side; below zero where the theorem asks nothing.
+    lost
+        Each step's name and its loss in the same unit, in the order from the lower side upwards.
+    unit
+        What all is measured in.
+
+    Examples
+    --------
+    >>> Slack(1.0, (("overlap", 0.5), ("group privacy", 2.0))).allowed
+    3.5
+    """
+
+    asked: float
+    lost: tuple[tuple[str, float], ...]
+    unit: str = "nats"
+
+    @property
+    def allowed(self) -> float:
+        """The theorem's upper side."""
+        return self.asked + self.total
+
+    @property
+    def total(self) -> float:
+        """The whole slack."""
+        return math.fsum(loss for _, loss in self.lost)
+
+    @property
+    def largest(self) -> tuple[str, float]:
+        """The step that loses most, and its loss."""
+        return max(self.lost, key=lambda step: step[1])
+
+
+def packing_slack(guarantee: PureDP | ApproximateDP, packing: Packing, odds: PackingOdds) -> Slack:
+    r"""Share out the slack of Theorem 3, items 1 and 2, in logarithms (ours).
+
+    The chain is, with ``s = exp(-2 m eps)`` and the exact delta' of group privacy, ``P s <= P(G_i
+    on table i) s <= P(G_i on table 1) + delta' <= P(G_i on table 1) + delta/eps <= K P(any
+    G_i)/(d-1) + delta/eps <= K/(d-1) + delta/eps <= 2 max(K/(d-1), delta/eps)``; the last end and
+    what follows from it are `approximate_steps`'s. Without a delta the third and the last link are
+    equalities and are left out.
+
+    Examples
+    --------
+    >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
+    >>> odds = PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.001, 0.05)
+    >>> found = packing_slack(PureDP(1.0), p, odds)
+    >>> [name for name, _ in found.lost]
+    ['Markov and union', 'group privacy', 'overlap', 'a chance is at most 1']
+    >>> math.isclose(found.allowed, 40.0)
+    True
+    """
+    eps, steps, cells = guarantee.level, packing.steps, packing.d - 1
+    shrink = math.exp(-eps * steps)
+    delta = shrink * float(group_delta(guarantee, np.array(float(steps))))
+    printed = guarantee.delta / eps
+    overlap = packing.overlap / cells
+    # Both in logarithms from the start: the shrunken chance may be below all doubles.
+    markov = math.log(odds.own / packing.share)
+    ends = [
+        odds.base + delta,
+        odds.base + printed,
+        overlap * odds.union + printed,
+        overlap + printed,
+        2 * max(overlap, printed),
+    ]
+    logs = [math.log(end) for end in ends]
+    group = logs[0] + eps * steps - math.log(odds.own)
+    # What is left of two equal ends is rounding.
+    group = group if group > 1e-12 * eps * steps else 0.0
+    names = ("its delta", "overlap", "a chance is at most 1", "two terms")
+    rest = [(n, high - low) for n, low, high in zip(names, logs[:-1], logs[1:], strict=True)]
+    if not guarantee.delta:
+        rest = rest[1:-1]
+    lost = (("Markov and union", markov), ("group privacy", group), *rest)
+    return Slack(eps * steps - math.fsum(loss for _, loss in lost), lost)
+
+
+def fano_slack(
+    guarantee: ConcentratedDP,
+    noise: DiscreteNoise,
+    packing: Packing,
+    odds: PackingOdds,
+    found: Information,
+) -> Slack:
+    """Share out the slack of Theorem 3, item 3 (ours); sampled entropies make two pieces sampled.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
+    >>> from .fano_walk import sampled_information
+    >>> from .packing_walk import packing_odds
+    >>> z, p = DiscreteGaussian(4.0), Packing(d=50, n=20, m=10, C=2.0, D=20.0)
+    >>> known = sampled_information(z, p, 200, np.random.default_rng(1))
+    >>> math.isclose(fano_slack(ConcentratedDP(0.125), z, p, packing_odds(z, p), known).allowed, 50)
+    True
+    """
+    log_n, log_k = math.log(found.tables), math.log(packing.overlap)
+    divergence = sum(cell_divergences(noise, packing.m))
+    allowed = guarantee.rho * packing.steps**2
+    lost = (
+        ("Markov and union", (1 - packing.share - odds.outside) * log_n + odds.outside * log_k),
+        ("hit", odds.own * log_k - found.inside[0]),
+        ("missed", odds.outside * log_n - found.outside[0]),
+        ("one bit", math.log(2) - found.h_g[0]),
+        ("convexity", divergence - found.information[0]),
+        ("group privacy", allowed - divergence),
+    )
+    return Slack(allowed - math.fsum(loss for _, loss in lost), lost)
+
+
+def moment_slack(
+    guarantee: PureDP | ApproximateDP | ConcentratedDP, case: Setting, steps: Sequence[Step]
+) -> Slack:
+    r"""Share out the slack of a first-moment proof, in records (ours).
+
+    Parameters
+    ----------
+    guarantee, case
+        The level, and the mechanism with the number of records.
+    steps
+        What `moment_walk` returns for them.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise_discrete import DoubleGeometric
+    >>> from .moment_walk import clipping_setting, pure_moment_steps
+    >>> z, g = DoubleGeometric(0.5), PureDP(0.5)
+    >>> case = clipping_setting(z, 1000, 5)
+    >>> found = moment_slack(g, case, pure_moment_steps(g, z, case))
+    >>> [(name, round(loss, 2)) for name, loss in found.lost]
+    [('accuracy', 2.88), ('group privacy', 6.61), ('a mean below $D$', 0.02)]
+    """
+    step = {s.name.partition(": ")[0]: s for s in steps}
+    last, privacy, unit = step["All together"], step["Group privacy"], 1.0
+    sides = [("accuracy", step["Accuracy"].right)]
+    if isinstance(guarantee, ConcentratedDP):
+        unit, rest = case.m, 1 - 1 / best_order(guarantee, case)
+        side = step["Hölder"].right
+        sides.append(("Hölder", side))
+        for name, called in (("$f$ at most 1", "$f$ at most 1"), ("The share", "a mean below $D$")):
+            side *= (step[name].right / step[name].left) ** rest
+            sides.append((called, side))
+        sides.append(("group privacy", last.right))
+    else:
+        sides.append(("group privacy", privacy.right))
+        if "Cut at $m$" in step:
+            grown = math.exp(guarantee.epsilon * case.m)
+            sides.append(("cut at $m$", privacy.right + grown * step["Cut at $m$"].slack))
+        sides.append(("a mean below $D$", last.right))
+    lows = [last.left, *(side for _, side in sides[:-1])]
+    lost = [(name, unit * (high - low)) for (name, high), low in zip(sides, lows, strict=True)]
+    return Slack(unit * last.left, tuple(lost), "records")

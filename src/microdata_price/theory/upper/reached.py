@@ -1,0 +1,186 @@
+"""What known nonnegative mechanisms reach: one error on every table, given the other (ours)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...exceptions import InputError
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ..given import check_error, check_queries
+from .asymmetric import best_rates, certified_asymmetric
+from .one_sided import certified_split
+from .upper_bounds import Guaranteed, certified_truncated, exact_clipping
+
+Array = NDArray[np.float64]
+Pick = Callable[[Guaranteed], Array]
+
+MECHANISMS = {
+    "clipping": "noisy counts, zero where negative (M): exact worst case",
+    "split_budget": "ours: fitted to a noisy sum, best split of the budget: certified",
+    "asymmetric": "ours: the same with asymmetric noise at its best rates: certified",
+    "truncated": "ours: fitted to a noisy sum, truncated noise (M' with a delta): certified",
+}
+"""What is looked at, by name, with its meaning."""
+
+_PLACES = 41  # of a knob that are tried
+_FARTHEST = 60.0  # times the least D: the end of a path
+
+
+class Reached(NamedTuple):
+    """The other error that each mechanism keeps to on every table, in counts.
+
+    Examples
+    --------
+    >>> Reached({"clipping": 2.7}, {}).values["clipping"]
+    2.7
+    """
+
+    values: dict[str, float | None]
+    """None where a mechanism does not keep to the error that is given."""
+    notes: dict[str, str]
+    """Why, for those."""
+
+
+def reached(
+    guarantee: Guarantee,
+    d: int,
+    *,
+    sum_error: float | None = None,
+    point_error: float | None = None,
+) -> Reached:
+    """Return the least C that each mechanism keeps to beside a sum error D, or the least D.
+
+    Every value holds for all tables: it is exact for clipping and certified for the others, so that
+    the truth may be smaller. Knobs (a split, rates) are searched on a grid, twice: a value may be a
+    little above the best.
+
+    Parameters
+    ----------
+    guarantee
+        Pure, approximate or zCDP. Asymmetric noise is for the first two, truncated noise for
+        approximate DP.
+    d
+        The number of point queries, 2 or more.
+    sum_error, point_error
+        Root expected squared error, in counts, of the sum or of every point query; one of the two.
+
+    Raises
+    ------
+    InputError
+        Both errors or neither, a d below 2, an error that is not positive.
+
+    Examples
+    --------
+    >>> found = reached(PureDP(0.5), 10**6, sum_error=5.7).values
+    >>> found["clipping"] is None, found["asymmetric"] < found["split_budget"]
+    (True, True)
+    """
+    if (sum_error is None) == (point_error is None):
+        raise InputError("give either the sum error or the point error")
+    points = float(check_queries(d))
+    given, held, sought, error = "sum error", _D, _C, sum_error
+    if sum_error is None:
+        given, held, sought, error = "point error", _C, _D, point_error
+    limit = float(check_error(np.asarray(error), given))
+    values: dict[str, float | None] = {}
+    notes: dict[str, str] = {}
+    for name, places in _places(guarantee, points).items():
+        # Where d is huge some errors are beyond all doubles.
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, least = _least(places, held, sought, limit)
+        values[name] = value if value is not None and math.isfinite(value) else None
+        if value is None and math.isfinite(least):
+            notes[name] = f"{name} does not keep to it: its {given} is about {least:.3g} at least"
+        elif values[name] is None:
+            notes[name] = f"{name} errs by more than numbers of 64 bits hold"
+    return Reached(values, notes)
+
+
+class _Knob(NamedTuple):
+    """Errors along a knob, and where the knob may stand; one place only without a knob."""
+
+    errors: Callable[[Array], Guaranteed]
+    grid: Array
+    at: Callable[[float], float | None]
+    """Where the knob stands at a sum error."""
+
+
+def _places(guarantee: Guarantee, d: float) -> dict[str, _Knob]:
+    basis = guarantee.basis
+    one = np.ones(1)
+    found = {
+        "clipping": _Knob(lambda _: _row(exact_clipping(basis, d)), one, lambda _: None),
+        "split_budget": _Knob(
+            lambda share: certified_split(basis, d, share),
+            np.concatenate(
+                [np.geomspace(1e-3, 0.5, 4 * _PLACES), np.linspace(0.5, 0.999, _PLACES)]
+            ),
+            lambda D: _share(basis, D),
+        ),
+    }
+    if isinstance(guarantee, ConcentratedDP):
+        return found
+    epsilon = guarantee.epsilon
+    least = math.sqrt(2) / epsilon
+
+    def uneven(D: Array) -> Guaranteed:
+        rates = best_rates(epsilon, d, D)
+        return certified_asymmetric(epsilon, d, rates.right, rates.left)
+
+    found["asymmetric"] = _Knob(
+        uneven, least * np.geomspace(1.002, _FARTHEST, _PLACES), lambda D: D if least < D else None
+    )
+    if isinstance(guarantee, ApproximateDP):
+        delta = guarantee.delta
+        found["truncated"] = _Knob(
+            lambda _: _row(certified_truncated(epsilon, delta, d)), one, lambda _: None
+        )
+    return found
+
+
+def _row(found: Guaranteed) -> Guaranteed:
+    return Guaranteed(np.atleast_1d(found.C), np.atleast_1d(found.D))
+
+
+def _share(basis: PureDP | ConcentratedDP, D: float) -> float | None:
+    whole = float(np.asarray(certified_split(basis, 2, 0.5).D)) / D
+    share = whole**basis.norm / 2
+    return share if share < 1 else None
+
+
+def _C(found: Guaranteed) -> Array:
+    return np.asarray(found.C)
+
+
+def _D(found: Guaranteed) -> Array:
+    return np.asarray(found.D)
+
+
+def _least(knob: _Knob, held: Pick, sought: Pick, limit: float) -> tuple[float | None, float]:
+    """Return the least sought error where the held one is within its limit, and the least held."""
+    grid = knob.grid
+    exact = knob.at(limit) if held is _D else None
+    if exact is not None:
+        grid = np.sort(np.append(grid, exact))
+    least = math.inf
+    for _ in range(2):
+        errors = knob.errors(grid)
+        limited, free = (
+            np.nan_to_num(pick(errors), nan=np.inf, posinf=np.inf) for pick in (held, sought)
+        )
+        fits = limited <= limit * (1 + 1e-12)
+        least = min(least, float(limited.min()))
+        if not fits.any():
+            return None, least
+        best = int(np.where(fits, free, np.inf).argmin())
+        if not fits[best]:
+            return math.inf, least
+        value = float(free[best])
+        ends = grid[max(best - 1, 0)], grid[min(best + 1, grid.size - 1)]
+        grid = np.unique(np.append(np.linspace(*ends, 33), grid[best]))
+    return value, least
