@@ -1,6 +1,6 @@
 import numpy as np
 
-from microdata_price.figures.experiments_price import Heat, heat_map
+from microdata_price.figures.experiments_price import Heat, glance_map, heat_map
 from microdata_price.page.style import render
 from microdata_price.studies.prices import MICRO
 
@@ -8,4 +8,15 @@ from microdata_price.studies.prices import MICRO
 def test_the_map_of_prices_is_drawn_without_a_warning() -> None:
     prices = np.geomspace(0.02, 7.0, 5 * 2 * len(MICRO)).reshape(5, -1)
     figure = heat_map([Heat("Sum", list("abcde"), prices, [2])], ["low", "high"], 4.0)
+    assert render(figure).startswith("<?xml")
+
+
+def test_the_map_at_a_glance_has_a_dot_for_each_price_beyond() -> None:
+    prices = np.geomspace(0.02, 7.0, 5 * len(MICRO)).reshape(5, -1)
+    missing = np.where(np.arange(5)[:, None] < 2, np.nan, prices)
+    parts = [Heat("Sum", list("abcde"), prices, [2]), Heat("Rows", list("abcde"), missing, [2])]
+    figure = glance_map(parts, 2.0)
+    for ax, part in zip(figure.axes, parts, strict=False):
+        assert len(ax.collections[1].get_offsets()) == (part.values > 2.0).sum()
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == list("abcde")
     assert render(figure).startswith("<?xml")

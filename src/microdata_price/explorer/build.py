@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from matplotlib.colors import to_hex, to_rgb
-
+from ..base.colours import on_dark
 from ..base.files import new_folder
 from ..base.provenance import code_key, digest, digest_files, digest_json
 from ..book.plan import Edition
@@ -80,10 +79,8 @@ def own_colours() -> str:
     rules = []
     named: list[Bound | Method] = [*BOUNDS.values(), *METHODS.values()]
     for what in named:
-        red, green, blue = (0.55 * part + 0.45 for part in to_rgb(what.colour))
-        light = to_hex((red, green, blue))
         rules.append(f".{what.name} {{ --own: {what.colour}; }}")
-        rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {light}; }}')
+        rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {on_dark(what.colour)}; }}')
     return "\n".join(rules) + "\n"
 
 

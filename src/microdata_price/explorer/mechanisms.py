@@ -32,17 +32,11 @@ KNOTS = (2, 5, 10, 50, 500, 20_000, 10**7, 10**9)
 cubics of ln d that do not overshoot."""
 CHECKED = (20, 10**8)
 """Numbers d at which that is measured; where it is worst among all stops of the slider."""
-_SPLITS = 17
+_SPLITS = 17  # points of a path that is drawn
 
 
 class Weighted(NamedTuple):
-    """The weighted family at one d: errors from weight 0 on, in multiples of the signed error.
-
-    Examples
-    --------
-    >>> Weighted(np.ones(1), np.ones(1)).C
-    array([1.])
-    """
+    """The weighted family at one d: errors from weight 0 on, in multiples of the signed error."""
 
     C: Array
     D: Array

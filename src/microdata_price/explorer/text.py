@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..base.numbers import format_number
+from ..base.numbers import at_most, format_number
 from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
 from ..theory.lower.lower_bounds import BOUNDS
 from .bounds import EVERY
@@ -84,9 +84,9 @@ def _between(plane: Mapping[str, Any]) -> str:
     sparse = ", ".join(f"every {_ORDINALS[n]} for {BOUNDS[b].label}" for b, n in EVERY.items())
     return (
         "Between its computed points a bound is drawn straight, C against log D. The drawn curve "
-        f"is off by at most {format_number(100 * here, 2)} % at "
+        f"is off by at most {at_most(100 * here, 2)} % at "
         f"{first.symbol} = {first.level:g}, in C or in D, and by at most "
-        f"{format_number(100 * worst, 2)} % at the worst level, "
+        f"{at_most(100 * worst, 2)} % at the worst level, "
         f"{axis} = {level:g} ({BOUNDS[name].label}). This was measured at three places between "
         f"neighbouring points, for every number d ({sparse})."
     )
@@ -117,7 +117,7 @@ def _draws(draws: Mapping[str, Any]) -> str:
 
 def _weighted(plane: Mapping[str, Any]) -> str:
     modes = plane["modes"].values()
-    off = format_number(100 * max(mode["weighted_between"] for mode in modes), 2)
+    off = at_most(100 * max(mode["weighted_between"] for mode in modes), 2)
     knots, checked = (
         ", ".join(format_number(d).removeprefix("1 × ") for d in plane["modes"]["pure"][name])
         for name in ("knots", "checked")

@@ -1,9 +1,9 @@
 """Every plot, in one style, with its alternative text and caption.
 
 Each subject has a module with functions marked by `drawn`; a notebook draws with one of them and
-hands the figure to `show`.
+hands the figure to `page.output.show`.
 """
 
-from ..page.style import COLOURS, MARKERS, METHODS, WIDE, drawn, panels, show
+from ..page.style import COLOURS, MARKERS, METHODS, WIDE, drawn, panels
 
-__all__ = ["COLOURS", "MARKERS", "METHODS", "WIDE", "drawn", "panels", "show"]
+__all__ = ["COLOURS", "MARKERS", "METHODS", "WIDE", "drawn", "panels"]

@@ -15,6 +15,7 @@ from ..page.style import COLOURS, METHODS, drawn, panels
 from ..studies.anatomy import Balance
 from ..studies.cases import LABELS as LABELS
 from .labels import spread_labels
+from .marks import note
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -161,7 +162,7 @@ def response(noisy: Array, fitted: Array, empty: Mask, unit: float, method: str)
     ax.set_xlim(1.2 * low, 1.4 * high)
     ax.set_ylim(1.2 * low if fitted.min() < 0 else -0.5 * unit, 1.4 * high)
     ax.axhline(0, color=COLOURS["black"], linewidth=1)
-    ax.axvline(0, color=COLOURS["black"], linewidth=1)
+    ax.axvline(0, ymax=0.76, color=COLOURS["black"], linewidth=1)
     ax.set_xlabel("noisy answer, records")
     ax.set_ylabel("fitted cell, records")
     notes = [("○ really empty", COLOURS["grey"]), ("dashed: left as it was", COLOURS["grey"])]
@@ -231,11 +232,11 @@ def balance_bars(balance: Balance, method: str) -> Figure:
             zorder=3,
         )
         edge = max(start, start + value) + (2 * error if np.isfinite(error) else 0.0)
-        ax.annotate(
+        note(
+            ax,
             f"{value:+,.1f}".replace("-", "−"),
             (edge, i),
-            xytext=(6, 0),
-            textcoords="offset points",
+            (6, 0),
             va="center",
             fontweight="bold" if name == "total" else "normal",
         )

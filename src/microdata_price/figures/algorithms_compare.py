@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
 from ..studies.cases import LABELS
+from .marks import name_rows, note
 from .price import plain_log
+from .scales import record_shades
 
 Array = NDArray[np.float64]
 
@@ -32,10 +34,8 @@ def exact_and_measured(frame: pd.DataFrame) -> Figure:
     ratio, error = frame["error"] / frame["exact"], frame["standard error"] / frame["exact"]
     ax.axvline(1, color=COLOURS["black"], linewidth=1.4)
     ax.errorbar(ratio, y, xerr=2 * error, fmt="s", color=COLOURS["blue"], markersize=7)
-    ax.set_yticks(y, [LABELS.get(q, q) for q in frame["query set"]])
-    ax.set_ylim(len(frame) - 0.5, -0.5)
+    name_rows(ax, [LABELS.get(q, q) for q in frame["query set"]])
     ax.set_xlabel("measured over exact squared error (± 2 standard errors)")
-    ax.grid(axis="y", visible=False)
     return figure
 
 
@@ -106,9 +106,7 @@ def errors_by_set(frame: pd.DataFrame) -> Figure:
     plain_log(ax, "x")
     ax.set_yticks(ticks, names)
     ax.set_ylim(place - 0.6, -0.8)
-    ax.annotate(
-        "as OLS", (1, -0.75), xytext=(4, 0), textcoords="offset points", va="top", fontsize=11
-    )
+    note(ax, "as OLS", (1, -0.75), (4, 0), va="top", fontsize=11)
     ax.set_xlabel("squared error over OLS's (± 2 standard errors)")
     ax.grid(axis="y", visible=False)
     return figure
@@ -133,7 +131,9 @@ def table_maps(tables: Sequence[tuple[str, Array]], rows: str, columns: str) -> 
     for ax, (title, given) in zip(axes, tables, strict=False):
         table = given if given.ndim == 2 else given.reshape(-1, 10 if given.size % 10 == 0 else 1)
         shown = np.ma.masked_where(table <= 0, table)
-        image = ax.pcolormesh(shown, cmap="cividis_r", norm=norm, edgecolor="white", linewidth=0.3)
+        image = ax.pcolormesh(
+            shown, cmap=record_shades(), norm=norm, edgecolor="white", linewidth=0.3
+        )
         y, x = np.nonzero(table < 0)
         ax.plot(x + 0.5, y + 0.5, "_", color=COLOURS["red"], markersize=4, markeredgewidth=1.4)
         ax.set_title(title, fontsize=11.5)

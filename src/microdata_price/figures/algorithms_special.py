@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import ink
 from .labels import name_ends, name_line
+from .marks import note
 from .price import plain_log
 
 Array = NDArray[np.float64]
@@ -94,7 +95,7 @@ def extreme_cell(place: Array, roots: Sequence[tuple[str, Array]], distance: Arr
             values,
             METHODS[method].label,
             ink(method),
-            shift=(-4, 12 if above else -14),
+            shift=(-4, 12 if above else -40),
         )
     style = METHODS["maxfit"]
     right.plot(place, distance, color=style.colour, linestyle=style.dash, marker=style.marker)
@@ -103,7 +104,7 @@ def extreme_cell(place: Array, roots: Sequence[tuple[str, Array]], distance: Arr
     right.set_ylabel("standard deviations")
     for ax in (left, right):
         ax.axvline(0, color=COLOURS["black"], linewidth=1)
-        ax.set_xlabel("noise of one empty cell, sd")
+        ax.set_xlabel("noise of one cell, sd")
     return figure
 
 
@@ -220,11 +221,11 @@ def cutoff(answers: Array, level: Array, cut: float, empty: Mask, unit: float) -
     )
     low = int((answers < cut).sum())
     ax.axvspan(0.5, low + 0.5, color="#f3eef2", zorder=0)
-    ax.annotate(
+    note(
+        ax,
         f"{low} low",
         (low + 0.5 if low > answers.size / 4 else 0.5, 1.3 * high),
-        xytext=(-5 if low > answers.size / 4 else 5, -4),
-        textcoords="offset points",
+        (-5 if low > answers.size / 4 else 5, -4),
         ha="right" if low > answers.size / 4 else "left",
         va="top",
         color=ink("reweighted"),

@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -50,7 +51,7 @@ def ratios(own: pd.DataFrame) -> Figure:
     axes[0].set_yticks(
         list(rows.values()),
         [f"{f} {'ε' if p == 'pure' else 'ρ'} {v:g}" for f, p, v in rows],
-        fontsize=9.5,
+        fontsize=11,
     )
     axes[0].invert_yaxis()
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
@@ -74,14 +75,7 @@ def parts(names: tuple[str, ...], cells: Array) -> Figure:
     ax.barh(place, cells, color=colours, height=0.62)
     mean = float(cells[:-1].mean())
     ax.axvline(mean, color=COLOURS["black"], linewidth=1.2, linestyle=(0, (4, 2)))
-    ax.annotate(
-        "mean of these",
-        (mean, len(names) - 1),
-        xytext=(5, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=9.5,
-    )
+    note(ax, "mean of these", (mean, len(names) - 1), (5, 0), va="center", fontsize=11)
     ax.set_yticks(place, list(names))
     ax.invert_yaxis()
     ax.set_xlabel("total squared error of the cells, in variances of the noise")

@@ -7,6 +7,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -42,14 +43,7 @@ def class_sums(signed: Array, first: int, clipped: Array) -> Figure:
     top = 100 * max(float(signed.max()), float(clipped.max()))
     mean = float(clipped @ np.arange(clipped.size))
     ax.set_ylim(0, 1.2 * top)
-    ax.annotate(
-        "signed",
-        (0, 100 * float(signed.max())),
-        xytext=(-7, 6),
-        textcoords="offset points",
-        ha="right",
-        color=COLOURS["grey"],
-    )
+    note(ax, "signed", (0, 100 * float(signed.max())), (-7, 6), ha="right", color=COLOURS["grey"])
     ax.annotate("clipped at zero", (mean, 1.06 * top), ha="center", color=COLOURS["red"])
     ax.set_xlabel("the class's sum (the truth is 0)")
     ax.set_ylabel("chance, %")

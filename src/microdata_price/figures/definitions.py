@@ -8,9 +8,11 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from ..studies.definitions import SHOWN
 from ..theory.laws.outputs import ErrorProfile
 from ..theory.laws.pairs import Conversions, OrderCurves, OutputPair
-from .labels import name_ends, name_line
+from .labels import Name, along, name_ends, place_names
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -45,12 +47,12 @@ def losses(left: OutputPair, right: OutputPair, titles: tuple[str, str], bound: 
     axes[2].set_ylabel("privacy loss, nats")
     for sign in (1, -1):
         axes[2].axhline(sign * bound, color=COLOURS["green"], ls=(0, (5, 2)))
-        axes[2].annotate(
+        note(
+            axes[2],
             f"${'+' if sign > 0 else '-'}\\epsilon$",
             (1, sign * bound),
+            (-4, -9 * sign),
             xycoords=("axes fraction", "data"),
-            xytext=(-4, -9 * sign),
-            textcoords="offset points",
             ha="right",
             va="center",
             color=COLOURS["green"],
@@ -72,22 +74,15 @@ def orders(curves: OrderCurves) -> Figure:
     ax.set_xlim(1, x[-1])
     ax.set_xlabel(r"order $\alpha$")
     ax.set_ylabel(r"divergence $D_\alpha$, nats")
-    name_line(ax, x, np.full(x.shape, top), r"$\epsilon$, the largest loss", COLOURS["green"])
     inside = np.where(curves.line <= 1.22 * top, curves.line, np.nan)
-    if np.isfinite(inside).any():
-        name_line(ax, x, inside, r"$\alpha\epsilon^2/2$", COLOURS["black"], shift=(8, 2), ha="left")
-    # Where randomised response runs into epsilon, its name goes below both curves.
-    close = curves.worst[-1] > 0.93 * top
-    name_line(
-        ax,
-        x,
-        curves.worst,
-        "randomised response",
-        COLOURS["red"],
-        shift=(-4, -30 if close else 10),
+    flat = np.full(x.shape, top)
+    names = (
+        (r"$\epsilon$, the largest loss", "green", along(x, flat, 0.9)),
+        (r"$\alpha\epsilon^2/2$", "black", along(x, inside, 1.0)),
+        ("randomised response", "red", along(x, curves.worst, 0.8)),
+        ("Laplace", "blue", along(x, curves.laplace, 0.5)),
     )
-    middle = np.where(x < (1 + x[-1]) / 2, curves.laplace, np.nan)
-    name_line(ax, x, middle, "Laplace", COLOURS["blue"], shift=(0, -12), ha="center")
+    place_names(ax, [Name(text, COLOURS[colour], at) for text, colour, at in names])
     return figure
 
 
@@ -109,12 +104,12 @@ def converted(curves: Conversions, delta: float) -> Figure:
     ax.xaxis.set_minor_formatter(NullFormatter())
     ax.set_ylim(0)
     ax.set_xlim(curves.deltas.max(), curves.deltas.min())
-    ax.annotate(
+    note(
+        ax,
         r"$\delta$",
         (delta, 1),
+        (4, -4),
         xycoords=("data", "axes fraction"),
-        xytext=(4, -4),
-        textcoords="offset points",
         va="top",
         color=COLOURS["grey"],
     )
@@ -134,25 +129,27 @@ def profiles(spread: ErrorProfile, one_bad: Array, exact: tuple[float, float]) -
     """Draw the squared error of every query for two error profiles, in squared counts.
 
     Parameters are the sampled profile with equal errors, the other profile's errors, and the exact
-    per-query and simultaneous error of the first.
+    per-query and simultaneous error of the first. Of very many queries the first are drawn.
     """
     figure, axes = panels(2, height=3.5, sharey=True)
     per_query, simultaneous = exact
-    query = np.arange(1, spread.per_query.size + 1)
+    query = np.arange(1, min(spread.per_query.size, SHOWN) + 1)
     bars = ((spread.per_query, "blue", "noise everywhere"), (one_bad, "red", "one query bad"))
     for ax, (values, colour, title) in zip(axes, bars, strict=True):
-        ax.vlines(query, 0, values, color=COLOURS[colour], lw=max(0.6, 110 / query.size))
+        ax.vlines(
+            query, 0, values[: query.size], color=COLOURS[colour], lw=max(0.6, 110 / query.size)
+        )
         ax.axhline(simultaneous, color=COLOURS["black"], ls=(0, (5, 2)))
         ax.set_title(title)
         ax.set_xlabel("query")
         ax.set_ylim(0, 1.22 * simultaneous)
         ax.set_xlim(0.25, query.size + 0.75)
-        ax.annotate(
+        note(
+            ax,
             "simultaneous error",
             (0.98, simultaneous),
+            (0, 4),
             xycoords=("axes fraction", "data"),
-            xytext=(0, 4),
-            textcoords="offset points",
             ha="right",
         )
     axes[0].axhline(per_query, color=COLOURS["orange"], ls=(0, (1, 1)))

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
 from ..studies.difficult_table import Answers
+from .marks import note
 
 Array = NDArray[np.float64]
+
+_DOTS = 3000
+"""The most cells that are drawn one by one."""
 
 
 def bin_edges(values: Sequence[Array], bins: int = 48) -> Array:
@@ -86,13 +90,7 @@ def histograms(rows: Sequence[Answers], truth: float) -> Figure:
         left.set_title(f"{row.label}: the full cell")
         right.set_title("the sum")
         left.set_ylabel("% of runs")
-    axes[0].annotate(
-        "truth",
-        (truth, axes[0].get_ylim()[1]),
-        xytext=(4, -3),
-        textcoords="offset points",
-        va="top",
-    )
+    note(axes[0], "truth", (truth, axes[0].get_ylim()[1]), (4, -3), va="top")
     axes[-2].set_xlabel("answer, records")
     axes[-1].set_xlabel("answer, records (▲ mean)")
     return figure
@@ -115,13 +113,16 @@ def one_draw(answers: Array, threshold: float, truth: float) -> Figure:
     order = np.argsort(-answers)
     rank = np.arange(1, answers.size + 1)
     full = int(np.flatnonzero(order == 0)[0])
-    ax.plot(rank, answers[order], ".", color=COLOURS["grey"], markersize=4)
+    seen = rank  # of very many cells those that a logarithmic axis can tell apart
+    if rank.size > _DOTS:
+        seen = np.unique(np.geomspace(1, rank.size, _DOTS).round().astype(int))
+    ax.plot(seen, answers[order[seen - 1]], ".", color=COLOURS["grey"], markersize=4)
     ax.plot(rank[full], answers[0], "D", color=COLOURS["blue"], markersize=9)
-    ax.annotate(
+    note(
+        ax,
         f"the full cell\n({truth:g} records)",
         (rank[full], answers[0]),
-        xytext=(-8, -10),
-        textcoords="offset points",
+        (-8, -10),
         ha="right",
         va="top",
         color=COLOURS["blue"],
@@ -129,11 +130,11 @@ def one_draw(answers: Array, threshold: float, truth: float) -> Figure:
     )
     ax.axhline(0, color=COLOURS["black"], linewidth=1.2)
     ax.axhline(threshold, color=COLOURS["red"], linewidth=1.8, linestyle=(0, (5, 1.5)))
-    ax.annotate(
+    note(
+        ax,
         "threshold: all below becomes 0",
         (rank[-1], threshold),
-        xytext=(0, 5),
-        textcoords="offset points",
+        (0, 5),
         ha="right",
         color=COLOURS["red"],
     )

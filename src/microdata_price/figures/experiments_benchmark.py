@@ -6,26 +6,20 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
-from matplotlib.colors import Colormap, ListedColormap, LogNorm
+from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, WIDE, drawn, panels
+from .marks import note
+from .scales import record_shades
 
 Array = NDArray[np.float64]
 
-_TOP = 20_000
-_EMPTY = 0.1
-
-
-def _colours() -> tuple[Colormap, LogNorm]:
-    """Light for one record, dark for many, white for none: in order in grey, too."""
-    shades = ListedColormap(colormaps["cividis_r"](np.linspace(0.15, 1, 256)))
-    shades.set_under("white")
-    return shades, LogNorm(1, _TOP)
+_TOP = 20_000  # records at the end of the scale
+_EMPTY = 0.1  # stands for 0, below the end of the scale
 
 
 def with_edges(table: Array) -> Array:
@@ -46,9 +40,10 @@ def with_edges(table: Array) -> Array:
 
 
 def _mesh(ax: Axes, values: Array) -> None:
-    cmap, norm = _colours()
     shown = np.ma.masked_invalid(np.where(values == 0, _EMPTY, values))
-    ax.pcolormesh(shown, cmap=cmap, norm=norm, edgecolors="#c9c9c9", linewidth=0.35)
+    ax.pcolormesh(
+        shown, cmap=record_shades(), norm=LogNorm(1, _TOP), edgecolors="#c9c9c9", linewidth=0.35
+    )
     ax.invert_yaxis()
     ax.grid(visible=False)
     ax.set_frame_on(False)
@@ -56,9 +51,12 @@ def _mesh(ax: Axes, values: Array) -> None:
 
 
 def _bar(figure: Figure, axes: Sequence[Axes]) -> None:
-    cmap, norm = _colours()
     bar = figure.colorbar(
-        ScalarMappable(norm, cmap), ax=list(axes), location="bottom", aspect=40, extend="min"
+        ScalarMappable(LogNorm(1, _TOP), record_shades()),
+        ax=list(axes),
+        location="bottom",
+        aspect=40,
+        extend="min",
     )
     bar.set_ticks([1, 10, 100, 1000, 10000], labels=["1", "10", "100", "1,000", "10,000"])
     bar.set_label("records (log colour scale; white: none)")
@@ -85,26 +83,70 @@ def lists(tables: Mapping[str, Array]) -> Figure:
     return figure
 
 
+def _multiples(tables: Mapping[str, Array], across: int, height: float, letters: float) -> Figure:
+    """Draw tables with their marginals, some across, each of a height in inches."""
+    rows = -(-len(tables) // across)
+    figure = Figure(figsize=(WIDE, height * rows + 0.9), layout="constrained")
+    axes = list(figure.subplots(rows, across, squeeze=False).ravel())
+    for ax, (name, table) in zip(axes, tables.items(), strict=False):
+        _mesh(ax, with_edges(table))
+        ax.set_title(name, fontsize=letters)
+        ax.set_xticks([])
+        ax.set_yticks([])
+    for ax in axes[len(tables) :]:
+        ax.set_axis_off()
+    _bar(figure, axes)
+    return figure
+
+
 @drawn
 def squares(tables: Mapping[str, Array]) -> Figure:
-    """Draw square tables with their marginals at the edges, two beside each other.
+    """Draw square tables with their marginals at the edges, as small multiples.
 
     Parameters
     ----------
     tables
         Counts of shape (rows, columns), by name.
     """
-    rows = -(-len(tables) // 2)
-    figure, axes = panels(2, rows, height=2.75 * rows + 0.9)
-    for ax, (name, table) in zip(axes, tables.items(), strict=False):
-        _mesh(ax, with_edges(table))
+    figure = _multiples(tables, min(4, len(tables)), 1.65, 11)
+    for ax in figure.axes[: len(tables)]:
         ax.set_aspect("equal")
-        ax.set_title(name, fontsize=11.5)
-        ax.set_xticks([5, 11.5], ["columns", "row sum"], fontsize=9.5)
-        ax.set_yticks([5, 11.5], ["rows", "sum"], fontsize=9.5)
-    for ax in axes[len(tables) :]:
-        ax.set_axis_off()
-    _bar(figure, axes)
+    return figure
+
+
+@drawn
+def square(name: str, table: Array) -> Figure:
+    """Draw one square table large, with the count of each cell.
+
+    Parameters
+    ----------
+    name
+        What it is called.
+    table
+        Counts of shape (rows, columns).
+    """
+    figure, (ax,) = panels(height=5.6)
+    whole = with_edges(table)
+    _mesh(ax, whole)
+    for (row, column), count in np.ndenumerate(whole):
+        if np.isfinite(count):
+            ink = "white" if count >= 100 else COLOURS["black"]
+            words = f"{count:.0f}" if count < 10_000 else f"{count / 1000:.3g}k"
+            place = (column + 0.5, row + 0.5)
+            ax.annotate(
+                words,
+                place,
+                ha="center",
+                va="center",
+                fontsize=10.5,
+                color=ink,
+                gid=f"cell-text-{row}-{column}",
+            )
+    ax.set_title(name)
+    rows, columns = table.shape
+    ax.set_xticks([columns / 2, columns + 1.5], ["columns", "row sum"], fontsize=11)
+    ax.set_yticks([rows / 2, rows + 1.5], ["rows", "sum"], fontsize=11)
+    _bar(figure, [ax])
     return figure
 
 
@@ -139,18 +181,7 @@ def all_people(tables: Mapping[str, Array]) -> Figure:
     tables
         Counts of shape (races, origins), by name.
     """
-    rows = -(-len(tables) // 3)
-    figure = Figure(figsize=(WIDE, 2.6 * rows + 0.9), layout="constrained")
-    axes = list(figure.subplots(rows, 3, squeeze=False).ravel())
-    for ax, (name, table) in zip(axes, tables.items(), strict=False):
-        _mesh(ax, with_edges(table.T))
-        ax.set_title(name, fontsize=13)
-        ax.set_xticks([])
-        ax.set_yticks([])
-    for ax in axes[len(tables) :]:
-        ax.set_axis_off()
-    _bar(figure, axes)
-    return figure
+    return _multiples({name: table.T for name, table in tables.items()}, 3, 2.6, 13)
 
 
 @drawn
@@ -176,18 +207,18 @@ def empty_cells(about: pd.DataFrame) -> Figure:
         height=0.72,
     )
     for y, (value, records) in enumerate(zip(share, about["records"], strict=True)):
-        ax.annotate(
+        note(
+            ax,
             f"{value:.0f} % of cells, {records:,} records" if value < 45 else f"{records:,}",
             (value, y),
-            xytext=(4 if value < 45 else -4, 0),
-            textcoords="offset points",
+            (4 if value < 45 else -4, 0),
             va="center",
             ha="left" if value < 45 else "right",
-            fontsize=9.5,
+            fontsize=11,
             color="black" if value < 45 or not real[y] else "white",
             bbox=None if real[y] or value < 45 else {"fc": "white", "ec": "none", "pad": 1},
         )
-    ax.set_yticks(place, list(about["dataset"]), fontsize=9.5)
+    ax.set_yticks(place, list(about["dataset"]), fontsize=11)
     ax.invert_yaxis()
     ax.set_xlim(0, 100)
     ax.set_xlabel("empty cells, % (numbers: records; hatched: synthetic)")
@@ -218,14 +249,7 @@ def largest_noise(
         ax.plot(x, y, linestyle=style, color=COLOURS[names[k % len(names)]], label=label)
     for size in sizes:
         ax.axvline(size, color=COLOURS["grey"], linewidth=1)
-        ax.annotate(
-            f"{size:g}",
-            (size, 100),
-            xytext=(0, 3),
-            textcoords="offset points",
-            ha="center",
-            fontsize=10,
-        )
+        note(ax, f"{size:g}", (size, 100), (0, 3), ha="center", fontsize=11)
     ax.axhline(highlight, color=COLOURS["grey"], linewidth=1, linestyle=":")
     ax.set_xscale("log")
     ax.set_xticks([1, 10, 100, 1000], ["1", "10", "100", "1,000"])

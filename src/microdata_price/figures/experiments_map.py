@@ -7,16 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 import seaborn as sns
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 
 from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
-from .experiments_price import shades
 from .price import method_dots, plain_log
+from .scales import price_bar, price_norm, price_shades
 
 
 @drawn
@@ -39,7 +37,6 @@ def price_maps(
     methods = microdata_methods(table["method"])
     lines = -(-len(methods) // 2)
     figure, axes = panels(2, lines, height=3.1 * lines + 0.4, sharex=True, sharey=True)
-    norm = LogNorm(0.4, max(4.0, float(table[value].max())), clip=True)
     for ax, method in zip(axes, methods, strict=False):
         own = table[table["method"] == method]
         wide = own.pivot(index="size", columns="empty", values=value).sort_index(ascending=False)
@@ -49,11 +46,11 @@ def price_maps(
         sns.heatmap(
             wide,
             ax=ax,
-            cmap=shades(),
-            norm=norm,
+            cmap=price_shades(),
+            norm=price_norm(),
             annot=texts,
             fmt="",
-            annot_kws={"fontsize": 8.5},
+            annot_kws={"fontsize": 10},
             linewidths=0.8,
             cbar=False,
         )
@@ -62,17 +59,14 @@ def price_maps(
             frame = Rectangle(place, 1, 1, fill=False, edgecolor=COLOURS["red"], linewidth=2.2)
             ax.add_patch(frame)
         ax.set_title(METHODS[method].label)
-        ax.tick_params(length=0, labelsize=10, rotation=0)
+        ax.tick_params(length=0, labelsize=11, rotation=0)
         ax.set(xlabel="", ylabel="")
     for ax in axes[len(methods) :]:
         ax.set_axis_off()
     for ax in axes[-2:]:
         ax.set_xlabel("empty cells of 100", fontsize=11)
     figure.supylabel("size of the others, records", fontsize=11)
-    bar = figure.colorbar(ScalarMappable(norm, shades()), ax=axes, location="bottom", aspect=40)
-    bar.ax.xaxis.set_major_locator(FixedLocator([0.5, 1, 2, 4, 8]))
-    plain_log(bar.ax, "x")
-    bar.set_label("squared error over OLS's (log colour scale)")
+    price_bar(figure, axes, "squared error over OLS's")
     return figure
 
 
@@ -104,7 +98,7 @@ def against_mbi(rows: pd.DataFrame, titles: dict[str, str]) -> Figure:
             ax.axhspan(y - 0.5, y + 0.5, color="#f2f2f2", zorder=0)
     axes[0].set_yticks(np.arange(len(order)), order)
     for ax in axes[::2]:
-        ax.tick_params(axis="y", labelsize=9.5)
+        ax.tick_params(axis="y", labelsize=11)
     axes[0].set_ylim(len(order) - 0.5, -0.5)
     for ax in axes[2:]:
         ax.set_xlabel("squared error over mbi's")

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
-from matplotlib import colormaps
-from matplotlib.cm import ScalarMappable
-from matplotlib.colors import FuncNorm, ListedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -17,7 +14,9 @@ from numpy.typing import NDArray
 from ..fitting import microdata_methods
 from ..model.benchmark import FAMILIES
 from ..page.style import COLOURS, METHODS, WIDE, drawn, panels
+from .marks import note
 from .price import plain_log
+from .scales import price_bar, price_norm, price_shades
 
 Array = NDArray[np.float64]
 
@@ -44,39 +43,6 @@ class Heat:
     breaks: Sequence[int]
 
 
-def price_norm(low: float, high: float) -> FuncNorm:
-    """Return a logarithmic scale with price 1 in the middle, so that dear and cheap part clearly.
-
-    Parameters
-    ----------
-    low, high
-        The lowest and highest price shown; the scale takes in a half and 2 at least.
-
-    Examples
-    --------
-    >>> norm = price_norm(0.01, 6.0)
-    >>> [round(float(norm(v)), 3) for v in (0.0, 0.01, 0.1, 1.0, 6.0)]
-    [0.0, 0.0, 0.25, 0.5, 1.0]
-    """
-    lowest = min(low, 0.5)
-    ends = np.log([lowest, 1.0, max(high, 2.0)])
-    places = np.array([0.0, 0.5, 1.0])
-    return FuncNorm(
-        (
-            # A colour bar asks for the place of 0, too, when it measures its frame.
-            lambda price: np.interp(np.log(np.maximum(price, lowest)), ends, places),
-            lambda place: np.exp(np.interp(place, places, ends)),
-        ),
-        vmin=float(np.exp(ends[0])),
-        vmax=float(np.exp(ends[2])),
-    )
-
-
-def shades() -> ListedColormap:
-    """Return light for cheap, dark for dear: in order in grey, too."""
-    return ListedColormap(colormaps["cividis_r"](np.linspace(0.05, 1, 256)))
-
-
 @drawn
 def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figure:
     """Draw all prices as one map: a row a table, a column a method and level.
@@ -93,20 +59,17 @@ def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figu
     # The columns are in the order of methods, every level of one beside the other.
     methods = microdata_methods()[: parts[0].values.shape[1] // len(levels)]
     heights = [len(part.rows) for part in parts]
-    figure = Figure(figsize=(WIDE, 0.118 * sum(heights) + 3.0), layout="constrained")
+    figure = Figure(figsize=(WIDE, 0.165 * sum(heights) + 3.0), layout="constrained")
     axes = list(figure.subplots(len(parts), 1, height_ratios=heights, squeeze=False).ravel())
-    low = min(float(np.nanmin(part.values)) for part in parts)
-    high = max(float(np.nanmax(part.values)) for part in parts)
-    norm = price_norm(max(low, 1e-3), max(high, 2 * limit))
     for ax, part in zip(axes, parts, strict=True):
-        ax.pcolormesh(part.values, cmap=shades(), norm=norm)
+        ax.pcolormesh(part.values, cmap=price_shades(), norm=price_norm())
         dear = np.argwhere(part.values > limit)
         ax.scatter(dear[:, 1] + 0.5, dear[:, 0] + 0.5, s=4, color="white", linewidth=0)
         for place in part.breaks:
             ax.axhline(place, color="white", linewidth=2)
         for k in range(1, len(methods)):
             ax.axvline(k * len(levels), color="white", linewidth=3)
-        ax.set_yticks(np.arange(len(part.rows)) + 0.5, list(part.rows), fontsize=7.5)
+        ax.set_yticks(np.arange(len(part.rows)) + 0.5, list(part.rows), fontsize=11)
         ax.set_ylim(len(part.rows), 0)
         ax.set_xticks([])
         ax.set_title(part.title, pad=17)
@@ -114,25 +77,53 @@ def heat_map(parts: Sequence[Heat], levels: Sequence[str], limit: float) -> Figu
         ax.tick_params(length=0)
         ax.set_frame_on(False)
         for k, method in enumerate(methods):
-            ax.annotate(
+            note(
+                ax,
                 METHODS[method].label,
                 ((k + 0.5) / len(methods), 1),
+                (0, 4),
                 xycoords="axes fraction",
-                xytext=(0, 4),
-                textcoords="offset points",
                 ha="center",
-                fontsize=9.5,
+                fontsize=11,
             )
     places = np.arange(len(methods) * len(levels)) + 0.5
-    axes[-1].set_xticks(places, list(levels) * len(methods), rotation=90, fontsize=8.5)
-    bar = figure.colorbar(
-        ScalarMappable(norm, shades()), ax=axes, location="bottom", aspect=40, pad=0.01
-    )
-    bar.ax.xaxis.set_major_locator(FixedLocator([0.01, 0.1, 0.3, 1, 2, 4, 8]))
-    plain_log(bar.ax, "x")
-    bar.set_label(
-        f"squared error over OLS's (colours: log scale on each side of 1; dot: beyond {limit:g})"
-    )
+    axes[-1].set_xticks(places, list(levels) * len(methods), rotation=90, fontsize=11)
+    price_bar(figure, axes, f"squared error over OLS's (dot: beyond {limit:g})", pad=0.01)
+    return figure
+
+
+@drawn
+def glance_map(parts: Sequence[Heat], limit: float) -> Figure:
+    """Draw one price a table and method: a panel a query set, side by side, a row a table.
+
+    Parameters
+    ----------
+    parts
+        One a query set, all with the same tables; a missing price stays white.
+    limit
+        Prices above it carry a dot.
+    """
+    methods = microdata_methods()[: parts[0].values.shape[1]]
+    rows = parts[0].rows
+    figure = Figure(figsize=(WIDE, 0.19 * len(rows) + 2.2), layout="constrained")
+    axes = list(figure.subplots(1, len(parts), squeeze=False, sharey=True).ravel())
+    for ax, part in zip(axes, parts, strict=True):
+        shown = np.ma.masked_invalid(part.values)
+        # Unlike a mesh, this draws no edges about missing cells.
+        ax.pcolor(shown, cmap=price_shades(), norm=price_norm(), edgecolor="white", linewidth=0.6)
+        dear = np.argwhere(part.values > limit)
+        ax.scatter(dear[:, 1] + 0.5, dear[:, 0] + 0.5, s=9, color="white", linewidth=0)
+        for place in part.breaks:
+            ax.axhline(place, color="white", linewidth=4)
+        names = [METHODS[m].label for m in methods]
+        ax.set_xticks(np.arange(len(methods)) + 0.5, names, rotation=90, fontsize=11)
+        ax.set_title(part.title)
+        ax.grid(visible=False)
+        ax.tick_params(length=0)
+        ax.set_frame_on(False)
+    axes[0].set_yticks(np.arange(len(rows)) + 0.5, list(rows), fontsize=11)
+    axes[0].set_ylim(len(rows), 0)
+    price_bar(figure, axes, f"squared error over OLS's (dot: beyond {limit:g})", pad=0.02)
     return figure
 
 

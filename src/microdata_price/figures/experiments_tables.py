@@ -1,4 +1,4 @@
-"""One picture an experiment: what its tables say, at a glance."""
+"""The complete results at a glance: all experiments in one picture, and one picture of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator, LogLocator
 
-from ..page.style import COLOURS, WIDE, drawn
+from ..fitting import microdata_methods
+from ..model.benchmark import FAMILIES
+from ..model.privacy import level_of
+from ..page.style import COLOURS, METHODS, WIDE, drawn
+from ..studies.experiments import levels
 from .price import method_dots, plain_log
 
 _PANELS = (
@@ -39,6 +43,63 @@ def _dots(ax: Axes, own: pd.DataFrame, order: list[str]) -> None:
         ax.axhspan(y - 0.5, y + 0.5, color="#f2f2f2", zorder=0)
 
 
+def _spread(ax: Axes, own: pd.DataFrame, methods: tuple[str, ...]) -> None:
+    for place, method in enumerate(methods):
+        style = METHODS[method]
+        for up, (query_set, metric) in ((-0.2, ("sum", "total")), (0.2, ("identity", "max"))):
+            mine = own["method"].eq(method) & own["query_set"].eq(query_set)
+            price = own.loc[mine & own["metric"].eq(metric), "price"].to_numpy()
+            if not price.size:
+                continue
+            ax.plot([price.min(), price.max()], [place + up] * 2, color=style.colour, linewidth=1.4)
+            ax.plot(
+                np.median(price),
+                place + up,
+                style.marker,
+                color=style.colour,
+                markerfacecolor=style.colour if query_set == "sum" else "white",
+                markersize=5.5,
+            )
+
+
+@drawn
+def overview(found: pd.DataFrame) -> Figure:
+    """Draw every experiment small: a row a privacy level, a column a family of data sets.
+
+    Parameters
+    ----------
+    found
+        From `experiments.priced`.
+    """
+    methods = microdata_methods(dict.fromkeys(found["method"]))
+    families = [f for f in FAMILIES if found["family"].eq(f).any()]
+    pairs = levels(found)
+    rows, columns = len(pairs), len(families)
+    figure = Figure(figsize=(WIDE, 0.9 + 1.2 * rows), layout="constrained")
+    axes = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    for line, (privacy, level) in zip(axes, pairs, strict=True):
+        for ax, family in zip(line, families, strict=True):
+            same = found["privacy"].eq(privacy) & found["level"].eq(level)
+            ax.axvline(1, color=COLOURS["black"], linewidth=1.2)
+            ax.axvline(2, color=COLOURS["black"], linewidth=0.9, linestyle=(0, (4, 2)))
+            _spread(ax, found[same & found["family"].eq(family)], methods)
+            ax.grid(axis="y", visible=False)
+        line[0].set_ylabel(level_of(privacy, level).plain, fontsize=11.5)
+    for ax, family in zip(axes[0], families, strict=True):
+        ax.set_title(FAMILIES[family].label, fontsize=12)
+    first = axes[0][0]
+    first.set_xscale("log")
+    low, high = first.get_xlim()
+    ticks = [1, 4, 16] if high / low < 60 else [1, 100, 10_000]
+    first.xaxis.set_major_locator(FixedLocator([*(1 / t for t in ticks[:0:-1]), *ticks]))
+    plain_log(first, "x")
+    first.minorticks_off()
+    first.set_yticks(np.arange(len(methods)), [METHODS[m].label for m in methods])
+    first.set_ylim(len(methods) - 0.5, -0.5)
+    figure.supxlabel("squared error over OLS's: 1 solid, 2 dashed", fontsize=11.5)
+    return figure
+
+
 @drawn
 def at_a_glance(rows: pd.DataFrame) -> Figure:
     """Draw the prices of an experiment: a panel a kind of value, a row a data set.
@@ -63,7 +124,7 @@ def at_a_glance(rows: pd.DataFrame) -> Figure:
         ax.set_title(title)
     axes[0].set_yticks(np.arange(len(order)), order)
     for ax in axes[::2]:
-        ax.tick_params(axis="y", labelsize=9.5)
+        ax.tick_params(axis="y", labelsize=11)
     axes[0].set_ylim(len(order) - 0.5, -0.5)
     handles, names = axes[0].get_legend_handles_labels()
     spare = axes[len(shown) :]
@@ -77,6 +138,6 @@ def at_a_glance(rows: pd.DataFrame) -> Figure:
         transform=spare[-1].transAxes,
         ha="center",
         va="bottom",
-        fontsize=10.5,
+        fontsize=11,
     )
     return figure

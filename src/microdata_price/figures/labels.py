@@ -14,6 +14,8 @@ from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 from numpy.typing import ArrayLike, NDArray
 
+from ..page.style import tick_text
+
 
 def name_line(
     ax: Axes,
@@ -135,18 +137,37 @@ def name_ends(
 
 
 class Name(NamedTuple):
-    """A name to be written beside one of several points.
-
-    Examples
-    --------
-    >>> Name("signed answers", "red", [(1.0, 1.0)]).text
-    'signed answers'
-    """
+    """A name to be written beside one of several points."""
 
     text: str
     colour: str
     points: Sequence[tuple[float, float]]
     """In data, the best first."""
+
+
+def along(x: ArrayLike, y: ArrayLike, start: float = 0.5) -> list[tuple[float, float]]:
+    """Return points of a curve at which its name may be, the nearest to one place first.
+
+    Parameters
+    ----------
+    x, y
+        The curve; what is not finite is left out.
+    start
+        Where along it the name is best: 0 is the left end, 1 the right one.
+
+    Examples
+    --------
+    >>> along([1, 2, 3], [5, np.nan, 7], start=1)
+    [(3.0, 7.0), (1.0, 5.0)]
+    """
+    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
+    seen = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
+    if not seen.size:
+        return []
+    at = seen[np.unique(np.linspace(0, seen.size - 1, 25).astype(int))]
+    best = start * (at.size - 1)
+    order = sorted(range(at.size), key=lambda k: abs(k - best))
+    return [(float(xs[at[k]]), float(ys[at[k]])) for k in order]
 
 
 # Horizontal and vertical place beside a point, the best first: right, above, left, below.
@@ -220,12 +241,15 @@ def _cover(
     outside = 1 - (inside.width * inside.height / (box.width * box.height) if inside else 0)
     others = sum(1 for other in taken if box.overlaps(other))
     near = box.padded(4)
+    # A line through a letter costs more than a place somewhat further along the curve.
+    crossed = box.padded(2).count_contains(lines)
     return (
         1000 * (outside > 0)
         + 400 * outside
         + 1000 * others
         + 60 * near.count_contains(marks)
-        + 1.0 * box.count_contains(lines)
+        + 20 * (crossed > 0)
+        + 2.0 * crossed
     )
 
 
@@ -233,9 +257,10 @@ def _drawn_points(ax: Axes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the pixels of all marks, and of all lines at steps of two."""
     marks, lines = [np.empty((0, 2))], [np.empty((0, 2))]
     for line in ax.get_lines():
-        if not isinstance(line, Line2D) or line.get_transform() != ax.transData:
+        if not isinstance(line, Line2D):
             continue
-        at = ax.transData.transform(np.column_stack(line.get_data()).astype(float))
+        # A line across all of the axes counts one way in their share.
+        at = line.get_transform().transform(np.column_stack(line.get_data()).astype(float))
         at = at[np.isfinite(at).all(axis=1)]
         if line.get_marker() not in ("None", "none", "", None):
             marks.append(at)
@@ -247,14 +272,11 @@ def _drawn_points(ax: Axes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
 
 
 def size_label(d: float) -> str:
-    """Write a number of cells as a label: a power of ten as such from a thousand on.
+    """Write a number of cells as a label.
 
     Examples
     --------
     >>> size_label(10**6), size_label(216)
-    ('$d = 10^{6}$', '$d = 216$')
+    ('$d$ = 1e6', '$d$ = 216')
     """
-    exponent = round(math.log10(d))
-    if exponent >= 3 and math.isclose(10.0**exponent, d):
-        return f"$d = 10^{{{exponent}}}$"
-    return f"$d = {d:,.0f}$".replace(",", "{,}")
+    return f"$d$ = {tick_text(d)}"

@@ -10,7 +10,8 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
-from .labels import name_ends, name_line
+from .labels import Name, along, name_ends, name_line, place_names
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -39,19 +40,19 @@ def limits(lambdas: Array, curves: Sequence[tuple[str, Array]], marked: float) -
     white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     ax.text(9, 0.45, "no mechanism", color=COLOURS["blue"], bbox=white)
     ax.text(2.6, 1.12, "open", color=COLOURS["black"])
-    ax.text(marked * 1.03, 3.75, "signed answers'", color=COLOURS["grey"], fontsize=10)
-    shift = (6, 6)
-    for (name, y), colour, at in zip(
-        curves, ("black", "pink", "red"), (0.6, 0.22, 0.4), strict=True
-    ):
-        seen = np.where(y < 3.8, y, np.nan)
-        name_line(ax, lambdas, seen, name, COLOURS[colour], at=at, shift=shift, ha="left", size=10)
+    ax.text(marked * 1.03, 3.75, "signed answers'", color=COLOURS["grey"], fontsize=11)
+    looks = zip(curves, ("black", "pink", "red"), (0.8, 0.22, 0.4), strict=True)
+    names = [
+        Name(name, COLOURS[colour], along(lambdas, np.where(y < 3.8, y, np.nan), at))
+        for (name, y), colour, at in looks
+    ]
     places = [t for t in (2, 3, 5, 8, 20, 50) if lambdas[0] <= t <= lambdas[-1]]
     ax.xaxis.set_major_locator(FixedLocator(places))
     ax.xaxis.set_major_formatter(FixedFormatter([str(t) for t in places]))
     ax.xaxis.set_minor_locator(NullLocator())
     ax.set_xlabel(r"$\lambda = (\epsilon D)^2$, the sum's squared error over $1/\epsilon^2$")
     ax.set_ylabel(r"$\epsilon\,C / \ln d$, for $d \to \infty$")
+    place_names(ax, names)
     return figure
 
 
@@ -107,7 +108,7 @@ def certified(ds: Array, curves: Sequence[tuple[str, Array]], lower: Array) -> F
     ax.set_ylim(0, 1.05 * max(float(y.max()) for _, y in curves))
     ax.set_xlabel("cells $d$")
     ax.set_ylabel(r"$\epsilon\,C$")
-    name_ends(ax, ends, size=10, gap=0.09)
+    name_ends(ax, ends, size=11, gap=0.09)
     return figure
 
 
@@ -124,7 +125,7 @@ def reports(counts: Array, chances: Array, frozen: float, threshold: float) -> F
     ax.axvline(threshold, color=COLOURS["red"], ls="--", lw=1.4)
     low = float(chances.min())
     ax.text(frozen / 2, 0.1, "frozen: a report says $G$", ha="center", color=COLOURS["blue"])
-    ax.text(threshold * 1.01, low * 0.97, "threshold", color=COLOURS["red"], fontsize=10)
+    ax.text(threshold * 1.01, low * 0.97, "threshold", color=COLOURS["red"], fontsize=11)
     ax.set_xlim(0, float(counts[-1]))
     ax.set_ylim(1.08 * low, 0.25)
     ax.set_xlabel(r"records of the cell, in $\ln(d)/\tau$")
@@ -142,7 +143,7 @@ def thresholds(kappas: Array, curves: Sequence[tuple[str, Array]], limit: Array)
     looks = zip(("red", "orange", "green"), _DASHES[1:], (0.18, 0.18, 0.5), strict=True)
     for (name, y), (colour, dash, at) in zip(curves, looks, strict=True):
         ax.plot(kappas, y, color=COLOURS[colour], ls=dash)
-        name_line(ax, kappas, y, name, COLOURS[colour], at=at, shift=(4, 6), ha="left", size=10)
+        name_line(ax, kappas, y, name, COLOURS[colour], at=at, shift=(4, 6), ha="left", size=11)
     ax.plot(kappas, limit, color=COLOURS["black"], lw=2.6)
     name_line(ax, kappas, limit, "limit", COLOURS["black"], at=0.75, shift=(4, 8), ha="left")
     ax.set_xlim(0, 1)
@@ -161,7 +162,7 @@ def factors(names: Sequence[str], values: Array) -> Figure:
     ax.plot(np.ones(len(names)), y, "|", color=COLOURS["blue"], ms=16, mew=3)
     ax.plot(values, y, "o", color=COLOURS["red"], ms=8)
     for x, place in zip(values, y, strict=True):
-        ax.annotate(f"{x:.3g}", (x, place), xytext=(9, 0), textcoords="offset points", va="center")
+        note(ax, f"{x:.3g}", (x, place), (9, 0), va="center")
     ax.set_yticks(y, names)
     ax.set_xlim(0.9, 1.15 * float(np.max(values)))
     ax.set_ylim(-0.6, len(names) - 0.4)

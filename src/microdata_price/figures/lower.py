@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullFormatter, NullLocator
+from matplotlib.ticker import LogLocator, NullLocator
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
 from ..theory.proofs.fano_walk import InformationCurve
-from .labels import name_ends, name_line
+from .labels import Name, along, name_ends, name_line, place_names
+from .marks import note
+from .plane import log_x
 
 Array = NDArray[np.float64]
 
@@ -24,14 +25,6 @@ SERIES = (
     ("black", "v", (0, (3, 1, 1, 1, 1, 1))),
 )
 """Colour, marker and dash of the first, second, ... line of a figure."""
-
-
-def _log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
-    ax.set_xscale("log")
-    ax.set_xlim(low, high)
-    ax.xaxis.set_major_locator(LogLocator(numticks=ticks))
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.xaxis.set_minor_formatter(NullFormatter())
 
 
 @drawn
@@ -46,34 +39,26 @@ def point_curves(
     Parameters are the D of all curves, each curve's name and values, each mechanism's name, D and
     C, and the D and C of signed answers. Below its curve no nonnegative mechanism can be.
     """
-    figure, (ax,) = panels(1, height=4.4)
-    _log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
+    figure, (ax,) = panels(1, height=4.8)
+    log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
     top = max([float(c.max()) for _, c in curves] + [signed[1]] + [p[2] for p in points])
-    for (name, curve), (colour, _, dash) in zip(curves, SERIES, strict=False):
+    names = [Name("signed\nanswers", COLOURS["red"], [signed])]
+    for i, ((name, curve), (colour, _, dash)) in enumerate(zip(curves, SERIES, strict=False)):
         ax.plot(sum_errors, curve, color=COLOURS[colour], ls=dash)
         ax.fill_between(sum_errors, curve, color=COLOURS[colour], alpha=0.06, lw=0)
-        if curve.max() > 0:
-            name_line(
-                ax, sum_errors, curve, name, COLOURS[colour], at=0.02, shift=(2, 9), ha="left"
-            )
+        shown = np.where(curve > 0, curve, np.nan)
+        # Where other curves leave no room beside it, its mechanism's point is named instead.
+        beside = along(sum_errors, shown, 0.05)
+        names.append(Name(name, COLOURS[colour], beside + [p[1:] for p in points[i : i + 1]]))
     ax.plot(*signed, marker="*", ms=15, ls="none", color=COLOURS["red"], mec="white", zorder=5)
-    name_line(
-        ax, [signed[0]], [signed[1]], "signed answers", COLOURS["red"], shift=(10, 0), ha="left"
-    )
     for (name, x, y), (colour, marker, _) in zip(points, SERIES, strict=False):
         if sum_errors[0] <= x <= sum_errors[-1]:
             ax.plot(x, y, marker=marker, ls="none", color=COLOURS[colour], mec="white", ms=9)
-            ax.annotate(
-                name,
-                (x, y),
-                xytext=(0, 9),
-                textcoords="offset points",
-                ha="center",
-                color=COLOURS[colour],
-            )
+            names.append(Name(name, COLOURS[colour], [(x, y)] if name else []))
     ax.set_ylim(0, 1.14 * top)
     ax.set_xlabel("root error of the sum $D$, in records")
     ax.set_ylabel("root error of a cell $C$, in records")
+    place_names(ax, names)
     return figure
 
 
@@ -93,7 +78,7 @@ def slopes(
     """
     figure, axes = panels(2, height=3.9)
     for ax, curves in zip(axes, (left, right), strict=True):
-        _log_x(ax, float(ds[0]), float(ds[-1]), ticks=4)
+        log_x(ax, float(ds[0]), float(ds[-1]), ticks=3)
         for (_, curve), (colour, _, dash) in zip(curves, SERIES, strict=False):
             ax.plot(ds, np.where(curve > 0, curve, np.nan), color=COLOURS[colour], ls=dash)
         ax.set_xlabel("cells $d$")
@@ -118,7 +103,7 @@ def slopes(
             if (curve > 0).any():
                 ends.append((float(ds[-1]), float(curve[-1]), name, COLOURS[colour]))
         if right_names or ax is axes[0]:
-            name_ends(ax, [(x, max(y, 1e-300), n, c) for x, y, n, c in ends], gap=0.085, size=10)
+            name_ends(ax, [(x, max(y, 1e-300), n, c) for x, y, n, c in ends], gap=0.085, size=11)
     return figure
 
 
@@ -141,21 +126,23 @@ def noise_tails(counts: Array, pure: Array, truncated: Array, blind: float, boun
     ax.set_ylim(low, max(2.0, 5 * blind))
     ax.set_xlabel("at least so many records")
     ax.set_ylabel("chance, at an empty cell")
-    name_line(
-        ax, counts, np.full(counts.shape, blind), r"$\delta/\epsilon$", COLOURS["red"], at=0.0,
-        shift=(6, 10), ha="left",
-    )  # fmt: skip
-    ax.annotate(
+    note(
+        ax,
         "bound $B$",
         (bound, 1),
+        (-5, -10),
         xycoords=("data", "axes fraction"),
-        xytext=(-5, -10),
-        textcoords="offset points",
         ha="right",
         color=COLOURS["blue"],
     )
-    name_line(
-        ax, counts, pure, "not truncated", COLOURS["black"], at=0.92, shift=(4, 12), ha="right"
+    flat = np.full(counts.shape, blind)
+    cut = np.where(shown | (pure <= low), np.nan, pure)
+    place_names(
+        ax,
+        [
+            Name(r"$\delta/\epsilon$", COLOURS["red"], along(counts, flat, 0.05)),
+            Name("not truncated", COLOURS["black"], along(counts, cut, 0.7)),
+        ],
     )
     return figure
 
@@ -168,7 +155,7 @@ def ceilings(ds: Array, curves: Sequence[tuple[str, Array, float]], ylabel: str)
     and the vertical axis's label.
     """
     figure, (ax,) = panels(1, height=4.0)
-    _log_x(ax, float(ds[0]), float(ds[-1]))
+    log_x(ax, float(ds[0]), float(ds[-1]))
     ends = []
     for (name, curve, ceiling), (colour, _, dash) in zip(curves, SERIES, strict=False):
         ax.plot(ds, curve, color=COLOURS[colour], ls=dash)
@@ -189,19 +176,22 @@ def information(curve: InformationCurve, rho: float, d: int) -> Figure:
     full = float(np.log(d - 1)) if d > 2 else 0.0
     x = np.linspace(0, float(curve.m[-1]), 200)
     top = 1.3 * max(full, float(curve.information.max()), 1.0)
+    names = [
+        Name(
+            r"$\ln(d-1)$: place known", COLOURS["green"],
+            along(x, np.full(x.shape, full), 0.9),
+        ),
+        Name("information", COLOURS["blue"], along(curve.m, curve.information, 0.75)),
+    ]  # fmt: skip
     for factor, colour, dash, text in (
         (4, "black", (0, (1, 1)), r"$\rho(2m)^2$"),
         (1, "orange", (0, (5, 1.5)), r"$\rho m^2$"),
     ):
         y = factor * rho * x**2
         ax.plot(x, y, color=COLOURS[colour], ls=dash)
-        inside = np.where(y < 0.93 * top, y, np.nan)
-        name_line(ax, x, inside, text, COLOURS[colour], shift=(-6, 2))
+        inside = np.where(y < 0.97 * top, y, np.nan)
+        names.append(Name(text, COLOURS[colour], along(x, inside, 1.0)))
     ax.axhline(full, color=COLOURS["green"], ls=(0, (5, 1.5, 1, 1.5)))
-    name_line(
-        ax, x, np.full(x.shape, full), r"$\ln(d-1)$: the place is known", COLOURS["green"],
-        shift=(0, 9),
-    )  # fmt: skip
     ax.errorbar(
         curve.m,
         curve.information,
@@ -211,12 +201,9 @@ def information(curve: InformationCurve, rho: float, d: int) -> Figure:
         ls="-",
         lw=1,
     )
-    name_line(
-        ax, curve.m, curve.information, "information", COLOURS["blue"], at=0.75, shift=(8, -14),
-        ha="left",
-    )  # fmt: skip
     ax.set_xlim(0, float(curve.m[-1]) * 1.02)
     ax.set_ylim(0, top)
     ax.set_xlabel("records moved, $m$")
     ax.set_ylabel("nats")
+    place_names(ax, names)
     return figure

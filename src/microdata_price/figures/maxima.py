@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
 from ..studies.dropped_runs import Trial
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -38,34 +39,21 @@ def against_runs(table: pd.DataFrame, published: float | None = None) -> Figure:
             color=colour,
             marker=marker,
         )
-        ax.annotate(
+        note(
+            ax,
             label,
             (table["runs"].iloc[0], table[column].iloc[0]),
-            xytext=(10, 4 * side),
-            textcoords="offset points",
+            (10, 4 * side),
             color=colour,
             va="bottom" if side > 0 else "top",
         )
     exact = float(table["exact"].iloc[0])
     if np.isfinite(exact):
         ax.axhline(exact, color=COLOURS["black"], linewidth=1.4)
-        ax.annotate(
-            "exact",
-            (float(table["runs"].iloc[-1]), exact),
-            xytext=(0, -4),
-            textcoords="offset points",
-            ha="right",
-            va="top",
-        )
+        note(ax, "exact", (float(table["runs"].iloc[-1]), exact), (0, -4), ha="right", va="top")
     if published is not None:
         ax.scatter([1000], [published], marker="X", s=80, color=COLOURS["red"], zorder=5)
-        ax.annotate(
-            "published",
-            (1000, published),
-            xytext=(8, 4),
-            textcoords="offset points",
-            color=COLOURS["red"],
-        )
+        note(ax, "published", (1000, published), (8, 4), color=COLOURS["red"])
     ax.set_xscale("log")
     ax.set_xlabel("runs (log scale)")
     ax.set_ylabel("worst cell's squared error")

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from ..page.style import COLOURS, drawn, panels
+from ..page.style import COLOURS, drawn, panels, tick_text
 from ..theory.lower.lower_bounds import sharpest_first
 from ..theory.upper.operating_points import Operating
 from .labels import Name, place_names
@@ -96,7 +96,7 @@ def plane(
     mark(ax, *_place(clipping), "s", "black")
     mark(ax, 1, 1, "*", "red")
     first = [
-        Name("signed answers", red, [(1.0, 1.0)]),
+        Name("signed\nanswers", red, [(1.0, 1.0)]),
         Name(clipping.name, COLOURS["black"], [inside(ax, *_place(clipping))]),
         Name(f"{known.name}, worst known", orange, [(x, y)]),
         Name(f"{certified.name}, certified", red, [_place(certified)]),
@@ -172,7 +172,7 @@ def weights(families: Sequence[tuple[str, Operating, Operating]]) -> Figure:
         ax.set_ylim(None, 1.6 * max(tops))
         _ticks(ax)
         decades = [t for t in ax.get_xticks() if 5 * low < t < high / 5]
-        words = ["0", *(f"$10^{{{round(math.log10(t))}}}$" for t in decades), r"$\infty$"]
+        words = ["0", *(tick_text(t) for t in decades), r"$\infty$"]
         ax.set_xticks([low, *decades, high], words)
         ax.set_title(f"${what}$, in signed errors")
         ax.set_xlabel("weight of the sum")

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..page.style import COLOURS, drawn, panels
 from ..tables.schema import Schema
 from .price import plain_log
+from .scales import record_shades
 
 _MOST_LABELS = 30
 _MOST_NUMBERS = 160
@@ -32,20 +33,22 @@ def counts(table: ArrayLike, schema: Schema) -> Figure:
     figure, (ax,) = panels(height=min(1.9 + 0.32 * rows, 8.0))
     shown = np.ma.masked_equal(flat, 0)
     top = max(float(flat.max()), 2.0)
-    ax.imshow(shown, norm=LogNorm(1, top), aspect="auto", cmap="cividis", interpolation="none")
+    ax.imshow(
+        shown, norm=LogNorm(1, top), aspect="auto", cmap=record_shades(), interpolation="none"
+    )
     ax.grid(visible=False)
     if flat.size <= _MOST_NUMBERS:
         for (i, j), count in np.ndenumerate(flat):
             if count > 0:
-                light = np.log(count) < 0.55 * np.log(top)
+                dark = np.log(count) > 0.5 * np.log(top)
                 ax.text(
                     j,
                     i,
                     f"{count:.0f}",
                     ha="center",
                     va="center",
-                    fontsize=8.5,
-                    color="white" if light else "black",
+                    fontsize=10.5,
+                    color="white" if dark else COLOURS["black"],
                 )
     across = ", ".join(schema.columns[1:])
     names = [

@@ -9,6 +9,7 @@ from matplotlib.patches import Rectangle
 
 from ..page.style import COLOURS, drawn, panels
 from ..theory.proofs.packing import Packing
+from .marks import note
 
 
 @drawn
@@ -81,12 +82,12 @@ def room(packings: Sequence[Packing], titles: Sequence[str]) -> Figure:
                 edgecolor="white",
             )  # fmt: skip
         ax.axvline(top, color=COLOURS["red"], ls=(0, (4, 2)))
-        ax.annotate(
+        note(
+            ax,
             "largest sum",
             (top, 1),
+            (-4, -2),
             xycoords=("data", "axes fraction"),
-            xytext=(-4, -2),
-            textcoords="offset points",
             ha="right",
             va="top",
             color=COLOURS["red"],

@@ -1,4 +1,4 @@
-"""Figures of the plane of C and D: bounds, mechanisms, and from when on microdata lose."""
+"""Figures of the plane of C and D: bounds, mechanisms, and at how many cells microdata lose."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
 from ..theory.upper.operating_points import Operating
 from .labels import Name, name_ends, place_names
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -77,11 +78,11 @@ def mark(ax: Axes, x: float, y: float, marker: str, colour: str, *, hollow: bool
     )
     for beyond, shift in ((x < low_x, (-16, 0)), (y < low_y, (0, -16))):
         if beyond:
-            ax.annotate(
+            note(
+                ax,
                 "",
                 inside(ax, x, y),
-                xytext=shift,
-                textcoords="offset points",
+                shift,
                 arrowprops={"arrowstyle": "<-", "color": COLOURS[colour], "lw": 1.6},
                 annotation_clip=False,
             )
@@ -113,7 +114,8 @@ def planes(
         ax.fill_between(sum_errors, curve, color=colour, alpha=0.06, lw=0)
         for place in (clippings[i], knowns[i]):
             mark(ax, float(place.D[0]), float(place.C[0]), markers[i % 6], colours[i % 6])
-        names.append(Name(name, colour, [(float(knowns[i].D[0]), float(knowns[i].C[0]))]))
+        beside = [(float(k.D[0]), float(k.C[0])) for k in (knowns[i], clippings[i])]
+        names.append(Name(name, colour, beside))
     mark(ax, 1, 1, "*", "red")
     ax.set_xlabel("root error of the sum $D$, in signed errors")
     ax.set_ylabel("root error of a cell $C$, in signed errors")

@@ -10,6 +10,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ..fitting import microdata_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
+from .marks import name_rows, note
 
 
 def plain_log(ax: Axes, axis: str) -> None:
@@ -86,9 +87,7 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     ax.set_xscale("log")
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     plain_log(ax, "x")
-    ax.set_yticks(np.arange(len(sets)), sets)
-    ax.set_ylim(len(sets) - 0.5, -0.5)
-    ax.grid(axis="y", visible=False)
+    name_rows(ax, sets)
     ax.set_xlabel("expected squared error over that of signed answers (1 = no price)")
     ax.set_title(title)
     figure.legend(loc="outside lower center", ncols=2)
@@ -164,13 +163,13 @@ def errors_by_count(queries: pd.DataFrame, title: str = "") -> Figure:
         ax.set_ylim(0, 1.08 * tallest)
         plain_log(ax, "x")
         ax.set_title(style.label)
-    axes[0].annotate(
+    note(
+        axes[0],
         "signed answers",
         (0.02, signed),
+        (0, 4),
         xycoords=("axes fraction", "data"),
-        xytext=(0, -4),
-        textcoords="offset points",
-        va="top",
+        va="bottom",
     )
     for ax in axes[len(methods) :]:
         ax.set_axis_off()

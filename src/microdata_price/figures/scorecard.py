@@ -8,6 +8,7 @@ from matplotlib.figure import Figure
 
 from ..fitting import paper_methods
 from ..page.style import COLOURS, METHODS, drawn, panels
+from .marks import note
 
 _ROWS = (
     ("sum", "total", "sum"),
@@ -78,7 +79,7 @@ def sequential_sum(card: pd.DataFrame) -> Figure:
     y = np.arange(len(rows))
     exact = float(rows["exact"].iloc[0])
     ax.axvline(exact, color=COLOURS["black"], linewidth=1.4)
-    ax.annotate("exact", (exact, -0.9), xytext=(4, 0), textcoords="offset points", va="center")
+    note(ax, "exact", (exact, -0.9), (4, 0), va="center")
     ax.errorbar(
         rows["value"],
         y,

@@ -9,9 +9,10 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FixedFormatter, FixedLocator, LogLocator, NullLocator
 from numpy.typing import NDArray
 
+from ..base.colours import Dash
 from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
-from .labels import name_ends, name_line
+from .labels import Name, along, name_ends, place_names
 
 Array = NDArray[np.float64]
 
@@ -39,31 +40,31 @@ def bounds_compared(
     best = np.max(list(curves.values()), axis=0)
     low = 0.25 * min(signed[1], clipping[1])
     ax.fill_between(sum_errors, low, np.maximum(best, low), color=COLOURS["blue"], alpha=0.08, lw=0)
+    names = [
+        Name("signed", COLOURS["red"], [signed]),
+        Name("clipping", COLOURS["black"], [clipping]),
+    ]
     for name, curve in curves.items():
         bound = BOUNDS[name]
         shown = np.where(curve > low, curve, np.nan)
         ax.plot(sum_errors, shown, color=bound.colour, ls=bound.dash)
-        at, shift = 0.0, (5.0, 8.0)
-        name_line(
-            ax, sum_errors, shown, bound.label, bound.colour, at=at, shift=shift, ha="left", size=10
-        )
+        names.append(Name(bound.label, bound.colour, along(sum_errors, shown, 0.0)))
     inside = (reached[0] >= sum_errors[0]) & (reached[0] <= sum_errors[-1])
     ax.plot(reached[0][inside], reached[1][inside], color=COLOURS["red"], lw=2.5)
     top = 4 * max(float(reached[1].min()), signed[1], float(best.max()))
     ax.set_ylim(low, top)
     shown = np.where(inside & (reached[1] < 0.6 * top), reached[1], np.nan)
-    name_line(ax, reached[0], shown, "reached", COLOURS["red"], at=0.25, shift=(8, 2), ha="left")
+    names.append(Name("reached", COLOURS["red"], along(reached[0], shown, 0.25)))
     ax.plot(*signed, marker="*", ms=15, ls="none", color=COLOURS["red"], mec="white", zorder=5)
-    name_line(ax, [signed[0]], [signed[1]], "signed", COLOURS["red"], shift=(9, 0), ha="left")
     ax.plot(*clipping, marker="s", ms=8, ls="none", color=COLOURS["black"], mec="white", zorder=5)
-    name_line(ax, [clipping[0]], [clipping[1]], "clipping", COLOURS["black"], shift=(-9, 0))
     ax.set_xlabel("root error of the sum $D$, in records")
     ax.set_ylabel("root error of a cell $C$, in records")
+    place_names(ax, names)
     return figure
 
 
 @drawn
-def sum_growth(ds: Array, curves: Sequence[tuple[str, Array, str, str]], ylabel: str) -> Figure:
+def sum_growth(ds: Array, curves: Sequence[tuple[str, Array, str, Dash]], ylabel: str) -> Figure:
     """Draw how D grows with d on log-log axes: name, values, colour and dash of each curve."""
     figure, (ax,) = panels(1, height=4.2)
     ax.set_xscale("log")
@@ -75,14 +76,14 @@ def sum_growth(ds: Array, curves: Sequence[tuple[str, Array, str, str]], ylabel:
     ends = []
     for name, curve, colour, dash in curves:
         shown = np.where(curve > 0, curve, np.nan)
-        ax.plot(ds, shown, color=COLOURS[colour], ls=dash)
+        ax.plot(ds, shown, color=colour, ls=dash)
         if curve[-1] > 0:
-            ends.append((float(ds[-1]), float(curve[-1]), name, COLOURS[colour]))
+            ends.append((float(ds[-1]), float(curve[-1]), name, colour))
     seen = np.concatenate([c[c > 0] for _, c, _, _ in curves] + [np.ones(1)])
     ax.set_ylim(float(seen.min()) / 3, float(seen.max()) * 3)
     ax.set_xlabel("cells $d$")
     ax.set_ylabel(ylabel)
-    name_ends(ax, ends, gap=0.1, size=10)
+    name_ends(ax, ends, gap=0.1, size=11)
     return figure
 
 
@@ -108,7 +109,7 @@ def leading(
         ax.set_xlim(float(logs[0]), float(logs[-1]))
         places = [v for v in (2, 10, 50, 250) if logs[0] <= v <= logs[-1]]
         ax.xaxis.set_major_locator(FixedLocator(places))
-        ax.xaxis.set_major_formatter(FixedFormatter([f"$10^{{{v}}}$" for v in places]))
+        ax.xaxis.set_major_formatter(FixedFormatter([f"1e{v}" for v in places]))
         ax.xaxis.set_minor_locator(NullLocator())
         ax.set_title(title)
         ax.set_xlabel("cells $d$")
@@ -116,8 +117,13 @@ def leading(
     axes[0].set_ylabel("$C$ over its leading term")
     _, lower, upper = panels_data[0]
     inside = np.where(upper < 3, upper, np.nan)
-    name_line(axes[0], logs, inside, tight[1], COLOURS["red"], at=0.35, shift=(6, 10), ha="left")
-    name_line(axes[0], logs, lower, tight[0], COLOURS["blue"], at=0.6, shift=(0, -14), ha="center")
+    place_names(
+        axes[0],
+        [
+            Name(tight[0], COLOURS["blue"], along(logs, lower, 0.7)),
+            Name(tight[1], COLOURS["red"], along(logs, inside, 0.35)),
+        ],
+    )
     return figure
 
 
@@ -135,23 +141,28 @@ def channels(
     for y, colour, dash, marker in (
         (program, "red", "-", "s"),
         (weights, "orange", (0, (1, 1)), ""),
-        (moment, "blue", (0, (5, 1.5)), "o"),
+        (moment, "blue", "-", "o"),
     ):
         ax.plot(errors, y, color=COLOURS[colour], ls=dash, marker=marker)
     ax.plot(*known, marker="*", ms=14, ls="none", color=COLOURS["black"], mec="white")
-    name_line(ax, [known[0]], [known[1]], "clipping", COLOURS["black"], shift=(9, 3), ha="left")
-    name_line(ax, errors, program, "program", COLOURS["red"], at=0.4, shift=(8, 9), ha="left")
-    name_line(ax, errors, moment, "first\nmoments", COLOURS["blue"], at=0.5, shift=(-8, -16))
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(numticks=6))
     ax.yaxis.set_minor_locator(NullLocator())
     ax.set_xlabel("root error $C$, in records")
     ax.set_ylabel("mean of an empty cell")
+    place_names(
+        ax,
+        [
+            Name("clipping", COLOURS["black"], [known]),
+            Name("program", COLOURS["red"], along(errors, program, 0.4)),
+            Name("first\nmoments", COLOURS["blue"], along(errors, moment, 0.5)),
+        ],
+    )
     with np.errstate(divide="ignore", invalid="ignore"):
         more = np.where(moment > 0, program / moment, np.nan)
     ratio.plot(errors, more, color=COLOURS["red"], marker="s")
     ratio.axhline(1, color=COLOURS["blue"], ls=(0, (5, 1.5)))
     ratio.set_ylim(0, 1.15 * max(2.0, float(np.nanmax(more)) if np.isfinite(more).any() else 2.0))
-    ratio.set_title("program over first moments", fontsize=10)
+    ratio.set_title("program over first moments", fontsize=11)
     ratio.set_xlabel("$C$")
     return figure

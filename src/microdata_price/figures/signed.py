@@ -8,6 +8,7 @@ from matplotlib.ticker import MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from ..studies.signed_answers import DRAWN
 from ..theory.laws.signed import SampledErrors
 
 Array = NDArray[np.float64]
@@ -61,6 +62,10 @@ def noisy_cells(truth: Array, answers: Array) -> Figure:
     """Draw one draw of noisy cells, in counts, with those below zero hatched, and true counts."""
     figure, (ax,) = panels(1, height=3.4)
     cell = np.arange(1, truth.size + 1)
+    # Of very many cells those around the fullest are drawn.
+    first = int(np.clip(truth.argmax() - DRAWN // 2, 0, max(truth.size - DRAWN, 0)))
+    seen = slice(first, first + DRAWN)
+    cell, truth, answers = cell[seen], truth[seen], answers[seen]
     below = answers < 0
     for chosen, colour, hatch in ((~below, "blue", ""), (below, "red", "////")):
         ax.bar(
@@ -74,18 +79,18 @@ def noisy_cells(truth: Array, answers: Array) -> Figure:
         )
     ax.axhline(0, color=COLOURS["black"], lw=1)
     full = truth > 0
+    top = max(float(answers.max()), float(truth.max()))
     ax.plot(cell[full], truth[full], marker="_", ms=14, mew=2.5, ls="none", color=COLOURS["black"])
     for i in np.flatnonzero(full)[:1]:
-        ax.annotate(
+        ax.plot([cell[i]] * 2, [truth[i], 1.08 * top], color=COLOURS["black"], lw=0.8)
+        ax.text(
+            cell[i],
+            1.1 * top,
             "true count; all others are 0",
-            (cell[i], truth[i]),
-            xytext=(0, 8),
-            textcoords="offset points",
-            ha="left" if cell[i] <= truth.size / 2 else "right",
+            ha="left" if i < truth.size / 2 else "right",
         )
-    ax.set_xlim(0.2, truth.size + 0.8)
-    top = max(float(answers.max()), float(truth.max()))
-    ax.set_ylim(1.25 * min(float(answers.min()), -0.1 * top), 1.25 * top)
+    ax.set_xlim(cell[0] - 0.8, cell[-1] + 0.8)
+    ax.set_ylim(1.25 * min(float(answers.min()), -0.1 * top), 1.3 * top)
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set_xlabel("cell")
     ax.set_ylabel("noisy answer, in records")

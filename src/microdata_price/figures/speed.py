@@ -2,10 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from ..page.style import COLOURS, METHODS, drawn, panels
+from .marks import note
+
+
+def solver_bar(ax: Axes, place: float, time: float, method: str, solver: str) -> None:
+    """Draw a solver's time as a bar with its number; ours has the method's colour."""
+    own = solver == "ours"
+    ax.barh(
+        place,
+        time,
+        color=METHODS[method].colour if own else COLOURS["light"],
+        edgecolor=COLOURS["black"] if own else COLOURS["grey"],
+        hatch="//" if own else None,
+    )
+    note(ax, f"{time:.2g}", (time, place), (4, 0), va="center")
+
+
+def end_bars(ax: Axes, places: Sequence[float], names: Sequence[str], most: float) -> None:
+    """Name the bars, the first at the top, on a logarithmic axis of times up to the most."""
+    ax.set_yticks(places, names)
+    ax.invert_yaxis()
+    ax.set_xscale("log")
+    ax.set_xlim(right=most)
+    ax.grid(axis="y", visible=False)
 
 
 @drawn
@@ -21,29 +47,10 @@ def per_fit(frame: pd.DataFrame) -> Figure:
     names = []
     rows = zip(frame["method"], frame["solver"], frame["milliseconds"].to_numpy(), strict=True)
     for place, (method, solver, milliseconds) in enumerate(rows):
-        own = solver == "ours"
-        style = METHODS[str(method)]
-        ax.barh(
-            place,
-            float(milliseconds),
-            color=style.colour if own else COLOURS["light"],
-            edgecolor=COLOURS["black"] if own else COLOURS["grey"],
-            hatch="//" if own else None,
-        )
-        ax.annotate(
-            f"{milliseconds:.2g}",
-            (float(milliseconds), place),
-            xytext=(4, 0),
-            textcoords="offset points",
-            va="center",
-        )
-        names.append(f"{style.label}: {solver}")
-    ax.set_yticks(range(len(names)), names)
-    ax.invert_yaxis()
-    ax.set_xscale("log")
-    ax.set_xlim(right=3 * float(frame["milliseconds"].max()))
+        solver_bar(ax, place, float(milliseconds), str(method), str(solver))
+        names.append(f"{METHODS[str(method)].label}: {solver}")
+    end_bars(ax, range(len(names)), names, 3 * float(frame["milliseconds"].max()))
     ax.set_xlabel("milliseconds a fit, one core (log scale)")
-    ax.grid(axis="y", visible=False)
     return figure
 
 

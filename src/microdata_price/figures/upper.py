@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
+from ..studies.two_lemmas import DRAWN
+from .marks import note
 
 Array = NDArray[np.float64]
 
@@ -81,24 +83,11 @@ def split_point(gamma: Array, bound: Array, exact: float, best: float) -> Figure
     figure, (ax,) = panels(height=3.6)
     ax.plot(gamma, bound, color=COLOURS["blue"])
     ax.axhline(exact, color=COLOURS["black"], linestyle=(0, (5, 1.5)))
-    ax.annotate(
-        "exact",
-        (gamma[-1], exact),
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-    )
+    note(ax, "exact", (gamma[-1], exact), (0, -4), ha="right", va="top")
     low = float(np.interp(best, gamma, bound))
     ax.plot([best], [low], "D", color=COLOURS["orange"], markersize=9)
-    ax.annotate(
-        "the lemma's choice",
-        (best, low),
-        xytext=(0, 14),
-        textcoords="offset points",
-        ha="center",
-        color=COLOURS["red"],
-    )
+    # Below the dashed line, where no curve runs.
+    note(ax, "the lemma's choice", (best, low), (0, -28), ha="center", color=COLOURS["red"])
     ax.set_ylim(0, min(float(bound.max()), 3.2 * low) * 1.05)
     ax.set_xlabel("split point, in scales")
     ax.set_ylabel("bound on E max |z|, in scales")
@@ -123,6 +112,9 @@ def water_level(answers: Array, gamma: float, grid: Array, total: Array, target:
         The noisy sum to be met.
     """
     figure, (left, right) = panels(2, height=3.6)
+    ordered = answers.size > DRAWN
+    if ordered:
+        answers = -np.sort(-answers)[:DRAWN]
     place = np.arange(1, answers.size + 1)
     kept = answers > gamma
     left.bar(place, answers, color=COLOURS["light"], edgecolor=COLOURS["grey"])
@@ -137,7 +129,7 @@ def water_level(answers: Array, gamma: float, grid: Array, total: Array, target:
     left.axhline(gamma, color=COLOURS["red"], linestyle=(0, (5, 1.5)))
     left.axhline(0, color=COLOURS["black"], linewidth=1)
     left.set_title("what stays (hatched)")
-    left.set_xlabel("cell")
+    left.set_xlabel("cell, from the largest answer on" if ordered else "cell")
     left.set_ylabel("noisy answer, records")
     right.plot(grid, total, color=COLOURS["blue"])
     right.plot([gamma, gamma, grid.min()], [0, target, target], color=COLOURS["red"], linestyle=":")
@@ -170,17 +162,10 @@ def clipping(counts: Array, bias: Array, error: Array, variance: float) -> Figur
     left.set_ylim(bottom=0)
     right.plot(counts, error, "D-", color=COLOURS["blue"], markersize=4)
     right.axhline(variance, color=COLOURS["black"], linestyle=(0, (5, 1.5)))
-    right.annotate(
-        "variance of the noise",
-        (counts[-1], variance),
-        xytext=(0, -4),
-        textcoords="offset points",
-        ha="right",
-        va="top",
-    )
+    note(right, "variance of the noise", (counts[-1], variance), (0, 5), ha="right")
     right.set_title("squared error")
     right.set_xlabel("true count")
-    right.set_ylim(bottom=0)
+    right.set_ylim(0, 1.15 * variance)
     return figure
 
 
@@ -263,4 +248,39 @@ def noise_law(support: Array, full: Array, cut: Array, bound: int) -> Figure:
     ax.set_xlabel("noise, records (dashed: plus and minus B)")
     ax.set_ylabel("probability (log scale)")
     ax.legend(loc="lower center")
+    return figure
+
+
+@drawn
+def audits(found: Sequence[tuple[str, float, bool]]) -> Figure:
+    """Draw each mechanism's exact privacy loss over what it claims.
+
+    Parameters are for each mechanism its name, the ratio (infinite for an arrow at the right edge)
+    and whether the claim holds.
+    """
+    figure, (ax,) = panels(1, height=0.66 * len(found) + 0.9)
+    finite = [ratio for _, ratio, _ in found if np.isfinite(ratio)]
+    low, high = min([*finite, 0.5]) / 1.6, 4 * max([*finite, 1.0])
+    ax.set_xscale("log")
+    ax.set_xlim(low, high)
+    for i, (name, ratio, holds) in enumerate(found):
+        # Each row is a name, and under it, clear of it, its mark and the line of a kept claim.
+        ax.vlines(1, -i - 0.25, -i + 0.12, color=COLOURS["black"], lw=1.2)
+        colour = COLOURS["blue" if holds else "red"]
+        ax.plot([low, min(ratio, high)], [-i, -i], color=COLOURS["light"], lw=1, zorder=0)
+        marker = "o" if holds else "X"
+        ax.plot(
+            min(ratio, high),
+            -i,
+            marker=marker if np.isfinite(ratio) else ">",
+            color=colour,
+            ms=9,
+            ls="none",
+            clip_on=False,
+        )
+        note(ax, name, (low, -i), (4, 15), va="center", fontsize=11)
+    ax.set_ylim(0.6 - len(found), 0.9)
+    ax.set_yticks([])
+    ax.grid(visible=False, axis="y")
+    ax.set_xlabel("exact loss over the claim")
     return figure

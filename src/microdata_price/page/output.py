@@ -256,7 +256,8 @@ def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
     ]
     for row in frame.itertuples(index=False):
         lines.append([_cell(value, digits) for value in row])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return text.replace(" × 10", "\u00a0×\u00a010")  # a number is not broken in a narrow column
 
 
 def _cell(value: object, digits: int) -> str:

@@ -12,7 +12,10 @@ import matplotlib as mpl
 import seaborn as sns
 from cycler import cycler
 from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
 from matplotlib.figure import Figure
+from matplotlib.text import Text
+from matplotlib.ticker import LogFormatterSciNotation
 
 from ..base.colours import COLOURS
 from ..exceptions import InputError
@@ -30,7 +33,7 @@ __all__ = [
     "drawn",
     "panels",
     "render",
-    "show",
+    "tick_text",
 ]
 
 P = ParamSpec("P")
@@ -107,10 +110,46 @@ def drawn(function: Callable[P, Figure]) -> Callable[P, Figure]:
     def draw(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with sns.axes_style("white"), mpl.rc_context(_RC):
             figure = function(*args, **kwargs)
+            _make_legible(figure)
         figure.drawn_by = f"{function.__module__}.{function.__qualname__}"  # type: ignore[attr-defined]
         return figure
 
     return draw
+
+
+def tick_text(value: float) -> str:
+    """Write a tick's number without small raised digits, which a phone could not show.
+
+    Examples
+    --------
+    >>> [tick_text(v) for v in (0.001, 0.5, 20000.0, 1e6, 2e-5)]
+    ['0.001', '0.5', '20,000', '1e6', '2e-5']
+    """
+    if value == 0 or 1e-3 <= abs(value) < 1e6:
+        return f"{value:,.10g}"
+    mantissa, exponent = f"{value:.3e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
+class _PlainLog(LogFormatterSciNotation):
+    """Labels the ticks that matplotlib would, in plain numbers."""
+
+    def __call__(self, x: float, pos: int | None = None) -> str:
+        return tick_text(x) if super().__call__(x, pos) else ""
+
+
+def _make_legible(figure: Figure) -> None:
+    """Write logarithmic ticks plainly; mark letters on a scale's colours, which keep theirs."""
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            if type(axis.get_major_formatter()) is LogFormatterSciNotation:
+                axis.set_major_formatter(_PlainLog())
+            if type(axis.get_minor_formatter()) is LogFormatterSciNotation:
+                axis.set_minor_formatter(_PlainLog(labelOnlyBase=False))
+        if any(isinstance(part, QuadMesh) for part in ax.collections) or ax.images:
+            for text in ax.texts:
+                if type(text) is Text:  # an annotation stands beside the colours
+                    text.set_gid("cell-text")
 
 
 def panels(
@@ -216,40 +255,3 @@ def render(figure: Figure) -> str:
     with mpl.rc_context(_RC):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
     return buffer.getvalue().decode()
-
-
-def show(figure: Figure, name: str, alt: str, caption: str) -> None:
-    """Put a figure on a notebook's page, with its alternative text, caption, number and source.
-
-    In Jupyter the picture and its caption appear; in the book the figure is numbered, and
-    ``{numref}`` with its name refers to it.
-
-    Parameters
-    ----------
-    figure
-        What a function marked by `drawn` returned.
-    name
-        Its name in links, unique in the book, for example ``"difficult-histograms"``.
-    alt
-        What the picture shows, in plain sentences, for those who do not see it.
-    caption
-        The finding, with the computed number; MyST markup and ``$mathematics$`` are allowed.
-
-    Raises
-    ------
-    InputError
-        As for `describe`.
-    """
-    from IPython.display import display
-
-    described = describe(figure, name, alt, caption)
-    display(
-        {"image/svg+xml": render(figure), "text/plain": described["alt"]},
-        metadata={METADATA_KEY: {"figure": described}},
-        raw=True,
-    )
-    display(
-        {"text/markdown": f"**Figure.** {described['caption']}", "text/plain": caption},
-        metadata={METADATA_KEY: {"caption_of": name}},
-        raw=True,
-    )

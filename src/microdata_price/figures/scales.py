@@ -1,0 +1,58 @@
+"""The two scales of colours: each means the same in every picture that has it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import seaborn as sns
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colorbar import Colorbar
+from matplotlib.colors import Colormap, ListedColormap, LogNorm
+from matplotlib.figure import Figure
+
+_MOST = 8.0
+PRICES = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
+"""The prices that the scale's bar names."""
+
+
+def record_shades() -> Colormap:
+    """Return the scale of records: light for few, dark for many, white for none."""
+    colours = colormaps["cividis_r"](np.linspace(0.15, 1, 256))
+    return ListedColormap(colours).with_extremes(under="white")
+
+
+def price_shades() -> Colormap:
+    """Return the scale of prices: blue for cheap, red for dear, palest where the price is 1."""
+    return ListedColormap(sns.color_palette("vlag", 255).as_hex())
+
+
+def price_norm() -> LogNorm:
+    """Return the place of a price on its scale: 1 in the middle, an eighth and 8 at the ends.
+
+    Examples
+    --------
+    >>> norm = price_norm()
+    >>> [round(float(norm(v)), 3) for v in (0.001, 0.125, 1.0, 8.0, 100.0)]
+    [0.0, 0.0, 0.5, 1.0, 1.0]
+    """
+    return LogNorm(1 / _MOST, _MOST, clip=True)
+
+
+def price_bar(figure: Figure, axes: list[Axes], label: str, **kwargs: Any) -> Colorbar:
+    """Put the scale of prices below axes."""
+    bar = figure.colorbar(
+        ScalarMappable(price_norm(), price_shades()),
+        ax=axes,
+        location="bottom",
+        aspect=40,
+        extend="both",
+        extendfrac=0.02,
+        **kwargs,
+    )
+    bar.set_ticks(list(PRICES), labels=["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+    bar.minorticks_off()
+    bar.set_label(label)
+    return bar

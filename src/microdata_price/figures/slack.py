@@ -1,0 +1,77 @@
+"""A proof's slack as one bar, shared out among its steps."""
+
+from __future__ import annotations
+
+from matplotlib.figure import Figure
+
+from ..base.numbers import format_number
+from ..page.style import COLOURS, drawn, panels
+from ..theory.proofs.slack import Slack
+from .marks import note
+
+_FILLS = (
+    ("blue", ""),
+    ("orange", "//"),
+    ("green", ".."),
+    ("pink", "\\\\"),
+    ("sky", "xx"),
+    ("red", "--"),
+)
+
+
+@drawn
+def slack_bar(slack: Slack, allowed: str, asked: str = "what the theorem asks") -> Figure:
+    """Draw one bar up to what privacy allows, cut where each step of a proof loses.
+
+    Below the bar each piece stands in a row of its own, at its place, with its name and size.
+
+    Parameters
+    ----------
+    slack
+        What is asked and what each step loses.
+    allowed, asked
+        The names of the bar and of its first piece; mathematics is understood.
+    """
+    rows = len(slack.lost) + 2
+    figure, (ax,) = panels(1, height=0.9 + 0.42 * rows)
+    fills = [("light", ""), *(_FILLS[i % len(_FILLS)] for i in range(len(slack.lost)))]
+    pieces = [(asked, slack.asked), *slack.lost]
+    low, high = min(slack.asked, 0.0), max(slack.allowed, slack.asked, 1e-9)
+    start = 0.0
+    for row, ((_, value), (colour, hatch)) in enumerate(zip(pieces, fills, strict=True), 1):
+        # A sampled loss may be a little below zero.
+        size = value if row == 1 else max(value, 0.0)
+        for place, height in ((0, 0.86), (row, 0.6)):
+            ax.barh(
+                place, size, left=start, height=height, facecolor=COLOURS[colour], hatch=hatch,
+                edgecolor="white" if hatch else COLOURS["grey"], lw=0.6,
+            )  # fmt: skip
+        end = max(start + size, start)
+        note(
+            ax, _size(value, row == 1), (end, row), (5, 0), va="center", fontsize=11,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 1},
+        )  # fmt: skip
+        start += size
+    ax.axvline(0, color=COLOURS["black"], lw=1)
+    note(
+        ax,
+        format_number(slack.allowed, 3),
+        (high, 0),
+        (5, 0),
+        va="center",
+        fontsize=11,
+        fontweight="bold",
+    )
+    ax.set_yticks(range(rows), [allowed, *(name for name, _ in pieces)])
+    ax.set_ylim(rows - 0.4, -0.6)
+    ax.set_xlim(low - 0.02 * (high - low), high + 0.16 * (high - low))
+    ax.set_xlabel(slack.unit)
+    ax.grid(axis="y", visible=False)
+    ax.tick_params(axis="y", length=0)
+    return figure
+
+
+def _size(value: float, asked: bool) -> str:
+    if asked and value <= 0:
+        return f"nothing ({format_number(value, 2)})"
+    return "under 0.01" if 0 < value < 0.01 else format_number(value, 2)
