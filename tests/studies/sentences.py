@@ -15,6 +15,7 @@ RHOS = (0.125, 0.00125, 4.5, 50.0)
 DELTAS = (1e-6, 1e-12, 1e-3)
 
 _NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+_BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -48,14 +49,15 @@ def check_texts(texts: Iterable[str]) -> None:
         plain(text, "a sentence")
         assert text[0].isupper() or text[0] in "*-[#$", text
         assert text.rstrip("*").endswith((".", "!", "?", ")", ":")), text
-        assert not re.search(r"\b(nan|inf|True|False|None(?! of))\b|  |\.\.|\d\.\d{6,}", text), text
+        assert not re.search(r"\b(nan|inf|True|False|None(?! of))\b|  |\.\.|\d\.\d{7,}", text), text
         assert text.count("$") % 2 == 0, text
+        assert not re.search(r"(?<![\w.,×])\d{5,}(?![\d.])", text), f"thousands together: {text}"
 
 
 def numbers(text: str) -> list[float]:
     """Return the numbers that stand in a text, in their order; "±" separates two."""
     found = []
-    for match in _NUMBER.findall(text):
+    for match in _NUMBER.findall(_BARE_POWER.sub("1 × 10", text)):
         mantissa, _, power = match.replace("−", "-").replace(",", "").partition(" × 10")
         found.append(float(f"{mantissa}e{power.translate(_SUPERSCRIPTS) or 0}"))
     return found

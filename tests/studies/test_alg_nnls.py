@@ -3,25 +3,16 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+import method_levels
 import numpy as np
 import pytest
-from sentences import EPSILONS, RHOS, cases, check_texts, numbers, says, texts
+from method_levels import RUNS, asked
+from sentences import check_texts, numbers, says, texts
 
-from microdata_price.studies.alg_nnls import COUNTS, Findings, study
+from microdata_price.studies.alg_nnls import COUNTS, Findings
 
-RUNS = 40
-PURE = cases(
-    dataset=("PUMA1304600", "Level00-1d", "Stair-2d", "Level16-1d"),
-    privacy=("pure",),
-    epsilon=EPSILONS,
-    rho=(0.125,),
-)
-ZCDP = cases(dataset=("PUMA1304600",), privacy=("zcdp",), epsilon=(0.5,), rho=RHOS)
-
-
-@functools.cache
-def at(dataset: str, privacy: str, epsilon: float, rho: float) -> Findings:
-    return study(dataset, privacy, epsilon, rho, runs=RUNS, seed=2)
+PURE, ZCDP = asked()
+at = functools.partial(method_levels.at, Findings)
 
 
 @pytest.mark.parametrize("given", PURE + ZCDP, ids=str)

@@ -6,6 +6,7 @@ from scipy import stats
 from sentences import EPSILONS, RHOS, check_texts, numbers, says, texts
 
 from microdata_price.exceptions import InputError
+from microdata_price.figures.experiments_benchmark import square
 from microdata_price.model.benchmark import data_sets
 from microdata_price.studies.benchmark import study
 
@@ -42,3 +43,21 @@ def test_any_real_table_can_be_drawn_large(name: str) -> None:
 def test_another_table_is_refused() -> None:
     with pytest.raises(InputError, match="no real table 'Stair-1d'"):
         study(shown="Stair-1d")
+
+
+@pytest.mark.parametrize("name", [d.name for d in data_sets("2d")])
+def test_any_square_table_can_be_drawn_large(name: str) -> None:
+    found = study(square=name)
+    table = found.tables("2d")[name]
+    said = found.square_picture
+    check_texts([said.text, said.alt])
+    assert says(said.text, np.count_nonzero(table == 0))
+    assert says(said.text, sum(int(count) for count in table.ravel()))
+    (ax, *_) = square(name, table).axes
+    counts = {t.get_text() for t in ax.texts}
+    assert {f"{n:.0f}" for n in table.ravel() if n < 10_000} <= counts
+
+
+def test_another_square_is_refused() -> None:
+    with pytest.raises(InputError, match="no square table 'Stair-1d'"):
+        study(square="Stair-1d")

@@ -12,6 +12,7 @@ from sentences import EPSILONS, cases, check_texts, numbers, says, texts
 
 from microdata_price.base.numbers import Mean
 from microdata_price.exceptions import InputError
+from microdata_price.figures import difficult
 from microdata_price.studies.difficult_table import Findings, one_run, study
 
 RUNS = 400
@@ -132,3 +133,14 @@ def test_runs_in_portions_are_as_many_as_asked_for(monkeypatch: pytest.MonkeyPat
     assert found.signed.cell.size == found.nnls.total.size == 20
     with pytest.raises(InputError, match="2 or more"):
         study(runs=1)
+
+
+def test_of_very_many_cells_only_those_are_drawn_that_can_be_told_apart() -> None:
+    for d in (2, 3000, 200_000):
+        cells = np.random.default_rng(1).laplace(scale=4.0, size=d)
+        (ax,) = difficult.one_draw(cells, 30.0, 14.0).axes
+        dots = ax.lines[0].get_xdata()
+        assert dots[0] == 1
+        assert dots[-1] == d
+        assert len(dots) == d or len(dots) <= 3000
+        assert np.array_equal(ax.lines[0].get_ydata(), -np.sort(-cells)[dots - 1])

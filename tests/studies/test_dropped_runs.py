@@ -62,7 +62,7 @@ def test_the_words_follow_what_is_kept(share: float) -> None:
         low, high = own.error[own.kept], own.error[~own.kept]
         gap = (high.mean() - low.mean()) / np.hypot(low.std(ddof=1), high.std(ddof=1)) * 6**0.5
         assert ("depends on the noise" in other.which_said) == (gap > 3) or abs(gap - 3) < 1
-        assert "Too few runs" in other.moved_said
+        assert "Too few runs are left" in other.moved_said
     assert ("loses runs" in other.kept_all_said) == (share < 1)
 
 

@@ -49,7 +49,7 @@ def test_what_is_said_of_the_hiding_game(given: dict[str, Any]) -> None:
     reached = min(math.floor((m + 2 * C + 2 * signed) / k * (1 + 1e-12)), d - 1)
     assert says(game.room_said, reached)
     assert says(game.room_said, (4 * C + 2 * signed + k) / k)
-    assert ("small part" in game.room_said) == (reached < (d - 1) / 2)
+    assert ("a part of the cells" in game.room_said) == (reached < (d - 1) / 2)
     if d > 3:
         odd = game.accurate.signed_output()
         assert odd.sum() == pytest.approx(2 * m)
@@ -60,8 +60,14 @@ def test_what_is_said_of_the_hiding_game(given: dict[str, Any]) -> None:
 @pytest.mark.parametrize("given", GAMES, ids=str)
 def test_what_the_steps_lose_adds_up_to_the_slack(given: dict[str, Any]) -> None:
     game = game_at(**given)
-    assert sum(game.lost) == pytest.approx(game.steps[-1].slack, abs=1e-6)
+    lost = [loss for _, loss in game.slack.lost]
+    assert min(lost) >= 0
+    assert sum(lost) == pytest.approx(game.steps[-1].slack, abs=1e-6)
+    assert game.slack.asked == pytest.approx(game.steps[-1].left)
+    assert all(says(game.steps_said, loss) for loss in lost)
     assert says(game.steps_said, game.steps[-1].slack)
+    assert says(game.bar.text, max(lost))
+    assert ("asks nothing" in game.bar.text) == (game.steps[-1].left <= 0)
     assert len(game.frame) == len(game.steps) == 9
 
 

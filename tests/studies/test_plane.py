@@ -42,6 +42,11 @@ def test_every_sentence_of_the_planes_is_true(given: dict[str, Any]) -> None:
     assert found.pure.must[0] >= bound - 1e-9
     if found.pure.must[0] > 0:
         assert says(found.opening, found.pure.must[0], rel=0.01)
+    assert says(found.price_said, found.pure.must[0], rel=0.01) == (found.pure.must[0] > 1)
+    for _, row in found.places.iterrows():
+        if row["how known"].startswith("certified"):
+            stated = " ".join(plane.said for plane in found.planes)
+            assert says(stated, row["$C$ in signed errors"], rel=1e-9)
     for _, known, sure in found.families:
         assert known.C[0] == pytest.approx(sure.C[0])
         assert known.D[0] == pytest.approx(sure.D[0])

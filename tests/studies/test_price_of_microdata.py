@@ -6,7 +6,7 @@ from sentences import EPSILONS, check_texts, numbers, says, texts
 
 from microdata_price.grid.spec import GridSpec
 from microdata_price.studies.grids import grid_part
-from microdata_price.studies.price_of_microdata import Findings, heat, study
+from microdata_price.studies.price_of_microdata import Findings, glance, heat, study
 
 MICRO = ("nnls", "maxfit", "sequential", "reweighted")
 
@@ -52,3 +52,17 @@ def test_families_are_apart_in_the_map() -> None:
     for _, tables, values, ends in heat(study()):
         assert len(tables) == len(values)
         assert all(0 < e < len(tables) for e in ends)
+
+
+def test_the_map_at_a_glance_has_the_median_of_each_tables_prices() -> None:
+    found = study()
+    laid = {title: values for title, _, values, _ in glance(found)}
+    own = found.prices[found.prices["metric"].eq("total")]
+    for query_set, title in found.query_names.items():
+        prices = own[own["query_set"].eq(query_set)]
+        groups = prices[prices["method"].isin(MICRO)].groupby(["dataset", "method"])["price"]
+        expected = sorted(float(np.median(v)) for _, v in groups)
+        values = laid[title]
+        assert sorted(values[~np.isnan(values)]) == pytest.approx(expected)
+        dear = sum(v > 2 for v in expected)
+        assert f"{dear} of {len(expected)} on the {title}" in found.glance_picture.text

@@ -101,7 +101,7 @@ def test_a_failed_check_is_status_1(
 def test_failures_are_told(card: pd.DataFrame) -> None:
     found = sc.checks(card.assign(failures=[1] + [0] * 239))
     assert not found[3].passed
-    assert found[3].account.startswith("1 runs failed")
+    assert found[3].account.startswith("1 run failed")
 
 
 def test_mismatches_are_listed(card: pd.DataFrame) -> None:

@@ -9,6 +9,7 @@ import pytest
 from sentences import EPSILONS, RHOS, cases, check_texts, numbers, says, texts
 
 from microdata_price.base.numbers import Mean
+from microdata_price.figures.signed import noisy_cells
 from microdata_price.studies.signed_answers import Findings, one_draw, sensitivities, study
 
 CASES = cases(epsilon=EPSILONS, rho=RHOS, ds=((10, 100, 1000), (2,), (100_000,)))
@@ -81,3 +82,18 @@ def test_one_draw_is_counted(epsilon: float, larger: int) -> None:
     assert numbers(draw.said)[:3] == pytest.approx([5 - larger, sum(chances), spread], rel=0.05)
     words = {0: "the largest answer of all", 1: "one empty cell has", 3: "3 empty cells have"}
     assert words[larger] in draw.said
+
+
+def test_of_very_many_cells_those_around_the_full_one_are_drawn() -> None:
+    for d in (1, 60, 1_000_000):
+        table = np.zeros(d)
+        table[d // 3] = 28
+        answers = table + np.random.default_rng(1).laplace(scale=4.0, size=d)
+        (ax,) = noisy_cells(table, answers).axes
+        bars = {round(b.get_x() + b.get_width() / 2): b.get_height() for b in ax.patches}
+        assert len(bars) == min(d, 400)
+        assert all(answers[cell - 1] == height for cell, height in bars.items())
+        assert d // 3 + 1 in bars
+        caption = one_draw(table, answers, 0.5)
+        check_texts([caption.picture.text, caption.said])
+        assert ("are drawn, around" in caption.picture.text) == (d > 400)

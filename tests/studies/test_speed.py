@@ -39,7 +39,6 @@ def test_sentences_follow_what_was_measured(seed: int, scale: float) -> None:
     check_texts(texts(found).values())
     ours = found.per_fit[found.per_fit["solver"] == "ours"]
     assert numbers(found.opening)[0] <= ours["ratio"].min() * (1 + 1e-9)
-    assert ("All are at least 100" in found.ratios_said) == bool((ours["ratio"] >= 100).all())
     for ratio in ours["ratio"]:
         assert says(found.ratios_said, ratio, rel=0.06)
     two = ours.set_index("method").loc[["sequential", "reweighted"], "milliseconds"]

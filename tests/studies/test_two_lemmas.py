@@ -9,6 +9,7 @@ import pytest
 from scipy import integrate, stats
 from sentences import EPSILONS, cases, check_texts, numbers, says, texts
 
+from microdata_price.figures.upper import water_level
 from microdata_price.studies.two_lemmas import largest, level_of, one_draw, splits
 
 
@@ -73,3 +74,15 @@ def test_what_is_said_of_the_level(given: dict[str, Any]) -> None:
     assert low == pytest.approx(z.min() - sum_noise, rel=6e-3)
     assert high == pytest.approx(z.max() + sum_noise, rel=6e-3)
     assert found.low - 1e-9 <= found.level <= found.high + 1e-9
+
+
+def test_of_very_many_cells_the_largest_are_drawn() -> None:
+    for d in (20, 100_000):
+        noisy = one_draw(0.5, d, seed=4)
+        found, cells = level_of(noisy, 0.5), noisy.answers[1][0]
+        check_texts([found.picture.text, found.said])
+        assert ("largest are drawn" in found.picture.text) == (d > 400)
+        left = water_level(cells, found.level, *found.curve, found.total).axes[0]
+        tops = sorted(bar.get_height() for bar in left.containers[0])
+        assert np.allclose(tops, np.sort(cells)[-400:])
+        assert len(left.containers[1]) == found.kept

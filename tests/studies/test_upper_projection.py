@@ -58,12 +58,18 @@ def test_what_is_said_of_one_table(given: dict[str, Any]) -> None:
     assert abs(found.exact - error.mean()) < 5 * error.std() / runs**0.5
     assert "in all" in found.steps_said
     far = found.sparse.first
-    sampled = ((far - q) ** 2).mean()
-    assert ("far less accurate" in found.opening) == (sampled > 12 / epsilon**2)
+    assert ("far less accurate" in found.opening) == (found.exact > 12 / epsilon**2)
+    assert says(found.opening, found.exact, 1e-3)
+    kept = int(np.count_nonzero(far))
+    assert ("standard error is rough" in found.steps_said) == (kept < 10)
+    assert (f"only {kept} of" in found.steps_said) == (0 < kept < 10)
     assert says(found.steps_said, 8 / epsilon**2)
     assert all(a.value <= b.value for a, b in zip(found.chain, found.chain[1:], strict=False))
     assert found.chain[-1].value < found.ends[1]
     assert found.ends[0] <= found.ends[1]
+    bar = found.slack
+    assert (bar.asked, bar.allowed) == pytest.approx((found.exact, found.ends[1]))
+    assert min(loss for _, loss in bar.lost) >= -5 * max(side.error for side in found.chain)
     assert says(found.levels_said, found.sparse.level.mean(), 0.05)
 
 

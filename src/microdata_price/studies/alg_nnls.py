@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from ..base.numbers import Mean, at_most, format_number
-from ..fitting import Fit, fit_nnls
 from ..model.measurement import noise_for
 from ..model.noise import Gaussian, Laplace
-from ..model.privacy import ConcentratedDP, PureDP, level_of
+from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..page.output import Caption
 from ..theory.upper.projection import threshold
-from .anatomy import Balance, balance, balanced_threshold, pulls, set_errors
-from .cases import LABELS, Case, bench_case, short_case
+from .anatomy import balanced_threshold, pulls
+from .cases import LABELS
+from .one_method import OneMethod
 
 Array = NDArray[np.float64]
 
@@ -77,67 +77,28 @@ class Growth:
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class Findings(OneMethod):
     """What NNLS does to a small list and to a table of the benchmark.
 
     Parameters
     ----------
-    guarantee
-        The level.
-    dataset
-        The table's name.
-    short, case
-        The small list, measured once, and the table, measured in many runs.
-    short_fit, fitted
-        Their fits.
     growth
         The bias of lists with more and more empty cells.
+
+    Examples
+    --------
+    >>> study(runs=2).formula_gap < 1e-6
+    True
     """
 
-    guarantee: PureDP | ConcentratedDP
-    dataset: str
-    short: Case
-    case: Case
-    short_fit: Fit
-    fitted: Fit
+    method: ClassVar[str] = "nnls"
+
     growth: Growth
-
-    @property
-    def small(self) -> tuple[Array, tuple[float, Array], tuple[float, Array]]:
-        """The small list: true cells, then noisy and fitted sum and cells, in counts."""
-        noisy, cells = self.short.measurements.answers, self.short_fit.cells[0]
-        return self.short.truth, (float(noisy[0][0, 0]), noisy[1][0]), (float(cells.sum()), cells)
-
-    @property
-    def one_run(self) -> tuple[Array, Array, NDArray[np.bool_], float]:
-        """The table in the first run: noisy and fitted cells, which are empty, the noise's size."""
-        case = self.case
-        return case.noisy_cells[0], self.fitted.cells[0], case.empty, case.noise.std
-
-    @cached_property
-    def parts(self) -> Balance:
-        """Where the records go."""
-        return balance(self.case, self.fitted.cells)
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """The errors of each query set."""
-        return set_errors(self.case, [self.fitted]).set_index("query set")
-
-    @property
-    def of_sum(self) -> dict[str, float]:
-        """The errors of the sum."""
-        return {str(k): float(v.loc["sum"]) for k, v in self.frame.drop(columns="method").items()}
 
     @cached_property
     def taken(self) -> tuple[Array, ...]:
         """What each aggregate query takes off its cells, in counts."""
         return pulls(self.case, self.fitted)
-
-    @property
-    def bias(self) -> Mean:
-        """Of the sum, in counts."""
-        return self.parts.total
 
     @property
     def formula_gap(self) -> float:
@@ -155,9 +116,7 @@ class Findings:
     @property
     def opening(self) -> str:
         """What was found."""
-        where = f"On `{self.dataset}` under {self.guarantee.describe(math=True)}"
-        of_sum = self.of_sum
-        ratio = format_number(of_sum["ratio"], se=of_sum["ratio error"])
+        where, ratio = f"On {self._where}", self.ratio()
         if self.bias.surely_above(0):
             return (
                 f"**NNLS makes the sum too large.** {where} it comes out {self.bias} records too "
@@ -220,20 +179,6 @@ class Findings:
         )
 
     @property
-    def balance_picture(self) -> Caption:
-        """What is said about where the records go."""
-        p = self.parts
-        sampled = format_number(p.clipped_empty.value + p.clipped_full.value)
-        return Caption(
-            f"Where the records go, on average over {self.case.measurements.runs:,} runs. "
-            f"Clipping alone would make the sum {sampled} records too large (exactly "
-            f"{format_number(p.exact_empty + p.exact_full)}); after NNLS {p.total} remain.",
-            alt="A waterfall of bars: what clipping adds in empty cells and in others, what the "
-            "fit then changes in either, and the error of the sum that remains, "
-            f"{format_number(p.total.value)} records.",
-        )
-
-    @property
     def per_cell(self) -> float:
         """What clipping adds to an empty cell on average, exactly, in counts."""
         return float(self.case.noise.excess(0.0).first)
@@ -242,7 +187,7 @@ class Findings:
     def clipping_said(self) -> str:
         """What clipping adds, and what it means for the sum's error."""
         of_sum, empty = self.of_sum, int(self.case.empty.sum())
-        error = format_number(of_sum["error"], se=of_sum["standard error"])
+        error = self.error()
         share = format_number(100 * min(of_sum["bias"] ** 2 / of_sum["error"], 1.0), 2)
         said = (
             f"An empty cell gains {format_number(self.per_cell)} records by clipping, the {empty} "
@@ -285,42 +230,23 @@ class Findings:
         )
 
     @property
-    def errors(self) -> pd.DataFrame:
-        """The errors of each query set as text."""
-        f = self.frame
-        return pd.DataFrame(
-            {
-                "query set": [LABELS[str(q)] for q in f.index],
-                "squared error": [
-                    format_number(v, se=s)
-                    for v, s in zip(f["error"], f["standard error"], strict=True)
-                ],
-                "over OLS": [
-                    format_number(v, se=s)
-                    for v, s in zip(f["ratio"], f["ratio error"], strict=True)
-                ],
-            }
-        )
-
-    @property
-    def errors_caption(self) -> str:
-        """What is said about the table of errors."""
-        return (
-            f"Total expected squared error of NNLS over {self.case.measurements.runs:,} runs, and "
-            "over OLS's exact one."
-        )
-
-    @property
     def certificate_said(self) -> str:
         """How well the conditions hold."""
-        c = self.fitted.certificate
-        primal, dual, gap = (at_most(float(v.max()), 2) for v in (c.primal, c.dual, c.gap))
-        return (
-            f"Over all runs $a_i - g_i$ exceeds zero at a zero cell by at most "
-            f"{at_most(self.slack, 2)} records. Relative to the problem's scale, constraints are "
-            f"violated by at most {primal}, the gradient by {dual}, and the duality gap is at most "
-            f"{gap}."
+        _, dual, gap = self._certified
+        over = (
+            "Over all runs $a_i - g_i$ exceeds zero at a zero cell by at most "
+            f"{at_most(self.slack, 2)} records."
         )
+        if self.slack == 0:
+            over = "In no run does $a_i - g_i$ exceed zero at a zero cell."
+        return (
+            f"{over} Relative to the problem's scale, {self._certified.constraints}, the gradient "
+            f"misses its condition by at most {dual}, and the duality gap is at most {gap}."
+        )
+
+    @classmethod
+    def _own(cls, given: OneMethod) -> tuple[Any, ...]:
+        return (grow(given.guarantee, given.seed),)
 
 
 def grow(guarantee: PureDP | ConcentratedDP, seed: int) -> Growth:
@@ -345,41 +271,4 @@ def grow(guarantee: PureDP | ConcentratedDP, seed: int) -> Growth:
     return Growth(counts, clipped, tuple(measured), predicted, noise.std)
 
 
-def study(
-    dataset: str = "PUMA1304600",
-    privacy: str = "pure",
-    epsilon: float = 0.5,
-    rho: float = 0.125,
-    runs: int = 1000,
-    seed: int = 1,
-) -> Findings:
-    """Fit the small list and a table of the benchmark by NNLS.
-
-    Parameters
-    ----------
-    dataset
-        A table of the benchmark.
-    privacy
-        ``"pure"`` or ``"zcdp"``.
-    epsilon, rho
-        The level of the one and of the other.
-    runs
-        Repetitions of the whole release, 2 or more.
-    seed
-        Of the noise.
-
-    Raises
-    ------
-    InputError
-        An unknown table or kind of privacy, a level out of range, or a single run.
-
-    Examples
-    --------
-    >>> study(runs=2).formula_gap < 1e-6
-    True
-    """
-    guarantee = level_of(privacy, rho if privacy == ConcentratedDP.kind else epsilon)
-    short = short_case(guarantee, seed=seed)
-    _, case = bench_case(dataset, guarantee, runs=runs, seed=seed)
-    fits = fit_nnls(short.measurements), fit_nnls(case.measurements)
-    return Findings(guarantee, dataset, short, case, *fits, grow(guarantee, seed))
+study = Findings.study

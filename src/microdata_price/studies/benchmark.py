@@ -40,6 +40,7 @@ class Findings:
 
     guarantees: tuple[PureDP | ConcentratedDP, ...]
     chosen: str
+    square: str = "SplitStairs-2d"
 
     @cached_property
     def about(self) -> pd.DataFrame:
@@ -66,8 +67,8 @@ class Findings:
         return (
             f"**Real tables are sparse.** From {format_number(100 * real['share'].min(), 2)} % to "
             f"{format_number(100 * real['share'].max(), 2)} % of their cells are empty. Every real "
-            f"table is sparser than {fuller} of the {len(lists)} synthetic lists; only "
-            f"{', '.join(lists['dataset'].iloc[: len(lists) - fuller])} is like them."
+            f"table is sparser than {fuller} of the {len(lists)} synthetic lists; the exception "
+            f"is {', '.join(lists['dataset'].iloc[: len(lists) - fuller])}."
         )
 
     @property
@@ -75,8 +76,8 @@ class Findings:
         """What is said about the picture of empty cells."""
         real, lists = self._of("pums")["share"], self._of("1d")["share"]
         return Caption(
-            "Empty cells of the synthetic lists and of the real tables. The sample of "
-            f"{len(self.about)} tables spans everything from full to nearly empty.",
+            "Empty cells of the synthetic lists and of the real tables. The "
+            f"{len(self.about)} tables of the benchmark range from full to nearly empty.",
             alt="Bars of the share of empty cells. The hatched bars of synthetic lists run from "
             f"{100 * lists.min():.0f} to {100 * lists.max():.0f} percent; the plain bars of real "
             f"tables all lie between {100 * real.min():.0f} and {100 * real.max():.0f} percent.",
@@ -116,6 +117,21 @@ class Findings:
         )
 
     @property
+    def square_picture(self) -> Caption:
+        """What is said about the square table that is drawn large."""
+        table = self.tables("2d")[self.square]
+        total = format_number(table.sum())
+        sums = f"{int((table.sum(axis=1) == 0).sum())} rows and "
+        sums += f"{int((table.sum(axis=0) == 0).sum())} columns"
+        return Caption(
+            f"{self.square} with its counts: {int((table == 0).sum())} of {table.size} cells are "
+            f"empty, {sums} have nobody. The total is {total} records.",
+            alt=f"The table {self.square}, ten by ten cells with their counts written in, row sums "
+            f"at the right, column sums below, and the total of {total} in the corner; "
+            f"{int((table == 0).sum())} cells are white, which means empty.",
+        )
+
+    @property
     def claimed(self) -> float:
         """The percentile of 16 under the noise that the paper names."""
         return percentile_of(Laplace(1 / 0.25), _NOISES, 16)
@@ -123,7 +139,11 @@ class Findings:
     @property
     def claim_said(self) -> str:
         """Whether the paper's percentile is right."""
-        verdict = "as the paper says" if abs(self.claimed - 40) < 1 else "not what the paper says"
+        verdict = (
+            "close to what the paper says"
+            if abs(self.claimed - 40) < 1
+            else "not what the paper says"
+        )
         return (
             f"It is {format_number(self.claimed)} %, {verdict}. In the experiments each answer of "
             "a list gets noise of scale $2/\\epsilon$, because one record moves a cell and the "
@@ -171,8 +191,8 @@ class Findings:
         at = self.percentiles["size 16"]
         seen = self.percentiles.loc[at > 50, "level"]
         start = (
-            f"Over the {len(at)} levels of this page the percentile of 16 lies between "
-            f"{at.min():.1f} and {at.max():.1f} %. "
+            f"Over the {len(at)} levels of this page the percentile at which 16 lies ranges "
+            f"from {at.min():.1f} to {at.max():.1f} %. "
         )
         if seen.empty:
             return start + (
@@ -283,6 +303,7 @@ def study(
     epsilons: Sequence[float] = (1.0, 0.5, 0.1),
     rhos: Sequence[float] = (0.5, 0.125, 0.005),
     shown: str = "PUMA0101301",
+    square: str = "SplitStairs-2d",
 ) -> Findings:
     """Describe the benchmark's tables and what noise hides in them (ours).
 
@@ -292,11 +313,13 @@ def study(
         Levels of the experiments.
     shown
         The real table that is drawn large.
+    square
+        The square table that is drawn large.
 
     Raises
     ------
     InputError
-        A level out of range, or no such real table.
+        A level out of range, or no such table.
 
     Examples
     --------
@@ -306,6 +329,8 @@ def study(
     real = names("pums")
     if shown not in real:
         raise unknown_name("real table", shown, real)
+    if square not in names("2d"):
+        raise unknown_name("square table", square, names("2d"))
     levels: list[PureDP | ConcentratedDP] = [PureDP(e) for e in epsilons]
     levels += [ConcentratedDP(r) for r in rhos]
-    return Findings(tuple(levels), shown)
+    return Findings(tuple(levels), shown, square)

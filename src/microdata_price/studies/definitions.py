@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean, format_number
+from ..base.numbers import Mean, at_least, at_most, format_number, runs_within
 from ..model.noise import Laplace
 from ..model.noise_discrete import DoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
@@ -57,16 +57,15 @@ class Findings:
     @property
     def opening(self) -> str:
         """What was found."""
-        simple, best, exact = self.conversions
+        simple, best, exact = self._conversions
         return (
             "Differential privacy is a distance between two output distributions. At $\\epsilon = "
             f"{format_number(self.epsilon)}$ no output of the Laplace mechanism is more than "
-            f"{format_number(math.exp(self.epsilon))} times as likely with one person's record as "
-            "without it. Zero-concentrated privacy bounds the same distance on average: $\\rho = "
-            f"{format_number(self.rho)}$ goes with $\\epsilon' = {format_number(best)}$ at "
-            f"$\\delta =$ {format_number(self.delta)}, and nothing below {format_number(exact)} "
-            f"could be true of every such mechanism; the simple formula says "
-            f"{format_number(simple)}."
+            f"{at_most(math.exp(self.epsilon))} times as likely with one person's record as "
+            "without it. Zero-concentrated privacy bounds the same distance on average. At "
+            f"$\\delta =$ {format_number(self.delta)}, $\\rho = {format_number(self.rho)}$ implies "
+            f"$\\epsilon' = {best}$ (the simple formula says {simple}), and no formula can promise "
+            f"less than {exact}."
         )
 
     @property
@@ -90,10 +89,12 @@ class Findings:
         than = "which is still less than $\\epsilon$ here"
         if self.reach > self.epsilon:
             than = "which is already more than $\\epsilon$"
+        between = -math.expm1(-self.epsilon) / 2
         return (
-            "The ratio is largest not at one place but *everywhere outside the two counts*: the "
-            "Laplace mechanism spends its whole budget at almost every output. That is why it is "
-            f"so hard to improve on. The Gaussian's loss reaches {format_number(self.reach, 2)} "
+            "The Laplace ratio is largest not at one place but *at every output that is not "
+            "between the two counts*: at all of them the whole budget is spent. An output between "
+            f"the counts comes with a chance of {format_number(between, 2)}. The Gaussian's loss "
+            f"reaches {format_number(self.reach, 2)} "
             f"within the picture, {than}, and it grows without end: Gaussian noise is not "
             "$\\epsilon$-DP for any $\\epsilon$."
         )
@@ -213,6 +214,12 @@ class Findings:
         return float(c.simple[0]), float(c.best[0]), float(c.exact[0])
 
     @property
+    def _conversions(self) -> tuple[str, str, str]:
+        """The same in words: the first two are enough, and less than the third is not."""
+        simple, best, exact = self.conversions
+        return at_most(simple), at_most(best), at_least(exact)
+
+    @property
     def conversion_curve(self) -> pairs.Conversions:
         """The epsilons that go with every delta."""
         exponents = np.linspace(math.log10(self.delta) - 3, math.log10(0.3), 61)
@@ -221,7 +228,7 @@ class Findings:
     @property
     def conversion(self) -> Caption:
         """What is said about the picture of conversions."""
-        simple, best, exact = (format_number(v) for v in self.conversions)
+        simple, best, exact = self._conversions
         return Caption(
             f"What $\\rho = {format_number(self.rho)}$ means in terms of $\\epsilon$ and "
             f"$\\delta$. At $\\delta =$ {format_number(self.delta)} the simple formula says "
@@ -236,7 +243,7 @@ class Findings:
     @property
     def conversion_said(self) -> str:
         """The three epsilons at delta."""
-        simple, best, exact = (format_number(v) for v in self.conversions)
+        simple, best, exact = self._conversions
         return (
             f"At this $\\delta$ the simple formula gives $\\epsilon' =$ {simple}, the sharper one, "
             f"at its best $\\alpha$, {best}; no conversion can go below {exact}, because the "
@@ -339,6 +346,10 @@ class Findings:
         return f"Here that larger $\\epsilon$ is {format_number(self.clerk_epsilon)}."
 
 
+SHOWN = 200
+"""The most queries whose errors are drawn."""
+
+
 @dataclass(frozen=True, eq=False)
 class Profiles:
     """Two mechanisms with the same simultaneous error (the paper's Equation 1).
@@ -375,14 +386,18 @@ class Profiles:
         return errors
 
     @property
+    def _shown(self) -> str:
+        return "" if self.d <= SHOWN else f", for the first {SHOWN} of {self.d:,} queries"
+
+    @property
     def picture(self) -> Caption:
         """What is said about the picture of both."""
         per_query, simultaneous = (format_number(v) for v in self.exact)
         return Caption(
             f"Two mechanisms with the same simultaneous error, {simultaneous} (dashed). The worst "
             f"query's expected squared error is {per_query} on the left (dotted; bars are "
-            f"estimates from {format_number(self.runs)} runs) and {simultaneous} on the right. "
-            "Only the left side of Equation 1 tells them apart.",
+            f"estimates from {format_number(self.runs)} runs{self._shown}) and {simultaneous} on "
+            "the right. Only the left side of Equation 1 tells them apart.",
             alt="Two bar charts of squared error by query under a common dashed line. On the left "
             "all bars are of about equal height, far below the line; on the right a single bar "
             "reaches the line and all others are zero.",
@@ -396,11 +411,12 @@ class Profiles:
         tallest = Mean(
             float(self.sampled.per_query[worst]), float(self.sampled.per_query_se[worst])
         )
+        over = f", the largest of {self.d:,} such estimates and so biased upwards"
         both = Mean(self.sampled.simultaneous, self.sampled.simultaneous_se)
         return (
             f"On the left every query has an expected squared error of {format_number(per_query)} "
-            f"exactly (the tallest bar is an estimate, {tallest}, the largest of {self.d} such "
-            "estimates and so biased upwards). The expected largest is "
+            f"exactly (the tallest bar is an estimate, {tallest}"
+            f"{over if self.d > 1 else ''}). The expected largest is "
             f"{format_number(simultaneous)} (sampled: {both}), "
             f"{format_number(simultaneous / per_query, 2)} times as much, and the sum on the right "
             f"of Equation 1 is {format_number(self.d * per_query)}."
@@ -428,14 +444,14 @@ def study(epsilon: float, rho: float, delta: float, count: float) -> Findings:
 
 
 def profiles(epsilon: float, d: int, runs: int, seed: int) -> Profiles:
-    """Return the errors of d answers with independent Laplace noise.
+    """Return the errors of d answers with independent Laplace noise; fewer runs for very many.
 
     Examples
     --------
     >>> profiles(0.5, 20, 100, seed=1).exact[0]
     8.0
     """
-    noise = Laplace(1 / epsilon)
+    runs, noise = runs_within(runs, d, most=20_000_000), Laplace(1 / epsilon)
     return Profiles(
         noise, outputs.sampled_errors(noise, d, runs, np.random.default_rng(seed)), runs
     )

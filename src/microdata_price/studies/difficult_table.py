@@ -9,8 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean, format_number
-from ..exceptions import InputError
+from ..base.numbers import Mean, format_number, runs_within
 from ..fitting import fit
 from ..model.measurement import measure, noise_for
 from ..model.noise import Laplace
@@ -138,10 +137,10 @@ class Findings:
                 "**Sequential fitting empties the cell.** The one cell that has records comes out "
                 f"as exactly zero in {self.emptied} % of the runs."
             )
+        never = f"{self.emptied} % of the runs" if self.emptied.value else "none of the runs"
         return (
             "**Sequential fitting misses the full cell.** The one cell that has records is wrong "
-            f"by {self.cell_bias} records on average, and it comes out as exactly zero in "
-            f"{self.emptied} % of the runs."
+            f"by {self.cell_bias} records on average, and it comes out as exactly zero in {never}."
         )
 
     @property
@@ -162,9 +161,10 @@ class Findings:
         q, zero = format_number(self.q), 100 * self.nnls.empty_share
         return Caption(
             f"Answers over {self.runs:,} runs to the one cell with records (left) and to the sum "
-            f"(right); the line is the true {q}, the triangle the mean. NNLS moves the mean of the "
-            f"sum by {self.sum_bias} records, and sequential fitting that of the cell by "
-            f"{self.cell_bias}.",
+            f"(right); the line is the true {q}, the triangle the mean. Signed answers may be "
+            f"negative. NNLS, nonnegative least squares, moves the mean of the sum by "
+            f"{self.sum_bias} records; sequential fitting keeps the sum and moves that of the cell "
+            f"by {self.cell_bias}.",
             alt=f"Three rows of two histograms over {self.runs} runs. Signed answers: the full "
             f"cell and the sum both lie symmetrically around the true {q} records. NNLS: the mean "
             f"of the sum lies {self.sum_bias.value:.0f} records from the truth, and the cell is "
@@ -254,7 +254,7 @@ def study(
     d
         Cells, 2 or more.
     runs
-        Repetitions of the whole release, 2 or more.
+        Repetitions of the whole release, 2 or more; fewer are made with very many cells.
     seed
         Of the simulation.
     times
@@ -273,8 +273,7 @@ def study(
     >>> found.sum_bias.surely_above(0)
     True
     """
-    if runs < 2:
-        raise InputError(f"runs is {runs}; give 2 or more, so that there are standard errors")
+    runs = runs_within(runs, d)
     table = times * difficult_table(d, epsilon)
     workload, guarantee = Workload.table(d), PureDP(epsilon)
     rng = np.random.default_rng(seed)

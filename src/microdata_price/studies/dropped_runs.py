@@ -136,7 +136,7 @@ class Findings:
         """The settings that are imitated."""
         return (
             f"The settings are tolerances of {format_number(TOLERANCE)}, at most "
-            f"{format_number(ITERATIONS)} iterations, equalities loosened by "
+            f"{ITERATIONS:,} iterations, equalities loosened by "
             f"{format_number(EQUALITY_SLACK)} records either way, and the distance of max fitting "
             f"enlarged by {format_number(DISTANCE_SLACK)} standard deviations of the noise."
         )
@@ -171,7 +171,7 @@ class Findings:
     def fewest_said(self) -> str:
         """How few are kept, and how good their answers are."""
         apart = [np.abs(t.imitated - t.error)[t.kept].max() for t in self.trials if t.kept.any()]
-        start = f"The fewest are kept of {self.fewest.label}: {self.fewest.count}."
+        start = f"The fewest kept runs are those of {self.fewest.label}: {self.fewest.count}."
         if not apart:
             return start
         return (
@@ -190,10 +190,11 @@ class Findings:
             listed = ", ".join(f"{format_number(t.ratio, 2)} times for {t.label}" for t in some)
             said = (
                 "Over the kept runs the mean squared error is, in multiples of that over all: "
-                f"{listed}. Each has the large standard error of few runs."
+                f"{listed}. Where few runs are kept, the standard error is large."
             )
         if few:
-            said += f" Too few runs for any mean are left of {' and '.join(t.label for t in few)}."
+            names = " and ".join(t.label for t in few)
+            said += f" Too few runs are left of {names} for a comparison."
         return said
 
     @property

@@ -198,7 +198,8 @@ def exact_sentence(rows: pd.DataFrame, query_set: str, metric: str) -> str:
         known = group["exact"].dropna()
         if known.empty:
             continue
-        low, high = (format_number(float(v), 6) for v in (known.min(), known.max()))
+        ends = (float(known.min()), float(known.max()))
+        low, high = (format_number(v, 6 if v >= 1 else 4) for v in ends)
         where = f"{low} in every row" if low == high else f"from {low} to {high}"
         said.append(f"{METHODS[str(method)].label} has {where}")
     return f"Exactly, {' and '.join(said)}." if said else ""

@@ -10,8 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean, at_least, at_most, format_number
-from ..exceptions import InputError
+from ..base.numbers import Mean, at_least, at_most, format_number, runs_within
 from ..model.noise_asymmetric import AsymmetricLaplace
 from ..model.privacy import PureDP
 from ..page.output import Caption
@@ -32,9 +31,9 @@ Array = NDArray[np.float64]
 SIZES = (10**3, 10**6, 10**9, 10**12)
 SIGNED = 8.0
 """Lambda of a signed answer: its root error is the root of 8 over epsilon."""
-_AT_ONCE = 2_000_000
-_FAR = 1e7
-_ETA = 0.02
+_AT_ONCE = 2_000_000  # numbers held
+_FAR = 1e7  # records of a cell that noise does not bring to 0
+_ETA = 0.02  # the sliver of the budget, and the least ln nu over ln d
 
 
 @dataclass(frozen=True)
@@ -143,13 +142,15 @@ class Findings:
         """What was found."""
         uneven, even, both, _ = self.columns[0]
         return (
-            "**The price is known to its leading constant.** For a sum as good as a signed "
-            "answer's, the least possible error of a cell is $(1 + o(1)) \\ln(d)/\\epsilon$: no "
-            "mechanism has less, and one that we describe has no more. Its proof is about numbers "
-            "of cells beyond any that occur. **Half of its idea is of use at once.** Noise whose "
-            f"two tails differ certifies $\\epsilon C \\le {at_most(uneven, 4)}$ at a thousand "
-            f"cells, where a split budget certifies {at_most(even, 4)} by the same argument, and "
-            f"{at_most(both, 4)} by the older one."
+            "**The price is known to its leading constant.** Keep the sum as good as a signed "
+            "answer's. With very many cells $d$, some cell must then err by about "
+            "$\\ln(d)/\\epsilon$, and a mechanism that we describe errs by no more: the least "
+            "possible error is $(1 + o(1)) \\ln(d)/\\epsilon$ as $d \\to \\infty$. "
+            "But that mechanism comes near its limit only at numbers of cells beyond any that "
+            "occur. **Half of its idea is of use at once.** Noise whose two tails differ certifies "
+            "$\\epsilon C \\le "
+            f"{at_most(uneven, 4)}$ at a thousand cells, where a split budget certifies "
+            f"{at_most(even, 4)} by the same argument, and {at_most(both, 4)} by the older one."
         )
 
     @property
@@ -158,9 +159,10 @@ class Findings:
         uneven, even, both, lower = self.columns[-1]
         return Caption(
             "What is certain to be reached on every table, in units of $1/\\epsilon$, when the sum "
-            f"is as good as a signed answer's. At $10^{{12}}$ cells it is {at_most(uneven)} by "
-            f"asymmetric noise, {at_most(even)} by a split budget with the same one-sided lemma "
-            f"and {at_most(both)} with both tails; at least {at_least(lower)} is unavoidable.",
+            f"is as good as a signed answer's. At $10^{{12}}$ cells it is {at_most(uneven, 4)} by "
+            f"asymmetric noise, {at_most(even, 4)} by a split budget with the same one-sided lemma "
+            f"and {at_most(both, 4)} with both tails; at least {at_least(lower, 4)} is "
+            "unavoidable.",
             alt="Three rising lines against the number of cells on a logarithmic axis, the one of "
             "asymmetric noise lowest. A hatched region below a fourth rising line is impossible.",
         )
@@ -259,7 +261,7 @@ def study(epsilon: float = 0.5, d: int = 1000, runs: int = 2000, seed: int = 1) 
     d
         Cells, 2 or more.
     runs, seed
-        Of the simulation.
+        Of the simulation; fewer runs are made with very many cells.
 
     Raises
     ------
@@ -272,8 +274,7 @@ def study(epsilon: float = 0.5, d: int = 1000, runs: int = 2000, seed: int = 1) 
     >>> found.audit.holds
     True
     """
-    if runs < 2:
-        raise InputError(f"runs is {runs}; give 2 or more, so that there are standard errors")
+    runs = runs_within(runs, d)
     pair, whole = asymmetric_pair(epsilon, d), asymmetric_pair(epsilon, d, whole=True)
     even = half_budget_noise(PureDP(epsilon))
     huge = np.zeros(d)
@@ -418,8 +419,8 @@ class Asymptotics:
         return Caption(
             "The threshold over its leading term $\\ln(d)/\\tau$, against how many cells hold "
             f"records, at $\\lambda = 8$. At $\\ln d = 100$, which is more than $10^{{43}}$ cells, "
-            f"it is still up to {format_number(first)}; at $\\ln d = 10^5$ it is up to "
-            f"{format_number(last)}.",
+            f"the highest threshold is still at most {at_most(first)} times that term; at "
+            f"$\\ln d = 10^5$ it is at most {at_most(last)} times.",
             alt="Three curves that fall with kappa, each nearer than the one above to a black "
             "limit that starts at one and falls to zero.",
         )

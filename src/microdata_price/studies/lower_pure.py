@@ -27,22 +27,14 @@ from ..theory.proofs.packing_walk import (
     packing_odds,
     pure_steps,
 )
+from ..theory.proofs.slack import Slack, packing_slack
 from ..theory.proofs.steps import Step, steps_frame
-from ..theory.upper.exact_errors import worst_clipped_sum
+from .printed_curves import PrintedCurves, clipped_sum_error
+from .slack import bar_caption
 
 Array = NDArray[np.float64]
 
-_LARGEST_D = 1e15
-
-
-def signed_error(epsilon: float) -> float:
-    """Return the root error of signed answers, on every cell and on the sum, in counts."""
-    return math.sqrt(8) / epsilon
-
-
-def clipped_sum_error(epsilon: float, d: float) -> float:
-    """Return the worst root error of the sum of clipped noisy cells, in counts."""
-    return math.sqrt(float(worst_clipped_sum(DoubleGeometric(epsilon), d).squared_error))
+_LARGEST_D = 1e15  # up to there every whole number is a double
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +104,8 @@ class HidingGame:
         good, own = self.reached
         return Caption(
             f"What the first cell needs (grey) and how many portions of $k = "
-            f"{format_number(self.own.k)}$ records fit below the largest allowed sum: {good} if "
-            f"$D = {format_number(self.accurate.D)}$ (above), {own} of {self.d - 1} if $D = "
+            f"{format_number(self.own.k)}$ records fit below the largest allowed sum: {good:,} if "
+            f"$D = {format_number(self.accurate.D)}$ (above), {own:,} of {self.d - 1:,} if $D = "
             f"{format_number(self.own.D)}$ (below).",
             alt="Two horizontal bars up to a dashed line, the largest allowed sum. A grey part "
             "belongs to the first cell; the rest is cut into equal blocks, one for each further "
@@ -130,13 +122,13 @@ class HidingGame:
         )
         if good < (self.d - 1) / 2:
             verdict = (
-                "If the sum is as accurate as a signed answer's, one output can point at a small "
-                "part of the cells only."
+                "If the sum is as accurate as a signed answer's, one output can point at a part "
+                "of the cells only."
             )
         return (
             f"{verdict} The proof counts at most $K = (2\\alpha C + \\beta D + k)/k$ cells: "
-            f"{format_number(self.accurate.overlap)} in the upper picture, where {good} can be "
-            f"reached, and {format_number(self.own.overlap)} in the lower one, where {own} can."
+            f"{format_number(self.accurate.overlap)} in the upper picture, where {good:,} can be "
+            f"reached, and {format_number(self.own.overlap)} in the lower one, where {own:,} can."
         )
 
     @property
@@ -148,7 +140,7 @@ class HidingGame:
             return "With so few cells there is hardly anything to overlap; try it with more."
         return (
             f"Its sum is $n$, its first cell holds $n - m$, its last cell {format_number(odd[-1])} "
-            f"records, and it lies in {inside} of the {self.d - 1} sets. (A single output like "
+            f"records, and it lies in {inside:,} of the {self.d - 1:,} sets. (A single output like "
             "this is absurd, but a little of it in each signed output is exactly what we saw in "
             "the last chapter.)"
         )
@@ -168,16 +160,15 @@ class HidingGame:
             "logarithms."
         )
 
+    @functools.cached_property
+    def slack(self) -> Slack:
+        """What the theorem asks of this mechanism, and what each step of the proof loses."""
+        return packing_slack(PureDP(self.epsilon), self.own, self.odds)
+
     @property
-    def lost(self) -> tuple[float, float, float, float]:
-        """What is lost in nats: by Markov and union, group privacy, overlap, "at most 1"."""
-        p, odds = self.own, self.odds
-        return (
-            math.log(odds.own / p.share),
-            self.steps[-2].slack,
-            math.log(p.overlap * odds.union / ((self.d - 1) * odds.base)),
-            -math.log(odds.union),
-        )
+    def bar(self) -> Caption:
+        """What is said about the picture of the slack."""
+        return bar_caption(self.slack, r"$2\epsilon m$")
 
     @property
     def steps_said(self) -> str:
@@ -190,72 +181,32 @@ class HidingGame:
         group = "Most are not."
         if self.steps[-2].slack < 0.05 * abs(self.steps[-2].right):
             group = "Here nearly all of them are."
-        markov, privacy, overlap, one = (format_number(v) for v in self.lost)
+        markov, privacy, overlap, one = (format_number(loss) for _, loss in self.slack.lost)
         return "\n".join(
             [
                 "- Markov's inequality is crude. It allows a miss of a cell with probability "
                 f"{format_number(1 / p.alpha**2)}; the noise misses with "
                 f"{format_number(odds.miss_cell, 2)}. The output lands in its own set with "
                 f"probability {format_number(odds.own)}, and the proof uses one quarter.",
-                f"- This mechanism's error on the sum leaves room for {most} of the {self.d - 1} "
-                "sets in one output, and on the base table an output lies in "
+                f"- This mechanism's error on the sum leaves room for {most:,} of the "
+                f"{self.d - 1:,} sets in one output, and on the base table an output lies in "
                 f"{format_number((self.d - 1) * odds.base)} of them on average. {binds}",
                 "- Group privacy supposes that every output of $G_i$ is as unfavourable as an "
                 f"output can be. {group}",
-                "- The last row is the theorem. Its slack of "
-                f"{format_number(self.steps[-1].slack)} nats is exactly what the single steps "
-                f"lost: {markov} by Markov and union, {privacy} by group privacy, {overlap} by "
-                f'the overlap, and {one} by "at most 1".',
+                f"- The theorem's slack is {format_number(self.slack.total)} nats: {markov} by "
+                f"Markov and union, {privacy} by group privacy, {overlap} by the overlap, and "
+                f'{one} by "at most 1".',
             ]
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Curves:
-    """The theorem's curves of C against D, and signed answers among them.
-
-    Parameters
-    ----------
-    epsilon
-        The level.
-    ds
-        Numbers of cells, increasing.
-    sum_errors
-        The D of the curves, in counts.
-    bounds
-        The least C that is not excluded, in counts, one curve a number of cells.
-    at_signed
-        The same at a sum as accurate as a signed answer.
-    own
-        The D of the clipping mechanism at each number of cells; its C is the noise's.
-    """
-
-    epsilon: float
-    ds: tuple[int, ...]
-    sum_errors: Array
-    bounds: tuple[Array, ...]
-    at_signed: Array
-    own: tuple[float, ...]
+class Curves(PrintedCurves):
+    """The theorem's curves of C against D, and signed answers among them."""
 
     @property
-    def signed(self) -> float:
-        """The root error of signed answers, in counts."""
-        return signed_error(self.epsilon)
-
-    @property
-    def noise(self) -> DoubleGeometric:
-        """The noise of the clipping mechanism."""
-        return DoubleGeometric(self.epsilon)
-
-    @property
-    def points(self) -> list[tuple[str, float, float]]:
-        """The clipping mechanism at each number of cells: no name, D, C."""
-        return [("", D, self.noise.std) for D in self.own]
-
-    @property
-    def star(self) -> tuple[float, float]:
-        """D and C of signed answers."""
-        return self.signed, self.signed
+    def epsilon(self) -> float:
+        """The level."""
+        return self.guarantee.level
 
     @property
     def opening(self) -> str:
@@ -281,11 +232,10 @@ class Curves:
     @property
     def verdict(self) -> str:
         """From which number of cells on the theorem excludes the star."""
-        above = [n for n, c in zip(self.ds, self.at_signed, strict=True) if c > self.signed]
-        if above:
+        if self.above:
             return (
-                f"From $d =$ {format_number(above[0])} on, of the values drawn, the curve passes "
-                "above the star: no nonnegative mechanism can match signed answers there."
+                f"From $d =$ {format_number(self.above[0])} on, of the values drawn, the curve "
+                "passes above the star: no nonnegative mechanism can match signed answers there."
             )
         return (
             "None of the curves drawn passes above the star: at these $d$ the printed theorem does "
@@ -403,9 +353,9 @@ class Slopes:
     def slopes_said(self) -> str:
         """What the slopes are and where the bounds begin."""
         left, right = self.ends
-        of_sum = "and on the right the bound says nothing up to the largest $d$ drawn"
+        of_sum = "On the right the bound says nothing up to the largest $d$ drawn"
         if math.isfinite(right):
-            of_sum = f"and on the right both axes are logarithmic and the slope is {right:.3g}"
+            of_sum = f"On the right both axes are logarithmic, and the slope is {right:.3g}"
         begin = "One of the bounds says nothing up to the largest $d$ drawn."
         if all(map(math.isfinite, self.first)):
             begin = (
@@ -414,7 +364,7 @@ class Slopes:
             )
         return (
             "On the left the axis of $d$ is logarithmic and that of $C$ is not: a straight line "
-            f"means $C \\propto \\ln d$. Its slope at the right end is {format_number(left)}, "
+            f"means $C \\propto \\ln d$. Its slope at the right end is {format_number(left)}. "
             f"{of_sum}. {begin}"
         )
 
@@ -464,7 +414,7 @@ def hiding_game(epsilon: float = 0.5, d: int = 1000) -> HidingGame:
     """
     noise = DoubleGeometric(epsilon)
     own = clipped_packing(noise, d, k=1 / epsilon)
-    accurate = packing_at(d, own.C, signed_error(epsilon), k=1 / epsilon)
+    accurate = packing_at(d, own.C, PureDP(epsilon).signed_error, k=1 / epsilon)
     return HidingGame(epsilon, d, own, accurate, packing_odds(noise, own))
 
 
@@ -476,17 +426,7 @@ def curves(epsilon: float, ds: Sequence[int]) -> Curves:
     >>> curves(0.5, [10**6]).verdict[:4]
     'None'
     """
-    guarantee, signed, sizes = PureDP(epsilon), signed_error(epsilon), tuple(sorted(set(ds)))
-    own = tuple(clipped_sum_error(epsilon, d) for d in sizes)
-    sum_errors = np.geomspace(0.2 * signed, 3 * max(own[-1], signed), 160)
-    return Curves(
-        epsilon,
-        sizes,
-        sum_errors,
-        tuple(point_error_bound("printed", guarantee, d, sum_errors) for d in sizes),
-        np.atleast_1d(point_error_bound("printed", guarantee, np.array(sizes), signed)),
-        own,
-    )
+    return Curves.at(PureDP(epsilon), DoubleGeometric(epsilon), ds)
 
 
 def slopes(epsilon: float, lam: float) -> Slopes:
@@ -543,7 +483,8 @@ def slip() -> Slip:
     True
     """
     epsilon, d, k = 10.0, 10_000, 0.01
-    noise, total = DoubleGeometric(epsilon), clipped_sum_error(epsilon, d)
+    noise = DoubleGeometric(epsilon)
+    total = clipped_sum_error(noise, d)
     left, right = printed_sides(PureDP(epsilon), d, noise.std, total, k)
     return Slip(epsilon, d, k, float(left), float(right))
 
@@ -552,12 +493,12 @@ def large_epsilon(epsilon: float, d: int) -> tuple[pd.DataFrame, str]:
     """Return the clipping mechanism's exact errors at several levels, and the table's caption."""
     rows = []
     for level in sorted({0.1, 1.0, 10.0, epsilon}):
-        variance = DoubleGeometric(level).variance
-        worst = clipped_sum_error(level, d) ** 2
+        noise = DoubleGeometric(level)
+        worst = clipped_sum_error(noise, d) ** 2
         rows.append(
             {
                 "level $\\epsilon$": format_number(level),
-                "cell: $C^2\\epsilon^2$": variance * level**2,
+                "cell: $C^2\\epsilon^2$": noise.variance * level**2,
                 "sum: $D^2\\epsilon^2/d^2$": worst * level**2 / d**2,
             }
         )

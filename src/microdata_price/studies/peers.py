@@ -28,6 +28,7 @@ from ..fitting.fit import finish, held, weighted_terms
 from ..model.benchmark import data_set
 from ..model.measurement import Measurements, measure
 from ..model.privacy import PureDP
+from ..model.queryset import QuerySet
 from ..optimize import Problem, solve
 from .scorecard import EPSILON, published_tables
 
@@ -71,6 +72,35 @@ def fit_fixed_total(m: Measurements) -> Fit:
         raise InputError("the first query set must be the sum query, whose fitted value is held")
     total = np.maximum(fit(m, CONTROL).answers()[0], 1.0)
     terms = (held(m.workload.query_sets[0], total), *weighted_terms(m)[1:])
+    solution, certificate = solve(Problem(terms))
+    return finish(FIXED, m, solution.x, certificate)
+
+
+def fit_estimated_total(m: Measurements) -> Fit:
+    """Fit by nonnegative least squares with the total held at mbi's estimate of it (ours).
+
+    mbi estimates the total from each marginal by itself, weights these by one over their variance,
+    and takes at least 1. On a workload without the sum query this is the problem that it solves.
+
+    Parameters
+    ----------
+    m
+        Noisy answers, a batch of runs, in counts; every query set counts each cell once.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise import Laplace
+    >>> from microdata_price.model.queryset import QuerySet
+    >>> from microdata_price.model.workload import Workload
+    >>> rows = Workload((QuerySet.marginal((2, 2), (0,)),))
+    >>> fit_estimated_total(Measurements(rows, ([[8.0, -4.0]],), (Laplace(8),))).cells.round(9)
+    array([[2., 2., 0., 0.]])
+    """
+    sums = np.array([a.sum(axis=1) for a in m.answers])
+    sizes = np.array([q.size for q in m.workload.query_sets])
+    weights = 1 / (sizes * np.array(m.variances))
+    total = np.maximum(weights @ sums / weights.sum(), 1.0)[:, None]
+    terms = (held(QuerySet.sum_query(m.workload.shape), total), *weighted_terms(m))
     solution, certificate = solve(Problem(terms))
     return finish(FIXED, m, solution.x, certificate)
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import at_least, at_most, format_number
+from ..base.numbers import at_least, at_most, format_number, rounded_up
 from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ..page.output import Caption
 from ..theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
@@ -24,7 +24,7 @@ Array = NDArray[np.float64]
 
 TINY = 1e-150
 """The square of a smaller error cannot be held as a number."""
-_LEAST = 1e-3
+_LEAST = 1e-3  # in signed errors, where a plane begins
 _SHOWN = ("first_moment", "packing_empty", "printed")
 _HOW = {
     "exact": "exact, all tables",
@@ -35,6 +35,17 @@ _HOW = {
 
 def _held(place: Operating) -> Operating:
     return replace(place, C=np.maximum(place.C, TINY), D=np.maximum(place.D, TINY))
+
+
+def _must_pay(guarantee: Guarantee, d: int) -> float:
+    """Return the least C, in counts, where the sum is as good as a signed answer."""
+    D = guarantee.signed_error
+    return max(float(point_error_bound(n, guarantee, d, D)) for n in BOUNDS)
+
+
+def _listed(status: Status, value: float) -> float:
+    """Return an error for the table; what is only certified is an upper end."""
+    return rounded_up(value) if status == "certified" else value
 
 
 @dataclass(frozen=True)
@@ -120,10 +131,9 @@ class Plane:
     def must(self) -> tuple[float, float]:
         """The least C at D = 1, and the least D at the C of M."""
         g, unit = self.guarantee, self.unit
-        cell = max(float(point_error_bound(n, g, self.d, unit)) for n in BOUNDS)
         C = unit * self.clipping.C
         total = max(float(sum_error_bound(n, g, self.d, C)[0]) for n in BOUNDS)
-        return cell / unit, total / unit
+        return _must_pay(g, self.d) / unit, total / unit
 
     @functools.cached_property
     def uneven(self) -> float | None:
@@ -163,7 +173,7 @@ class Plane:
             less = "less" if value < high else "no less"
             bounded = (
                 f" Noise that is cut off is certain to pay at most {at_most(value)}, {less} than "
-                f"the {at_most(high)} certified for $M'$; it does not grow with $d$ for ever."
+                f"the {at_most(high)} certified for $M'$; but it stops growing with $d$."
             )
         return (
             f"With $D = 1$ the cells must pay at least {at_least(cells)}. $M'$ pays "
@@ -182,13 +192,11 @@ class Plane:
             if hatched
             else "No region of it is shown to be impossible here"
         )
-        knob = "a split budget"
-        if not isinstance(self.guarantee, ConcentratedDP):
-            knob = "asymmetric noise"
+        knob = "a split budget" if self.uneven is None else "asymmetric noise"
         return Caption(
-            f"At {self.guarantee.describe(math=True)} and $d = {format_number(self.d)}$, with a "
-            f"sum as good as a signed answer's, some cell errs by at least "
-            f"{at_least(self.must[0])} signed errors on some table; $M'$ errs by "
+            f"Under {self.guarantee.describe(math=True)}, at $d = {format_number(self.d)}$: if "
+            "the sum is as good as a signed answer, some cell errs by at least "
+            f"{at_least(self.must[0])} signed errors on some table. $M'$ errs by "
             f"{format_number(low)} on the worst table known and by at most {at_most(high)} on any.",
             alt="The plane of the sum's error, across, and a cell's error, up, both on logarithmic "
             f"axes. {region}. A star at (1, 1) marks signed answers, a square the mechanism M. A "
@@ -238,8 +246,36 @@ class Findings:
             f"and $\\epsilon = {format_number(self.epsilon)}$, a sum as good as a signed answer's "
             f"costs the cells at least {at_least(cells)} times a signed answer's error on some "
             f"table; $M'$ pays {format_number(low)} times on the worst "
-            "table known. Between what is proved impossible and what is reached a gap remains, and "
-            "it is drawn as it is."
+            "table known. A gap remains between what is proved impossible and what is reached."
+        )
+
+    @functools.cached_property
+    def prices(self) -> dict[int, float]:
+        """What a cell must pay, in signed errors, at two numbers of cells."""
+        g = self.pure.guarantee
+        large = 10**6 if self.d < 10**6 else 10**12
+        return {n: _must_pay(g, n) / self.pure.unit for n in (self.d, large)}
+
+    @property
+    def price_said(self) -> str:
+        """How large the price is, for readers who have seen nothing else yet."""
+        shown = {n: x for n, x in self.prices.items() if x > 1}
+        if not shown:
+            return (
+                f"At $\\epsilon = {format_number(self.epsilon)}$ the theorem sets in only where "
+                f"there are more than {format_number(max(self.prices))} counts."
+            )
+        words = {10**6: "a million", 10**12: "$10^{12}$"}
+        times = ", ".join(
+            f"at least {at_least(x)} times as much at {words.get(n, f'{n:,}')} counts"
+            for n, x in shown.items()
+        )
+        return (
+            "How large is the price? Let the total be as accurate as noise that may be negative "
+            "makes it. Then, by our sharper bounds, on some table some count errs more than with "
+            "such noise: "
+            f"{times} ($\\epsilon = {format_number(self.epsilon)}$). The factor grows like the "
+            "logarithm of the number of counts."
         )
 
     @property
@@ -269,9 +305,9 @@ class Findings:
                         "privacy": plane.guarantee.name,
                         "mechanism": p.name,
                         "how known": _HOW[p.status],
-                        "$C$": float(p.C[0]) * plane.unit,
+                        "$C$": _listed(p.status, float(p.C[0]) * plane.unit),
                         "$D$": float(p.D[0]) * plane.unit,
-                        "$C$ in signed errors": float(p.C[0]),
+                        "$C$ in signed errors": _listed(p.status, float(p.C[0])),
                         "$D$ in signed errors": float(p.D[0]),
                     }
                 )
@@ -295,7 +331,7 @@ class Findings:
         """The fits with a weight, worst known and certified, for pure DP and zCDP."""
         return [
             (
-                plane.guarantee.name,
+                plane.guarantee.short,
                 plane.weighted,
                 plane.scaled(known.weighted_certified(plane.guarantee, self.d, self.turned)),
             )
@@ -396,7 +432,7 @@ class Findings:
             worst, sure = (np.array([float(p[i].C[0]) for p in own]) / unit for i in (0, 1))
             lower = self._edge(g, grid, unit) / unit
             upper = certified_split(g.basis, grid).C / unit
-            found.append((g.name, lower, upper, where, worst, sure))
+            found.append((g.short, lower, upper, where, worst, sure))
         return found
 
     @functools.cached_property
@@ -407,7 +443,7 @@ class Findings:
     @property
     def price(self) -> Caption:
         """What is said about what cells pay."""
-        ends = [format_number(float(s[2][-1])) for s in self.series]
+        ends = [at_most(float(s[2][-1])) for s in self.series]
         return Caption(
             "What cells pay when the sum is as good as a signed answer's: impossible (hatched), "
             "$M'$ on the worst table known (diamonds) and certified (dashed). At $d = 10^{12}$ the "

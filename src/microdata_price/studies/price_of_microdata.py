@@ -79,8 +79,33 @@ class Findings:
         cells, _ = self._beyond("identity")
         return (
             f"**In {dear} of {count} experiments the sum costs more than {BEYOND:g} times the "
-            f"error of OLS. The total of the cells does in {cells}.** An experiment here is a "
-            "table, a level of privacy and one of the four methods that make microdata."
+            f"error of OLS. The total of the cells costs that much in {cells}.** Here an "
+            "experiment is a table, a level of privacy and one of the four methods that make "
+            "microdata."
+        )
+
+    @cached_property
+    def typical(self) -> dict[str, pd.DataFrame]:
+        """By query set: median prices over the levels, a row a table, a column a method."""
+        return {q: m.T.groupby(level=0, sort=False).median().T for q, m in self.matrices.items()}
+
+    @property
+    def glance_picture(self) -> Caption:
+        """What is said about the map of median prices."""
+        told = ", ".join(
+            f"{int((m.to_numpy() > BEYOND).sum())} of {m.size} on the {self.query_names[q]}"
+            for q, m in self.typical.items()
+        )
+        over = "the median over the levels of privacy"
+        if len(self.level_names) == 1:
+            over = f"at {self.level_names[0]}"
+        return Caption(
+            "Blue is cheaper than OLS, red is dearer: total squared error over that of OLS, "
+            f"{over}. Within each family the sparsest tables are on top. Lists have no rows or "
+            f"columns. Dots mark prices beyond {BEYOND:g}: {told}.",
+            alt="Four maps side by side, for the sum, the rows, the columns and the cells: tables "
+            "down, four methods across, blue where the price is below 1, red where it is above. "
+            f"Prices beyond {BEYOND:g}: {told}.",
         )
 
     @property
@@ -316,6 +341,18 @@ class Findings:
         return said + "At these levels the share of empty cells alone does not explain the price."
 
 
+def glance(found: Findings) -> list[tuple[str, list[str], Array, list[int]]]:
+    """Lay the median prices out for the map at a glance, every query set with all tables.
+
+    Parameters
+    ----------
+    found
+        The findings.
+    """
+    tables = found.typical["sum"].index
+    return _laid({q: m.reindex(tables) for q, m in found.typical.items()})
+
+
 def heat(found: Findings) -> list[tuple[str, list[str], Array, list[int]]]:
     """Lay the prices out for the map: title, tables, prices and where a new family begins.
 
@@ -324,8 +361,12 @@ def heat(found: Findings) -> list[tuple[str, list[str], Array, list[int]]]:
     found
         The findings.
     """
+    return _laid(found.matrices)
+
+
+def _laid(matrices: dict[str, pd.DataFrame]) -> list[tuple[str, list[str], Array, list[int]]]:
     laid = []
-    for query_set, matrix in found.matrices.items():
+    for query_set, matrix in matrices.items():
         tables = [str(t) for t in matrix.index]
         kinds = [("PUMA", "") if t.startswith("PUMA") else ("", t[-2:]) for t in tables]
         ends = [i for i in range(1, len(tables)) if kinds[i] != kinds[i - 1]]

@@ -169,10 +169,21 @@ def checks(card: pd.DataFrame) -> tuple[Check, ...]:
         _known(card, "sequential", "sum", "sequential fitting's sum against its exact value"),
         Check(
             int(card["failures"].sum()) == 0,
-            f"{int(card['failures'].sum())} runs failed; the worst certificate is "
+            f"{failures(int(card['failures'].sum()))}; the worst certificate is "
             f"{card['worst_certificate'].max():.1e}",
         ),
     )
+
+
+def failures(count: int) -> str:
+    """Say how many runs failed.
+
+    Examples
+    --------
+    >>> [failures(n) for n in (0, 1, 2)]
+    ['no run failed', '1 run failed', '2 runs failed']
+    """
+    return f"{count or 'no'} run{'s' if count > 1 else ''} failed"
 
 
 def _known(card: pd.DataFrame, method: str, which: str, what: str) -> Check:

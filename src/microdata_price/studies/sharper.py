@@ -5,15 +5,15 @@ from __future__ import annotations
 import functools
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from ..base.colours import COLOURS, Dash
 from ..base.numbers import at_least, at_most, format_number
 from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
-from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from ..model.privacy import PureDP
 from ..page.output import Caption
 from ..theory.lower import channel_program as program
 from ..theory.lower.channels import ChannelOptimum, table_program
@@ -24,10 +24,13 @@ from ..theory.lower.validity import first_above
 from ..theory.lower.variants import approximate_corollary, one_record_bound, public_total_bound
 from ..theory.proofs import moment_walk as walk
 from ..theory.proofs import packing_walk
+from ..theory.proofs.slack import Slack, moment_slack
 from ..theory.proofs.steps import Step, steps_frame
 from ..theory.upper.exact_errors import worst_clipped_sum
 from ..theory.upper.leading import Leading, leading_ratios
 from ..theory.upper.one_sided import certified_split
+from .levels import Levels
+from .slack import bar_caption
 
 Array = NDArray[np.float64]
 
@@ -43,36 +46,15 @@ def cells_written(d: float) -> str:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(Levels):
     """Everything that the chapter computes at one set of levels.
 
-    Parameters
-    ----------
-    epsilon, rho, delta
-        The levels.
-    d
-        Cells.
+    Examples
+    --------
+    >>> found = study()
+    >>> found.at_signed["printed"] < found.at_signed["first_moment"]
+    True
     """
-
-    epsilon: float
-    rho: float
-    delta: float
-    d: int
-
-    @property
-    def pure(self) -> PureDP:
-        """Pure DP at the level."""
-        return PureDP(self.epsilon)
-
-    @property
-    def approximate(self) -> ApproximateDP:
-        """Approximate DP at the level."""
-        return ApproximateDP(self.epsilon, self.delta)
-
-    @property
-    def zcdp(self) -> ConcentratedDP:
-        """Concentrated DP at the level."""
-        return ConcentratedDP(self.rho)
 
     @property
     def noise(self) -> DoubleGeometric:
@@ -123,14 +105,19 @@ class Findings:
         verdict = "That does not yet exclude the point of signed answers at so few cells."
         if ours > signed:
             verdict = (
-                "So signed answers are out of reach for every nonnegative mechanism, already at "
+                "So the accuracy of signed answers is out of reach for nonnegative ones already at "
                 "this number of cells."
             )
+        demands = (
+            f"the paper's theorem demands that cells err by at least {at_least(printed)} records. "
+            f"A proof of half a page demands {at_least(ours)}."
+        )
+        if ours == printed == 0:
+            demands = "neither the paper's theorem nor a proof of half a page says anything."
         return (
             f"With {format_number(self.d)} cells and a sum as good as a signed answer's, $D = "
-            f"{format_number(signed)}$, the paper's theorem demands that cells err by at least "
-            f"{at_least(printed)} records. A proof of half a page demands {at_least(ours)}. "
-            f"{verdict} A mechanism is certain to err by at most {at_most(self.certain)}."
+            f"{format_number(signed)}$, {demands} {verdict} One mechanism is proved "
+            f"to err by at most {at_most(self.certain)}."
         )
 
     @property
@@ -179,13 +166,16 @@ class Findings:
         return (
             "The least number of cells at which each bound on $C$ is above zero, and above the "
             "signed answers' own error, when the sum is as good as a signed answer ($\\epsilon = "
-            f"{format_number(self.epsilon)}$, $\\rho = {format_number(self.rho)}$). From 10,000 on "
-            f"to two digits.{dash}"
+            f"{format_number(self.epsilon)}$, $\\rho = {format_number(self.rho)}$). Numbers "
+            f"from 10,000 on are given to two digits.{dash} The printed bound is the paper's, the "
+            "others are ours. *Free constants*: the paper's proof with a closer base table and its "
+            "constants at their best. *Empty base*: the same from the table without records. "
+            "*First moments*: a proof from expected values alone."
         )
 
     @property
     def firsts_said(self) -> str:
-        """From when on signed accuracy is excluded."""
+        """From how many cells on signed accuracy is excluded."""
         words = []
         for short, kind in (("pure", "Under pure DP"), ("zCDP", "Under zCDP")):
             old, new = (self.firsts[short, n][1] for n in ("printed", "first_moment"))
@@ -196,7 +186,7 @@ class Findings:
             if math.isinf(old):
                 theirs = "the printed theorem at none that was tried"
             words.append(f"{kind}, {ours}, {theirs}.")
-        return f"Which bounds exclude signed accuracy, and from when on? {' '.join(words)}"
+        return f"From how many cells on does each bound exclude signed accuracy? {' '.join(words)}"
 
     # The proofs, step by step on mechanisms.
 
@@ -226,6 +216,20 @@ class Findings:
         )
 
     @functools.cached_property
+    def slack(self) -> Slack:
+        """Where the pure proof loses, in records."""
+        return moment_slack(self.pure, self.case, self.steps)
+
+    @property
+    def bar(self) -> Caption:
+        """What is said about the picture of it."""
+        return bar_caption(
+            self.slack,
+            r"$e^{\epsilon m} D/d$",
+            f"Here $m = {self.case.m}$, and the mechanism is $M_\\epsilon$.",
+        )
+
+    @functools.cached_property
     def slacks(self) -> tuple[float, float]:
         """By which factor the two sides of the theorem are apart: first moments, the packing."""
         final = next(s for s in self.steps if s.name.startswith("All together"))
@@ -246,12 +250,26 @@ class Findings:
         )
 
     @functools.cached_property
-    def cut(self) -> tuple[list[Step], int, bool]:
-        """The proof with a delta on truncated noise: its steps, m, and whether m is the best."""
+    def cut(self) -> tuple[list[Step], walk.Setting, bool]:
+        """The proof with a delta on truncated noise: steps, setting, and whether m is the best."""
         noise = packing_walk.truncated_cells(self.approximate)
         best = moment_sum_error(self.approximate, np.array(float(self.d)), np.array(noise.std)).m
         case = walk.clipping_setting(noise, self.d, max(int(best), 1))
-        return walk.approximate_moment_steps(self.approximate, noise, case), case.m, bool(best > 0)
+        return walk.approximate_moment_steps(self.approximate, noise, case), case, bool(best > 0)
+
+    @functools.cached_property
+    def cut_slack(self) -> Slack:
+        """Where the proof with a delta loses, in records."""
+        return moment_slack(self.approximate, self.cut[1], self.cut[0])
+
+    @property
+    def cut_bar(self) -> Caption:
+        """What is said about the picture of it."""
+        return bar_caption(
+            self.cut_slack,
+            r"$e^{\epsilon m} D/d + m\,\delta_m$",
+            f"Here $m = {self.cut[1].m}$, and the mechanism clips truncated noise.",
+        )
 
     @property
     def cut_table(self) -> pd.DataFrame:
@@ -261,9 +279,9 @@ class Findings:
     @property
     def cut_caption(self) -> str:
         """What is said about it."""
-        _, m, best = self.cut
+        _, case, best = self.cut
         word = (
-            f"$m = {m}$ is best for the mechanism's own $C$."
+            f"$m = {case.m}$ is best for the mechanism's own $C$."
             if best
             else "At these values no $m$ bounds $D$; the table is for $m = 1$."
         )
@@ -283,9 +301,9 @@ class Findings:
         if bound == 0:
             return "At these values neither the theorem nor its corollary says anything about $C$."
         return (
-            f"Here the corollary gives $C \\ge {at_least(value)}$ and the theorem at its best $m$ "
-            f"{at_least(bound)}. However many cells there are, the corollary gives no more than "
-            f"{at_most(far)}: the ceiling."
+            f"Here the theorem at its best $m$ gives $C \\ge {at_least(bound)}$, and the proof of "
+            f"the corollary {at_least(value)}. However many cells there are, that proof gives no "
+            f"more than {at_most(far)}: the ceiling."
         )
 
     # zCDP
@@ -313,14 +331,14 @@ class Findings:
         return np.round(np.geomspace(3, 1e15, 90))
 
     @property
-    def growth_curves(self) -> list[tuple[str, Array, str, Any]]:
-        """The curves with names, colours and dashes."""
+    def growth_curves(self) -> list[tuple[str, Array, str, Dash]]:
+        """The curves with names, colours and dashes; bounds look as they do everywhere."""
         g = self.growth
+        bounds = {"moment": BOUNDS["first_moment"], "free": BOUNDS["optimised"]}
         return [
-            ("$M_\\rho$, exact", g["own"], "red", "-"),
-            ("first\nmoments", g["moment"], "blue", "-"),
-            ("packing, free\nconstants", g["free"], "orange", (0, (5, 1.5))),
-            ("packing,\nbest $\\gamma$", g["gamma"], "green", (0, (5, 1.5, 1, 1.5))),
+            ("$M_\\rho$, exact", g["own"], COLOURS["red"], "-"),
+            *((b.label.replace(" ", "\n"), g[k], b.colour, b.dash) for k, b in bounds.items()),
+            ("best $\\gamma$", g["gamma"], COLOURS["orange"], (0, (5, 1.5))),
         ]
 
     @functools.cached_property
@@ -373,6 +391,18 @@ class Findings:
             return [], 0
         case = walk.clipping_setting(self.zcdp_noise, self.d, used)
         return walk.zcdp_moment_steps(self.zcdp, self.zcdp_noise, case), used
+
+    @property
+    def zcdp_bars(self) -> list[tuple[Slack, Caption]]:
+        """Where the zCDP proof loses, in records, and what is said; none where it cannot begin."""
+        steps, m = self.zcdp_steps
+        if not steps:
+            return []
+        case = walk.clipping_setting(self.zcdp_noise, self.d, m)
+        slack = moment_slack(self.zcdp, case, steps)
+        allowed = r"$m\,e^{-(\sqrt L - \sqrt\rho\,m)^2}$"
+        rest = f"Here $m = {m}$, and the mechanism is $M_\\rho$."
+        return [(slack, bar_caption(slack, allowed, rest))]
 
     @property
     def zcdp_table(self) -> pd.DataFrame:
@@ -592,22 +622,4 @@ class Findings:
         )
 
 
-def study(epsilon: float = 0.5, rho: float = 0.125, delta: float = 1e-6, d: int = 1000) -> Findings:
-    """Return what the chapter computes, each thing when it is asked for.
-
-    Parameters
-    ----------
-    epsilon, rho, delta
-        The levels.
-    d
-        Cells, 2 or more.
-
-    Examples
-    --------
-    >>> found = study()
-    >>> found.at_signed["printed"] < found.at_signed["first_moment"]
-    True
-    """
-    found = Findings(epsilon, rho, delta, d)
-    _ = found.approximate, found.zcdp, found.own
-    return found
+study = Findings

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean, format_number
+from ..base.numbers import Mean, format_number, listed
 from ..errors.known import ols_variances
 from ..model.measurement import noise_for
 from ..model.noise import Laplace
@@ -22,7 +22,10 @@ from ..theory.upper.exact_errors import clipped
 
 Array = NDArray[np.float64]
 
-_AT_ONCE = 4_000_000
+_AT_ONCE = 4_000_000  # numbers held
+
+DRAWN = 400
+"""The most cells of one draw that are drawn."""
 _TABLE, _NEIGHBOUR = (5, 0, 2), (5, 1, 2)
 
 
@@ -94,8 +97,7 @@ class Findings:
 
     @property
     def _sizes(self) -> str:
-        named = [format_number(d) for d in self.ds]
-        return named[0] if len(named) == 1 else f"{', '.join(named[:-1])} and {named[-1]}"
+        return listed([format_number(d) for d in self.ds])
 
     @property
     def distances(self) -> list[float]:
@@ -122,7 +124,7 @@ class Findings:
         pure, zcdp = (format_number(v) for v in self.exact)
         return Caption(
             "Squared error of the sum and of the cells when answers may be negative, from at most "
-            f"{format_number(self.runs)} runs with two standard errors, and the exact values "
+            f"{self.runs:,} runs with two standard errors, and the exact values "
             f"$8/\\epsilon^2 =$ {pure} and $1/\\rho =$ {zcdp}. Nothing depends on $d$.",
             alt="Two panels of squared error against the number of cells on a logarithmic axis. In "
             "both, all points lie close to a horizontal line.",
@@ -268,9 +270,13 @@ class OneDraw:
     @property
     def picture(self) -> Caption:
         """What is said about the picture of the draw."""
+        around = ""
+        if self.table.size > DRAWN:
+            around = f" ({DRAWN} of them are drawn, around the full one)"
         return Caption(
-            f"Signed answers to {self.table.size} cells, one draw. The number of negative ones is "
-            f"{self.below}; its expectation is {format_number(float(self.chance.sum()))}.",
+            f"Signed answers to {self.table.size:,} cells, one draw{around}. The number of "
+            f"negative ones is {self.below:,}; its expectation is "
+            f"{format_number(float(self.chance.sum()))}.",
             alt="Bars of noisy answers by cell, above and below zero at random; those below zero "
             "are hatched. A short line marks the true count of the only cell that is not empty.",
         )
@@ -279,14 +285,14 @@ class OneDraw:
     def said(self) -> str:
         """How many answers are negative, and whether the full cell stands out."""
         larger = int((self.answers > self.answers[self.table.argmax()]).sum())
-        others = f"And {larger} empty cells have a larger answer than the full one."
+        others = f"And {larger:,} empty cells have a larger answer than the full one."
         if larger == 1:
             others = "And one empty cell has a larger answer than the full one."
         if larger == 0:
             others = "In this draw the full cell has the largest answer of all."
         spread = math.sqrt(float((self.chance * (1 - self.chance)).sum()))
         return (
-            f"The number of negative answers is {self.below} in this draw and "
+            f"The number of negative answers is {self.below:,} in this draw and "
             f"{format_number(float(self.chance.sum()))} on average, with a standard deviation of "
             f"{format_number(spread, 2)}. {others} An empty cell comes out negative half the time, "
             "and there is nothing wrong with that: each answer is unbiased, and sums of answers "

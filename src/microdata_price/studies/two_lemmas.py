@@ -27,6 +27,10 @@ SPLIT_D = 1000
 """The number of draws at which the lemma's choice is looked at."""
 
 
+DRAWN = 400
+"""The most cells of one draw that are drawn."""
+
+
 @dataclass(frozen=True, eq=False)
 class Largest:
     """Moments of the largest absolute noise, exact and by the paper's Lemma 1.
@@ -118,8 +122,9 @@ class Largest:
         """What is said about the picture of growth."""
         laplace, gauss = self.last
         return Caption(
-            f"The expected largest noise. At $d =$ {format_number(self.ds[-1])} it is "
-            f"{format_number(laplace)} scales for Laplace noise and {format_number(gauss)} "
+            "The expected largest noise, in absolute value. At "
+            f"$d =$ {format_number(self.ds[-1])} it is {format_number(laplace)} scales for "
+            f"Laplace noise and {format_number(gauss)} "
             "standard deviations for Gaussian noise: this is the whole difference between $\\ln d$ "
             "and $\\sqrt{\\ln d}$ in the theorems.",
             alt="Two panels. Left, for Laplace noise, two parallel lines that rise in proportion "
@@ -179,19 +184,21 @@ class Level:
         """Levels, and the sum of what lies above each."""
         low, high = min(self.cells.min(), self.level) - 1, self.cells.max() + 1
         grid = np.linspace(low, high, 300)
-        return grid, np.maximum(self.cells[None, :] - grid[:, None], 0.0).sum(axis=1)
+        return grid, np.array([np.maximum(self.cells - level, 0.0).sum() for level in grid])
 
     @property
     def picture(self) -> Caption:
         """What is said about the picture of the level."""
         d, kept = self.cells.size, self.kept
+        below = ", some below zero" if np.sort(self.cells)[-DRAWN:].min() < 0 else ""
+        drawn = "" if d <= DRAWN else f" The {DRAWN} largest are drawn."
         return Caption(
             f"Noisy cells, and the level $\\gamma =$ {format_number(self.level)} at which what is "
-            f"above adds up to the noisy sum {format_number(self.total)} (right). Of {d} cells, "
-            f"{kept} keep something.",
-            alt=f"Left, {d} bars, some below zero, with a dashed level; only what is above the "
-            f"level is hatched, in {kept} bars. Right, a falling bent line: the sum of what lies "
-            "above the level; a dotted line leads from the wanted sum to the level.",
+            f"above adds up to the noisy sum {format_number(self.total)} (right). Of {d:,} cells, "
+            f"{kept:,} keep something.{drawn}",
+            alt=f"Left, {min(d, DRAWN)} bars{below}, with a dashed level; only what is "
+            f"above the level is hatched, in {kept} bars. Right, a falling bent line: the sum of "
+            "what lies above the level; a dotted line leads from the wanted sum to the level.",
         )
 
     @property
@@ -202,7 +209,7 @@ class Level:
             move = f"gains {format_number(-self.level)}"
         return (
             f"The level is {format_number(self.level)}: every cell {move} or all it has, "
-            f"{self.kept} keep something, and what they keep adds up to "
+            f"{self.kept:,} keep something, and what they keep adds up to "
             f"{format_number(self.total)}. The general solver behind sequential fitting, which "
             "knows nothing of levels, finds the same table to within "
             f"{at_most(self.apart, 1)} records."

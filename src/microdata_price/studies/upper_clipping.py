@@ -51,7 +51,7 @@ class Findings:
         """What was found."""
         empty = clipped(self.noise, 0.0)
         return (
-            "Set the negative ones among noisy counts to zero, and no single count gets worse: an "
+            "Set negative noisy counts to zero, and no single count gets worse: an "
             f"empty cell has the squared error {format_number(float(empty.squared_error))} in "
             f"place of {format_number(self.noise.variance)}. But each empty cell gains "
             f"{format_number(float(empty.bias))} records on average, and gains add up. "
@@ -66,7 +66,7 @@ class Findings:
             f"At $\\epsilon =$ {format_number(self.epsilon)} the noise has variance "
             f"{format_number(self.noise.variance)} (the paper's bound: "
             f"{format_number(2 / self.epsilon**2)}). Every single cell is *more* accurate than its "
-            "signed answer, an empty one twice as much: "
+            "signed answer, an empty one twice as accurate: "
             f"{format_number(float(empty.squared_error))}. The price is a bias of "
             f"{format_number(float(empty.bias))} records in every empty cell. It looks harmless."
         )

@@ -12,14 +12,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean, format_number
-from ..exceptions import InputError
+from ..base.numbers import Mean, format_number, runs_within
 from ..model.measurement import measure
 from ..model.noise import Gaussian, Laplace
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..page.output import Caption
 from ..theory.difficult import difficult_table
+from ..theory.proofs.slack import Slack
 from ..theory.proofs.steps import Step, steps_frame
 from ..theory.upper.exact_errors import clipped
 from ..theory.upper.extremes import extremes, lemma1
@@ -29,7 +29,10 @@ from ..theory.upper.upper_bounds import certified, equation_bound, item3, item4
 
 Array = NDArray[np.float64]
 
-_AT_ONCE = 4_000_000
+_AT_ONCE = 4_000_000  # numbers held
+
+
+RARE = 10  # runs in which something happened, below which a standard error is rough itself
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +100,11 @@ class OneTable:
     dense: Runs
 
     @property
+    def runs(self) -> int:
+        """How many runs were made on each table."""
+        return self.sparse.level.size
+
+    @property
     def noise(self) -> Laplace:
         """The noise of every answer."""
         return Laplace(2 / self.epsilon)
@@ -124,13 +132,14 @@ class OneTable:
     def opening(self) -> str:
         """What was found."""
         verdict = "hardly less accurate than its signed answer"
-        if self.error.value > 12 / self.epsilon**2:
+        if self.exact > 12 / self.epsilon**2:
             verdict = "far less accurate than its signed answer"
         return (
             "Keep the sum as it was measured, and the cells have to give way. On a table of "
-            f"{format_number(self.d)} cells with {self.holds()} in one of them, every cell loses "
-            f"{Mean.of(self.sparse.level)} records on average. The full cell is then {verdict}: "
-            f"its squared error is {self.error} in place of {format_number(8 / self.epsilon**2)}."
+            f"{format_number(self.d)} cells with {self.holds()} in one of them, every noisy cell "
+            f"loses {Mean.of(self.sparse.level)} records on average, or all it has. The full "
+            f"cell is then {verdict}: its expected squared error is "
+            f"{format_number(self.exact, 4)} in place of {format_number(8 / self.epsilon**2)}."
         )
 
     @functools.cached_property
@@ -150,6 +159,29 @@ class OneTable:
         return (
             float(equation_bound(self.noise, extremes(self.noise, self.d))),
             float(equation_bound(self.noise, lemma1(self.noise, self.d))),
+        )
+
+    @property
+    def slack(self) -> Slack:
+        """What each step adds to the cell's exact squared error; the first two are sampled."""
+        own, moved, bracketed, _ = (side.value for side in self.chain)
+        last, lemma = self.ends
+        lost = (moved - own, bracketed - moved, last - self.exact - (bracketed - own), lemma - last)
+        names = ("clipping at zero", "the bracket", "the largest noise", "Lemma 1")
+        return Slack(self.exact, tuple(zip(names, lost, strict=True)), "squared records")
+
+    @property
+    def bar(self) -> Caption:
+        """What is said about the picture of the slack."""
+        name, loss = self.slack.largest
+        return Caption(
+            f"The full cell's squared error is {format_number(self.exact)} squared records, and "
+            f'the proof ends at {format_number(self.slack.allowed)}. The step "{name}" loses '
+            f"most: {format_number(loss)}. Both ends are exact, the pieces between them are from "
+            f"{self.sparse.level.size:,} runs.",
+            alt="A bar cut into pieces, and below it each piece in a row of its own with its name "
+            "and size in squared records. The first piece is the cell's squared error, the others "
+            "are what each step of the proof adds.",
         )
 
     @property
@@ -191,7 +223,7 @@ class OneTable:
             "At these values the cell is hardly less accurate than its signed answer; the proof's "
             "bound is far above both."
         )
-        if self.error.value > 12 / self.epsilon**2:
+        if self.exact > 12 / self.epsilon**2:
             verdict = (
                 "So the full cell is far less accurate than its signed answer, and the proof is "
                 "generous besides."
@@ -202,6 +234,19 @@ class OneTable:
             f"error is {self.error} (by quadrature {format_number(self.exact, 4)}), where a signed "
             f"answer has {format_number(8 / self.epsilon**2)}; the proof ends at "
             f"{format_number(self.ends[1] / self.exact, 2)} times the cell's real error. {verdict}"
+            f"{self._rare_said}"
+        )
+
+    @property
+    def _rare_said(self) -> str:
+        """Whether few runs decide the sampled error, whose standard error is then rough itself."""
+        kept = int((self.sparse.first > 0).sum())
+        if kept >= RARE:
+            return ""
+        some = f"only {kept}" if kept else "none"
+        return (
+            f" The cell keeps something in {some} of {self.runs:,} runs; with so few the sampled "
+            "error's own standard error is rough, and the exact value is the one to trust."
         )
 
     @property
@@ -220,8 +265,9 @@ class OneTable:
         mean = float(self.sparse.level.mean())
         return Caption(
             f"The level over {self.sparse.level.size:,} runs. On the sparse table its mean is "
-            f"{format_number(mean)} records: that is what every cell loses. Where all cells are "
-            "large it is nearly zero. The bracket (mean ends dashed) is the same for both.",
+            f"{format_number(mean)} records: that is what every noisy cell loses, or all it has. "
+            "Where all cells are large it is nearly zero. The bracket (mean ends dashed) is the "
+            "same for both.",
             alt="Two histograms of the level between two dashed lines. On the sparse table it is "
             f"spread around {format_number(mean, 2)} records, on the table of large counts it is a "
             "narrow peak at zero.",
@@ -348,8 +394,7 @@ def one_table(epsilon: float, d: int, runs: int, seed: int) -> OneTable:
     >>> one_table(0.5, 50, runs=20, seed=1).holds()
     '8 records'
     """
-    if runs < 2:
-        raise InputError(f"runs is {runs}; give 2 or more, so that there are standard errors")
+    runs = runs_within(runs, d)
     table, big = difficult_table(d, epsilon), np.full(d, max(10.0**6, 10.0**4 / epsilon))
     return OneTable(
         epsilon,

@@ -10,7 +10,6 @@ import pandas as pd
 
 from ..base.numbers import at_least, at_most, format_number
 from ..model.noise_discrete import DoubleGeometric
-from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from ..page.output import Caption
 from ..theory.lower.channel_program import (
     channel_sum_error,
@@ -22,6 +21,7 @@ from ..theory.upper.exact_errors import worst_clipped_sum
 from ..theory.upper.freezing import cell_share, leading_limits
 from ..theory.upper.operating_points import fitted
 from ..theory.upper.upper_bounds import certified_truncated
+from .levels import Levels
 
 
 @dataclass(frozen=True)
@@ -50,29 +50,30 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Findings:
+class Findings(Levels):
     """Both ends of every open question at one level.
 
     Parameters
     ----------
-    epsilon, rho, delta
-        The levels.
-    d
-        Cells, where a number of cells is needed.
     lam
         The lambda, between 2 and 5, at which the first question is shown.
+
+    Examples
+    --------
+    >>> all(q.lower < q.upper for q in study().questions)
+    True
     """
 
-    epsilon: float
-    rho: float
-    delta: float
-    d: int
-    lam: float
+    lam: float = 3.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        cell_share(self.lam)
 
     @functools.cached_property
     def channel(self) -> float:
         """What the channel program proves about ``eps D/d`` at the cells' error of M_epsilon."""
-        g, C = PureDP(self.epsilon), DoubleGeometric(self.epsilon).std * (1 + 1e-9)
+        g, C = self.pure, DoubleGeometric(self.epsilon).std * (1 + 1e-9)
         step = suggested_step(self.epsilon)
         largest = suggested_largest(self.epsilon, C, step)
         return self.epsilon * channel_sum_error(g, C, largest, step)
@@ -86,13 +87,13 @@ class Findings:
     @functools.cached_property
     def moments(self) -> float:
         """What first moments prove about the same."""
-        g, C = PureDP(self.epsilon), DoubleGeometric(self.epsilon).std
+        g, C = self.pure, DoubleGeometric(self.epsilon).std
         return self.epsilon * float(sum_error_bound("first_moment", g, 10**6, C)) / 1e6
 
     @functools.cached_property
     def ceiling(self) -> tuple[float, float]:
         """Both ends of ``eps C`` with a delta, with a signed answer's sum and very many cells."""
-        g = ApproximateDP(self.epsilon, self.delta)
+        g = self.approximate
         lower = max(
             float(point_error_bound(name, g, 1e250, g.signed_error))
             for name in ("first_moment", "packing_empty")
@@ -104,7 +105,7 @@ class Findings:
     def worst_table(self) -> tuple[tuple[float, float], tuple[float, float]]:
         """C of M' on the worst table known and certified, in signed errors: pure DP and zCDP."""
         ends = []
-        for g in (PureDP(self.epsilon), ConcentratedDP(self.rho)):
+        for g in (self.pure, self.zcdp):
             known, sure = fitted(g, self.d)
             ends.append((float(known.C[0]) / g.signed_error, float(sure.C[0]) / g.signed_error))
         return ends[0], ends[1]
@@ -131,8 +132,8 @@ class Findings:
                 {
                     "question": q.name,
                     "number": q.what,
-                    "at least": at_least(q.lower),
-                    "at most": at_most(q.upper),
+                    "at least": at_least(q.lower, 4),
+                    "at most": at_most(q.upper, 4),
                     "factor": format_number(q.factor),
                 }
                 for q in self.questions
@@ -146,7 +147,9 @@ class Findings:
             "What is known on both sides. The first two rows are limits for $d \\to \\infty$; the "
             f"others are at $\\epsilon = {format_number(self.epsilon)}$, $\\delta =$ "
             f"{format_number(self.delta)}, $\\rho = {format_number(self.rho)}$ and, for the worst "
-            f"tables, $d = {format_number(self.d)}$."
+            f"tables, $d = {format_number(self.d)}$. The lower end beside good cells is for "
+            "outputs in whole numbers. Here and in the text below, lower ends are rounded down and "
+            "upper ends up; the text may have one digit fewer."
         )
 
     @property
@@ -154,8 +157,8 @@ class Findings:
         """What the page says in one paragraph."""
         largest = max(q.factor for q in self.questions)
         return (
-            "Much of the trade-off is known up to a factor that tends to 1. Where it is not, both "
-            "sides are known. Over the questions on this page the largest factor between what is "
+            "Much of the trade-off is known up to a factor that tends to 1. The rest is bounded "
+            "from both sides. Over the questions on this page the largest factor between what is "
             f"proved to be unavoidable and what is reached is {format_number(largest)}."
         )
 
@@ -177,9 +180,9 @@ class Findings:
         return (
             f"At $\\lambda = {format_number(self.lam)}$ we have $\\sigma = "
             f"{format_number(sigma)}$, so the constant lies between 1 and "
-            f"{format_number(leading_limits(self.lam).freezing)}. As $\\lambda \\to 2$ the upper "
+            f"{at_most(leading_limits(self.lam).freezing)}. As $\\lambda \\to 2$ the upper "
             "end grows without limit, since the whole right side of the budget goes to the sum. "
-            "Nobody has shown that it must."
+            "We know of no proof that it must."
         )
 
     @property
@@ -187,19 +190,19 @@ class Findings:
         """The third question."""
         lower, upper = self.ceiling
         return (
-            f"Here our bounds give $\\epsilon C \\ge {at_least(lower)}$ for very many cells, and "
-            f"the bounded noise is certain to reach {at_most(upper)}, whatever $d$ is. As $\\delta "
-            "\\to 0$ the ratio of the two ends tends to 2, the factor that a half budget costs. "
-            "Noise of two rates could be cut off as well; that has not been worked out."
+            f"Here our bounds give $\\epsilon C \\ge {at_least(lower, 4)}$ for very many cells, "
+            f"and the bounded noise is certain to reach {at_most(upper, 4)}, whatever $d$ is. As "
+            "$\\delta \\to 0$ the ratio of the two ends tends to 2, the factor that a half budget "
+            "costs. Noise of two rates could be cut off as well; that has not been worked out."
         )
 
     @property
     def sum_said(self) -> str:
         """The fourth question."""
         return (
-            f"Here first moments give {at_least(self.moments, 2)}, the channel program "
-            f"{at_least(self.channel, 2)} for outputs in whole numbers, and $M_\\epsilon$ has "
-            f"{format_number(self.clipping, 2)}. For small $\\epsilon$ first moments tend to "
+            f"Here first moments give {at_least(self.moments)}, the channel program "
+            f"{at_least(self.channel)} for outputs in whole numbers, and $M_\\epsilon$ has "
+            f"{at_most(self.clipping)}. For small $\\epsilon$ first moments tend to "
             f"$e^{{-1 - \\sqrt2}} \\approx {format_number(math.exp(-1 - math.sqrt(2)))}$ and "
             "$M_\\epsilon$ to $\\frac12$."
         )
@@ -210,34 +213,9 @@ class Findings:
         (low, high), (low_z, high_z) = self.worst_table
         return (
             f"At $d = {format_number(self.d)}$ the worst of the tables tried gives "
-            f"{format_number(low)} signed errors under pure DP, and no table gives more than "
-            f"{at_most(high)}; under zCDP the two are {format_number(low_z)} and {at_most(high_z)}."
+            f"{at_least(low)} signed errors under pure DP, and no table gives more than "
+            f"{at_most(high)}; under zCDP the two are {at_least(low_z)} and {at_most(high_z)}."
         )
 
 
-def study(
-    epsilon: float = 0.5,
-    rho: float = 0.125,
-    delta: float = 1e-6,
-    d: int = 1000,
-    lam: float = 3.0,
-) -> Findings:
-    """Compute both ends of every open question.
-
-    Parameters
-    ----------
-    epsilon, rho, delta
-        The levels.
-    d
-        Cells, 2 or more.
-    lam
-        Between 2 and 5.
-
-    Examples
-    --------
-    >>> all(q.lower < q.upper for q in study().questions)
-    True
-    """
-    ApproximateDP(epsilon, delta)
-    cell_share(lam)
-    return Findings(epsilon, rho, delta, d, lam)
+study = Findings

@@ -84,14 +84,14 @@ class Findings:
         nnls = [self.at("nnls", EMPTIES[-1], SIZES[0])["sum"], self.at("nnls", 0, SIZES[-1])["sum"]]
         return (
             f"**NNLS pays on empty lists.** At $\\epsilon = {format_number(self.epsilon)}$ its sum "
-            f"costs {format_number(nnls[0], 2)} times the error of OLS where all but one cell are "
-            f"empty. It costs {format_number(nnls[1], 2)} times where no cell is empty and all "
+            f"costs {format_number(nnls[0], 3)} times the error of OLS where all but one cell are "
+            f"empty. It costs {format_number(nnls[1], 3)} times where no cell is empty and all "
             f"others have {SIZES[-1]} records."
         )
 
     def _maxima(self, kind: str) -> str:
         return ", ".join(
-            f"{METHODS[m].label} {format_number(float(self._top(kind, m)[kind]), 2)}"
+            f"{METHODS[m].label} {format_number(float(self._top(kind, m)[kind]), 3)}"
             for m in self.methods
         )
 
@@ -106,7 +106,7 @@ class Findings:
         return Caption(
             f"The price of the sum at $\\epsilon = {format_number(self.epsilon)}$. The noise has a "
             f"standard deviation of {format_number(self.std)} records; ▲ marks prices beyond "
-            f"{BEYOND:g}. The highest is {format_number(float(top['sum']), 2)} "
+            f"{BEYOND:g}. The highest is {format_number(float(top['sum']), 3)} "
             f"({METHODS[str(top['method'])].label}, {int(top['empty'])} empty cells). Framed are "
             f"the benchmark's {told}.",
             alt="A map for each method of the price of the sum: the number of empty cells across, "
@@ -118,9 +118,10 @@ class Findings:
         """What is said about the map of the worst cell."""
         top = self._top("worst")
         return Caption(
-            "The price of the worst cell. It is a split estimate, which does not overshoot; the "
-            f"largest standard error is {at_most(float(self.table['worst_error'].max()), 2)}. The "
-            f"highest price is {format_number(float(top['worst']), 2)} "
+            "The price of the worst cell. It is a split estimate, which does not overshoot on "
+            "average; the largest standard error is "
+            f"{at_most(float(self.table['worst_error'].max()), 2)}. The highest price is "
+            f"{format_number(float(top['worst']), 3)} "
             f"({METHODS[str(top['method'])].label}).",
             alt="The same maps for the worst cell. The highest prices are: "
             f"{self._maxima('worst')}.",
@@ -144,8 +145,8 @@ class Findings:
         if small > 1.15:
             return (
                 f"Empty cells are not the whole story. A list of cells of {SIZES[0]}, none of them "
-                f"empty, costs {format_number(small)}: cells far below the noise are nearly as "
-                "good as empty."
+                f"empty, costs {format_number(small)}: cells far below the noise raise "
+                "the price too."
             )
         return (
             f"A list of the smallest cells, none of them empty, costs {format_number(small)} at "
@@ -180,7 +181,7 @@ class Findings:
             for m in self.methods
         }
         safest = min(peak, key=lambda m: peak[m])
-        listed = ", ".join(f"{METHODS[m].label} {format_number(v, 2)}" for m, v in peak.items())
+        listed = ", ".join(f"{METHODS[m].label} {format_number(v, 3)}" for m, v in peak.items())
         said = f"The highest price of either kind is: {listed}."
         if peak[safest] < BEYOND:
             return (
