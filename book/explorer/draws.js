@@ -58,10 +58,8 @@
     return (x < 0 && text !== "0" ? "−" : "") + text;
   }
 
-  function cell(row, tag, value, truth, std, css, scope) {
-    var node = document.createElement(tag);
+  function fill(node, value, truth, std, css) {
     node.textContent = written(value, truth === null);
-    if (scope) { node.scope = scope; }
     if (truth !== null) {
       var off = Math.max(-1, Math.min(1, (value - truth) / (2.5 * std)));
       node.style.setProperty("--off", Math.abs(off).toFixed(2));
@@ -69,8 +67,18 @@
     }
     if (value < -0.049) { css += " negative"; }
     node.className = css.trim();
-    row.appendChild(node);
-    return node;
+  }
+
+  /* A table's numbers as they are read, row by row with totals, and what each is. */
+  function inOrder(g) {
+    var out = [], C = g.columns.length;
+    g.rows.forEach(function (sum, r) {
+      g.columns.forEach(function (unused, c) { out.push([g.cells[r * C + c], ""]); });
+      out.push([sum, "total"]);
+    });
+    g.columns.forEach(function (x) { out.push([x, "total"]); });
+    out.push([g.sum, "total sum"]);
+    return out;
   }
 
   function hidden(row, text, scope) {
@@ -81,47 +89,47 @@
     row.appendChild(th);
   }
 
-  function panel(parent, key, title, note, g, truth, std) {
+  function panel(parent, key, title, g) {
     var section = document.createElement("section"), table = document.createElement("table");
     section.className = "panel " + key;
     section.innerHTML = "<h3></h3><p></p>";
     section.firstChild.textContent = title;
-    section.lastChild.textContent = note;
     var head = document.createElement("thead"), body = document.createElement("tbody"), top = document.createElement("tr");
     hidden(top, "row", "col");
     g.columns.forEach(function (unused, c) { hidden(top, "column " + (c + 1), "col"); });
     hidden(top, "row total", "col");
     head.appendChild(top);
-    g.rows.forEach(function (sum, r) {
+    g.rows.concat([0]).forEach(function (unused, r) {
       var row = document.createElement("tr");
-      hidden(row, "row " + (r + 1), "row");
-      g.columns.forEach(function (unused, c) {
-        var i = r * g.columns.length + c;
-        cell(row, "td", g.cells[i], truth ? truth.cells[i] : null, std, "");
-      });
-      cell(row, "td", sum, truth ? truth.rows[r] : null, std, "total");
+      hidden(row, r < g.rows.length ? "row " + (r + 1) : "column total", "row");
+      for (var c = 0; c <= g.columns.length; c += 1) { row.appendChild(document.createElement("td")); }
       body.appendChild(row);
     });
-    var last = document.createElement("tr");
-    hidden(last, "column total", "row");
-    g.columns.forEach(function (x, c) { cell(last, "td", x, truth ? truth.columns[c] : null, std, "total"); });
-    cell(last, "td", g.sum, truth ? truth.sum : null, std, "total sum");
-    body.appendChild(last);
     table.appendChild(head); table.appendChild(body);
     section.appendChild(table);
     parent.appendChild(section);
   }
 
-  /** The true table, the noisy answers and every fit, each as a table. */
+  /** The true table, the noisy answers and every fit, each as a table; kept while its shape is. */
   E.panels = function (parent, v, std, why) {
-    var fresh = document.createDocumentFragment();
-    panel(fresh, "truth", "True table", why, v.truth, null, std);
-    panel(fresh, "noisy", "Noisy answers", "each answer with its own noise", v.noisy, v.truth, std);
+    var all = [["truth", "True table", why, v.truth], ["noisy", "Noisy answers", "each answer with its own noise", v.noisy]];
     v.methods.forEach(function (m) {
       var e = m.errors[m.errors.length - 1];
-      panel(fresh, m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")), m.fit, v.truth, std);
+      all.push([m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")), m.fit]);
     });
-    parent.replaceChildren(fresh);
+    var shape = all.map(function (p) { return p[0] + p[3].rows.length + "x" + p[3].columns.length; }).join();
+    if (parent.dataset.shape !== shape) {
+      var fresh = document.createDocumentFragment();
+      all.forEach(function (p) { panel(fresh, p[0], p[1], p[3]); });
+      parent.replaceChildren(fresh);
+      parent.dataset.shape = shape;
+    }
+    var truth = inOrder(v.truth);
+    all.forEach(function (p, k) {
+      var section = parent.children[k], nodes = section.getElementsByTagName("td");
+      section.children[1].textContent = p[2];
+      inOrder(p[3]).forEach(function (x, i) { fill(nodes[i], x[0], p[0] === "truth" ? null : truth[i][0], std, x[1]); });
+    });
   };
 
   E.drawPanels = function (v) { E.panels(document.getElementById("panels"), v, v.level.std, v.table.why); };

@@ -139,13 +139,13 @@
       say(E.drawOwn(state));
     } else {
       var v = E.drawValues(state);
+      E.drawStrips(v);  // first, as it asks for a width, which after other changes is laid out anew
       by("draw").max = draws.draws;
       by("draw").value = state.draw;
       by("draw").setAttribute("aria-valuetext", state.draw + " of " + draws.draws);
       by("draw-out").textContent = state.draw + " of " + draws.draws;
       by("draw-headline").textContent = E.drawSentence(v);
       E.drawPanels(v);
-      E.drawStrips(v);
       E.drawTable(v);
       say("Draw " + state.draw + ". " + by("draw-headline").textContent);
     }
@@ -155,7 +155,13 @@
     lastMove = performance.now() - began;
   }
 
-  function write() { window.history.replaceState(null, "", State.write(state)); }
+  var seen = null;  // the address as last read or written
+
+  function write() {
+    if (window.location.hash !== seen) { return; }  // somebody has just changed it: it is read next
+    window.history.replaceState(null, "", State.write(state));
+    seen = window.location.hash;
+  }
 
   function change(what) {
     Object.keys(what).forEach(function (key) { state[key] = what[key]; });
@@ -169,7 +175,8 @@
   }
 
   function restore() {
-    var read = State.read(window.location.hash);
+    seen = window.location.hash;
+    var read = State.read(seen);
     state = read.state;
     by("message").hidden = !read.complaints.length;
     by("message").textContent = read.complaints.length ? "From the address: " + read.complaints.join(". ") + "." : "";

@@ -23,7 +23,8 @@ window.Explorer = window.Explorer || {};
     digits = Math.min(digits, own);
     var parts = a.toExponential(digits - 1).split("e"), power = parseInt(parts[1], 10);
     if (power < -4 || power >= 6) {
-      return sign + (parts[0].indexOf(".") < 0 ? parts[0] : parts[0].replace(/\.?0+$/, "")) + " × 10" + raised(power);
+      var short = parts[0].indexOf(".") < 0 ? parts[0] : parts[0].replace(/\.?0+$/, "");
+      return sign + (short === "1" ? "" : short + " × ") + "10" + raised(power);
     }
     return sign + grouped(Number(parts.join("e")).toFixed(Math.max(0, digits - 1 - power)));
   };

@@ -16,16 +16,8 @@ from microdata_price.book import site as book_site
 from microdata_price.book.clean import faults_of_site, machine_paths
 from microdata_price.book.plan import Edition
 from microdata_price.exceptions import BuildError
-from tiny_book import make_notebook, make_root
+from tiny_book import SETUP, make_notebook, make_root
 
-SETUP = """\
-import numpy as np
-
-from microdata_price.figures.difficult import one_draw
-from microdata_price.page.output import Caption, record, say, show
-
-twice = 2 * epsilon
-"""
 SAY = """\
 say(f"Twice is {twice:g}; see [Figure](#tiny-figure).")
 record(twice=f"{twice:g}")
@@ -47,7 +39,7 @@ def chapter() -> notebook.Notebook:
     return make_notebook(
         ("text", "# A chapter\n\nA [zCDP](../book/reference/glossary.md#zcdp) matter."),
         ("code", "epsilon = 0.5  # the level", "parameters"),
-        ("code", SETUP, "setup"),
+        ("code", f"{SETUP}twice = 2 * epsilon", "setup"),
         ("code", SAY, "remove-input"),
         ("code", FIGURE, "hide-input"),
         ("text", THEOREM, "theorem", "label:thm-tiny"),
@@ -173,8 +165,7 @@ def test_faults_in_a_page_fail_the_build_and_are_all_named(changed: tuple[Path, 
     message = said(root)
     for complaint in ("nowhere", "nobody1999", "missing.md", "notes.md:5"):
         assert complaint in message
-    twice = ":::{prf:theorem} Twice\n:label: thm-tiny\nx\n:::\n"
-    (root / "book" / "notes.md").write_text(f"# Notes\n\n{twice}", encoding="utf-8")
+    (root / "book" / "notes.md").write_text("(thm-tiny)=\n# Notes\n", encoding="utf-8")
     assert "the label 'thm-tiny' is used twice, on the pages 'notes' and 'chapter'" in said(root)
 
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -237,7 +239,38 @@ def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(
     out = here / "results" / "own-table-wide-schema-none"
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
-    assert not list((root / "book" / "_generated").glob("confidential-*"))
+    assert not list((root / "book" / "_generated").glob(".run-*"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("moment", ["run_all", "run_builder"])
+def test_nothing_of_a_true_table_is_left_when_a_run_is_stopped(
+    quick: tuple[Path, list[Chapter]],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    moment: str,
+    number: signal.Signals,
+) -> None:
+    root, _ = quick
+    (root / "true.csv").write_text("SECRET")
+    monkeypatch.chdir(root)
+    before = sorted(root.rglob("*"))
+    where: Any = book_one if moment == "run_all" else book_site
+    inner = getattr(where, moment)
+
+    def stopped(*given: object, **named: object) -> object:
+        found = inner(*given, **named)
+        assert set(root.rglob("*")) > set(before)  # something is there that must go
+        signal.raise_signal(number)
+        return found
+
+    monkeypatch.setattr(where, moment, stopped)
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "notebooks/own.ipynb", "-p", "table", "true.csv"])
+    assert stop.value.code == 128 + number
+    assert "Traceback" not in capsys.readouterr().err
+    left = set(root.rglob("*")) - set(before)
+    assert {p.relative_to(root) for p in left} <= {Path("results"), Path("book/_generated")}
 
 
 def test_different_parameters_go_to_different_folders(

@@ -6,14 +6,16 @@ import json
 import re
 import urllib.parse
 from pathlib import Path
+from typing import Any
 
-import nbformat
 import pytest
 
 from microdata_price.book import notebook
 from microdata_price.book import one as book_one
+from microdata_price.book import run as book_run
 from microdata_price.book import site as book_site
 from microdata_price.book.one import run_one
+from microdata_price.book.opening import check_can_run
 from microdata_price.book.plan import Chapter
 from microdata_price.book.run import chapter_key, run_all
 from microdata_price.cli import main
@@ -96,8 +98,20 @@ def test_a_notebook_without_parameters_or_of_an_old_form_runs(home: Path) -> Non
     (home / "old.ipynb").write_text(text, encoding="utf-8")
     run_one("old.ipynb", {}, [], home / "out", lambda _: None)
     assert printed(home / "out") == "old\n"
-    with pytest.raises(InputError, match="no parameter 'n'"):
+    with pytest.raises(InputError, match="no parameter 'n', as the notebook declares none; set"):
         run_one("old.ipynb", {"n": "1"}, [], home / "out", lambda _: None)
+
+
+def test_cells_without_names_are_run_without_a_word(
+    home: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    cell = {"cell_type": "code", "source": "print('plain')", "metadata": {}}
+    cell |= {"outputs": [], "execution_count": None}
+    made = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (home / "bare.ipynb").write_text(json.dumps(made), encoding="utf-8")
+    run_one("bare.ipynb", {}, [], home / "out", lambda _: None)
+    assert printed(home / "out") == "plain\n"
+    assert "Warning" not in capfd.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -108,6 +122,9 @@ def test_a_notebook_without_parameters_or_of_an_old_form_runs(home: Path) -> Non
         ("print(n", 2, "SyntaxError"),
         ("%%nosuch\nn", 2, "it could not be run"),
         ("%%bash\nexit 3", 2, "returned non-zero exit status 3"),
+        ("exit()", 2, "it calls exit(), which ends the kernel; leave it out"),
+        ("quit", 2, "it calls exit(), which ends the kernel; leave it out"),
+        ("import sys\nsys.exit(3)", 2, "SystemExit: 3"),
     ],
 )
 def test_every_failure_is_a_sentence_that_names_notebook_and_cell(
@@ -125,12 +142,117 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(
     assert not (home / "out").exists()
 
 
-def test_a_notebook_of_another_language_is_refused(home: Path) -> None:
-    made = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("x <- 3")])
-    made.metadata = {"kernelspec": {"name": "ir", "display_name": "R", "language": "R"}}
-    (home / "r.ipynb").write_text(nbformat.writes(made), encoding="utf-8")
-    with pytest.raises(InputError, match="is a notebook in R; only Python"):
-        run_one("r.ipynb", {}, [], home / "out", lambda _: None)
+PRINTS = {"cell_type": "code", "source": "print(7)", "metadata": {}, "outputs": []}
+PRINTS |= {"execution_count": None, "id": "a"}
+WHOLE: dict[str, Any] = {"cells": [PRINTS], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+
+
+def of_kernel(language_info: str = "", **spec: str) -> dict[str, Any]:
+    info = {"language_info": {"name": language_info}} if language_info else {}
+    return {**WHOLE, "metadata": {"kernelspec": spec, **info}}
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (of_kernel(name="ir", display_name="R", language="R"), "a notebook in R"),
+        (of_kernel(name="julia-1.9", display_name="Julia 1.9"), "for the kernel 'julia-1.9'"),
+        (of_kernel("julia", name="julia-1.9"), "a notebook in julia"),
+        (of_kernel("python", name="julia-1.9"), "for the kernel 'julia-1.9'"),
+        (of_kernel(name="octave"), "for the kernel 'octave'"),
+        (of_kernel(name="some-name"), "for the kernel 'some-name'"),
+        (of_kernel("bash", name="bash"), "a notebook in bash"),
+        (of_kernel(name="sos", language="sos"), "a notebook in sos"),
+        (of_kernel(name="python3", language="python"), ""),
+        (of_kernel(name="my-env", display_name="Mine", language="python"), ""),
+        (of_kernel("python", name="mine"), ""),
+        (of_kernel(name="conda-env-foo-py"), ""),
+        (of_kernel(name="foo", display_name="Python [conda env: foo]"), ""),
+    ],
+)
+def test_a_notebook_of_another_language_is_refused(
+    home: Path, made: dict[str, Any], said: str
+) -> None:
+    (home / "k.ipynb").write_text(json.dumps(made), encoding="utf-8")
+    path = home / "k.ipynb"
+    if said:
+        with pytest.raises(InputError, match=f"{said}; only Python .* choose a Python kernel"):
+            run_one("k.ipynb", {}, [], home / "out", lambda _: None)
+    else:
+        check_can_run(path, notebook.read(path))
+
+
+CELL = {**WHOLE, "cells": []}
+MALFORMED: list[tuple[Any, str]] = [
+    ([], "holds a list, which is no notebook"),
+    (3, "holds a number, which"),
+    ("x", "holds a text, which"),
+    (None, "holds nothing, which"),
+    ({}, "does not say its format"),
+    ({**WHOLE, "nbformat": "4"}, "does not say its format"),
+    ({**WHOLE, "nbformat": 9}, "of format 9; formats 2 to 4"),
+    ({**WHOLE, "cells": {}}, "without a list of cells"),
+    ({**WHOLE, "cells": None}, "without a list of cells"),
+    ({**WHOLE, "nbformat": 2}, "without cells"),
+    (CELL, "no cell with code"),
+    ({**WHOLE, "metadata": []}, "its metadata are no object"),
+    ({**WHOLE, "metadata": {"kernelspec": [1]}}, "its kernelspec is no object"),
+    ({**WHOLE, "metadata": {"language_info": "python"}}, "its language_info is no object"),
+    ({**WHOLE, "cells": ["x"]}, "cell 1: it does not say its type"),
+    ({**WHOLE, "cells": [{**PRINTS, "cell_type": "odd"}]}, "cell 1: its type is 'odd'"),
+    ({**WHOLE, "cells": [PRINTS, {**PRINTS, "source": 3}]}, "cell 2: its source is no text"),
+    ({**WHOLE, "cells": [{**PRINTS, "metadata": []}]}, "cell 1: its metadata are no object"),
+    ({**WHOLE, "cells": [{**PRINTS, "metadata": {"tags": "parameters"}}]}, "tags are no list"),
+    (b"", "is empty; a notebook is"),
+    (b"{", "or a part of one: it is not JSON from line 1 on"),
+    (json.dumps(WHOLE).encode()[:70], "or a part of one"),
+    (b"print(1)", "holds text that is no notebook"),
+    (b"<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> x", "marks of a merge"),
+    (b"\x89PNG\0\xff", "not a text file in UTF-8"),
+    (b"[" * 100_000, "no notebook that can be read"),
+    (b'{"a": ' + b"9" * 5000 + b"}", "no notebook that can be read"),
+]
+
+
+@pytest.mark.parametrize(("content", "said"), MALFORMED, ids=lambda v: v if type(v) is str else "")
+def test_what_is_no_notebook_is_called_what_it_is(
+    home: Path, content: object, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = content if isinstance(content, bytes) else json.dumps(content).encode()
+    (home / "bad.ipynb").write_bytes(data)
+    with pytest.raises(SystemExit) as stop:
+        main(["run", "bad.ipynb", "--out", "out"])
+    out, err = capsys.readouterr()
+    assert (stop.value.code, out, err.count("\n")) == (2, "", 1)
+    assert said in err
+    # What to do is said, too.
+    assert re.search(r"save|take it|settle|nothing to run|write for example", err)
+    assert not (home / "out").exists()
+
+
+def test_notebooks_that_are_written_oddly_are_run(home: Path) -> None:
+    bare = {"cell_type": "code", "source": ["print(\n", "7)"]}
+    for data in (
+        json.dumps(WHOLE).encode("utf-16"),
+        b"\xef\xbb\xbf" + json.dumps(WHOLE).encode(),
+        json.dumps({"cells": [bare], "nbformat": 4, "nbformat_minor": 99}).encode(),
+        json.dumps({**WHOLE, "metadata": {"kernelspec": None, "x": float("nan")}}).encode(),
+    ):
+        (home / "odd.ipynb").write_bytes(data)
+        read = notebook.read(home / "odd.ipynb")
+        check_can_run(home / "odd.ipynb", read)
+        assert [c.source.replace("\n", "") for c in notebook.strip(read).cells] == ["print(7)"]
+
+
+@pytest.mark.parametrize("name", ["what?", "a#b %20", "-p", "x.y.csv", "no\u00ebl \u4e2d"])
+def test_however_a_notebook_is_named_it_is_run_without_a_word(
+    home: Path, name: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    twice = {**WHOLE, "cells": [PRINTS, {**PRINTS, "source": ["print(", "8)"]}]}  # one id
+    (home / f"{name}.ipynb").write_bytes(json.dumps(twice).encode("utf-16"))
+    run_one(f"{name}.ipynb", {}, [], home / "out", lambda _: None)
+    assert printed(home / "out") == "7\n8\n"
+    assert capfd.readouterr().err == ""
 
 
 def test_a_chapter_is_kept_unless_it_is_given_a_path(home: Path) -> None:
@@ -213,3 +335,22 @@ def test_a_page_that_cannot_be_made_is_a_sentence(
     monkeypatch.setattr(book_one, "_pages", fail)
     with pytest.raises(BuildError, match="'own' ran, but no page could be made of it: KeyError"):
         run_one("own.ipynb", {}, [], home / "out", lambda _: None)
+
+
+def test_notebooks_that_start_at_once_share_no_connection(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(book_run, "AT_A_TIME", 6)
+    code = "from ipykernel.connect import get_connection_info\nprint(get_connection_info())"
+    chapters = []
+    for i in range(6):
+        write(home / f"n{i}.ipynb", ("code", f"n = {i}", "parameters"), ("code", code))
+        path = home / f"n{i}.ipynb"
+        chapters.append(Chapter(path, notebook.read(path), {}, ()))
+    runs = run_all(home, chapters, home / "cache", {}, {}, lambda _: None)
+    outputs = [o for r in runs for c in notebook.read(r.path).cells for o in c.get("outputs", [])]
+    told = [json.loads(o.text) for o in outputs]
+    assert len({(t["ip"], t["shell_port"]) for t in told}) == len(chapters)
+    assert sorted(p.suffix or p.name for p in home.iterdir()) == [".ipynb"] * 6 + ["cache"]
+    if told[0]["transport"] == "ipc":  # else the folder of temporary files has a long name
+        assert len({t["ip"] for t in told}) == len(chapters)

@@ -14,11 +14,10 @@ from microdata_price.book.plain import (
     Places,
     levels_line,
     note_cells,
-    note_text,
+    note_places,
     read_terms,
     slug,
     with_links,
-    with_old_references,
 )
 from microdata_price.book.quote import Found, collect, quote
 from microdata_price.book.stage import download, page
@@ -91,6 +90,26 @@ def test_a_box_or_fold_without_its_head_is_an_error(cell: tuple[str, ...], why: 
 def test_code_in_a_box_is_an_error() -> None:
     with pytest.raises(BuildError, match="code inside a box"):
         staged(THEOREM, ("code", "1 + 1", "theorem"))
+    with pytest.raises(BuildError, match="code inside a box or state"):
+        staged(("text", "**Pure DP.** One level.", "switch"), ("code", "1 + 1", "switch"))
+
+
+def test_states_of_a_switch_are_the_tabs_of_one_set() -> None:
+    made = staged(
+        ("text", "Free text."),
+        ("text", "**Pure DP.** One level.", "switch"),
+        ("text", "**zCDP.**", "switch"),
+        ("text", "Gaussian noise.", "switch"),
+        ("code", "say(x)", "switch", "remove-input"),
+        said="Here it is 7.",
+    )
+    assert made[-2] == "Free text."
+    assert made[-1].count("{tab-set}") == 1
+    first, second = made[-1].split("{tab-item} ")[1:]
+    assert first.startswith("Pure DP\n\nOne level.\n:")
+    assert second.startswith("zCDP\n\nGaussian noise.\n\nHere it is 7.\n:")
+    with pytest.raises(BuildError, match="each state must be text"):
+        staged(("code", "say(x)", "switch", "remove-input"), said="Here it is 7.")
 
 
 def test_proofs_and_solutions_fold_with_their_code() -> None:
@@ -111,6 +130,24 @@ def test_proofs_and_solutions_fold_with_their_code() -> None:
     )
 
 
+def test_what_is_long_folds_under_its_own_title() -> None:
+    made = staged(
+        ("text", "**Tables of the lists.** All of them.", "fold"),
+        ("code", "assert 1", "fold"),
+        ("text", "**Tables of the squares.**", "fold"),
+        ("code", "assert 2", "fold"),
+    )
+    assert [
+        s.partition("<summary>")[2].partition("</summary>")[0] for s in made if "<summ" in s
+    ] == [
+        "Tables of the lists",
+        "Tables of the squares",
+    ]
+    assert made[made.index("All of them.") + 1] == "assert 1"
+    with pytest.raises(BuildError, match="must be text"):
+        staged(("code", "assert 1", "fold"))
+
+
 def test_two_boxes_of_a_kind_in_a_row_are_two() -> None:
     made = staged(THEOREM, ("text", "**Theorem 4 (B).** Too.", "theorem"))
     assert sum("{admonition}" in source for source in made) == 2
@@ -125,14 +162,13 @@ def test_without_solutions_there_is_nothing_of_them() -> None:
     assert "43112609" in json.dumps(staged(*cells))
     assert "43112609" not in json.dumps(staged(*cells, solutions=False))
     nb = make_notebook(*START, *cells)
-    assert "43112609" not in json.dumps(download("c", nb, {}, Found(), solutions=False))
+    assert "43112609" not in json.dumps(download(nb, {}, Found(), solutions=False))
 
 
 PLACES = Places(
     {
         "thm": Label("theorem", "lower", "Theorem 3.1"),
         "fig": Label("figure", "lower"),
-        "old": Label("prf", "old"),
         "lower-eq-1": Label("equation", "lower", "(1)"),
         "here": Label("place", "teach/lessons"),
     },
@@ -147,7 +183,6 @@ PLACES = Places(
         ("[the theorem](lower.ipynb#thm)", "{ref}`the theorem <thm>`"),
         ("[Figure](lower.ipynb#fig)", "{numref}`fig`"),
         ("[this picture](lower.ipynb#fig)", "{ref}`this picture <fig>`"),
-        ("[Lemma 2](old.ipynb#old)", "{prf:ref}`old`"),
         ("[(1)](lower.ipynb#eq-1)", "{ref}`(1) <lower-eq-1>`"),
         ("[there](../book/teach/lessons.md#here)", "{ref}`there <here>`"),
         ("[them](../book/teach/lessons.md)", "[them](../teach/lessons.md)"),
@@ -186,26 +221,17 @@ def test_a_chapter_alone_has_only_its_own_places() -> None:
     assert with_links("[Theorem 9](a.ipynb#t)", "b", Places(whole=False)) == "Theorem 9"
 
 
-def test_pages_with_the_builders_marks_refer_to_boxes() -> None:
-    text = "{prf:ref}`thm`, {ref}`thm`, {numref}`fig`, {prf:ref}`old`, {ref}`words <thm>`"
-    assert with_old_references(text, PLACES) == (
-        "{ref}`Theorem 3.1 <thm>`, {ref}`Theorem 3.1 <thm>`, {numref}`fig`, {prf:ref}`old`, "
-        "{ref}`words <thm>`"
-    )
-
-
 def test_places_are_found_in_both_kinds_of_page() -> None:
     places = Places()
-    note_text("a", ":::{prf:lemma} T\n:label: one\n:::\n$$ x $$ (two)\n\n(three)=\n## H", places)
-    kinds = {name: label.kind for name, label in places.labels.items()}
-    assert kinds == {"one": "prf", "two": "equation-directive", "three": "place"}
+    note_places("a", "Text.\n\n(one)=\n## H", places)
+    assert places.labels == {"one": Label("place", "a")}
     cells = make_notebook(THEOREM, ("text", "$$ x\n\\tag{2} $$"), ("text", "## H", "label:h")).cells
     note_cells("b", cells, places)
     assert places.labels["thm"] == Label("theorem", "b", "Theorem 3.1")
     assert places.labels["b-eq-2"].kind == "equation"
     assert places.labels["h"].kind == "place"
     with pytest.raises(BuildError, match="used twice"):
-        note_text("c", "(one)=", places)
+        note_places("c", "(one)=", places)
     again = make_notebook(("text", "**Theorem 3.1 (B).** x", "theorem", "label:again"))
     with pytest.raises(BuildError, match=r"both called 'Theorem 3\.1'"):
         note_cells("c", again.cells, places)
@@ -258,6 +284,7 @@ def test_the_line_of_levels_is_short() -> None:
         ([("code", "'a' if epsilon else 'b'")], "conditional expression"),
         ([("code", "x = (f'{1}'\n    f'{2}')")], "f-string over several lines"),
         ([("text", "## Section"), ("code", "1")], "begins with code"),
+        ([("code", "import json\njson.loads('[1]')")], "ends in json.loads(...)"),
         ([("text", "It holds.", "theorem", "label:t")], "must begin"),
     ],
 )

@@ -117,9 +117,9 @@ def test_every_page_of_the_book_is_there_or_is_written_by_the_build() -> None:
 def test_code_files_follow_imports_however_deep() -> None:
     found = {
         p.relative_to(SRC).as_posix()
-        for p in code_files(SRC, ["from microdata_price.page import prose"])
+        for p in code_files(SRC, ["from microdata_price.page import output"])
     }
-    assert {"__init__.py", "page/prose.py", "page/style.py", "exceptions.py"} <= found
+    assert {"__init__.py", "page/output.py", "page/style.py", "exceptions.py"} <= found
     assert "grid.py" not in found
     deep = code_files(SRC, ["def f():\n    import microdata_price.fitting.methods as m"])
     names = {p.relative_to(SRC).as_posix() for p in deep}

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from microdata_price.book.quote import Found, quote
 from microdata_price.book.slides import deck, read_slides, stage_slides
 from microdata_price.exceptions import BuildError
+from microdata_price.studies.lesson import study
 
 ROOT = Path(__file__).parents[2]
 PICTURE = '```{image} ../images/a.svg\n:alt: "A curve that rises."\n:class: computed-figure\n```\n'
-NOTE = ":::{admonition} Say\nHello *class*.\n:::\n"
+NOTE = ":::{admonition} Say, minutes 0 to 2\nHello *class*.\n:::\n"
 
 
 def staged(folder, text):
@@ -75,8 +77,65 @@ def test_titles_are_escaped():
     assert "<title>a &lt; b: slides</title>" in deck([], "a < b")
 
 
-def test_the_books_own_slides_can_be_read():
+def lesson_values():
+    return study().values | {f"{name}.alt": "A picture." for name in PICTURES}
+
+
+PICTURES = [
+    "lesson-dice", "lesson-neighbours", "lesson-growth", "lesson-level", "lesson-largest",
+    "lesson-tables", "lesson-room", "lesson-plane",
+]  # fmt: skip
+
+
+def own_slides():
     text = (ROOT / "book" / "teach" / "slides.md").read_text(encoding="utf-8")
-    slides = read_slides(re.sub(r"\{glue:text\}`[^`]+`", "7", text))
-    assert len(slides) >= 10
-    assert all(s.notes for s in slides)
+    return quote(text, "teach/slides", Found(quoted={"lesson": lesson_values()}))
+
+
+def test_a_question_is_framed_and_says_how_long_to_think():
+    (slide,) = read_slides("# T\n\n:::{admonition} Ask (30 seconds)\nWhat is $x$?\n:::\n\ny\n")
+    assert '<div class="ask">\n<p>What is <span class="math inline">' in slide.body
+    assert '<p class="pause">Think: 30 seconds</p>' in slide.body
+    assert "<p>y</p>" in slide.body
+    assert "BLOCK" not in slide.body
+
+
+def test_what_is_revealed_waits_for_a_key_press():
+    text = "# T\n\n:::{div} fragment\n$$ a $$\n:::\n\n:::{div} steps\n- b\n- c\n:::\n"
+    (slide,) = read_slides(text)
+    assert slide.body.count('class="fragment"') == 3
+    assert slide.body.count('<li class="fragment">') == 2
+
+
+def test_a_revealed_part_may_hold_a_picture_and_a_question():
+    inner = f"{PICTURE}\n:::{{admonition}} Ask (1 minute)\nq\n:::\n"
+    (slide,) = read_slides(f"# T\n\n::::{{div}} fragment\n{inner}::::\n")
+    assert slide.body.count("<img ") == slide.body.count('class="ask"') == 1
+    assert "BLOCK" not in slide.body
+
+
+def test_the_speakers_clock_goes_on_from_slide_to_slide():
+    second = NOTE.replace("0 to 2", "2 to 5")
+    first, last = read_slides(f"# T\n\n{NOTE}\n## U\n\n{second}")
+    assert (first.start, first.end, last.start, last.end) == (0, 2, 2, 5)
+    assert 'data-timing="180"' in last.section()
+    assert "Minutes 2 to 5." in last.section()
+    with pytest.raises(BuildError, match="slide 'U' is for minutes 3 to 5; the slide before ends"):
+        read_slides(f"# T\n\n{NOTE}\n## U\n\n{NOTE.replace('0 to 2', '3 to 5')}")
+
+
+def test_the_books_own_slides_can_be_read_and_leave_ten_of_fifty_minutes():
+    slides = read_slides(own_slides())
+    assert all(s.notes and s.end > s.start for s in slides)
+    assert slides[-1].end == 40
+    assert sum("fragment" in s.body for s in slides) >= 8
+    assert sum('class="ask"' in s.body for s in slides) >= 4
+    assert [re.search(r"images/([\w-]+)\.svg", s.body)[1] for s in slides if "<img" in s.body] == (
+        PICTURES
+    )
+
+
+def test_no_slide_is_a_wall_of_text():
+    for slide in read_slides(own_slides()):
+        words = re.sub(r"<[^>]*>|\\[(\[].*?\\[)\]]", " ", slide.body, flags=re.DOTALL).split()
+        assert len(words) <= 70, slide.title

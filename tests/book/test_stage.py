@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import nbformat
 import pandas as pd
@@ -9,30 +11,35 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.base.numbers import format_number
+from microdata_price.book import build as book
+from microdata_price.book import notebook
+from microdata_price.book.plan import Edition
 from microdata_price.book.quote import Found, collect, quote
+from microdata_price.book.run import Run
 from microdata_price.book.stage import (
     code_label,
     download,
+    files,
     images,
     page,
     shown_parameters,
     without_solutions,
 )
 from microdata_price.exceptions import BuildError, InputError
-from microdata_price.page.prose import MIME_PREFIX, table, table_markdown, text
+from microdata_price.page.output import offer, show, table_markdown
 from microdata_price.page.style import METADATA_KEY
 from tiny_book import make_notebook
+
+SVG = '<svg viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg"/>'
+CSV = {"file": {"name": "errors.csv", "content": "a,b\n1,2\n", "label": "All errors"}}
 
 
 def display(data: dict[str, str], metadata: dict[str, object]) -> nbformat.NotebookNode:
     return nbformat.v4.new_output("display_data", data=data, metadata=metadata)
 
 
-def quoted(name: str, value: str) -> nbformat.NotebookNode:
-    return display(
-        {f"{MIME_PREFIX}text/plain": value},
-        {"scrapbook": {"name": name, "mime_prefix": MIME_PREFIX}},
-    )
+def ours(**about: object) -> nbformat.NotebookNode:
+    return display({"text/plain": "shown"}, {METADATA_KEY: about})
 
 
 def figure(name: str = "a-figure") -> list[nbformat.NotebookNode]:
@@ -43,44 +50,48 @@ def figure(name: str = "a-figure") -> list[nbformat.NotebookNode]:
         "drawn_by": "microdata_price.figures.difficult.histograms",
     }
     return [
-        display({"image/svg+xml": "<svg/>"}, {METADATA_KEY: {"figure": about}}),
+        display({"image/svg+xml": SVG}, {METADATA_KEY: {"figure": about}}),
         display({"text/markdown": "**Figure.**"}, {METADATA_KEY: {"caption_of": name}}),
     ]
 
 
 def executed() -> nbformat.NotebookNode:
     nb = make_notebook(
-        ("text", "# Title\n\nThe error is {glue:text}`error`."),
+        ("text", "# Title\n\nWhat it is about."),
         ("code", "epsilon = 0.5  # level", "parameters"),
         ("code", 'epsilon = 0.25\ngrid_dir = "/somewhere"', "injected-parameters"),
+        ("code", "import math", "setup"),
         ("code", "show()"),
-        ("text", ":::{solution-start} ex\n:label: s\n:::\nsecret", "solution"),
+        ("text", "**Exercise 1 (Try).** Why?", "exercise"),
+        ("text", "**Solution.** secret", "solution"),
         ("code", "secret = 1", "solution"),
-        ("text", ":::{solution-end}\n:::", "solution"),
     )
-    nb.cells[3].outputs = [*figure(), quoted("error", "1.5 ± 0.1"), *figure("second-figure")]
+    said = ours(say="The error is 1.5 ± 0.1.")
+    nb.cells[4].outputs = [*figure(), said, ours(**CSV), *figure("second-figure")]
     return nb
 
 
 def staged(solutions: bool = True) -> tuple[nbformat.NotebookNode, nbformat.NotebookNode]:
     nb, found = executed(), Found()
     collect("chapter", nb, found)
-    given_values = ("chapter", nb, {"epsilon": 0.25}, found)
-    return page(*given_values, solutions=solutions), download(*given_values, solutions=solutions)
+    values = {"epsilon": 0.25}
+    made = page("chapter", nb, values, found, solutions=solutions)
+    return made, download(nb, values, found, solutions=solutions)
 
 
 def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
     made, copy = staged()
     sources = [c.source for c in made.cells]
-    assert "The error is 1.5 ± 0.1." in sources[0]
-    assert sources[1] == "epsilon = 0.25  # level"
+    assert sources[1].startswith("epsilon = 0.25  # level")
+    assert "The error is 1.5 ± 0.1." in sources
+    assert any("{download}`All errors <../downloads/errors.csv>`" in s for s in sources)
     both = "\n".join(sources)
     assert "/somewhere" not in both + json.dumps(copy)
     assert both.count("{figure}") == 2
     assert ':alt: "Says \\"what\\": it shows."' in both
     assert "code-figures-difficult-histograms" in both
     assert all(not c.outputs for c in made.cells if c.cell_type == "code")
-    assert images(executed()) == {"a-figure": "<svg/>", "second-figure": "<svg/>"}
+    assert images(executed()) == {"a-figure": SVG, "second-figure": SVG}
 
 
 @pytest.mark.parametrize(
@@ -93,7 +104,7 @@ def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
 def test_a_download_says_in_one_line_how_it_is_run(address: str, said: str) -> None:
     found = Found(address=address)
     collect("chapter", executed(), found)
-    copy = download("chapter", executed(), {}, found, solutions=True)
+    copy = download(executed(), {}, found, solutions=True)
     title, _, line, *_ = copy.cells[0].source.split("\n")
     assert title == "# Title"
     assert said in line
@@ -102,7 +113,7 @@ def test_a_download_says_in_one_line_how_it_is_run(address: str, said: str) -> N
 def test_a_download_is_runnable_and_lean() -> None:
     _, copy = staged()
     nbformat.validate(copy)
-    assert copy.cells[0].source.endswith("1.5 ± 0.1.")
+    assert copy.cells[0].source.endswith("What it is about.")
     assert copy.cells[1].source == "epsilon = 0.25  # level"
     assert all(not c.outputs for c in copy.cells if c.cell_type == "code")
 
@@ -114,50 +125,50 @@ def test_without_solutions_neither_page_nor_download_has_any(which: int) -> None
     assert "solution" not in json.dumps(staged(solutions=False)[which])
 
 
-def test_a_solution_in_an_untagged_cell_is_an_error() -> None:
-    nb = make_notebook(
-        ("text", "# T"), ("code", "a = 1", "parameters"), ("text", ":::{solution} x\n:::")
-    )
-    with pytest.raises(BuildError, match="without the tag 'solution'"):
-        page("chapter", nb, {}, Found(), solutions=True)
-
-
 def test_an_undefined_quote_names_page_and_name() -> None:
-    with pytest.raises(BuildError, match=r"'notes' quotes 'chapter/x'.*'chapter' does not"):
-        quote("{glue:text}`chapter/x`", "notes", Found({"chapter": {"y": "1"}}))
+    with pytest.raises(BuildError, match=r"'notes' quotes '{{ a.x }}'.*'a' does not"):
+        quote("{{ a.x }}", "notes", Found({"a": {"y": "1"}}))
 
 
 def test_unused_names_are_found_and_one_use_on_any_page_is_enough() -> None:
     found = Found({"a": {"x": "1", "y": "2"}, "b": {"x": "3"}})
-    assert quote("{glue:text}`x` {glue:md}`b/x`", "a", found) == "1 3"
+    assert quote("{{ a.x }} {{b.x}}", "a", found) == "1 3"
     assert found.unused() == ["a/y"]
-
-
-def test_a_quoted_sentence_may_quote_numbers() -> None:
-    found = Found({"a": {"x": "1", "s": "It is {glue:text}`x`."}})
-    assert quote("{glue:text}`s`", "a", found) == "It is 1."
-    assert found.unused() == []
 
 
 def test_a_name_defined_twice_is_an_error() -> None:
     nb = make_notebook(("code", "1"))
-    nb.cells[0].outputs = [quoted("x", "1"), quoted("x", "2")]
+    nb.cells[0].outputs = [ours(record={"x": "1"}), ours(record={"x": "2"})]
     with pytest.raises(BuildError, match="'x' twice"):
         collect("a", nb, Found())
 
 
+def test_files_are_written_where_the_page_links(tmp_path: Path) -> None:
+    assert files(executed()) == {"errors.csv": "a,b\n1,2\n"}
+    notebook.write(executed(), tmp_path / "executed.ipynb")
+    run = Run("chapter", tmp_path / "executed.ipynb", 1.0, "2026-01-01", {}, {})
+    book.stage_notebooks(Edition(), [run], Found(), tmp_path / "staged")
+    assert (tmp_path / "staged" / "downloads" / "errors.csv").read_text() == "a,b\n1,2\n"
+
+
+@pytest.mark.parametrize("name", ["", "errors", "Errors.csv", "../errors.csv", "a b.csv"])
+def test_bad_file_names_are_refused(name: str) -> None:
+    with pytest.raises(InputError, match="file's name"):
+        offer(name, "a", "the errors")
+
+
+def test_nothing_is_no_file() -> None:
+    with pytest.raises(InputError, match="empty"):
+        offer("a.csv", "", "the errors")
+
+
 @pytest.mark.parametrize("fence", ["```", "````", ":::", "::::"])
 def test_solutions_leave_prose_pages_whatever_their_fences(fence: str) -> None:
-    inner = fence[0] * 3
-    plain = f"before\n{fence}{{exercise}} T\n:label: e\nQ\n{fence}\nafter\n"
-    one = f"{fence}{{solution}} e\n:class: dropdown\nsecret\n{fence}\n"
-    gated = f"{fence}{{solution-start}} e\n{fence}\nsecret\n{fence}{{solution-end}}\n{fence}\n"
-    assert without_solutions(plain) == plain
-    assert without_solutions(plain + one + "end\n") == plain + "end\n"
-    assert without_solutions(plain + gated + "end\n") == plain + "end\n"
-    if len(fence) == 4:
-        nested = f"{fence}{{solution}} e\n{inner}{{note}}\nsecret\n{inner}\nsecret\n{fence}\n"
-        assert without_solutions(nested + "end\n") == "end\n"
+    asked = "before\n:::{dropdown} A question\nQ\n:::\nafter\n"
+    inner = f"{fence[0] * 3}{{note}}\nsecret\n{fence[0] * 3}\n" if len(fence) == 4 else ""
+    answer = f"{fence}{{dropdown}} A\n:class-container: solution\n{inner}secret\n{fence}\n"
+    assert without_solutions(asked) == asked
+    assert without_solutions(f"{asked}{answer}end\n") == f"{asked}end\n"
 
 
 @given(
@@ -199,7 +210,8 @@ def test_labels_of_code_can_be_link_targets() -> None:
 @given(st.floats(-1e300, 1e300), st.integers(1, 8))
 def test_written_numbers_are_near_what_they_stand_for(value: float, digits: int) -> None:
     written = format_number(value, digits).replace("−", "-").replace(",", "")
-    mantissa, _, power = written.partition(" × 10")
+    bare = re.match(r"(-?)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)$", written)
+    mantissa, _, power = (f"{bare[1]}1", "", bare[2]) if bare else written.partition(" × 10")
     up = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
     read = float(f"{mantissa}e{up or 0}")
     assert read == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=5e-324)
@@ -222,15 +234,14 @@ def test_what_is_no_number_is_never_written_as_one(bad: float) -> None:
         format_number(1.0, se=bad)
 
 
-@pytest.mark.parametrize("name", ["", "a b", "a/b", "1a", "a`"])
-def test_names_of_quoted_texts_are_checked(name: str) -> None:
-    with pytest.raises(InputError, match="name of a quoted value"):
-        text(name, "x")
-
-
 def test_tables_align_numbers_and_keep_missing_values_visible() -> None:
     frame = pd.DataFrame({"who|": ["a|b", "c"], "n": [1.5, float("nan")]})
     lines = table_markdown(frame).splitlines()
     assert lines[1:] == ["| :--- | ---: |", "| a\\|b | 1.5 |", "| c | – |"]
+    small = table_markdown(pd.DataFrame({"n": [3e-7], "said": ["at most 2 × 10⁻⁷"]}))
+    assert small.splitlines()[2].split(" | ") == [
+        "| 3\u00a0×\u00a010⁻⁷",
+        "at most 2\u00a0×\u00a010⁻⁷ |",
+    ]
     with pytest.raises(InputError, match="no rows"):
-        table("a-table", frame.iloc[:0], "A caption that is a sentence.")
+        show(frame.iloc[:0], "a-table", "A caption that is a sentence.")

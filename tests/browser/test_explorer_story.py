@@ -157,3 +157,21 @@ def test_marks_tell_their_values_to_the_keyboard(chromium: Browser, site: Path) 
             assert said in page.inner_text("#readout")
             assert "C = " in said
             assert "D = " in said
+
+
+def test_an_address_just_given_is_not_overwritten_by_the_setting_before(
+    chromium: Browser, site: Path
+) -> None:
+    with opened(chromium, site) as page:
+        page.evaluate(
+            """() => {
+                const late = [], usual = window.setTimeout;
+                window.setTimeout = job => { late.push(job); return 0; };
+                document.getElementById("d").dispatchEvent(new Event("input"));
+                location.hash = "#privacy=zcdp&d=100";
+                late.forEach(job => { job(); });
+                window.setTimeout = usual;
+            }"""
+        )
+        page.wait_for_function("() => explorerState().state.d === 100")
+        assert page.evaluate("() => explorerState().state.privacy") == "zcdp"

@@ -27,13 +27,13 @@ def printed(site: Path) -> PdfReader:
 def test_theorem_boxes_solutions_and_figures_are_printed(printed: PdfReader) -> None:
     # Normalised, since a font may write "ff" as one letter.
     text = unicodedata.normalize("NFKC", "\n".join(p.extract_text() for p in printed.pages))
-    told = ("The trade-off in one sentence", "Solution of Exercise 1", "Table 1", "Fig. 1")
+    told = ("The trade-off in one sentence", "Solution of Exercise 1", "Table 1.1", "Fig. 1.1")
     for words in (*told, "because that comes from the empty cells alone"):
         assert words in text
     assert "Hide code cell source" not in text
     assert [item.title for item in printed.outline] == [
         "The price of microdata",
-        "The difficult table",
+        "1. The difficult table",
     ]
 
 

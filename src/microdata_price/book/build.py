@@ -6,27 +6,31 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 
-import yaml
-
 from ..base.files import claim_folder
-from ..exceptions import BuildError
+from ..exceptions import BuildError, InputError
 from . import notebook
 from . import pages as book_pages
 from . import site as book_site
 from . import stage as book_stage
 from .clean import faults_of_notebook, faults_of_site, machine_paths
+from .config import repository, site_config
 from .extras import EXTRA, Extras, stage_extras
 from .grids import Folders, compute_folders
-from .plain import Label, Places, note_text, read_terms, with_links, with_old_references
+from .picture import for_the_site
+from .plain import Label, Places, note_places, read_terms, with_links
 from .plan import Chapter, Edition, chapters, toc_entries
 from .quote import Found, collect, quote
 from .run import Run, run_all
 from .slides import stage_slides
 
-GENERATED_PAGES = ("reference/computed", "reference/figure_code")
+STUDENTS = "students"
+"""The folder in a site that holds its edition without solutions."""
+
+GENERATED_PAGES = ("reference/computed", "reference/figure_code", "teach/exercises")
 
 Report = Callable[[str], None]
 
@@ -52,21 +56,6 @@ def _read_runs(
     return planned, runs, folders
 
 
-def site_config(root: Path, title: str, announcement: str | None) -> str:
-    """Return the builder's configuration under a title, with a line above every page."""
-    config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8"))
-    config["title"] = title
-    if announcement:
-        config["sphinx"]["config"]["html_theme_options"]["announcement"] = announcement
-    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
-
-
-def repository(root: Path) -> str:
-    """Return the address that the book's configuration has for its repository, or nothing."""
-    config = yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8"))
-    return str((config.get("repository") or {}).get("url") or "")
-
-
 def _announcement(edition: Edition) -> str | None:
     said = [f"This edition was computed at {edition.levels}."] if edition.levels else []
     if not edition.solutions:
@@ -74,8 +63,23 @@ def _announcement(edition: Edition) -> str | None:
     return " ".join(said) or None
 
 
+def _editions(edition: Edition, students: bool) -> str:
+    """Return the sentence by which a page leads to the edition without solutions."""
+    if not edition.solutions:
+        return "You are reading the students' edition."
+    if students:
+        return f'<a href="../{STUDENTS}/index.html">Open the students\' edition</a>.'
+    return "It is not part of this site; `make book STUDENTS=yes` puts it there."
+
+
 def stage(
-    root: Path, edition: Edition, runs: Sequence[Run], folders: Folders, target: Path
+    root: Path,
+    edition: Edition,
+    runs: Sequence[Run],
+    folders: Folders,
+    target: Path,
+    *,
+    students: bool = False,
 ) -> None:
     """Write all pages that the site's builder reads into an empty folder.
 
@@ -86,6 +90,8 @@ def stage(
         contents that does not exist.
     """
     found = Found(places=_places(root), address=repository(root))
+    found.quoted["editions"] = {"link": _editions(edition, students)}
+    found.uses.add(("editions", "link"))
     stage_notebooks(edition, runs, found, target)
     _stage_prose(root, edition, found, target)
     stage_generated(edition, runs, found, folders, target)
@@ -113,8 +119,8 @@ def _places(root: Path) -> Places:
     for entry in toc_entries(root):
         path = book / f"{entry}.md"
         if path.is_file():
-            note_text(entry, path.read_text(encoding="utf-8"), places)
-    for page, place in zip(GENERATED_PAGES, ("computed", "figure-code"), strict=True):
+            note_places(entry, path.read_text(encoding="utf-8"), places)
+    for page, place in zip(GENERATED_PAGES, ("computed", "figure-code", "exercises"), strict=True):
         places.add(place, Label("place", page))
     return places
 
@@ -125,13 +131,13 @@ def stage_notebooks(edition: Edition, runs: Sequence[Run], found: Found, target:
     for name, content in executed.items():
         collect(name, content, found)
     for run in runs:
-        given = (run.name, executed[run.name], run.values, found)
-        page = book_stage.page(*given, solutions=edition.solutions)
+        given = (executed[run.name], run.values, found)
+        page = book_stage.page(run.name, *given, solutions=edition.solutions)
         notebook.write(page, target / "notebooks" / f"{run.name}.ipynb")
         copy = book_stage.download(*given, solutions=edition.solutions)
         notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
         for figure, svg in book_stage.images(executed[run.name]).items():
-            _write(target / "images" / f"{figure}.svg", svg)
+            _write(target / "images" / f"{figure}.svg", for_the_site(svg))
         for file, content in book_stage.files(executed[run.name]).items():
             _write(target / "downloads" / file, content)
 
@@ -144,9 +150,11 @@ def stage_generated(
     target: Path,
 ) -> None:
     """Write the pages that come from results alone."""
-    computed, code = GENERATED_PAGES
+    computed, code, exercises = GENERATED_PAGES
     _write(target / f"{computed}.md", book_pages.computed(edition, runs, found, folders.facts))
     _write(target / f"{code}.md", book_pages.figure_code(found))
+    executed = {run.name: notebook.read(run.path) for run in runs}
+    _write(target / f"{exercises}.md", book_pages.exercises(executed, solutions=edition.solutions))
 
 
 def _write(path: Path, text: str) -> None:
@@ -170,7 +178,7 @@ def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> No
         text = path.read_text(encoding="utf-8")
         if not edition.solutions:
             text = book_stage.without_solutions(text)
-        text = with_old_references(quote(text, page, found), found.places)
+        text = quote(text, page, found)
         to.write_text(with_links(text, page, found.places), encoding="utf-8")
 
 
@@ -179,12 +187,32 @@ def _refuse(faults: Sequence[str]) -> None:
         raise BuildError("\n".join(faults))
 
 
+def _stage_all(
+    root: Path,
+    edition: Edition,
+    runs: Sequence[Run],
+    folders: Folders,
+    extras: Extras,
+    target: Path,
+    *,
+    students: bool,
+) -> str:
+    """Write everything that the builder reads into a new folder and return its hash."""
+    target.mkdir()
+    stage(root, edition, runs, folders, target, students=students)
+    stage_extras(extras, root, edition, root / "book" / "_generated", target)
+    stage_slides(target, target / EXTRA, edition.title)
+    return book_site.staged_key(target)
+
+
 def build(
     root: Path,
     edition: Edition,
     site: Path | None,
     report: Report,
     extras: Extras = MappingProxyType({}),
+    *,
+    students: bool = False,
 ) -> Path:
     """Compute what changed, build the site and return the path of its first page.
 
@@ -200,15 +228,23 @@ def build(
         Called with each line of progress.
     extras
         What computes the parts of the site that are no pages, such as the explorer.
+    students
+        Whether the site has the students' edition in a folder of its own, and a link to it.
 
     Raises
     ------
     InputError
-        A parameter or a notebook that cannot be used, before anything runs.
+        A parameter or a notebook that cannot be used, before anything runs; or a students' edition
+        within itself.
     BuildError
         A notebook or page that fails, writes to standard error or shows a path of the machine; the
         last good site stays as it was.
     """
+    if students and not edition.solutions:
+        raise InputError(
+            "the students' edition cannot hold itself; give either --with-students or "
+            "--no-solutions"
+        )
     start = time.perf_counter()
     site = default_site(root, edition) if site is None else site
     book_site.recover(site)
@@ -218,17 +254,21 @@ def build(
     _refuse([f for r in runs for f in faults_of_notebook(r.name, notebook.read(r.path), paths)])
     site.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as home:
+        given = (runs, folders, extras)
         staged = Path(home) / "book"
-        staged.mkdir()
-        stage(root, edition, runs, folders, staged)
-        stage_extras(extras, root, edition, root / "book" / "_generated", staged)
-        stage_slides(staged, staged / EXTRA, edition.title)
-        key = book_site.staged_key(staged)
+        key = _stage_all(root, edition, *given, staged, students=students)
+        theirs = Path(home) / "students"
+        if students:
+            own = replace(edition, solutions=False)
+            key += _stage_all(root, own, *given, theirs, students=False)
         if book_site.is_current(site, key):
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")
             return site / "index.html"
-        report(f"building {len(toc_entries(root))} pages")
+        report(f"building {len(toc_entries(root))} pages{', twice' if students else ''}")
         html = book_site.run_builder(staged, Path(home) / "out", strict=True)
+        if students:
+            without = book_site.run_builder(theirs, Path(home) / "out-students", strict=True)
+            without.rename(html / STUDENTS)
         remote = book_site.remote_requests(html)
         if remote:
             raise BuildError("the site would need a network:\n" + "\n".join(remote))

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from ..exceptions import BuildError
+from ..page import output
 from ..page.output import MARKS
 from . import notebook
 from .parameters import TAG
@@ -49,13 +50,20 @@ def plain_faults(content: notebook.Notebook, name: str) -> list[str]:
 
 def _faults(content: notebook.Notebook, name: str) -> Iterator[str]:
     yield from _opening(content)
+    roots = _modules(content)
     for cell in content.cells:
         mark = MARKS.search(cell.source)
         if mark:
             yield f"{mark.group().strip()!r} is a mark that Jupyter shows as it is"
         if cell.cell_type == "code":
             yield from _code_faults(cell)
+            yield from _value_shown(cell, roots)
         else:
+            if notebook.role(cell) == "exercise" and not notebook.difficulty(cell):
+                yield (
+                    f"the exercise {cell.source[:40]!r} has none of the tags "
+                    f"{', '.join(notebook.DIFFICULTIES)}"
+                )
             try:
                 check_head(name, cell)
             except BuildError as error:
@@ -82,6 +90,31 @@ def _opening(content: notebook.Notebook) -> Iterator[str]:
         )
     if content.cells and len(content.cells[0].source.strip().split("\n")) < 2:
         yield "the first cell must say in a paragraph under the title what the chapter is about"
+
+
+def _modules(content: notebook.Notebook) -> set[str]:
+    """Return the names that a notebook imports, but for what it says and shows with."""
+    found = set()
+    for cell in content.cells:
+        if cell.cell_type == "code":
+            for node in ast.walk(ast.parse(notebook.python_only(cell.source))):
+                if not isinstance(node, ast.Import | ast.ImportFrom):
+                    continue
+                if getattr(node, "module", None) != output.__name__:
+                    found |= {(a.asname or a.name).split(".")[0] for a in node.names}
+    return found
+
+
+def _value_shown(cell: notebook.Notebook, modules: set[str]) -> Iterator[str]:
+    """Find a cell that ends in a call, so that whatever object it returns is shown."""
+    body = ast.parse(notebook.python_only(cell.source)).body
+    if body and isinstance(body[-1], ast.Expr) and isinstance(body[-1].value, ast.Call):
+        name = ast.unparse(body[-1].value.func)
+        if name.split(".")[0] in modules:
+            yield (
+                f"a cell ends in {name}(...), so the page shows its value as Python writes it; "
+                "give the value a name, or print what is to be read"
+            )
 
 
 def _code_faults(cell: notebook.Notebook) -> Iterator[str]:

@@ -18,6 +18,7 @@ from ..fitting import METHODS
 from ..grid.folder import manifest_of
 from ..grid.run import run_grid
 from ..grid.spec import GridSpec
+from ..grid.tables import conic_calls
 from .plan import Chapter, Edition
 
 Report = Callable[[str], None]
@@ -117,6 +118,7 @@ def compute_folders(
                 "seconds": f"{result.seconds:.0f}",
                 "worst certificate": f"{result.errors['worst_certificate'].max():.1e}",
                 "failures": str(int(result.errors["failures"].max())),
+                "fits that the fast solvers missed": f"{conic_calls(result.errors):,}",
             }
             write_whole(record, json.dumps(facts))
             report(f"experiment grid: {result.seconds:.0f} s")

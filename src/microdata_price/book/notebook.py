@@ -18,6 +18,7 @@ import nbformat
 
 from ..base.files import write_whole
 from ..exceptions import InputError
+from .opening import open_notebook
 from .parameters import TAG, Parameter, declared
 
 Notebook = Any
@@ -35,8 +36,12 @@ BOXES = (
     "theorem",
 )
 """Tags of text that the site frames."""
-FOLDS = ("proof", "solution")
+FOLDS = ("proof", "solution", "fold")
 """Tags of what the site folds."""
+SWITCH = "switch"
+"""The tag of things that the site shows one at a time, each under its name."""
+DIFFICULTIES = ("easy", "medium", "hard")
+"""Tags of exercises, one of which each has."""
 SETUP = "setup"
 """The tag of imports: the site folds them, with the parameters, into one line."""
 LABEL = "label:"
@@ -45,7 +50,9 @@ HIDDEN = ("hide-input", "remove-input", "remove-cell", "hide-cell")
 KNOWN_TAGS = {
     *BOXES,
     *FOLDS,
+    *DIFFICULTIES,
     SETUP,
+    SWITCH,
     TAG,
     "hide-input",
     "hide-output",
@@ -67,10 +74,7 @@ def read(path: Path) -> Notebook:
     """
     if path.suffix != ".ipynb" or not path.is_file():
         raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
-    try:
-        return nbformat.read(path, as_version=4)
-    except Exception as error:
-        raise InputError(f"{path} is not a notebook: {' '.join(str(error).split())}") from None
+    return open_notebook(path)
 
 
 def write(notebook: Notebook, path: Path) -> None:
@@ -84,22 +88,21 @@ def tags(cell: Notebook) -> list[str]:
     return list(cell.metadata.get("tags", []))
 
 
-def is_old(notebook: Notebook) -> bool:
-    """Say whether a notebook still has the builder's own marks in its text."""
-    return any(
-        re.search(r"^from microdata_price\.page import prose|\{glue:|\{solution", c.source, re.M)
-        for c in notebook.cells
-    )
-
-
 def label(cell: Notebook) -> str:
     """Return the name by which links lead to a cell; empty without one."""
     return next((t.removeprefix(LABEL) for t in tags(cell) if t.startswith(LABEL)), "")
 
 
 def role(cell: Notebook) -> str:
-    """Return the box or fold that a cell belongs to; empty for what stands free."""
-    return next((tag for tag in tags(cell) if tag in (*FOLDS, *BOXES)), "")
+    """Return the box, fold or switch that a cell belongs to; empty for what stands free."""
+    return next((tag for tag in tags(cell) if tag in (*FOLDS, *BOXES, SWITCH)), "")
+
+
+def difficulty(cell: Notebook) -> str:
+    """Return how hard an exercise is; empty for other cells and for one without that tag."""
+    if role(cell) != "exercise":
+        return ""
+    return next((tag for tag in tags(cell) if tag in DIFFICULTIES), "")
 
 
 def is_hidden(cell: Notebook) -> bool:
@@ -242,7 +245,6 @@ def strip(notebook: Notebook) -> Notebook:
     """
     used: set[str] = set()
     cells = []
-    old = is_old(notebook)
     for cell in notebook.cells:
         source = cell.source.rstrip()
         name = hashlib.sha256(f"{cell.cell_type}\n{source}".encode()).hexdigest()[:8]
@@ -251,7 +253,7 @@ def strip(notebook: Notebook) -> Notebook:
         used.add(name)
         fresh = nbformat.from_dict({"cell_type": cell.cell_type, "id": name, "source": source})
         fresh.metadata = nbformat.from_dict({"tags": tags(cell)} if tags(cell) else {})
-        if not old and is_hidden(cell):
+        if is_hidden(cell):
             fresh.metadata["jupyter"] = {"source_hidden": True}
         if cell.cell_type == "code":
             fresh.outputs, fresh.execution_count = [], None
@@ -291,21 +293,9 @@ def faults(path: Path) -> list[str]:
             f"{path.name} has the unknown tags {', '.join(sorted(unknown))}; known are "
             f"{', '.join(sorted(KNOWN_TAGS))}"
         )
-    if not is_old(notebook):
-        from .checks import plain_faults  # it reads notebooks in turn
+    from .checks import plain_faults  # it reads notebooks in turn
 
-        return found + plain_faults(notebook, path.name)
-    inside = False
-    for cell in notebook.cells:
-        text = cell.source if cell.cell_type == "markdown" else ""
-        inside = inside or "{solution-start}" in text
-        if inside and "solution" not in tags(cell):
-            found.append(
-                f"{path.name} has a cell inside a solution without the tag 'solution', which the "
-                f"students' edition would show: {cell.source[:60]!r}"
-            )
-        inside = inside and "{solution-end}" not in text
-    return found
+    return found + plain_faults(notebook, path.name)
 
 
 def main(argv: list[str]) -> int:

@@ -14,16 +14,19 @@ from typing import Any
 
 import yaml
 
-from ..base.files import claim_folder
+from ..base.files import claim_folder, stopping_politely
 from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
-from .build import GENERATED_PAGES, site_config, stage_generated, stage_notebooks
+from .build import GENERATED_PAGES, stage_generated, stage_notebooks
 from .compare import comparison
+from .config import site_config
 from .extras import EXTRA
 from .grids import Folders, compute_folders
+from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
+from .picture import for_the_site
 from .plain import Places, read_terms
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .quote import Found
@@ -76,7 +79,7 @@ def combinations(
     return found
 
 
-def _edition(values: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Edition:
+def _edition(values: Mapping[str, Any]) -> Edition:
     """Return the levels at which a notebook reads the experiment grid."""
     found: dict[str, Any] = {}
     for name in ("epsilon", "rho", "delta", "runs"):
@@ -88,7 +91,6 @@ def _edition(values: Mapping[str, Any], declared: Mapping[str, Parameter]) -> Ed
                 )
             given = given[0]
         found[name] = given
-    del declared
     return Edition(**found)
 
 
@@ -158,7 +160,7 @@ def run_one(
     """
     path, root = find_notebook(given)
     original = notebook.read(path)
-    _check_language(path, original)
+    check_can_run(path, original)
     source = notebook.strip(original)
     if any("injected-parameters" in notebook.tags(c) for c in source.cells):
         raise InputError(
@@ -176,6 +178,7 @@ def run_one(
     cache = root / "book" / "_generated"
     with contextlib.ExitStack() as stack:
         kept = cache / "notebooks"
+        stack.enter_context(stopping_politely())
         if secret or not _only_the_book(path, root, rows):
             # Kept for this run alone: what the notebook reads may change without a trace in the
             # notebook; and nobody else may read what comes of a true table.
@@ -185,7 +188,7 @@ def run_one(
         for row in rows:
             wanted = tuple(f for f in FOLDERS if f in declared and f not in row)
             chapter = Chapter(path, source, row, wanted)
-            edition = _edition(row, declared) if wanted else Edition()
+            edition = _edition(row) if wanted else Edition()
             folders = compute_folders([chapter], edition, cache / "grid", report)
             try:
                 runs += run_all(root, [chapter], kept, folders.paths, folders.keys, report)
@@ -221,14 +224,6 @@ def _only_the_book(path: Path, root: Path, rows: Sequence[Mapping[str, Any]]) ->
     texts = [v for row in rows for v in row.values() if isinstance(v, str) and v]
     given = any(Path(v).exists() or (path.parent / v).exists() for v in texts if len(v) < 4096)
     return path in [p.resolve() for p in notebook_paths(root)] and not given
-
-
-def _check_language(path: Path, original: Any) -> None:
-    """Refuse a notebook of another language than Python, which would fail in its first cell."""
-    spec = original.metadata.get("kernelspec", {})
-    language = original.metadata.get("language_info", {}).get("name") or spec.get("language")
-    if language is not None and "python" not in str(language).lower():
-        raise InputError(f"{path} is a notebook in {language}; only Python notebooks are run here")
 
 
 def _write(
@@ -288,7 +283,7 @@ def _pages(
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     (target / EXTRA).mkdir(parents=True)
     terms = read_terms(root / "book" / "reference" / "glossary.md")
-    found = Found(alone=True, places=Places(terms=terms, whole=False))
+    found = Found(places=Places(terms=terms, whole=False))
     stage_notebooks(Edition(), runs[:1], found, target)
     stage_generated(Edition(), runs[:1], found, folders, target)
     first = f"notebooks/{runs[0].name}"
@@ -297,7 +292,7 @@ def _pages(
         (target / "comparison.md").write_text(text, encoding="utf-8")
         (target / "images").mkdir(exist_ok=True)
         for name, svg in pictures.items():
-            (target / "images" / f"{name}.svg").write_text(svg, encoding="utf-8")
+            (target / "images" / f"{name}.svg").write_text(for_the_site(svg), encoding="utf-8")
         first = "comparison"
     book = root / "book"
     pages = [f"notebooks/{runs[0].name}"] if len(runs) > 1 else []
@@ -305,7 +300,7 @@ def _pages(
         page = book / f"{entry}.md"
         if entry.startswith("reference/") and page.is_file():
             text = page.read_text(encoding="utf-8")
-            if "{glue:" not in text:
+            if "{{ " not in text:
                 (target / page.relative_to(book)).write_text(text, encoding="utf-8")
                 pages.append(entry)
     pages += GENERATED_PAGES

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import re
 from collections.abc import Mapping, Sequence
 
 from ..base.provenance import versions
+from . import notebook
+from .plain import head_of
 from .plan import Edition
 from .quote import Found
 from .run import Run
 from .stage import code_label
+
+NO_BREAK = "\N{NO-BREAK SPACE}"
+_CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
+"""How the list begins of which a reader chooses a prediction; the page's script knows it too."""
 
 
 def _value(value: object) -> str:
@@ -30,6 +37,8 @@ _COMMANDS = (
     "make book RUNS=100",
     "# the students' edition",
     "make book SOLUTIONS=no",
+    "# the book with that edition inside, and a link to it",
+    "make book STUDENTS=yes",
     "# one chapter alone, or at several levels side by side",
     ".venv/bin/microdata-price run difficult_table -p epsilon 0.25",
     ".venv/bin/microdata-price run difficult_table --param-grid epsilon=0.1,1",
@@ -94,13 +103,60 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
             f"{'none reported' if worst is None else f'{worst:.1e}'} |"
         )
     total = sum(run.seconds for run in runs)
-    lines += ["", f"All notebooks together took {total:.0f} seconds, two at a time.", ""]
+    lines += ["", f"The seconds add up to {total:.0f}; two notebooks run at a time.", ""]
     if grid:
         lines += ["## The experiment grid", "", "| what | value |", "| :--- | :--- |"]
         lines += [f"| {k} | {v} |" for k, v in grid.items()] + [""]
     lines += ["## Versions", "", "| software | version |", "| :--- | :--- |"]
     lines += [f"| {name} | {number} |" for name, number in versions().items()]
     return "\n".join(lines) + "\n"
+
+
+def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
+    """Write the page that lists every exercise of the book's chapters.
+
+    Parameters
+    ----------
+    notebooks
+        The executed notebooks by name, in the book's order.
+    solutions
+        Whether the pages have them.
+    """
+    rows: list[str] = []
+    counts = dict.fromkeys(notebook.DIFFICULTIES, 0)
+    chapters = 0
+    for name, content in notebooks.items():
+        asked = [c for c in content.cells if notebook.role(c) == "exercise"]
+        chapters += bool(asked)
+        for i, cell in enumerate(asked):
+            called, title = head_of(name, cell)
+            words = title.removeprefix(called).strip().removeprefix("(").removesuffix(")")
+            link = f"{{ref}}`{called.replace(' ', NO_BREAK)} <{notebook.label(cell)}>`"
+            hard = notebook.difficulty(cell)
+            counts[hard] = counts.get(hard, 0) + 1
+            run = "yes" if _CHOICE.search(cell.source) else ""
+            chapter = f"[](../notebooks/{name}.ipynb)" if i == 0 else ""
+            rows.append(f"| {chapter} | {link} | {words.replace('|', '&#124;')} | {hard} | {run} |")
+    if not rows:
+        return "(exercises)=\n# All exercises\n\nThe book has no exercises.\n"
+    then = "it shows what happens" if solutions else "then run its notebook"
+    how_many = ", ".join(f"{count} {hard}" for hard, count in counts.items() if hard)
+    return "\n".join(
+        [
+            "(exercises)=",
+            "# All exercises",
+            "",
+            f"The book has {sum(counts.values())} exercises in {chapters} chapters: {how_many}. "
+            "*Easy* takes minutes and no more than the chapter itself; *medium* asks for a "
+            "computation or a short argument; *hard* for a proof or an idea. Where the last column "
+            f"says yes, choose your prediction in the page; {then}.",
+            "",
+            "| chapter | exercise | about | difficulty | predict here |",
+            "| :--- | :--- | :--- | :--- | :--- |",
+            *rows,
+            "",
+        ]
+    )
 
 
 def figure_code(found: Found) -> str:

@@ -254,6 +254,11 @@ def check(
     checked = {}
     for name, value in given.items():
         if name not in parameters:
+            if not parameters:
+                raise InputError(
+                    f"{where}: there is no parameter {name!r}, as the notebook declares none; set "
+                    "them, one a line, in a cell with the tag 'parameters'"
+                )
             raise InputError(f"{where}: {unknown_name('parameter', name, parameters)}")
         try:
             checked[name] = coerce(parameters[name], value)

@@ -1,6 +1,7 @@
 """Print the built site to one PDF with Chromium, theorem boxes intact.
 
-``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default.
+``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default, without
+the two lists of code.
 """
 
 from __future__ import annotations
@@ -17,13 +18,11 @@ from ..exceptions import BuildError, InputError
 from .build import default_site
 from .plan import Edition, find_root, toc_entries
 
-_OPEN_EVERYTHING = """async () => {
-    document.documentElement.dataset.theme = "light";
-    document.documentElement.dataset.mode = "light";
-    for (const node of document.querySelectorAll("details:not(.hide)")) node.open = true;
-    for (const node of document.querySelectorAll(".toggle-hidden")) {
-        node.classList.remove("toggle-hidden");
-    }
+# Lists of code, which one searches and does not read: on paper a fourth of the book.
+LISTINGS = ("api", "reference/figure_code")
+
+# Proofs open and the page turns light by itself when it is printed.
+_WHOLE = """async () => {
     for (const image of document.images) { image.loading = "eager"; }
     await Promise.all([...document.images].map(image => image.decode().catch(() => null)));
     await window.MathJax?.startup?.promise;
@@ -69,7 +68,7 @@ def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
         page.emulate_media(media="print")
         for name in pages:
             page.goto((site / f"{name}.html").as_uri())
-            page.evaluate(_OPEN_EVERYTHING)
+            page.evaluate(_WHOLE)
             printed.append(
                 page.pdf(
                     format="A4",
@@ -102,11 +101,7 @@ def join(site: Path, pages: Sequence[str], printed: Sequence[bytes]) -> bytes:
         reader = PdfReader(io.BytesIO(content))
         first[(site / f"{name}.html").resolve()] = len(writer.pages)
         said = reader.metadata.title if reader.metadata else None
-        title = (said or name).split(" — ")[0]
-        number = len(writer.pages)
-        for sheet in reader.pages:
-            writer.add_page(sheet)
-        writer.add_outline_item(title=title, page_number=number)
+        writer.append(reader, (said or name).split(" — ")[0], import_outline=False)
     for number, sheet in enumerate(writer.pages):
         kept, inner = [], []
         for reference in sheet.get("/Annots", []):
@@ -137,7 +132,7 @@ def main(arguments: Sequence[str]) -> Path:
     target = (
         Path(arguments[1]) if len(arguments) > 1 else site.parent / "the-price-of-microdata.pdf"
     )
-    pages = toc_entries(root)
+    pages = [name for name in toc_entries(root) if name not in LISTINGS]
     write_whole(target, join(site, pages, print_pages(site, pages)))
     return target
 

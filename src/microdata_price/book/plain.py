@@ -1,8 +1,9 @@
 """From a notebook's plain Markdown, tags and links to the text that the site's builder reads.
 
 A notebook has no mark of the builder. What the site adds is told by tags (a cell tagged
-``theorem`` becomes a box, one tagged ``proof`` or ``solution`` folds) and by ordinary links:
-to a box, figure, table or equation of the book, to the glossary, to the list of sources.
+``theorem`` becomes a box, one tagged ``proof``, ``solution`` or ``fold`` folds, those tagged
+``switch`` are shown one at a time) and by ordinary links: to a box, figure, table or equation of
+the book, to the glossary, to the list of sources.
 """
 
 from __future__ import annotations
@@ -19,23 +20,19 @@ import nbformat
 from ..base.numbers import format_number
 from ..exceptions import BuildError, unknown_name
 from . import notebook
-from .notebook import BOXES, FOLDS
+from .notebook import BOXES, FOLDS, SWITCH
 
 _HEAD = re.compile(
     r"\*\*(?P<kind>[A-Z][a-z]+)(?: (?P<number>[A-Z]?[0-9][0-9.]*))?(?: \((?P<title>.+?)\))?"
     r"\.\*\*\s*"
 )
 _FOLD_HEAD = re.compile(r"(?P<stars>\*\*?)(?P<title>(?:Proof|Solution)[^*]*?)\.(?P=stars)\s*")
+_TITLE = re.compile(r"(?P<stars>\*\*)(?P<title>[^*]+?)\.(?P=stars)\s*")
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]+)\)")
 _TAGGED = re.compile(
     r"^\$\$(?:(?!\$\$).)*?\\tag\{(?P<tag>[^}]+)\}.*?\$\$", re.MULTILINE | re.DOTALL
 )
-_OLD_LABEL = re.compile(
-    r"\{(prf:[a-z]+|exercise|figure|table|math)\}[^\n]*\n:(?:label|name): (\S+)"
-)
-_OLD_EQUATION = re.compile(r"^\$\$ \(([^)\s]+)\)|\$\$ \(([^)\s]+)\)$", re.MULTILINE)
 _TARGET = re.compile(r"^\(([^)\s]+)\)=$", re.MULTILINE)
-_OLD_REF = re.compile(r"\{(?:prf:ref|ref|numref)\}`(?P<label>[^`<>]+)`")
 
 
 @dataclass(frozen=True)
@@ -46,7 +43,7 @@ class Label:
     ----------
     kind
         What is there: a box such as ``"theorem"``, ``"figure"``, ``"table"``, ``"equation"``,
-        ``"place"``; ``"prf"`` or ``"exercise-directive"`` on pages with the builder's own marks.
+        ``"place"``.
     page
         The name of its page.
     title
@@ -116,13 +113,8 @@ def read_terms(glossary: Path) -> dict[str, str]:
     return {slug(line): line.strip() for line in lines if line[:1].strip(" :")}
 
 
-def note_text(page: str, text: str, places: Places) -> None:
-    """Note the places that a page with the builder's own marks has."""
-    for kind, name in _OLD_LABEL.findall(text):
-        known = {"exercise": "exercise-directive", "math": "equation"}
-        places.add(name, Label(known.get(kind, kind.partition(":")[0]), page))
-    for found in _OLD_EQUATION.findall(text):
-        places.add("".join(found), Label("equation-directive", page))
+def note_places(page: str, text: str, places: Places) -> None:
+    """Note the places that a prose page marks, ``(name)=``."""
     for name in _TARGET.findall(text):
         places.add(name, Label("place", page))
 
@@ -154,6 +146,17 @@ def box_of(cell: notebook.Notebook) -> str:
 
 def _equation(page: str, tag: str) -> str:
     return f"{page.rpartition('/')[2]}-eq-{tag}"
+
+
+def head_of(page: str, cell: notebook.Notebook) -> tuple[str, str]:
+    """Return what a box is called and its whole title: "Exercise 1", "Exercise 1 (Coins)".
+
+    Raises
+    ------
+    BuildError
+        It does not begin so.
+    """
+    return _box_head(page, box_of(cell), cell.source)[:2]
 
 
 def _box_head(page: str, kind: str, source: str) -> tuple[str, str, str]:
@@ -237,12 +240,6 @@ def with_links(text: str, page: str, places: Places) -> str:
             _fail(page, f"{path}#{place}", f"that is on the page {label.page!r}", places)
         if label.kind in ("figure", "table") and words.lower() in ("figure", "table"):
             return f"{{numref}}`{name}`"
-        if label.kind == "prf":
-            return f"{{prf:ref}}`{name}`"
-        if label.kind == "exercise-directive":
-            return f"{{ref}}`{name}`"
-        if label.kind == "equation-directive":
-            return f"{{eq}}`{name}`"
         named = re.fullmatch(r"[A-Z][a-z]+ [A-Z]?[0-9][0-9.]*", words)
         if label.kind in BOXES and named and words != label.title:
             _fail(page, f"{path}#{place}", f"{words!r} is called {label.title!r} there", places)
@@ -256,25 +253,6 @@ def with_links(text: str, page: str, places: Places) -> str:
 def _fail(page: str, target: str, why: str, places: Places, name: str = "") -> None:
     near = f"; {unknown_name('label', name, places.labels)}" if name else ""
     raise BuildError(f"page {page!r} links to {target!r}, but {why}{near}")
-
-
-def with_old_references(text: str, places: Places) -> str:
-    """Let a page with the builder's own marks refer to boxes that are told by tags.
-
-    Examples
-    --------
-    >>> places = Places({"t": Label("theorem", "a", "Theorem 3")})
-    >>> with_old_references("By {prf:ref}`t`.", places)
-    'By {ref}`Theorem 3 <t>`.'
-    """
-
-    def replace(match: re.Match[str]) -> str:
-        label = places.labels.get(match["label"])
-        if label is None or label.kind not in BOXES:
-            return match.group()
-        return f"{{ref}}`{label.title} <{match['label']}>`"
-
-    return _OLD_REF.sub(replace, text)
 
 
 def markdown(source: str) -> notebook.Notebook:
@@ -299,28 +277,31 @@ class Piece:
     Parameters
     ----------
     role
-        A tag of `BOXES` or `FOLDS`; empty for what stands free.
+        A tag of `BOXES` or `FOLDS`, or `SWITCH`; empty for what stands free.
     label
         The label that its cell has.
     cells
         What the builder reads: texts, figures, code.
+    mark
+        What the title of its box ends with: how hard an exercise is.
     """
 
     role: str
     label: str
     cells: list[notebook.Notebook]
+    mark: str = ""
 
 
 def assemble(page: str, pieces: Sequence[Piece]) -> list[notebook.Notebook]:
-    """Put pieces into their boxes and folds.
+    """Put pieces into their boxes, folds and switches.
 
-    A box or fold begins with a text cell that has its head and goes on over the cells that follow
-    with the same tag.
+    A box, a fold or a state of a switch begins with a text cell that has its head and goes on over
+    the cells that follow with the same tag.
 
     Raises
     ------
     BuildError
-        A box or fold that begins without its head, code in a box, a heading in either.
+        A box, fold or state that begins without its head, code in a box or state, a heading in any.
     """
     made: list[notebook.Notebook] = []
     exercise = ""
@@ -331,12 +312,17 @@ def assemble(page: str, pieces: Sequence[Piece]) -> list[notebook.Notebook]:
             made += piece.cells
             i += 1
             continue
-        j = i + 1
-        while j < len(pieces) and pieces[j].role == piece.role and not _begins(pieces[j]):
-            j += 1
+        j = _end(pieces, i)
         cells = [cell for p in pieces[i:j] for cell in p.cells]
         _check_inside(page, piece.role, cells)
-        if piece.role in FOLDS:
+        if piece.role == SWITCH:
+            states = [cells]
+            while j < len(pieces) and pieces[j].role == SWITCH:
+                i, j = j, _end(pieces, j)
+                states.append([cell for p in pieces[i:j] for cell in p.cells])
+                _check_inside(page, SWITCH, states[-1])
+            made.append(_switch(page, states))
+        elif piece.role in FOLDS:
             made += _fold(page, piece.role, cells, exercise)
         else:
             name, box = _box(page, piece, cells)
@@ -346,11 +332,23 @@ def assemble(page: str, pieces: Sequence[Piece]) -> list[notebook.Notebook]:
     return made
 
 
+def _end(pieces: Sequence[Piece], i: int) -> int:
+    """Return the place after the box, fold or state that begins at one piece."""
+    j = i + 1
+    while j < len(pieces) and pieces[j].role == pieces[i].role and not _begins(pieces[j]):
+        j += 1
+    return j
+
+
 def _begins(piece: Piece) -> bool:
-    head = _FOLD_HEAD if piece.role in FOLDS else _HEAD
+    head = _HEAD if piece.role in BOXES else _fold_head(piece.role)
     return bool(
         piece.cells and piece.cells[0].cell_type == "markdown" and head.match(piece.cells[0].source)
     )
+
+
+def _fold_head(role: str) -> re.Pattern[str]:
+    return _TITLE if role in ("fold", SWITCH) else _FOLD_HEAD
 
 
 def _check_inside(page: str, role: str, cells: Sequence[notebook.Notebook]) -> None:
@@ -358,10 +356,10 @@ def _check_inside(page: str, role: str, cells: Sequence[notebook.Notebook]) -> N
         text = cell.source if cell.cell_type == "markdown" else ""
         if re.search(r"^#+ ", text, re.MULTILINE):
             raise BuildError(f"page {page!r} has a heading inside a {role}: {text[:50]!r}")
-        if role in BOXES and cell.cell_type != "markdown":
+        if role not in FOLDS and cell.cell_type != "markdown":
             raise BuildError(
-                f"page {page!r} has code inside a box ({role}): {cell.source[:50]!r}; put it "
-                "before or after, or let the site hide it (remove-input)"
+                f"page {page!r} has code inside a box or state ({role}): {cell.source[:50]!r}; "
+                "put it before or after, or let the site hide it (remove-input)"
             )
 
 
@@ -373,7 +371,8 @@ def _box(
     look = "exercise" if piece.role == "exercise" else f"proof {piece.role}"
     label = f":name: {piece.label}\n" if piece.label else ""
     fence = ":" * 7
-    text = f"{fence}{{admonition}} {title}\n:class: {look}\n{label}\n{body.strip()}\n{fence}\n"
+    shown = f"{title} · {piece.mark}" if piece.mark else title
+    text = f"{fence}{{admonition}} {shown}\n:class: {look}\n{label}\n{body.strip()}\n{fence}\n"
     return name, markdown(text)
 
 
@@ -381,11 +380,12 @@ def _fold(
     page: str, role: str, cells: list[notebook.Notebook], exercise: str
 ) -> list[notebook.Notebook]:
     first = cells[0] if cells else markdown("")
-    found = _FOLD_HEAD.match(first.source) if first.cell_type == "markdown" else None
-    if found is None or not found["title"].lower().startswith(role):
+    found = _fold_head(role).match(first.source) if first.cell_type == "markdown" else None
+    if found is None or not (role == "fold" or found["title"].lower().startswith(role)):
+        wanted = "Its title" if role == "fold" else role.capitalize()
         raise BuildError(
             f"page {page!r} has cells tagged {role!r} that begin {first.source[:50]!r}; the first "
-            f"must be text and begin '**{role.capitalize()}.**'"
+            f"must be text and begin '**{wanted}.**'"
         )
     title = found["title"]
     if title == "Solution" and exercise:
@@ -397,6 +397,22 @@ def _fold(
     rest = first.source[found.end() :]
     body = [markdown(rest)] if rest.strip() else []
     return [markdown(opening), *body, *cells[1:], markdown("</div>\n</details>\n")]
+
+
+def _switch(page: str, states: Sequence[list[notebook.Notebook]]) -> notebook.Notebook:
+    """Return states as tabs, which need no script; on paper they stand below each other."""
+    tabs = []
+    for cells in states:
+        found = _TITLE.match(cells[0].source) if cells else None
+        if found is None:
+            start = cells[0].source[:50] if cells else ""
+            raise BuildError(
+                f"page {page!r} has cells tagged {SWITCH!r} that begin {start!r}; the first of "
+                "each state must be text and begin '**Its name.**'"
+            )
+        body = "\n\n".join([cells[0].source[found.end() :], *(c.source for c in cells[1:])])
+        tabs.append(f"{':' * 8}{{tab-item}} {found['title']}\n\n{body.strip()}\n{':' * 8}")
+    return markdown("\n\n".join([f"{':' * 9}{{tab-set}}", *tabs, ":" * 9]) + "\n")
 
 
 def _inline(title: str) -> str:

@@ -1,4 +1,4 @@
-"""What notebooks computed for the book's text, and its place there."""
+"""What notebooks computed for the prose pages, and its place there."""
 
 from __future__ import annotations
 
@@ -6,13 +6,11 @@ import re
 from dataclasses import dataclass, field
 
 from ..exceptions import BuildError
-from ..page.prose import MIME_PREFIX
 from ..page.style import METADATA_KEY
 from . import notebook
-from .plain import Label, Places, note_cells, note_text
+from .plain import Label, Places, note_cells
 
 _VALUE = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
-_GLUE = re.compile(r"\{glue:(?:text|md)\}`([^`]+)`")
 
 
 @dataclass
@@ -29,8 +27,6 @@ class Found:
         The worst certificate by notebook, where it reported one.
     uses
         Which texts some page quotes.
-    alone
-        Whether one notebook stands alone, so that what other notebooks compute is not known.
     places
         What links may lead to.
     address
@@ -41,7 +37,6 @@ class Found:
     figures: list[tuple[str, str, str]] = field(default_factory=list)
     certificates: dict[str, float] = field(default_factory=dict)
     uses: set[tuple[str, str]] = field(default_factory=set)
-    alone: bool = False
     places: Places = field(default_factory=Places)
     address: str = ""
 
@@ -64,21 +59,9 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
         A name used twice in the notebook.
     """
     texts = found.quoted.setdefault(name, {})
-    if notebook.is_old(executed):
-        for cell in executed.cells:
-            note_text(name, cell.source if cell.cell_type == "markdown" else "", found.places)
-    else:
-        note_cells(name, executed.cells, found.places)
+    note_cells(name, executed.cells, found.places)
     for cell in executed.cells:
-        if cell.cell_type == "code":
-            # A sentence that this run did not choose may be the only one that quotes a name.
-            found.uses |= {(name, match) for match in _GLUE.findall(cell.source)}
         for output in cell.get("outputs", []):
-            key = output.get("metadata", {}).get("scrapbook", {}).get("name")
-            if key is not None:
-                if key in texts:
-                    raise BuildError(f"notebook {name!r} names the quoted text {key!r} twice")
-                texts[key] = output["data"][f"{MIME_PREFIX}text/plain"]
             ours = output.get("metadata", {}).get(METADATA_KEY, {})
             for key, text in ours.get("record", {}).items():
                 if key in texts:
@@ -105,8 +88,7 @@ def quote(text: str, page: str, found: Found) -> str:
     Parameters
     ----------
     text
-        MyST text with ``{{ notebook.name }}``, or with ``{glue:text}`` roles: a name, or another
-        notebook's ``notebook/name``.
+        MyST text with ``{{ notebook.name }}``.
     page
         The page's own name.
     found
@@ -119,21 +101,12 @@ def quote(text: str, page: str, found: Found) -> str:
     """
 
     def value(match: re.Match[str]) -> str:
-        return place(match.group(1), match.group(2), match.group())
-
-    def replace(match: re.Match[str]) -> str:
-        own, _, name = match.group(1).strip().rpartition("/")
-        return place(own or page, name, match.group(1))
-
-    def place(book: str, name: str, written: str) -> str:
-        if found.alone and book not in found.quoted:
-            return "(a number of another chapter)"
+        book, name = match.groups()
         if name not in found.quoted.get(book, {}):
             raise BuildError(
-                f"page {page!r} quotes {written!r}, which notebook {book!r} does not define"
+                f"page {page!r} quotes {match.group()!r}, which notebook {book!r} does not define"
             )
         found.uses.add((book, name))
         return found.quoted[book][name]
 
-    # A quoted sentence may quote numbers in turn, one level deep.
-    return _VALUE.sub(value, _GLUE.sub(replace, _GLUE.sub(replace, text)))
+    return _VALUE.sub(value, text)

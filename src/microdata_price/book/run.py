@@ -10,6 +10,7 @@ import os
 import sys
 import tempfile
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
@@ -20,13 +21,13 @@ from typing import Any
 
 from ..base.files import write_whole
 from ..base.provenance import code_key, digest, digest_files, digest_json, versions
+from ..base.threads import ONE_THREAD
 from ..exceptions import BuildError
 from . import notebook
 from .plan import Chapter
 
 AT_A_TIME = 2
 _KERNEL = "microdata-price"
-_ONE_THREAD = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
 
 Report = Callable[[str], None]
 
@@ -59,6 +60,15 @@ class Run:
     versions: dict[str, str]
 
 
+_LONGEST_FOLDER = 50
+"""Characters: with a kernel's own name a socket's path stays below the 104 that systems allow."""
+_NO_EXIT = (
+    "get_ipython().ask_exit = lambda: (_ for _ in ()).throw("
+    "SystemExit('it calls exit(), which ends the kernel; leave it out'))"
+)
+"""Left to itself the kernel ends some moments later, in whichever cell is running then."""
+
+
 @contextmanager
 def kernel() -> Iterator[str]:
     """Offer Jupyter a kernel that is this very Python, with one thread, and yield its name.
@@ -75,23 +85,45 @@ def kernel() -> Iterator[str]:
                 "ipykernel_launcher",
                 # A kernel that is stopped logs it as an error; errors of cells come otherwise.
                 "--log-level=CRITICAL",
+                f"--IPKernelApp.exec_lines={_NO_EXIT}",
                 "-f",
                 "{connection_file}",
             ],
             "display_name": "Python 3",
             "language": "python",
-            "env": {**dict.fromkeys(_ONE_THREAD, "1"), "PYTHONHASHSEED": "0"},
+            "env": {**ONE_THREAD, "PYTHONHASHSEED": "0"},
         }
         (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
-        before = os.environ.get("JUPYTER_PATH")
-        os.environ["JUPYTER_PATH"] = os.pathsep.join([home, *([before] if before else [])])
+        given = os.environ.get("JUPYTER_PATH")
+        places = {
+            "JUPYTER_PATH": os.pathsep.join([home, *([given] if given else [])]),
+            "JUPYTER_RUNTIME_DIR": home,
+        }
+        before = {name: os.environ.get(name) for name in places}
+        os.environ.update(places)
         try:
             yield _KERNEL
         finally:
-            if before is None:
-                del os.environ["JUPYTER_PATH"]
-            else:
-                os.environ["JUPYTER_PATH"] = before
+            for name, value in before.items():
+                if value is None:
+                    del os.environ[name]
+                else:
+                    os.environ[name] = value
+
+
+def _connection() -> dict[str, Any]:
+    """Return how Jupyter is to talk to a kernel: by files of its folder, where they may be so long.
+
+    Two notebooks that start at once may be given the same free port, and one of them dies; likewise
+    the same file, unless each has a name of its own.
+    """
+    folder = os.environ.get("JUPYTER_RUNTIME_DIR", "")
+    if os.name != "posix" or not folder or len(folder) > _LONGEST_FOLDER:
+        return {}
+    own = f"{folder}/{uuid.uuid4().hex[:12]}"
+    return {
+        "KernelManager": {"transport": "ipc", "ip": f"{own}-ipc", "connection_file": f"{own}.json"}
+    }
 
 
 def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
@@ -120,17 +152,22 @@ def _beside(folder: Path) -> list[Path]:
 def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_name: str) -> None:
     import papermill
     from papermill.exceptions import PapermillExecutionError
+    from traitlets.config import Config
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # failures are told once, below
     values = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
+    # Under a plain name and in one form, however the notebook is named and written.
+    plain = draft.with_name(f"plain-{draft.name}")
+    notebook.write(notebook.read(chapter.path), plain)
     try:
         papermill.execute_notebook(
-            str(chapter.path),
+            str(plain),
             str(draft),
             parameters=values,
             kernel_name=kernel_name,
             cwd=str(chapter.path.parent),
             progress_bar=False,
+            config=Config(_connection()),
         )
     except PapermillExecutionError as error:
         said = f"{error.ename}: {error.evalue}"
@@ -148,6 +185,8 @@ def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_
         if running is None:
             raise BuildError(f"notebook {chapter.name!r} failed before its cells: {what}") from None
         raise BuildError(_where_it_failed(chapter, running, what)) from None
+    finally:
+        plain.unlink()
 
 
 def _running(draft: Path) -> str | None:

@@ -18,7 +18,7 @@ KEY_FILE = ".built-from"
 def staged_key(stage: Path) -> str:
     """Return the hash of everything that the builder will read, and of its version."""
     files = [p for p in stage.rglob("*") if p.is_file()]
-    own = [Path(__file__), Path(__file__).with_name("sphinx.py")]
+    own = sorted(Path(__file__).parent.glob("*.py"))
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 

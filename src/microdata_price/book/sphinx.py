@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import shutil
 from pathlib import Path
 from typing import Any
+
+from .finish import finish
 
 # What the site uses of MathJax: the one bundle that the configuration names, with all of TeX.
 # It draws with paths, so it needs no font file, and adds MathML for screen readers.
@@ -45,21 +46,6 @@ def _local_only(_app: Any, _page: str, _template: str, context: dict[str, Any], 
             ]
 
 
-# What the theme gets wrong for screen readers, mended in the finished pages.
-_MENDED = (
-    (
-        '<div id="pst-primary-sidebar"',
-        '<div role="region" aria-label="Contents" id="pst-primary-sidebar"',
-    ),
-    ('role="doc-biblioentry"', 'role="listitem"'),
-)
-_THEBE = re.compile(r'<script type="text/x-thebe-config">.*?</script>', re.DOTALL)
-# The icons come from the font that the theme's styles load anyway; the script with every icon
-# there is would be the largest file of a page.
-_ICONS = re.compile(r"<script[^>]*fontawesome\.js[^>]*></script>")
-_ICON = re.compile(r'<(i|span) (class="[^"]*\bfa-)')
-# A table's empty corner is no heading.
-_EMPTY_HEADING = re.compile(r"<th([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>")
 _LEFTOVERS = (
     "webpack-macros.html",
     "sbt-webpack-macros.html",
@@ -73,19 +59,13 @@ _SEARCH = (
 )
 
 
-def _mend(app: Any, error: Exception | None) -> None:
+def _finish(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
     out = Path(app.outdir)
     for name in _LEFTOVERS:
         (out / "_static" / name).unlink(missing_ok=True)
-    for path in out.rglob("*.html"):
-        text = _ICONS.sub("", _THEBE.sub("", path.read_text(encoding="utf-8")))
-        text = _EMPTY_HEADING.sub(r"<td\1></td>", text)
-        text = _ICON.sub(r'<\1 aria-hidden="true" \2', text)
-        for wrong, right in _MENDED:
-            text = text.replace(wrong, right)
-        path.write_text(text, encoding="utf-8")
+    finish(out, app.config.html_title, app.config.html_baseurl)
 
 
 def setup(app: Any) -> dict[str, Any]:
@@ -93,5 +73,5 @@ def setup(app: Any) -> dict[str, Any]:
     app.add_js_file(None, body=_SEARCH, priority=250)
     app.connect("html-page-context", _local_only, priority=900)
     app.connect("build-finished", _copy_mathjax)
-    app.connect("build-finished", _mend, priority=900)
+    app.connect("build-finished", _finish, priority=900)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,4 +1,4 @@
-"""Turn executed notebooks into pages: figures, tables, computed prose, parameters, solutions."""
+"""Turn executed notebooks into pages: figures, tables, sentences, parameters, solutions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 import nbformat
 
-from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
 from .parameters import TAG
@@ -21,30 +20,28 @@ from .plain import (
     markdown,
     text_of,
     with_links,
-    with_old_references,
 )
 from .plan import FOLDERS
-from .quote import Found, quote
+from .quote import Found
 
 INJECTED = "injected-parameters"
-_SOLUTION_GATE = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{solution-start\}.*?^(`{3,}|:{3,})\{solution-end\}.*?^\2[ \t]*$\n?",
-    re.DOTALL | re.MULTILINE,
-)
 _SOLUTION = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{solution\}.*?^(?P=fence)[ \t]*$\n?", re.DOTALL | re.MULTILINE
+    r"^(?P<fence>`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?"
+    r"^(?P=fence)[ \t]*$\n?",
+    re.DOTALL | re.MULTILINE,
 )
 
 
 def without_solutions(text: str) -> str:
-    r"""Return MyST text without its solutions.
+    """Return a prose page without its solutions: what folds with the class ``solution``.
 
     Examples
     --------
-    >>> without_solutions("a" + chr(10) + ":::{solution} ex" + chr(10) + "42" + chr(10) + ":::")
-    'a\n'
+    >>> fold = [":::{dropdown} Answer", ":class-container: solution", "42", ":::"]
+    >>> without_solutions(chr(10).join(["a", *fold, "b"])).split()
+    ['a', 'b']
     """
-    return _SOLUTION.sub("", _SOLUTION_GATE.sub("", text))
+    return _SOLUTION.sub("", text)
 
 
 def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
@@ -139,10 +136,6 @@ def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:
     )
 
 
-def _is_glue(output: Any) -> bool:
-    return "scrapbook" in output.get("metadata", {})
-
-
 def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
     """Return a code cell followed by its figures, tables, texts and files, each as a block."""
 
@@ -160,11 +153,9 @@ def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.No
             blocks.append(_table_cell(linked(ours["table"])))
         elif "say" in ours:
             blocks.append(markdown(with_links(ours["say"], name, found.places)))
-        elif "block" in ours:
-            blocks.append(markdown(quote(ours["block"], name, found)))
         elif "file" in ours:
             blocks.append(_file_cell(ours["file"]))
-        elif not (ours or _is_glue(output)):
+        elif not ours:
             kept.append(output)
     fresh = nbformat.from_dict({k: v for k, v in cell.items() if k != "id"} | {"outputs": kept})
     return [fresh, *blocks]
@@ -208,27 +199,9 @@ def page(
     Raises
     ------
     BuildError
-        A quoted name that is not defined, or a solution outside a cell tagged ``solution``.
+        A link that leads nowhere, or a box or fold that is not as it must be.
     """
-    if not notebook.is_old(executed):
-        return _notebook(_plain_cells(name, executed, values, found, solutions), executed)
-    cells: list[notebook.Notebook] = []
-    for cell in executed.cells:
-        if INJECTED in notebook.tags(cell) or (_is_solution(cell) and not solutions):
-            continue
-        if cell.cell_type != "markdown":
-            fresh = nbformat.from_dict(cell)
-            if TAG in notebook.tags(cell):
-                fresh.source = shown_parameters(cell.source, values)
-            cells += _split(fresh, name, found)
-            continue
-        if "{solution" in cell.source and not _is_solution(cell):
-            raise BuildError(
-                f"notebook {name!r} has a solution in a text cell without the tag 'solution'"
-            )
-        source = with_old_references(quote(cell.source, name, found), found.places)
-        cells.append(markdown(source if cells else _with_header(name, source)))
-    return _notebook(cells, executed)
+    return _notebook(_cells(name, executed, values, found, solutions), executed)
 
 
 def _notebook(cells: list[notebook.Notebook], executed: notebook.Notebook) -> notebook.Notebook:
@@ -244,14 +217,13 @@ def _with_header(name: str, source: str) -> str:
     return f"{title}\n\n{_header(name)}\n{rest}"
 
 
-def _plain_cells(
+def _cells(
     name: str,
     executed: notebook.Notebook,
     values: Mapping[str, Any],
     found: Found,
     solutions: bool,
 ) -> list[notebook.Notebook]:
-    """Return what the builder reads of a notebook in plain Markdown."""
     pieces: list[Piece] = []
     levels: notebook.Notebook | None = None
     for cell in executed.cells:
@@ -276,7 +248,8 @@ def _plain_cells(
                 levels.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
             elif {"remove-input", "remove-cell"} & {*tags} and not staged[0].outputs:
                 staged = staged[1:]
-        pieces.append(Piece(notebook.role(cell), notebook.label(cell), staged))
+        mark = notebook.difficulty(cell)
+        pieces.append(Piece(notebook.role(cell), notebook.label(cell), staged, mark))
     return assemble(name, pieces)
 
 
@@ -291,17 +264,16 @@ def _how_to_run(address: str) -> str:
 
 
 def download(
-    name: str,
     executed: notebook.Notebook,
     values: Mapping[str, Any],
     found: Found,
     *,
     solutions: bool,
 ) -> notebook.Notebook:
-    """Turn an executed notebook into the one that readers download: runnable, its prose filled in.
+    """Turn an executed notebook into the one that readers download: runnable, at these levels.
 
     It has no outputs: the page shows them, and they would make a notebook a hundred times as long.
-    The arguments are those of `page`.
+    The arguments are as for `page`.
     """
     kept = [
         nbformat.from_dict(c)
@@ -311,8 +283,6 @@ def download(
     for cell in kept:
         if TAG in notebook.tags(cell):
             cell.source = shown_parameters(cell.source, values)
-        if cell.cell_type == "markdown" and notebook.is_old(executed):
-            cell.source = quote(cell.source, name, found)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")
         kept[0].source = f"{title}\n\n{_how_to_run(found.address)}\n{rest}"

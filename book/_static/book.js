@@ -1,0 +1,148 @@
+// What the pages do beside the theme: hints to scroll, tabs, paper, the order of search, previews.
+(() => {
+"use strict";
+
+// Search: chapters first, those with the words in their titles before others; then the glossary,
+// then lists of names and of code.
+const ORDER = [[/^(notebooks|start)\//, 100], [/^reference\/glossary$/, 12], [/^(?!api$|reference\/)/, 50]];
+const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
+const asked = words(new URLSearchParams(location.search).get("q") ?? "");
+function inTitle(title) {
+  const own = words(title.split(" > ")[0]);
+  const share = asked.filter((word) => own.includes(word)).length / (asked.length || 1);
+  return share * (1 + asked.length / (own.length || 1));
+}
+document.addEventListener("DOMContentLoaded", () => {
+  if (typeof Scorer !== "undefined") {
+    Scorer.score = ([name, title, , , score]) =>
+      (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1) * (score + 20 * inTitle(title));
+  }
+});
+
+// What is wider than the page scrolls within itself, says so, and can be scrolled by keyboard.
+const WIDE = ".pst-scrollable-table-container, .wide-figure, mjx-container[display=true]";
+const KINDS = { "pst-scrollable-table-container": "Table", "wide-figure": "Figure" };
+const widths = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const hidden = target.scrollWidth > target.clientWidth + 1;
+    target.classList.toggle("scrolls", hidden);
+    // A rounded pixel is no reason to scroll.
+    target.style.overflowX = !hidden && target.scrollWidth > target.clientWidth ? "hidden" : "";
+    if (hidden) { target.tabIndex = 0; } else { target.removeAttribute("tabindex"); }
+    const kind = KINDS[target.classList[0]];
+    if (kind && hidden) {
+      target.setAttribute("role", "group");
+      target.setAttribute("aria-label", `${kind}, scrolls sideways`);
+    } else if (kind) {
+      target.removeAttribute("role");
+      target.removeAttribute("aria-label");
+    }
+  }
+});
+// The theme asks this of code and outputs when the page is loaded or changes its width, so that
+// what was folded away until now stays out of the keyboard's reach. Here it is asked when shown.
+const CODE = "pre, .cell_output > .output";
+const reach = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const cut = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+    target.tabIndex = cut ? 0 : -1;
+  }
+});
+function watchWidths() {
+  for (const node of document.querySelectorAll(WIDE)) { widths.observe(node); }
+  for (const node of document.querySelectorAll(CODE)) { reach.observe(node); }
+}
+document.addEventListener("DOMContentLoaded", watchWidths);
+addEventListener("load", () => window.MathJax?.startup?.promise?.then(watchWidths));
+document.fonts.ready.then(watchWidths); // letters that come late change what is cut, not its box
+
+// What a link leads to may stand in a tab that is not shown.
+function openTab() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const tab = target?.closest(".sd-tab-content");
+  if (!tab) { return; }
+  tab.previousElementSibling.previousElementSibling.checked = true;
+  target.scrollIntoView();
+}
+document.addEventListener("DOMContentLoaded", openTab);
+addEventListener("hashchange", openTab);
+
+// On paper proofs and solutions are open, and the page is light; afterwards all is as it was.
+const page = document.documentElement;
+let before = null;
+addEventListener("beforeprint", () => {
+  const folded = [...document.querySelectorAll("details.fold:not([open])")];
+  before = { folded, theme: page.dataset.theme };
+  for (const node of folded) { node.open = true; }
+  page.dataset.theme = "light";
+});
+addEventListener("afterprint", () => {
+  for (const node of before?.folded ?? []) { node.open = false; }
+  if (before) { page.dataset.theme = before.theme; }
+  before = null;
+});
+
+// A term, theorem or equation that a link leads to is shown beside the link.
+const base = new URL(page.dataset.content_root ?? "./", location.href);
+let previews = null;
+function load() {
+  previews ??= new Promise((resolve) => {
+    const script = document.createElement("script");
+    script.src = new URL("_static/previews.js", base).href;
+    script.onload = () => resolve(window.bookPreviews ?? {});
+    script.onerror = () => resolve({});
+    document.head.append(script);
+  });
+  return previews;
+}
+let shown = null;
+let timer = 0;
+function hide() {
+  clearTimeout(timer);
+  shown?.preview.dispose();
+  shown?.link.removeAttribute("aria-describedby");
+  shown = null;
+}
+async function show(link) {
+  const known = await load();
+  const html = known[link.href.slice(base.href.length)];
+  if (!html || !link.matches(":hover, :focus")) { return; }
+  hide();
+  const content = document.createElement("div");
+  content.innerHTML = html;
+  // Formulas are measured on the page, so it is there that they are set.
+  content.className = "preview-draft";
+  document.body.append(content);
+  await window.MathJax?.typesetPromise?.([content]);
+  content.remove();
+  content.className = "";
+  if (!link.matches(":hover, :focus")) { return; }
+  const preview = new bootstrap.Popover(link, {
+    content, html: true, sanitize: false, trigger: "manual", container: "main", customClass: "preview",
+    placement: "auto", fallbackPlacements: ["bottom", "top"], animation: false,
+  });
+  preview.show();
+  shown = { link, preview };
+}
+function leave() {
+  clearTimeout(timer);
+  // Time to reach the preview itself, which stays while the pointer is on it.
+  timer = setTimeout(() => { if (!document.querySelector(".preview:hover")) { hide(); } }, 250);
+}
+const LINKS = ".bd-article a.internal[href*='#']";
+document.addEventListener("pointerover", (event) => {
+  const link = event.pointerType === "mouse" && event.target.closest?.(LINKS);
+  if (!link) { return; }
+  clearTimeout(timer);
+  timer = setTimeout(() => show(link), 150);
+});
+document.addEventListener("pointerout", (event) => {
+  if (event.target.closest?.(`${LINKS}, .preview`)) { leave(); }
+});
+document.addEventListener("focusin", (event) => {
+  const link = event.target.closest?.(LINKS);
+  if (link?.matches(":focus-visible")) { show(link); }
+});
+document.addEventListener("focusout", (event) => { if (event.target.closest?.(LINKS)) { hide(); } });
+document.addEventListener("keydown", (event) => { if (event.key === "Escape") { hide(); } });
+})();

@@ -1,0 +1,162 @@
+"""What teachers are given: plans that the slides keep to, an index, a quiz, two editions."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from microdata_price.book import notebook
+from microdata_price.book.build import build
+from microdata_price.book.pages import exercises
+from microdata_price.book.plain import Piece, assemble, markdown
+from microdata_price.book.plan import Edition, notebook_paths
+from microdata_price.book.quote import Found, quote
+from microdata_price.book.slides import Slide, read_slides
+from microdata_price.book.stage import without_solutions
+from microdata_price.exceptions import InputError
+from microdata_price.studies.lesson import study
+from tiny_book import make_notebook, make_root
+
+ROOT = Path(__file__).parents[2]
+TEACH = ROOT / "book" / "teach"
+
+
+def text(name: str) -> str:
+    return (TEACH / f"{name}.md").read_text(encoding="utf-8")
+
+
+def slides() -> list[Slide]:
+    pictures = re.findall(r"images/([\w-]+)\.svg", text("slides"))
+    values = study().values | {f"{p}.alt": "A picture." for p in pictures}
+    return read_slides(quote(text("slides"), "teach/slides", Found(quoted={"lesson": values})))
+
+
+def plan(title: str) -> list[tuple[int, int]]:
+    """The minutes of a plan's rows."""
+    section = text("lessons").partition(f"## {title}")[2].partition("\n## ")[0]
+    return [(int(a), int(b)) for a, b in re.findall(r"^\| (\d+)–(\d+) \|", section, re.MULTILINE)]
+
+
+def test_the_slides_keep_to_the_plan_of_fifty_minutes_which_leaves_ten() -> None:
+    rows = plan("A lesson of fifty minutes")
+    ends = {s.end for s in slides()}
+    assert rows[0][0] == 0
+    assert rows[-1] == (40, 50)
+    assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
+    assert {b for _, b in rows[:-1]} <= ends
+    assert slides()[-1].end == 40
+
+
+def test_the_plan_of_seventy_five_minutes_has_every_slide_and_leaves_ten() -> None:
+    rows = plan("A lesson of seventy-five minutes")
+    assert rows[0] == (0, 24)
+    assert rows[-1] == (65, 75)
+    assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
+    # The second part of the slides, moved on by the dice.
+    shift = rows[1][1] - rows[1][0]
+    assert rows[2] == (24 + shift, 40 + shift)
+    assert 24 in {s.end for s in slides()}
+
+
+def test_the_notes_have_the_slides_clock() -> None:
+    ends = {s.end for s in slides()}
+    minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", text("notes"), re.MULTILINE)]
+    assert minutes[-1] == 40
+    assert set(minutes) <= ends
+    titles = {s.title for s in slides()}
+    assert set(re.findall(r'"([A-Z][^"]+)"', text("notes"))) <= titles
+
+
+def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get() -> None:
+    whole = text("quiz")
+    assert re.findall(r"^\*\*(\d+)\.\*\*", whole, re.MULTILINE) == [str(i) for i in range(1, 11)]
+    assert whole.count("{dropdown} Answer") == 10
+    theirs = without_solutions(whole)
+    assert "{dropdown}" not in theirs
+    assert len(re.findall(r"^\*\*\d+\.\*\*", theirs, re.MULTILINE)) == 10
+    assert "give or take" not in theirs
+
+
+def test_all_that_the_lesson_computes_for_other_pages_is_quoted() -> None:
+    pages = "".join(p.read_text(encoding="utf-8") for p in TEACH.glob("*.md"))
+    assert set(re.findall(r"\{\{ lesson\.(\w+) \}\}", pages)) == set(study().values)
+
+
+def asked(name: str, *tags: str, more: str = "") -> notebook.Notebook:
+    return make_notebook(
+        ("text", "# A chapter\n\nText."),
+        ("text", f"**Exercise 1 ({name}).** Why?{more}", "exercise", "label:ex-a", *tags),
+    )
+
+
+def test_the_index_has_every_exercise_with_its_place_title_and_difficulty() -> None:
+    page = exercises(
+        {
+            "one": asked("Coins", "easy", more="\n\n- (a) up\n- (b) down"),
+            "two": make_notebook(("text", "# No exercise\n\nText.")),
+            "three": asked("Half | a scale", "hard"),
+        },
+        solutions=True,
+    )
+    rows = [line for line in page.splitlines() if "{ref}" in line]
+    assert rows == [
+        "| [](../notebooks/one.ipynb) | {ref}`Exercise\N{NO-BREAK SPACE}1 <ex-a>` | Coins | easy "
+        "| yes |",
+        "| [](../notebooks/three.ipynb) | {ref}`Exercise\N{NO-BREAK SPACE}1 <ex-a>` | Half &#124; "
+        "a scale | hard |  |",
+    ]
+    assert "2 exercises in 2 chapters: 1 easy, 0 medium, 1 hard" in page
+
+
+def test_every_exercise_of_the_book_is_in_the_index() -> None:
+    books = {p.stem: notebook.read(p) for p in notebook_paths(ROOT)}
+    labels = [
+        notebook.label(c) for b in books.values() for c in b.cells if notebook.role(c) == "exercise"
+    ]
+    page = exercises(books, solutions=True)
+    assert len(labels) >= 55
+    assert all(f"<{label}>`" in page for label in labels)
+
+
+@pytest.mark.parametrize("path", notebook_paths(ROOT), ids=lambda p: p.stem)
+def test_each_exercise_says_how_hard_it_is_and_predictions_can_be_chosen(path: Path) -> None:
+    cells = notebook.read(path).cells
+    for i, cell in enumerate(cells):
+        if notebook.role(cell) != "exercise":
+            continue
+        assert notebook.difficulty(cell), cell.source[:60]
+        if "(Predict, then run)" in cell.source:
+            letters = re.findall(r"^- \((\w)\) \S", cell.source, re.MULTILINE)
+            assert letters == ["a", "b", "c"], cell.source[:60]
+            after = [c.cell_type for c in cells[i + 1 :] if notebook.role(c) == "solution"]
+            assert "code" in after
+
+
+def test_the_difficulty_stands_in_the_boxs_title() -> None:
+    cell = markdown("**Exercise 1 (Coins).** Why?")
+    (box,) = assemble("a", [Piece("exercise", "ex-a", [cell], "easy")])
+    assert "{admonition} Exercise 1 (Coins) · easy\n" in box.source
+
+
+def test_a_site_can_hold_the_students_edition(tmp_path: Path) -> None:
+    pages = {
+        "a": "# A\n\n{{ editions.link }}\n\n:::{dropdown} Answer\n:class-container: solution\n\n"
+        "Forty-two.\n:::\n"
+    }
+    root = make_root(tmp_path, {}, pages)
+    first = build(root, Edition(), tmp_path / "site", lambda _: None, students=True)
+    whole = (first.parent / "a.html").read_text(encoding="utf-8")
+    theirs = (first.parent / "students" / "a.html").read_text(encoding="utf-8")
+    assert "Forty-two" in whole
+    assert "Forty-two" not in theirs
+    assert 'href="students/index.html"' in whole.replace("../", "")
+    assert "students' edition" in theirs.replace("’", "'")
+    assert (first.parent / "students" / "index.html").is_file()
+
+
+def test_the_students_edition_cannot_hold_itself(tmp_path: Path) -> None:
+    root = make_root(tmp_path, {}, {})
+    with pytest.raises(InputError, match="give either --with-students or --no-solutions"):
+        build(root, Edition(solutions=False), tmp_path / "s", lambda _: None, students=True)
