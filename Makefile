@@ -14,17 +14,18 @@ COMMAND = $(BIN)/microdata-price
 # Levels of one run: make book EPSILON=0.25 RHO=0.03 DELTA=1e-8 RUNS=500 SOLUTIONS=no
 LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
     $(if $(DELTA),--delta '$(DELTA)') $(if $(RUNS),--runs '$(RUNS)') \
-    $(if $(filter no,$(SOLUTIONS)),--no-solutions) $(if $(OUT),--out '$(OUT)')
+    $(if $(filter no,$(SOLUTIONS)),--no-solutions) $(if $(filter yes,$(STUDENTS)),--with-students) $(if $(OUT),--out '$(OUT)')
 GRID_LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') $(if $(RUNS),--runs '$(RUNS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve lab pdf test fuzz test-browser check-tables grid benchmarks peers picture lint format lock clean
+.PHONY: help install book serve lab pdf test fuzz test-browser check-tables grid benchmarks peers workloads picture lint format lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
 	@echo
 	@echo '  make book EPSILON=0.25 RHO=0.03 DELTA=1e-8 RUNS=500   a book at your own levels, in its own folder'
 	@echo '  make book SOLUTIONS=no                                the edition for students'
+	@echo '  make book STUDENTS=yes                                the book with that edition inside, linked'
 
 install: $(STAMP) ## make .venv with everything, from the lock
 
@@ -78,6 +79,11 @@ peers: $(STAMP) ## remake data/peers.csv with mbi (in an environment of its own,
 	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
 	@.venv-peers/bin/python -W ignore -m microdata_price.studies.peers
+
+workloads: $(STAMP) ## remake data/workloads.csv: other solvers, mbi and the largest tables (half an hour)
+	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
+	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers,benchmarks]'
+	@.venv-peers/bin/python -W ignore -m benchmarks --only workloads --only sizes --only against_mbi --keep
 
 picture: $(STAMP) ## draw the README's picture again, from the chapter that computes it
 	@$(BIN)/python -m microdata_price.book.readme_picture

@@ -8,11 +8,17 @@ from pathlib import Path
 import click
 import pandas as pd
 
+from .against_mbi import against_mbi
 from .before import before
+from .expected_coverage import expected_coverage
+from .explorer_moves import explorer_moves
+from .keep import keep as keep_in_book
 from .large_tables import SIDES, large_tables
 from .methods_in_grid import methods_in_grid
 from .per_fit import per_fit
 from .release_coverage import release_coverage
+from .release_loss import release_loss
+from .releases import whole_releases
 from .scaling import SIZES, list_scaling, slopes
 from .workloads import PROMISED, ratios, sizes, workloads
 
@@ -24,8 +30,13 @@ NAMES = (
     "methods_in_grid",
     "workloads",
     "sizes",
+    "against_mbi",
     "before",
     "release_coverage",
+    "expected_coverage",
+    "release_loss",
+    "whole_releases",
+    "explorer_moves",
 )
 
 
@@ -44,7 +55,12 @@ NAMES = (
     type=click.Path(path_type=Path, file_okay=False, exists=True),
     help="The src folder of another version, for `before`.",
 )
-def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None) -> None:
+@click.option(
+    "--keep",
+    is_flag=True,
+    help="Also keep workloads, sizes and against_mbi for the book, in data/.",
+)
+def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None, keep: bool) -> None:
     """Measure speed as ratios in one process, one core, the least of several repeats."""
     frames: dict[str, pd.DataFrame] = {}
     wanted = only or NAMES
@@ -60,10 +76,20 @@ def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None) -> No
         frames["workloads"] = workloads(compare=not quick, memory=not quick)
     if "sizes" in wanted and not (quick and not only):
         frames["sizes"] = sizes()
+    if "against_mbi" in wanted:
+        frames["against_mbi"] = against_mbi(runs=3 if quick else 30)
     if "before" in wanted and base is not None:
         frames["before"] = before(base, *((50, 1) if quick else ()))
     if "release_coverage" in wanted:
-        frames["release_coverage"] = release_coverage(10 if quick else 100)
+        frames["release_coverage"] = release_coverage(3 if quick else 30)
+    if "expected_coverage" in wanted and not (quick and not only):
+        frames["expected_coverage"] = expected_coverage(*((3,) if quick else ()))
+    if "release_loss" in wanted:
+        frames["release_loss"] = release_loss(500 if quick else 5000)
+    if "whole_releases" in wanted and not (quick and not only):
+        frames["whole_releases"] = whole_releases()
+    if "explorer_moves" in only:
+        frames["explorer_moves"] = explorer_moves(Path("book/_build/html/explorer/index.html"))
     out.mkdir(parents=True, exist_ok=True)
     click.echo(f"{platform.machine()}, Python {platform.python_version()}")
     for name, frame in frames.items():
@@ -72,11 +98,17 @@ def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None) -> No
         if name == "workloads":
             multiples = ratios(frame)
             click.echo(f"\n{multiples.to_string()}\nmost: {multiples.max():.0f} of {PROMISED:.0f}")
+        if name == "expected_coverage":
+            held = frame.groupby(["level", "method"])[["error_held", "bias_held"]].mean()
+            click.echo(f"\n{held.to_string()}")
         if name == "before":
             total = frame["now"].sum() / frame["before"].sum()
             click.echo(f"\nall fits: {total:.2f} of the time before")
         if name == "list_scaling":
             click.echo(f"\n{slopes(frame).to_string()}")
+    if keep:
+        kept = ("workloads", "sizes", "against_mbi")
+        keep_in_book({name: frames[name] for name in kept if name in frames})
     click.echo(f"\nwritten to {out}")
 
 

@@ -21,26 +21,32 @@ LEVELS = (PureDP(1.0), PureDP(0.5), PureDP(0.1), ConcentratedDP(0.125))
 
 
 def release_coverage(
-    releases: int = 100,
+    releases: int = 30,
     tables: Sequence[str] = TABLES,
     levels: Sequence[PureDP | ConcentratedDP] = LEVELS,
+    measured: int = 200,
 ) -> pd.DataFrame:
     """Measure real tables with the release's own noise and count the truths in its intervals.
+
+    The widths of intervals depend on the noise alone. So those of a release are compared with many
+    measurements of its table.
 
     Parameters
     ----------
     releases
-        How many measurements of each table at each level.
+        How many releases of each table at each level, each with widths of its own.
     tables
         Data sets of the benchmark.
     levels
         Privacy levels.
+    measured
+        How many measurements each of them is compared with.
 
     Returns
     -------
     DataFrame
         One row a level and table: ``alone``, the share of truths in the intervals that hold one by
-        one, and ``joint``, the share of releases whose joint intervals hold all truths at once,
+        one, and ``joint``, the share of measurements whose joint intervals hold all truths at once,
         each with its standard error over the releases.
     """
     rows = []
@@ -54,22 +60,22 @@ def release_coverage(
             alone, joint = [], []
             for _ in range(releases):
                 m = measure_privately(table.astype(float), schema, workload, level)
-                signed = fit(m.measurements(), CONTROL).answers()
                 stds = [np.sqrt(v) for v in ols_variances(workload, m.mechanism.variances)]
                 found = signed_intervals(m, stds, 99)
                 assert found is not None
-                off = [np.abs(s[0] - t) for s, t in zip(signed, truth, strict=True)]
+                signed = fit(m.imitated(table, measured), CONTROL).answers()
+                off = [np.abs(s - t) for s, t in zip(signed, truth, strict=True)]
                 one, every = (
-                    np.concatenate([o <= h for o, h in zip(off, half, strict=True)])
+                    np.concatenate([o <= h for o, h in zip(off, half, strict=True)], axis=1)
                     for half in found
                 )
                 alone.append(one.mean())
-                joint.append(every.all())
+                joint.append(every.all(axis=1).mean())
             rows.append(
                 {
                     "level": level.plain,
                     "table": name,
-                    "releases": releases,
+                    "measured": releases * measured,
                     "alone": np.mean(alone),
                     "alone_error": np.std(alone, ddof=1) / np.sqrt(releases),
                     "joint": np.mean(joint),

@@ -8,17 +8,20 @@ what the package promises to stay within a multiple of; `sizes` goes up to a mil
 from __future__ import annotations
 
 import importlib.util
+import time
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from itertools import combinations
 from multiprocessing import get_context
 from pathlib import Path
+from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pandas as pd
 
+from microdata_price.fitting import Fit
 from microdata_price.fitting.methods import fit
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.privacy import PureDP
@@ -31,6 +34,7 @@ from .timing import least_seconds, one_thread
 METHODS = ("nnls", "maxfit", "sequential", "reweighted")
 REFERENCE = "4-way, pairs and cells"
 FOUR, THREE = (10, 6, 5, 20), (10, 12, 20)
+EPSILON = 0.5
 PROMISED = 150.0
 """No method takes more than this many times the NNLS of the reference."""
 
@@ -71,18 +75,24 @@ SIZES: dict[str, tuple[Callable[[], Workload], tuple[str, ...], float]] = {
     ),
     "1000 x 1000, margins only": (lambda: marginals((1000, 1000), 1), METHODS, 10.0),
     "county, tract, block": (lambda: nested(50, 60, 40), METHODS, 1.0),
-    "ten 3-way marginals of a 6-way table": (three_of_six, ("nnls",), 30.0),
+    "ten 3-way marginals of a 6-way table": (three_of_six, ("nnls", "maxfit"), 30.0),
 }
 """Each with its methods and the seconds it should stay within."""
 
 
-def sample(workload: Workload, epsilon: float = 0.5, runs: int = 1, seed: int = 1) -> Measurements:
-    """Measure a sparse table, a tenth of its cells occupied and one of them large."""
+def sparse_table(shape: tuple[int, ...], seed: int | np.random.Generator = 1) -> Array:
+    """Draw a table, a tenth of its cells occupied and one of them large."""
     rng = np.random.default_rng(seed)
-    shape = workload.shape
-    table = np.where(rng.random(shape) < 0.1, rng.integers(0, 50, shape), 0)
+    table = np.where(rng.random(shape) < 0.1, rng.integers(0, 50, shape), 0).astype(float)
     table.flat[0] = 10_000
-    return measure(table, workload, PureDP(epsilon), runs=runs, rng=rng)
+    return table
+
+
+def sample(workload: Workload, runs: int = 1, seed: int = 1) -> Measurements:
+    """Measure a sparse table."""
+    rng = np.random.default_rng(seed)
+    table = sparse_table(workload.shape, rng)
+    return measure(table, workload, PureDP(EPSILON), runs=runs, rng=rng)
 
 
 def osqp_nnls(m: Measurements) -> list[Array]:
@@ -117,35 +127,35 @@ def _peak() -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 1024
 
 
-def _in_its_own_process(
-    call: Callable[[Measurements], object], m: Measurements
-) -> tuple[float, float]:
-    """Return the seconds of a call, and the megabytes by which it raises its process's peak."""
+def _in_its_own_process(call: Callable[[Any], Any], given: Any) -> tuple[float, float, Any]:
+    """Return the seconds of a call, the megabytes by which its process grows, and its result."""
     with one_thread():
+        # From here on the peak is that of the call: imports may have needed more for a moment.
+        Path("/proc/self/clear_refs").write_text("5")
         before = _peak()
-        seconds = least_seconds(lambda: call(m), 1)
-        return seconds, _peak() - before
+        start = time.process_time()
+        found = call(given)
+        return time.process_time() - start, _peak() - before, found
 
 
-def alone(call: Callable[[Measurements], object], m: Measurements) -> tuple[float, float]:
-    """Return a call's seconds and megabytes, measured in a process of its own (Linux only)."""
+def alone(call: Callable[[Any], Any], given: Any) -> tuple[float, float, Any]:
+    """Return a call's seconds, megabytes and result, from a process of its own (Linux only)."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
-        return pool.submit(_in_its_own_process, call, m).result()
+        return pool.submit(_in_its_own_process, call, given).result()
 
 
-def _line(m: Measurements, case: str, method: str, solver: str) -> dict[str, object]:
+def identify(m: Measurements, case: str, method: str, solver: str) -> dict[str, object]:
     queries = sum(q.size for q in m.workload.query_sets)
     line = {"case": case, "cells": m.workload.cells, "queries": queries}
     return line | {"method": method, "solver": solver}
 
 
-def _proved(m: Measurements, method: str) -> dict[str, object]:
-    found = fit(m, method)
+def _proved(m: Measurements, found: Fit) -> dict[str, object]:
     proof: dict[str, object] = {
         "certificate": found.certificate.worst,
         "conic": found.certificate.conic_calls,
     }
-    return proof | ({"loss": loss(m, found.cells[0])} if method == "nnls" else {})
+    return proof | ({"loss": loss(m, found.cells[0])} if found.method == "nnls" else {})
 
 
 def workloads(
@@ -167,16 +177,16 @@ def workloads(
             m = sample(CASES[case]())
             for method in METHODS:
                 seconds = least_seconds(lambda f=method, m=m: fit(m, f), repeats)
-                line = _line(m, case, method, "ours") | {"seconds": seconds} | _proved(m, method)
+                line = identify(m, case, method, "ours") | {"seconds": seconds}
+                line |= _proved(m, fit(m, method))
                 if memory and method == "nnls":
                     line["megabytes"] = alone(partial(fit, method="nnls"), m)[1]
                 lines.append(line)
             for solver, baseline in others().items() if compare else ():
-                line = _line(m, case, "nnls", solver) | {"loss": loss(m, baseline(m)[0])}
-                line["seconds"] = least_seconds(lambda f=baseline, m=m: f(m), 1)
-                if memory:
-                    line["megabytes"] = alone(baseline, m)[1]
-                lines.append(line)
+                line = identify(m, case, "nnls", solver)
+                seconds, megabytes, cells = alone(baseline, m)
+                line |= {"loss": loss(m, cells[0]), "seconds": seconds}
+                lines.append(line | ({"megabytes": megabytes} if memory else {}))
     return pd.DataFrame(lines)
 
 
@@ -200,7 +210,7 @@ def sizes(cases: Iterable[str] = tuple(SIZES)) -> pd.DataFrame:
         make, methods, allowed = SIZES[case]
         m = sample(make())
         for method in methods:
-            seconds, grown = alone(partial(fit, method=method), m)
-            line = _line(m, case, method, "ours") | _proved(m, method)
+            seconds, grown, found = alone(partial(fit, method=method), m)
+            line = identify(m, case, method, "ours") | _proved(m, found)
             lines.append(line | {"seconds": seconds, "allowed": allowed, "megabytes": grown})
     return pd.DataFrame(lines)

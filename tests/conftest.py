@@ -1,6 +1,12 @@
 """Settings for all tests."""
 
+import signal
+
 from hypothesis import HealthCheck, settings
+
+# A shell makes what it starts in the background deaf to Ctrl-C; tests send it and are sent it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Properties see the same examples each time: a test that fails by chance teaches to run it again.
 # The time an example takes measures how busy the machine is, not whether the code is right.

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Sequence
 
-from microdata_price.model.measurement import Measurements
+import numpy as np
+from numpy.typing import ArrayLike
+
+from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 
@@ -51,3 +55,16 @@ def random_measurements(seed: int, runs: int = 2, cells: int = 40) -> Measuremen
         a = q.answers(x.reshape(workload.shape)) + noise[-1].sample(rng, (runs, q.size))
         answers.append(np.round(a) if rounded else a)
     return Measurements(workload, tuple(answers), tuple(noise))
+
+
+def measured(
+    table: ArrayLike,
+    guarantee: PureDP | ConcentratedDP | None = None,
+    runs: int = 5,
+    seed: int = 1,
+    split: Sequence[float] | None = None,
+) -> Measurements:
+    """The sum, the marginals and the cells of a table, by default with epsilon 0.5."""
+    workload = Workload.table(np.shape(table))
+    rng = np.random.default_rng(seed)
+    return measure(table, workload, guarantee or PureDP(0.5), runs=runs, rng=rng, split=split)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -54,3 +55,67 @@ def test_every_method_is_timed_in_the_grid():
     assert tuple(frame.index) == microdata_methods()
     assert frame.loc[BASE, "ratio"] == 1
     assert (frame["milliseconds"] > 0).all()
+
+
+def test_what_releases_say_of_their_errors_is_compared_with_the_truth():
+    from benchmarks.expected_coverage import expected_coverage
+
+    from microdata_price.model.privacy import PureDP
+
+    frame = expected_coverage(4, ("PUMA0101301",), (PureDP(1.0),), runs=300, draws=60)
+    assert frame["query_set"].tolist() == ["sum", "a", "b", "identity"] * 4
+    assert frame["error_held"].mean() > 0.8
+    assert frame["bias_held"].mean() > 0.8
+    total = frame[frame["query_set"] == "sum"].set_index("method")
+    assert total.loc["nnls", "bias"] > 5 > abs(total.loc["sequential", "bias"])
+    assert total.loc["nnls", "said"] == pytest.approx(total.loc["nnls", "truth"], rel=0.4)
+
+
+def test_a_file_of_persons_is_released_from_end_to_end(tmp_path):
+    """With a tree, cut points, "other", structural zeros, shares and a cap."""
+    import csv
+    import json
+
+    from benchmarks.releases import NESTED, end_to_end, persons
+
+    seconds, megabytes = end_to_end(lambda f: persons(f, 2000), [*NESTED, "--draws", "0"], tmp_path)
+    assert seconds > 0
+    assert 50 < megabytes < 1024
+    with (tmp_path / "release" / "records.csv").open(newline="") as file:
+        records = list(csv.DictReader(file))
+    assert not any(r["age"] == "below 18" and r["status"] == "married" for r in records)
+    tree = json.loads((tmp_path / "schema.json").read_text())["columns"]["county/tract/block"]
+    assert all(r["block"] in tree[r["county"]][r["tract"]] for r in records)
+    assert {r["status"] for r in records} == {"single", "married", "other", "not stated"}
+    again = [w if w != "1" else "1.5" for w in NESTED]  # with it the cap would be exceeded
+    again += ["--draws", "0", "--out", "{folder}/again"]
+    with pytest.raises(subprocess.CalledProcessError):
+        end_to_end(Path.touch, again, tmp_path)
+    assert not (tmp_path / "again").exists()
+
+
+def test_memory_is_what_the_call_takes():
+    from functools import partial
+
+    from benchmarks.workloads import alone
+
+    numbers = 12_000_000  # 96 MB, far more than rounding by pages
+    _, megabytes, found = alone(partial(np.full, (numbers,)), 1.0)
+    assert found.size == numbers
+    assert 8 * numbers / 2**20 == pytest.approx(megabytes, abs=6)
+
+
+def test_workloads_are_timed_as_multiples_of_one():
+    from benchmarks.workloads import REFERENCE, ratios, workloads
+
+    frame = workloads((REFERENCE,), compare=False, memory=False, repeats=1)
+    assert (frame["certificate"] <= 1e-7).all()
+    assert ratios(frame)[(REFERENCE, "nnls")] == 1
+
+
+def test_mbis_problem_solved_exactly_has_no_excess():
+    from benchmarks.against_mbi import against_mbi
+
+    frame = against_mbi(("3-way, pairs only",), runs=2).set_index("solver")
+    assert frame.loc["ours, mbi's total held", "excess"] == 0
+    assert frame.loc["ours", "excess"] < 0  # its total is free

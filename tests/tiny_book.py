@@ -12,12 +12,14 @@ from microdata_price.book import notebook
 
 ROOT = Path(__file__).parents[1]
 
-CODE = """\
-from microdata_price.page import prose
-from microdata_price.figures import panels, show
-from microdata_price.figures.difficult import one_draw
+SETUP = """\
 import numpy as np
+
+from microdata_price.figures.difficult import one_draw
+from microdata_price.page.output import Caption, record, say, show
+
 """
+"""Imports of a chapter; what it computes is added."""
 
 
 def make_notebook(*cells: tuple[str, ...]) -> notebook.Notebook:
@@ -31,10 +33,10 @@ def make_notebook(*cells: tuple[str, ...]) -> notebook.Notebook:
 
 def ordinary(title: str = "A chapter", body: str = "twice = 2 * epsilon") -> notebook.Notebook:
     return make_notebook(
-        ("text", f"# {title}\n\nTwice epsilon is {{glue:text}}`twice`."),
+        ("text", f"# {title}\n\nWhat it is about."),
         ("code", "epsilon = 0.5  # the level\nruns = 10", "parameters"),
-        ("code", f"{CODE}{body}\nassert runs"),
-        ("code", 'prose.number("twice", twice)', "remove-cell"),
+        ("code", f"{SETUP}{body}\nassert runs", "setup"),
+        ("code", 'say(f"Twice epsilon is {twice:g}.")', "remove-input"),
     )
 
 

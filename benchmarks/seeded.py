@@ -1,4 +1,4 @@
-"""Measurements for tests, with noise that is drawn anew or from a seed."""
+"""Simulated measurements, for tests and benchmarks: a release's noise drawn from a seed."""
 
 import dataclasses
 

@@ -1,0 +1,47 @@
+"""What the book shows of benchmarks that are too long, or need too much, for its build."""
+
+from __future__ import annotations
+
+import platform
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+
+import pandas as pd
+
+from microdata_price.base.data import data_path
+from microdata_price.base.files import write_whole
+from microdata_price.studies.beyond import FILE
+from microdata_price.studies.peers import write_checksums
+
+COMPARED = ("clarabel", "cvxpy", "mbi", "osqp", "piqp")
+
+
+def _versions() -> str:
+    found = []
+    for name in COMPARED:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:  # an extra that is not installed has no line in the tables
+            continue
+    return ", ".join(found)
+
+
+def keep(frames: dict[str, pd.DataFrame]) -> None:
+    """Put measured tables into the book's file, in place of the same benchmarks' earlier lines."""
+    folder = data_path("published_tables.csv").parent
+    path = folder / FILE
+    about = {
+        "measured": f"{datetime.now(UTC):%Y-%m-%d}",
+        "where": f"one core, {platform.machine()}, Python {platform.python_version()}",
+        "versions": _versions(),
+    }
+    new = [frame.assign(part=name, **about) for name, frame in frames.items()]
+    if path.exists():
+        old = pd.read_csv(path)
+        new.insert(0, old[~old["part"].isin(list(frames))])
+    table = pd.concat(new, ignore_index=True)
+    first = ["part", "case", "cells", "queries", "method", "solver"]
+    rest = [c for c in table.columns if c not in (*first, *about)]
+    table = table[[*first, *rest, *about]].sort_values("part", kind="stable")
+    write_whole(path, table.to_csv(index=False, float_format="%.10g"))
+    write_checksums(folder)

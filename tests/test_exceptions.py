@@ -1,0 +1,14 @@
+from __future__ import annotations
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+
+def test_a_notebook_shows_what_was_wrong_as_one_sentence(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    shell = InteractiveShell(colors="nocolor")
+    result = shell.run_cell("from microdata_price.model.privacy import PureDP\nPureDP(-1)")
+    assert not result.success
+    (line,) = capsys.readouterr().out.strip().splitlines()
+    assert line.startswith("InputError: epsilon is -1")
