@@ -49,6 +49,22 @@ def test_the_slides_keep_to_the_plan_of_fifty_minutes_which_leaves_ten() -> None
     assert slides()[-1].end == 40
 
 
+def test_the_plan_numbers_the_slides_of_its_minutes() -> None:
+    section = text("lessons").partition("## A lesson of fifty minutes")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+)–(\d+) \| (?:(\d+)(?: to |, )?(\d*))? *\|", section, re.MULTILINE)
+    ends = [s.end for s in slides()]
+    for begin, end, first, last in rows[:-1]:
+        shown = [number for number, e in enumerate(ends, 1) if int(begin) < e <= int(end)]
+        assert shown == list(range(int(first), int(last or first) + 1)), (begin, end)
+
+
+@pytest.mark.parametrize(("lecture", "minutes"), [("First", 85), ("Second", 75)])
+def test_the_minutes_of_a_lecture_add_up(lecture: str, minutes: int) -> None:
+    (line,) = re.findall(rf"^\*\*{lecture} lecture.*$", text("lessons"), re.MULTILINE)
+    assert sum(int(m) for m in re.findall(r"\((\d+)(?: minutes)?\)", line)) == minutes
+    assert f"{minutes} minutes" in line
+
+
 def test_the_plan_of_seventy_five_minutes_has_every_slide_and_leaves_ten() -> None:
     rows = plan("A lesson of seventy-five minutes")
     assert rows[0] == (0, 24)

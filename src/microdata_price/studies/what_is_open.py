@@ -157,9 +157,10 @@ class Findings(Levels):
         """What the page says in one paragraph."""
         largest = max(q.factor for q in self.questions)
         return (
-            "Much of the trade-off is known up to a factor that tends to 1. The rest is bounded "
-            "from both sides. Over the questions on this page the largest factor between what is "
-            f"proved to be unavoidable and what is reached is {format_number(largest)}."
+            "How accurate can cells be beside a very accurate sum, and how accurate a sum beside "
+            "very accurate cells? Much of that is known up to a factor that tends to 1; the rest "
+            "is bounded from both sides. Over the questions on this page the largest factor "
+            f"between what is proved to be unavoidable and what is reached is {format_number(largest)}."
         )
 
     @property
