@@ -160,7 +160,8 @@ class Findings(Levels):
             "How accurate can cells be beside a very accurate sum, and how accurate a sum beside "
             "very accurate cells? Much of that is known up to a factor that tends to 1; the rest "
             "is bounded from both sides. Over the questions on this page the largest factor "
-            f"between what is proved to be unavoidable and what is reached is {format_number(largest)}."
+            "between what is proved to be unavoidable and what is reached is "
+            f"{format_number(largest)}."
         )
 
     @property
