@@ -96,16 +96,16 @@ class Findings:
             f"{int((m.to_numpy() > BEYOND).sum())} of {m.size} on the {self.query_names[q]}"
             for q, m in self.typical.items()
         )
-        over = "the median over the levels of privacy"
+        over, what = "the median over the levels of privacy", "medians"
         if len(self.level_names) == 1:
-            over = f"at {self.level_names[0]}"
+            over, what = f"at {self.level_names[0]}", "prices"
         return Caption(
             "Blue is cheaper than OLS, red is dearer: total squared error over that of OLS, "
             f"{over}. Within each family the sparsest tables are on top. Lists have no rows or "
-            f"columns. Dots mark prices beyond {BEYOND:g}: {told}.",
+            f"columns. Dots mark {what} beyond {BEYOND:g}: {told}.",
             alt="Four maps side by side, for the sum, the rows, the columns and the cells: tables "
             "down, four methods across, blue where the price is below 1, red where it is above. "
-            f"Prices beyond {BEYOND:g}: {told}.",
+            f"{what.capitalize()} beyond {BEYOND:g}: {told}.",
         )
 
     @property
