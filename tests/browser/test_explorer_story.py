@@ -120,9 +120,12 @@ def test_the_plane_claims_only_what_is_proved(chromium: Browser, site: Path) -> 
                             f"#privacy={privacy}&d={d}&hide={hidden}",
                         )
                         page.wait_for_function(
-                            "d => explorerState().state.d === d", arg=d, timeout=5000
+                            """([privacy, d, hidden]) => {
+                                const s = explorerState().state;
+                                return s.privacy === privacy && s.d === d
+                                    && (s.hide.join() || "none") === hidden }""",
+                            arg=[privacy, d, hidden],
                         )
-                        page.wait_for_timeout(30)
                         written, inside = label_and_shade(page)
                         assert inside, (width, privacy, d, hidden)
                         seen.add((written, hidden == "first_moment,packing_empty,printed"))

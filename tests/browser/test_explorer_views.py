@@ -117,7 +117,10 @@ def test_the_readout_is_spoken_once_the_hand_rests(chromium: Browser, site: Path
         page.focus("#d")
         for _ in range(8):
             page.keyboard.press("ArrowRight")
-        page.wait_for_timeout(1200)
+        page.wait_for_function(
+            """() => document.getElementById("live").textContent.includes(
+                document.querySelector("#card-sum strong").innerText)"""
+        )
         assert 1 <= page.evaluate("() => window.spoken.length") <= 3
         live = page.inner_text("#live")
         assert page.inner_text("#card-sum strong") in live

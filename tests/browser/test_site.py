@@ -7,7 +7,7 @@ import io
 import json
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from axe_playwright_python.sync_playwright import Axe
 from browser_pages import PAGES, ROOT
 from bs4 import BeautifulSoup
 from PIL import Image
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, TimeoutError
 
 from microdata_price.book import notebook
 
@@ -320,16 +320,21 @@ def test_what_is_cut_on_a_phone_scrolls_by_keyboard_and_says_so(
         watched.page.evaluate(
             "() => document.querySelectorAll('details').forEach(d => { d.open = true })"
         )
-        watched.page.wait_for_timeout(200)
-        found = watched.page.evaluate(
-            """() => [...document.querySelectorAll(
-                ".pst-scrollable-table-container, .wide-figure, mjx-container[display=true]")]
-                .map(node => [node.scrollWidth > node.clientWidth + 1, node.tabIndex === 0,
-                    getComputedStyle(node, "::before").content.includes("scroll sideways"),
-                    node.getBoundingClientRect().right <= window.innerWidth
-                        && node.getBoundingClientRect().left >= 0,
-                    node.outerHTML.slice(0, 80)])"""
-        )
+        look = """() => [...document.querySelectorAll(
+            ".pst-scrollable-table-container, .wide-figure, mjx-container[display=true]")]
+            .map(node => [node.scrollWidth > node.clientWidth + 1, node.tabIndex === 0,
+                getComputedStyle(node, "::before").content.includes("scroll sideways"),
+                node.getBoundingClientRect().right <= window.innerWidth
+                    && node.getBoundingClientRect().left >= 0,
+                node.outerHTML.slice(0, 80)])"""
+        # The page tells it a moment after its layout has changed.
+        with suppress(TimeoutError):
+            watched.page.wait_for_function(
+                f"() => ({look})().every(([wide, reached, told, within]) =>"
+                " reached === wide && told === wide && within)",
+                timeout=5_000,
+            )
+        found = watched.page.evaluate(look)
     for wide, reached, told, within, what in found:
         assert (reached, told, within) == (wide, wide, True), what
 
@@ -430,7 +435,7 @@ def test_a_link_shows_what_it_leads_to(chromium: Browser, site: Path) -> None:
         assert link.get_attribute("aria-describedby") == shown.get_attribute("id")
         assert violations(page) == []
         page.keyboard.press("Tab")
-        page.wait_for_timeout(300)
+        shown.wait_for(state="detached")
         assert link.get_attribute("aria-describedby") is None
 
 
