@@ -5,11 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from ..exceptions import InputError, unknown_name
-from .looks import are_numbers, looks_like_a_total, looks_like_counts, number_the_rows
+from .doubts import quoted
+from .looks import (
+    are_numbers,
+    looks_like_a_total,
+    looks_like_counts,
+    looks_like_no_count,
+    mostly_numbers,
+    number_the_rows,
+)
 from .opening import Layout, Source, layout, plain_text, read_rows, sources
 from .schema import COUNT, WEIGHTED, Schema
 
@@ -66,10 +74,15 @@ class Form:
                 f"{self.source.place} is read as records, one row a record"
                 + (f"; columns not read: {names}" if names else "")
             )
-        if self.unnamed:
+        if len(self.unnamed) == 1:
             said.append(
-                f"{self.source.place} has a column without a name, which numbers the rows; it is "
-                "not read"
+                f"{self.source.place} has a column without a name, which numbers the rows or is "
+                "empty; it is not read"
+            )
+        elif self.unnamed:
+            said.append(
+                f"{self.source.place} has {len(self.unnamed)} columns without a name, which number "
+                "the rows or are empty; they are not read"
             )
         if self.left:
             said.append(f"not read in {self.source.path}: {', '.join(self.left)}")
@@ -147,9 +160,15 @@ def form_of(path: Path, schema: Schema) -> Form:
         axes = tuple(header.index(c) for c in schema.columns[:-1])
         heading = tuple(header.index(v) for v in heads)
         return Form(source, how, "wide", axes, heading, (), unnamed, left)
-    if unnamed == (0,) and len(schema.columns) == 2 and set(named) == set(schema.values[-1]):
+    if 0 in unnamed and len(schema.columns) == 2 and set(named) == set(schema.values[-1]):
         heading = tuple(k for k in range(len(header)) if k not in unnamed)
-        return Form(source, how, "wide", unnamed, heading, (), (), left)
+        return Form(source, how, "wide", (0,), heading, (), unnamed[1:], left)
+    further = [n for n in named if n not in (*schema.columns, *schema.values[-1])]
+    if further and {*schema.columns[:-1], *schema.values[-1]} <= set(named):
+        raise InputError(
+            f"{place} looks like a wide table with more columns than the schema has "
+            f"({quoted(further)}); leave them out"
+        )
     missing = [c for c in schema.columns if c not in named]
     near = [n for n in named if n.casefold() == missing[0].casefold()]
     hint = f" (it has {near[0]!r}: write it as the schema does)" if near else ""
@@ -212,26 +231,58 @@ def plain_form(path: Path, count: str | None = None) -> Form:
         return Form(source, how, "long", axes, counts, (), unnamed, left)
     if count is not None:
         raise unknown_name("column of counts", count, header)
-    like = [header[k] for k in named if looks_like_counts(header[k])]
     total = [header[k] for k in named if looks_like_a_total(header[k])]
     if total and len(named) > 2:
         raise InputError(
             f"{place}: the column {total[0]!r} looks like totals, which would count everybody "
             "twice; leave out rows and columns of totals"
         )
-    numeric = _numeric(source, how)
-    if len(named) > 1 and (len(like) == 1 or (like and not set(named[1:]) <= set(numeric))):
+    columns = _looked_at(source, how)
+    if unnamed[:1] == (0,) and _names_the_rows(source, columns):
+        named, unnamed = [0, *named], unnamed[1:]
+    # Counts may be hidden in some cells, and a line of units or notes may stand among them.
+    numeric = [k for k in named if mostly_numbers(columns[k])]
+    body = named[1:]
+    like = [header[k] for k in named if looks_like_counts(header[k]) and k in numeric]
+    if len(body) > 1 and set(body) <= set(numeric):
+        _check_headings(place, [header[k] for k in body], like)
+        return Form(source, how, "wide", (named[0],), tuple(body), (), unnamed, left)
+    labels = list(takewhile(lambda k: k not in numeric, body))
+    rest = body[len(labels) :]
+    counted = len(like) in (0, len(rest)) and not any(looks_like_no_count(header[k]) for k in rest)
+    if labels and len(rest) > 1 and set(rest) <= set(numeric) and counted:
+        raise InputError(
+            f"{place} looks like a wide table with several columns of headings, "
+            f"{quoted([header[k] for k in (named[0], *labels)])}; leave out all but one; where "
+            "each divides the table, list the columns in a schema (--schema)"
+        )
+    if body and like:
         raise _counts_elsewhere(place, like[0], "looks like counts")
-    if unnamed == (0,) and _names_the_rows(source, how):
-        named, unnamed = [0, *named], ()
-    if len(named) > 1 and set(numeric) & set(named[1:]) == {named[-1]} != set(named[1:]):
-        raise _counts_elsewhere(place, header[named[-1]], "holds numbers")
-    if len(named) > 2 and set(named[1:]) <= set(numeric):
-        return Form(source, how, "wide", (named[0],), tuple(named[1:]), (), unnamed, left)
+    if body and set(numeric) & set(body) == {body[-1]}:
+        raise _counts_elsewhere(place, header[body[-1]], "holds numbers")
     raise InputError(
         f"{place} is neither a table of counts with a column {COUNT!r} nor a wide one; for records "
         "give their schema with --schema"
     )
+
+
+def _check_headings(place: str, names: Sequence[str], like: Sequence[str]) -> None:
+    """Refuse a wide table's columns that are no counts of its headings, by their names."""
+    for name in names:
+        what = looks_like_no_count(name)
+        if what:
+            raise InputError(
+                f"{place}: the column {name!r} looks by its name like {what}, not like counts of "
+                "records; leave it out (or list the columns that count in a schema, --schema)"
+            )
+    if len(like) == 1 and len(names) > 2:
+        raise InputError(
+            f"{place} has no column {COUNT!r}, and {like[0]!r} among its columns of numbers looks "
+            "like their total or like the only counts; leave it out if it sums the others, else "
+            f"leave out the others and call it {COUNT!r}"
+        )
+    if len(like) == 1:
+        raise _counts_elsewhere(place, like[0], "looks like counts")
 
 
 def _counts_elsewhere(place: str, name: str, why: str) -> InputError:
@@ -241,25 +292,20 @@ def _counts_elsewhere(place: str, name: str, why: str) -> InputError:
     )
 
 
-def _numeric(source: Source, how: Layout) -> list[int]:
-    """Return the places of the columns that hold only numbers, as far as one looks."""
-    rows = [row for _, row in islice(read_rows(source, how), _LOOKED_AT)]
-    columns = list(zip(*rows, strict=True)) if rows else [()] * len(how.header)
-    return [k for k, column in enumerate(columns) if are_numbers(column)]
+def _looked_at(source: Source, how: Layout) -> list[tuple[str, ...]]:
+    """Return the first fields of each column, in the form in which text is compared."""
+    rows = [map(plain_text, row) for _, row in islice(read_rows(source, how), _LOOKED_AT)]
+    return list(zip(*rows, strict=True)) if rows else [()] * len(how.header)
 
 
-def _names_the_rows(source: Source, how: Layout) -> bool:
+def _names_the_rows(source: Source, columns: Sequence[Sequence[str]]) -> bool:
     """Say whether a first column without a name holds a wide table's headings of rows.
 
     Otherwise it numbers the rows, and the second column holds the headings.
     """
-    rows = [row for _, row in islice(read_rows(source, how), _LOOKED_AT)]
-    if not rows:
+    if len(columns) < 2 or not columns[0] or not are_numbers(columns[1]):
         return False
-    first, second, *others = ([plain_text(t) for t in column] for column in zip(*rows, strict=True))
-    if not are_numbers(second):
-        return False
-    if number_the_rows(first, None) is not None and len(others) > 1:
+    if number_the_rows(columns[0], None) is not None and len(columns) > 3:
         raise InputError(
             f"{source.place}: the first column has no name, and may number the rows or be their "
             "heading; give it a name, or leave it out"

@@ -13,23 +13,42 @@ def _words(text: str) -> frozenset[str]:
 _COUNT_NAMES = _words(
     "n nn num number numbers value values size total totals sum share shares rate pct percent % "
     "prop proportion amount quantity qty w wt wgt obs cases records observations anzahl effectif "
-    "nombre estimate"
-)
+    "nombre estimate observation wert valeur valor antal aantal liczba"
+) | {"obs value", "observation value"}
 """Whole names of columns that hold counts, or what else each row stands for."""
 _COUNT_WORDS = _words(
     "count counts cnt freq freqs frequency frequencies population pop persons people individuals "
-    "weight weights weighted percent percentage percentages perwt pwgtp wgtp"
+    "weight weights weighted percent percentage percentages perwt pwgtp wgtp "
+    "personen einwohner bevölkerung habitants personnes personas habitantes persone abitanti "
+    "gewicht poids pondération dweight pweight fweight"
 )
 """Words in names of such columns."""
 _TOTALS = _words(
     "total totals sum sums all overall margin subtotal both everybody everyone gesamt insgesamt "
-    "summe ensemble"
-) | {"grand total", "row total", "column total", "col total", "both sexes", "all persons"}
+    "summe ensemble totale totaal totalt totales toplam razem ogółem celkem spolu yhteensä "
+    "összesen ukupno skupaj kokku samtals σύνολο итого всего "
+    "合計 总计 總計 合计"
+) | {"grand total", "row total", "column total", "col total", "both sexes", "all persons", "i alt"}
 """What rows and columns of totals are called."""
 _TOTAL_WORDS = _words(
     "total totals subtotal overall combined altogether gesamt insgesamt zusammen summe ensemble"
 )
 """Words in names of rows and columns that may be of totals."""
+_TOTAL_CODES = _words("T TOT Persons persons People people")
+"""Whole values that totals have in many statistical offices' files, and others have, too."""
+_SDMX_TOTAL = "_T"
+"""The code of a total in every list of SDMX."""
+_SHARE_WORDS = _words("percent percentage percentages pct prozent pourcentage porcentaje")
+_SHARES = _words(
+    "share shares rate rates ratio proportion proportions prop density mean median average avg "
+    "anteil anteile"
+)
+"""Whole names of columns of shares and means, which are no counts."""
+_ATTRIBUTES = _words(
+    "year jahr année date month quarter code id fips zip zipcode postcode geoid objectid fid "
+    "lat lon lng latitude longitude rank"
+)
+"""Whole names of columns whose numbers are no counts either."""
 _NUMBER = re.compile(r"[+-]?(\d{1,3}([, '\u00a0]\d{3})+|\d+)?([.,]\d*)?([eE][+-]?\d+)? ?%?")
 
 
@@ -53,7 +72,8 @@ def looks_like_a_total(value: str) -> bool:
     >>> [looks_like_a_total(v) for v in ("Total", "(all)", "Totnes")]
     [True, True, False]
     """
-    return " ".join(re.findall(r"[^\W\d_]+", value.casefold())) in _TOTALS
+    words = re.findall(r"[^\W\d_]+", value.casefold())
+    return value == _SDMX_TOTAL or " ".join(words) in _TOTALS
 
 
 def may_be_a_total(value: str) -> bool:
@@ -67,9 +87,28 @@ def may_be_a_total(value: str) -> bool:
     words = re.findall(r"[^\W\d_]+", value.casefold())
     return (
         looks_like_a_total(value)
+        or value in _TOTAL_CODES
         or bool(_TOTAL_WORDS & set(words))
         or words[:1] in (["all"], ["sum"])
     )
+
+
+def looks_like_no_count(name: str) -> str:
+    """Say what a column of numbers is by its name, if no count: empty for what may be one.
+
+    Examples
+    --------
+    >>> [looks_like_no_count(n) for n in ("% female", "median age", "Year", "top 10%", "women")]
+    ['shares or means', 'shares or means', 'a code, a date or a place', '', '']
+    """
+    text = name.casefold()
+    words = re.findall(r"[^\W\d_]+", text)
+    share = re.search(r"(?<![\d.,])(?<![\d.,] )%", text) or (
+        _SHARE_WORDS & set(words) and not re.search(r"\d ?(per ?cent|pct|prozent)", text)
+    )
+    if share or " ".join(words) in _SHARES or words[:1] in (["median"], ["mean"], ["average"]):
+        return "shares or means"
+    return "a code, a date or a place" if " ".join(words) in _ATTRIBUTES else ""
 
 
 def are_numbers(texts: Iterable[str]) -> bool:
@@ -81,6 +120,18 @@ def are_numbers(texts: Iterable[str]) -> bool:
     (True, False)
     """
     return all(_NUMBER.fullmatch(text.strip()) for text in texts)
+
+
+def mostly_numbers(texts: Iterable[str]) -> bool:
+    """Say whether at least half of the texts that are not empty are numbers, or all are empty.
+
+    Examples
+    --------
+    >>> mostly_numbers(["persons", "12", "30"]), mostly_numbers(["", "x", "y", "1"])
+    (True, False)
+    """
+    found = [are_numbers([text]) for text in texts if text.strip()]
+    return 2 * sum(found) >= len(found)
 
 
 def number_the_rows(texts: Sequence[str], first: int | None) -> int | None:

@@ -38,6 +38,11 @@ _FOREIGN = (
     (b"\x28\xb5\x2f\xfd", "packed by zstd; unpack it and give the CSV file"),
     (b"$FL2", "an SPSS file; save it as a CSV file"),
     (b"<stata_dta>", "a Stata file; save it as a CSV file"),
+    (b"HEADER RECORD***", "a SAS transport file; save it as a CSV file"),
+    (b"ARROW1", "an Arrow (Feather) file; save it as a CSV file"),
+    (b"FEA1", "a Feather file; save it as a CSV file"),
+    (b"\x89HDF", "an HDF5 file; save the table as a CSV file"),
+    (b"{\\rtf", "a text with formats (RTF); save the table as a CSV file"),
 )
 _INNER = (".zip", ".gz", ".bz2", ".xz", ".7z", ".rar", ".tar", ".tgz")
 _MARKS = (
@@ -157,7 +162,7 @@ def _members(
     if "[Content_Types].xml" in names or "content.xml" in names:
         raise InputError(f"{path} is a workbook; save the sheet as a CSV file")
     real = [m for m in members if not _left_by_a_system(m.filename)]
-    texts = [m for m in real if m.filename.lower().endswith(".csv")]
+    texts = [m for m in real if m.filename.lower().endswith((".csv", ".tsv"))]
     inner = [m.filename for m in real if m.filename.lower().endswith(_INNER)]
     if inner:
         raise InputError(
@@ -249,6 +254,11 @@ def layout(source: Source) -> Layout:
     if other is not None:
         what = "JSON" if other[1] else "a page of a browser (HTML or XML)"
         raise InputError(f"{source.place} looks like {what}; save the table as a CSV file")
+    if re.match(r"[^\t\n]*\\[^\t\n]*\t", text):
+        raise InputError(
+            f"{source.place} looks like Eurostat's TSV form, whose first column holds several, "
+            "joined by commas; take the SDMX-CSV form of the same data, or split that column"
+        )
     lines = text.splitlines()
     if len(first) == _SNIFFED and len(lines) > 1:
         lines.pop()  # perhaps cut in the middle
@@ -266,7 +276,7 @@ def layout(source: Source) -> Layout:
             "or save it again as a CSV file from the program that made it"
         )
     names = tuple(plain_text(name) for name in header[0])
-    _check_names(source.place, names)
+    _check_names(source.place, names, _fields(filled, separator) or [])
     return Layout(encoding, separator, skipped, names)
 
 
@@ -296,11 +306,19 @@ def _separator(lines: Sequence[str]) -> str:
     return chosen
 
 
-def _check_names(place: str, names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
+def _check_names(place: str, names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Refuse names that cannot be told apart; several may be empty where their columns are."""
+    twice = sorted({name for name in names if name and names.count(name) > 1})
     if twice:
-        which = f"names column {twice[0]!r}" if twice[0] else "leaves a column's name empty"
-        raise InputError(f"{place} {which} twice; each name must occur once")
+        raise InputError(f"{place} names column {twice[0]!r} twice; each name must occur once")
+    nameless = [k for k, name in enumerate(names) if not name]
+    filled = [k for k in nameless if any(row[k : k + 1] not in ([], [""]) for row in rows[1:])]
+    if len(filled) > 1:
+        raise InputError(
+            f"{place} names only {len(names) - len(nameless)} of {len(names)} columns in its first "
+            "row; one row must name every column, without a title above it or headings over "
+            "several columns"
+        )
 
 
 def read_rows(source: Source, how: Layout) -> Iterator[tuple[int, list[str]]]:

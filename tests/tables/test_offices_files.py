@@ -1,0 +1,137 @@
+"""Files as statistical offices and their spreadsheets write them."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from microdata_price.exceptions import InputError
+from microdata_price.tables.csv_files import read_table, schema_of_table
+from microdata_price.tables.forms import form_of
+from microdata_price.tables.looks import looks_like_counts, looks_like_no_count, may_be_a_total
+from microdata_price.tables.schema import parse_schema
+
+SCHEMA = parse_schema(json.dumps({"columns": {"geo": ["DE", "FR"], "sex": ["F", "M"]}}))
+BODY = "DE,F,5\nDE,M,60\nFR,F,7\nFR,M,8\n"
+TABLE = np.array([[5.0, 60.0], [7.0, 8.0]])
+
+
+def write(folder, text, name="table.csv"):
+    path = folder / name
+    path.write_text(text, encoding="utf-8", newline="")
+    return path
+
+
+def told(path, schema=None):
+    """Read a table and return the sentences that are told."""
+    said: list[str] = []
+    read_table(path, schema or schema_of_table(path), said.append)
+    return said
+
+
+# Totals in codes and in other languages.
+
+
+@pytest.mark.parametrize("name", ["_T", "Totale", "Razem", "Ogółem", "Yhteensä", "合計", "I alt"])
+def test_totals_in_other_words_are_refused_even_where_they_were_rounded(tmp_path, name):
+    for text in (f"geo,f,m,{name}\nA,31,40,72\nB,50,61,110\n", f"geo,f\nA,3\nB,4\n{name},8\n"):
+        path = write(tmp_path, text.replace("geo,f\n", "geo,count\n"))
+        with pytest.raises(InputError, match=r"look.* like totals"):
+            schema_of_table(path)
+
+
+@pytest.mark.parametrize("name", ["T", "TOT", "Persons"])
+def test_codes_that_totals_share_with_others_are_judged_by_their_counts(tmp_path, name):
+    assert may_be_a_total(name)
+    rows = [f"{g},{s},{n}\n" for g, s, n in zip("AABB", "FMFM", (31, 40, 50, 61), strict=True)]
+    for totals, answer in (((71, 111), "refused"), ((70, 115), "told"), ((30, 2), "fine")):
+        body = "".join([*rows, *(f"{g},{name},{n}\n" for g, n in zip("AB", totals, strict=True))])
+        path = write(tmp_path, f"geo,sex,count\n{body}")
+        if answer == "refused":
+            with pytest.raises(InputError, match="look like totals"):
+                told(path)
+        else:
+            assert ["by its name like a total" in s for s in told(path)] == [True] * (
+                answer == "told"
+            )
+
+
+# Columns that are no counts.
+
+
+@pytest.mark.parametrize(
+    "name", ["% F", "Percent female", "pct", "Prozent", "rate", "median age", "year", "lat", "code"]
+)
+def test_a_wide_table_counts_no_shares_years_or_places(tmp_path, name):
+    path = write(tmp_path, f"geo,F,M,{name}\nDE,55,45,55\nFR,30,70,30\n")
+    with pytest.raises(InputError, match=f"'{name}' looks by its name like .*leave it out"):
+        schema_of_table(path)
+    with pytest.raises(InputError, match=f"'{name}' is none of them"):
+        read_table(path, SCHEMA)
+    path = write(tmp_path, f"{name},geo,F,M\n55,DE,55,45\n30,FR,30,70\n")
+    with pytest.raises(InputError, match=rf"more columns than the schema has \('{name}'\)"):
+        read_table(path, SCHEMA)
+
+
+def test_names_of_categories_are_no_names_of_shares():
+    for name in ("top 10%", "10-20 %", "below 50 percent", "owners", "Barcode users", "rate payer"):
+        assert looks_like_no_count(name) == ""
+
+
+def test_counts_among_other_numbers_are_told_apart(tmp_path):
+    path = write(tmp_path, "geo,Males,Females,Persons\nA,3,4,8\nB,5,6,11\n")
+    with pytest.raises(InputError, match="'Persons' among its columns of numbers"):
+        schema_of_table(path)
+    path = write(tmp_path, "code,name,F,M\nE1,A,3,1\nE2,B,4,5\n")
+    with pytest.raises(InputError, match="several columns of headings, 'code' and 'name'"):
+        schema_of_table(path)
+    path = write(tmp_path, "name,F,M\nA,3,1\nB,4,5\n")  # what the sentence says to do
+    assert read_table(path, schema_of_table(path)).sum() == 13
+
+
+@pytest.mark.parametrize("name", ["OBS_VALUE", "Anzahl Personen", "Einwohner", "Gewicht", "poids"])
+def test_counts_and_weights_of_other_offices_are_never_taken_for_records(tmp_path, name):
+    assert looks_like_counts(name)
+    rows = "".join(f"{g},{s},{k * 7}\n" for k, (g, s) in enumerate([*SCHEMA.cell_values()] * 3))
+    with pytest.raises(InputError, match=f"'{name}'.* looks like counts"):
+        read_table(write(tmp_path, f"geo,sex,{name}\n{rows}"), SCHEMA)
+
+
+def test_the_forms_of_sdmx_and_of_eurostat(tmp_path):
+    head = "DATAFLOW,freq,sex,geo,TIME_PERIOD,OBS_VALUE,OBS_FLAG\n"
+    path = write(tmp_path, head + "X,A,F,DE,2020,5,\nX,A,M,DE,2020,6,\n")
+    with pytest.raises(InputError, match="'OBS_VALUE' looks like counts"):  # and not 'freq'
+        schema_of_table(path)
+    text = "freq,sex,geo\\TIME_PERIOD\t2020 \t2021 \nA,F,DE\t5 \t: \nA,M,DE\t6 \t7 p\n"
+    with pytest.raises(InputError, match=r"looks like Eurostat's TSV form.*SDMX-CSV"):
+        schema_of_table(write(tmp_path, text, "t.tsv"))
+
+
+# Headers and columns that spreadsheets add.
+
+
+def test_empty_columns_at_the_end_of_rows_are_left_out_with_a_word(tmp_path):
+    body = BODY.replace("\n", ",,\n")
+    path = write(tmp_path, f"geo,sex,count,,\n{body}")
+    np.testing.assert_array_equal(read_table(path, SCHEMA), TABLE)
+    np.testing.assert_array_equal(read_table(path, schema_of_table(path)), TABLE)
+    assert "or are empty" in form_of(path, SCHEMA).notes()[0]
+    for first in ("", "geo"):
+        path = write(tmp_path, f"{first},F,M,,\nDE,5,60,,\nFR,7,8,,\n")
+        np.testing.assert_array_equal(read_table(path, SCHEMA), TABLE)
+        np.testing.assert_array_equal(read_table(path, schema_of_table(path)), TABLE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Table 1,,,\n,,,\ngeo,F,M,X\nDE,55,5,3\n",
+        "geo,2020,,2021,\n,F,M,F,M\nDE,1,2,3,4\nFR,2,3,4,5\n",
+    ],
+)
+def test_titles_and_headings_over_several_columns_are_named(tmp_path, text):
+    for read in (schema_of_table, lambda path: read_table(path, SCHEMA)):
+        with pytest.raises(InputError, match=r"names only \d of \d columns in its first row"):
+            read(write(tmp_path, text))
