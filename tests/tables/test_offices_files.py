@@ -135,3 +135,85 @@ def test_titles_and_headings_over_several_columns_are_named(tmp_path, text):
     for read in (schema_of_table, lambda path: read_table(path, SCHEMA)):
         with pytest.raises(InputError, match=r"names only \d of \d columns in its first row"):
             read(write(tmp_path, text))
+
+
+# Rows that spreadsheets and offices add.
+
+
+def test_empty_rows_at_the_end_are_no_rows(tmp_path):
+    for blank in (",,\n" * 3, " , , \n,,\n\n", ",,\n" * 2000):
+        path = write(tmp_path, f"geo,sex,count\n{BODY}{blank}")
+        np.testing.assert_array_equal(read_table(path, SCHEMA), TABLE)
+        np.testing.assert_array_equal(read_table(path, schema_of_table(path)), TABLE)
+        path = write(tmp_path, f"geo,sex,age\n{BODY * 3}{blank}")
+        assert read_table(path, SCHEMA).tolist() == [[3, 3], [3, 3]]
+    for middle in (",,\n", ",,\n" * 2000):
+        path = write(tmp_path, f"geo,sex,count\n{middle}{BODY}")
+        with pytest.raises(InputError, match=r"row 2, column 'geo'.*as it is empty"):
+            read_table(path, SCHEMA)
+
+
+def test_persons_of_whom_nothing_is_stated_are_never_dropped(tmp_path):
+    columns = {c: {"values": list(v), "empty": "-"} for c, v in zip(*_named(SCHEMA), strict=True)}
+    open_ = {"columns": columns}
+    records = "geo,sex\nDE,F\n,\nFR,M\n"
+    path = write(tmp_path, records)
+    assert read_table(path, parse_schema(json.dumps(open_))).sum() == 3
+    path = write(tmp_path, records + ",\n,\n")
+    with pytest.raises(InputError, match="row 5: it is empty, as are all below it"):
+        read_table(path, parse_schema(json.dumps(open_)))
+    # What the sentence says to do, does.
+    assert read_table(path, parse_schema(json.dumps({**open_, "count": False}))).sum() == 5
+    path = write(tmp_path, 'sex\nF\n""\n""\n')
+    alone = {"columns": {"sex": columns["sex"]}}
+    assert read_table(path, parse_schema(json.dumps(alone))).sum() == 3
+
+
+def _named(schema):
+    return schema.columns, schema.values
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("Persons by area\ngeo,sex,count\n" + BODY, "leave out titles and comments above it"),
+        ("# ours\ngeo,sex,count\n" + BODY, "leave out titles and comments above it"),
+        ("geo,sex,count\n" + BODY + "Source: us\n", "leave out notes and comments"),
+        ("geo,sex,count\n" + BODY + "Source: us,,\n", "units and notes"),
+        ("geo,F,M\n,persons,persons\nDE,1,2\nFR,3,4\n", "rows of totals, units and notes"),
+        ("geo,sex,count,flag\n" + BODY.replace("\n", ",\n"), "'flag' is empty; leave it out"),
+        ("geo,sex,count\nDE,F,1\ngeo,sex,count\n", "row 3, .* names the columns again"),
+        ("geo  count\nDE   3\nFR   4\n", "if spaces separate its columns"),
+        ("geo,count,percent\nDE,3,60\nFR,2,40\n", "'percent' beside the counts .* leave it out"),
+        ("geo,count,area\nDE,3,60.5\nFR,2,41.2\n", "'area' has another value in every row"),
+        ("geo,sex,count\nDE,F,3\nFR,M,4\n", "the first missing is geo=DE, sex=M"),
+    ],
+)
+def test_titles_notes_units_and_measures_are_called_what_they_are(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        schema_of_table(write(tmp_path, text))
+
+
+@pytest.mark.parametrize(
+    ("count", "why"),
+    [
+        *[(mark, "a cell that is hidden") for mark in "x:*.-cS\u2013"],
+        *[(mark, "a cell that is hidden") for mark in ("..", "<5", "n/a", "NA", "(D)", "NaN")],
+        *[(mark, "a mark after the number") for mark in ("12 p", "12b", "12 (e)", "1,204 r", "7*")],
+        *[(mark, "has a sign") for mark in ("\u22123", "(3)", "- 3")],
+        *[(mark, "an error of a spreadsheet") for mark in ("=SUM(B2:B3)", "#REF!", "#N/A", "####")],
+    ],
+)
+def test_marks_in_place_of_counts_are_explained(tmp_path, count, why):
+    for text in (f'geo,count\nDE,"{count}"\nFR,2\n', f'geo,f,m\nDE,"{count}",3\nFR,2,4\n'):
+        with pytest.raises(InputError, match=f"row 2, .*not a whole number.*{why}"):
+            schema_of_table(write(tmp_path, text))
+
+
+def test_what_is_no_record_because_it_is_a_cell_is_said_first(tmp_path):
+    path = write(tmp_path, "geo,sex,OBS_VALUE\n" + BODY + "EU,T,80\n")
+    with pytest.raises(InputError, match=r"'OBS_VALUE'.* looks like counts"):
+        read_table(path, SCHEMA)
+    path = write(tmp_path, "geo,sex\nDE,F\ngeo,sex\nDE,M\n")
+    with pytest.raises(InputError, match="row 3, column 'geo': the row names the columns again"):
+        read_table(path, SCHEMA)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
 
@@ -16,7 +16,7 @@ from .double_counts import a_total, check_totals
 from .doubts import Doubt, Doubts, quoted, why_counts
 from .forms import Form, form_of, plain_form, refuse_weighted
 from .looks import are_numbers, looks_like_a_total, may_be_a_total, number_the_rows
-from .opening import plain_text, read_blocks
+from .opening import Ending, plain_text, read_blocks
 from .schema import COUNT, Schema, load_schema, schema_path
 
 Array = NDArray[np.float64]
@@ -26,13 +26,14 @@ LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
 _BLOCKS = 100
 """So many blocks of rows make a part, which is looked at as a whole."""
+_AGAIN = "the row names the columns again; leave it out"
 _NAMED = 10
 """How many bad rows a message names."""
 
 
-def _parts(form: Form) -> Iterator[Part]:
+def _parts(form: Form, ending: Ending = "drop") -> Iterator[Part]:
     """Yield rows in parts: their numbers, and their fields column by column."""
-    blocks = read_blocks(form.source, form.layout)
+    blocks = read_blocks(form.source, form.layout, ending)
     checked = dict.fromkeys(form.unnamed)
     while part := list(islice(blocks, _BLOCKS)):
         numbers = [n for ns, _ in part for n in ns]
@@ -100,7 +101,8 @@ def _places(form: Form, column: int, part: Part, seen: _Places) -> NDArray[np.in
     found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
     if (found < 0).any():
         first = plain_text(columns[column][int(np.argmax(found < 0))])
-        why = _why_not(first, seen.listed, counted=form.kind != "records")
+        again = first == form.layout.header[column]
+        why = _AGAIN if again else _why_not(first, seen.listed, counted=form.kind != "records")
         _raise_first(form, numbers, column, found < 0, why)
     return found
 
@@ -162,10 +164,21 @@ _COUNT_FAULTS = (
         r"\d{1,3}([.,' ]\d{3})+([.,]0*)?",
         "seems to have marks between thousands: write 1234, not 1,234 or 1.234 or 1 234",
     ),
-    (r"[+-]\d+", "has a sign: write 3, not +3; no count is below 0"),
+    (r"[+\u2212\u2013-] ?\d+|\(\d+\)", "has a sign: write 3, not +3; no count is below 0"),
     (r"\d+([.,]\d*)?[eE][+-]?\d+", "is written with a power of ten: write 1000, not 1e3"),
     (r".*%", "is a share in per cent: counts are needed"),
     (r"\d*[.,]\d+", "is no whole number: weights and shares are no counts of records"),
+    (r"[=#].*", "is a formula or an error of a spreadsheet: save the sheet's values"),
+    (
+        r"(?i)[:*.~\u2013\u2014-]|\.\.+|[<>\u2264\u2265] ?\d+|\(?[a-z]\)?"
+        r"|n\.?/?a\.?|nan|null|none|suppressed|confidential",
+        "seems to mark a cell that is hidden or not known: what is needed is the true count, from "
+        "before anything was hidden",
+    ),
+    (
+        r"\d[\d,. ]*( ?\(?[A-Za-z]{1,2}\)?| ?[*\u2020\u2021#]+)",
+        "has a mark after the number, a flag or a footnote: write the number alone",
+    ),
     (r"", "is empty: write 0 where nobody is, or leave the row out of a long table"),
 )
 
@@ -191,7 +204,8 @@ def _numbers(form: Form, column: int, part: Part, seen: _Counts) -> NDArray[np.i
     found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
     if (found < 0).any():
         first = plain_text(columns[column][int(np.argmax(found < 0))])
-        _raise_first(form, numbers, column, found < 0, _not_a_count(first))
+        again = first == form.layout.header[column]
+        _raise_first(form, numbers, column, found < 0, _AGAIN if again else _not_a_count(first))
     return found
 
 
@@ -267,8 +281,15 @@ def _records(form: Form, schema: Schema) -> NDArray[np.int64]:
     table = np.zeros(schema.cells, dtype=np.int64)
     seen = _all_places(schema, records=True)
     doubts = Doubts(form.layout.header, () if schema.count == "" else form.unread)
-    for part in _parts(form):
-        places = [_places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)]
+    may_be_empty = all(schema.place(axis, "") >= 0 for axis in range(len(schema.columns)))
+    ending: Ending = "drop" if not may_be_empty else "keep" if schema.count == "" else "refuse"
+    for part in _parts(form, ending):
+        try:
+            places = [
+                _places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)
+            ]
+        except InputError as error:
+            raise _rather_counts(form, schema, part) or error from None
         cells = _cells(form, schema, places, part[0])
         table += np.bincount(cells, minlength=schema.cells)
         doubts.see(cells, part[1], bool(table.max(initial=0) > 1))
@@ -276,6 +297,15 @@ def _records(form: Form, schema: Schema) -> NDArray[np.int64]:
     if doubt is not None:
         raise _perhaps_counts(form, schema, doubt)
     return table
+
+
+def _rather_counts(form: Form, schema: Schema, part: Part) -> InputError | None:
+    """Return the error for counts read as records, where another is wrong for that reason."""
+    doubts = Doubts(form.layout.header, () if schema.count == "" else form.unread)
+    doubts.see(np.arange(len(part[0])), part[1], repeated=False)
+    doubt = doubts.found()
+    named = doubt is not None and doubt.named_so
+    return _perhaps_counts(form, schema, doubt) if doubt is not None and named else None
 
 
 def _perhaps_counts(form: Form, schema: Schema, doubt: Doubt) -> InputError:
@@ -376,10 +406,15 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
         rows += len(numbers)
         for k, column in enumerate(form.axes):
             texts = dict.fromkeys(map(plain_text, dict.fromkeys(columns[column])))
+            if not any(texts):
+                raise InputError(
+                    f"{place}: column {header[column]!r} is empty; leave it out, or leave out the "
+                    "rows of totals and notes in it"
+                )
             if "" in texts:
                 raise InputError(
                     f"{place}: column {header[column]!r} has an empty field; each row needs the "
-                    "values of its cell (leave out rows of totals)"
+                    "values of its cell (leave out rows of totals, units and notes)"
                 )
             seen[k] |= texts
         for column in form.counts:
@@ -395,16 +430,29 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
         if total is not None and len(values) > 1:
             raise a_total(place, repr(name), repr(total))
     if form.kind == "long" and rows > 1:
-        for name, values in zip(names, seen, strict=True):
-            if len(values) == rows and any(len(v) > 1 for v in seen if v is not values):
-                raise InputError(
-                    f"{place}: the column {name!r} has another value in every row, so that it "
-                    "names the rows and is no column of the table; leave it out"
-                )
+        _check_rows_unnamed(place, names, seen, rows)
     schema = Schema(tuple(names), tuple(map(tuple, seen)), count=form.count_name)
     if form.kind == "long" and rows < schema.cells:  # nothing else says which cells there are
         raise _incomplete(form, schema, _long(form, schema))
     return schema
+
+
+def _check_rows_unnamed(
+    place: str, names: Sequence[str], seen: Sequence[Collection[str]], rows: int
+) -> None:
+    """Refuse a column that has another value in every row, where it is none of the table's."""
+    own = [k for k, values in enumerate(seen) if len(values) == rows]
+    several = [k for k, values in enumerate(seen) if len(values) > 1]
+    if not own or len(several) < 2:
+        return
+    numeric = [k for k in own if are_numbers(seen[k])]
+    if own == several and len(numeric) != 1:
+        return  # it may be any of them, or a table of few cells
+    name = names[[*numeric, *own][0]]
+    raise InputError(
+        f"{place}: the column {name!r} has another value in every row, so that it names the "
+        "rows or measures them and is no column of the table; leave it out"
+    )
 
 
 def find_schema(table: Path, schema: Path | None = None, *, count: str | None = None) -> Schema:

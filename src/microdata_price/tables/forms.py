@@ -11,6 +11,7 @@ from pathlib import Path
 from ..exceptions import InputError, unknown_name
 from .doubts import quoted
 from .looks import (
+    SHARES,
     are_numbers,
     looks_like_a_total,
     looks_like_counts,
@@ -228,6 +229,13 @@ def plain_form(path: Path, count: str | None = None) -> Form:
         axes = tuple(k for k in named if k not in counts)
         if not axes:
             raise InputError(f"{place} has only a column of counts; name what is counted, too")
+        columns = _looked_at(source, how)
+        for k in axes:
+            if are_numbers(columns[k]) and looks_like_no_count(header[k]) == SHARES:
+                raise InputError(
+                    f"{place}: the column {header[k]!r} beside the counts looks by its name like "
+                    f"{SHARES}; leave it out"
+                )
         return Form(source, how, "long", axes, counts, (), unnamed, left)
     if count is not None:
         raise unknown_name("column of counts", count, header)
@@ -260,9 +268,10 @@ def plain_form(path: Path, count: str | None = None) -> Form:
         raise _counts_elsewhere(place, like[0], "looks like counts")
     if body and set(numeric) & set(body) == {body[-1]}:
         raise _counts_elsewhere(place, header[body[-1]], "holds numbers")
+    spaces = " (if spaces separate its columns, save it with commas)" if " " in header[0] else ""
     raise InputError(
         f"{place} is neither a table of counts with a column {COUNT!r} nor a wide one; for records "
-        "give their schema with --schema"
+        f"give their schema with --schema{spaces if len(header) == 1 else ''}"
     )
 
 

@@ -38,6 +38,8 @@ _TOTAL_CODES = _words("T TOT Persons persons People people")
 """Whole values that totals have in many statistical offices' files, and others have, too."""
 _SDMX_TOTAL = "_T"
 """The code of a total in every list of SDMX."""
+SHARES = "shares or means"
+"""What `looks_like_no_count` says of them."""
 _SHARE_WORDS = _words("percent percentage percentages pct prozent pourcentage porcentaje")
 _SHARES = _words(
     "share shares rate rates ratio proportion proportions prop density mean median average avg "
@@ -107,7 +109,7 @@ def looks_like_no_count(name: str) -> str:
         _SHARE_WORDS & set(words) and not re.search(r"\d ?(per ?cent|pct|prozent)", text)
     )
     if share or " ".join(words) in _SHARES or words[:1] in (["median"], ["mean"], ["average"]):
-        return "shares or means"
+        return SHARES
     return "a code, a date or a place" if " ".join(words) in _ATTRIBUTES else ""
 
 

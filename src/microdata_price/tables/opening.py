@@ -17,7 +17,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path, PurePosixPath
-from typing import IO, Any, cast
+from typing import IO, Any, Literal, cast
 
 from ..exceptions import InputError
 
@@ -56,6 +56,7 @@ _SNIFFED = 1 << 16
 _LINES = 20
 _BLOCK = 512
 """So many rows are read at once: few enough to stay in a processor's cache."""
+Ending = Literal["drop", "keep", "refuse"]
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
@@ -333,14 +334,55 @@ def read_rows(source: Source, how: Layout) -> Iterator[tuple[int, list[str]]]:
         yield from zip(numbers, rows, strict=True)
 
 
-def read_blocks(source: Source, how: Layout) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
+def read_blocks(
+    source: Source, how: Layout, ending: Ending = "drop"
+) -> Iterator[tuple[Sequence[int], list[list[str]]]]:
     """Yield what `read_rows` yields, a few hundred rows at once: their numbers, and the rows.
+
+    Parameters
+    ----------
+    source, how
+        The file, and how it is written.
+    ending
+        What is done with rows of several empty fields at the end of the file, which spreadsheets
+        add: they are dropped, kept or refused.
 
     Raises
     ------
     InputError
         As `read_rows` does.
     """
+    numbers: Sequence[int]
+    held: list[tuple[int, list[str]]] = []
+    for numbers, block, fault in _raw_blocks(source, how):
+        blank = [k for k, row in enumerate(block) if not row or not row[0].strip()]
+        if blank or held:
+            kept = [(n, row) for n, row in zip(numbers, block, strict=True) if row]
+            last = len(kept)
+            while last and ending != "keep" and _is_blank(kept[last - 1][1]):
+                last -= 1
+            rows, held = ([*held, *kept[:last]], kept[last:]) if last else ([], [*held, *kept])
+            numbers, block = [n for n, _ in rows], [row for _, row in rows]
+        _check_widths(source.place, numbers, block, how.header)
+        if fault is not None:  # what is wrong above it is said first
+            raise fault
+        if block:
+            yield numbers, block
+    if held and ending == "refuse":
+        raise InputError(
+            f"{source.place}, row {held[0][0]}: it is empty, as are all below it; leave them out, "
+            "or add --records if each is a record of which nothing is stated"
+        )
+
+
+def _is_blank(row: Sequence[str]) -> bool:
+    return len(row) > 1 and not "".join(row).strip()
+
+
+def _raw_blocks(
+    source: Source, how: Layout
+) -> Iterator[tuple[Sequence[int], list[list[str]], InputError | None]]:
+    """Yield rows below the header, empty lines too, and what is wrong below them."""
     with source.open() as stream:
         text = io.TextIOWrapper(stream, encoding=how.encoding, newline="")
         try:
@@ -365,26 +407,25 @@ def read_blocks(source: Source, how: Layout) -> Iterator[tuple[Sequence[int], li
                 fault = _not_csv(source.place, error)
             if not block and fault is None:
                 return
-            numbers: Sequence[int] = range(number + 1, number + 1 + len(block))
+            yield range(number + 1, number + 1 + len(block)), block, fault
             number += len(block)
-            if not all(block):
-                kept = [k for k, row in enumerate(block) if row]
-                numbers, block = [numbers[k] for k in kept], [block[k] for k in kept]
-            _check_widths(source.place, numbers, block, len(how.header))
-            if fault is not None:  # what is wrong above it is said first
-                raise fault
-            yield numbers, block
 
 
 def _check_widths(
-    place: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], width: int
+    place: str, numbers: Sequence[int], rows: Sequence[Sequence[str]], header: Sequence[str]
 ) -> None:
+    width = len(header)
     if set(map(len, rows)) <= {width}:
         return
     number, row = next((n, r) for n, r in zip(numbers, rows, strict=True) if len(r) != width)
+    hint = ""
+    if width == 1:
+        hint = " (the first row must name the columns: leave out titles and comments above it)"
+    elif len(row) == 1:
+        hint = " (leave out notes and comments)"
     raise InputError(
         f"{place}, row {number}: {len(row)} fields where the header has {width}; every row needs "
-        "one field a column"
+        f"one field a column{hint}"
     )
 
 
