@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ..model.measurement import Measurements
 from ..model.queryset import QuerySet
-from ..optimize import Certificate, Problem, Solution, certify, solve
+from ..optimize import Certificate, Problem, Solution, Term, certify, solve
 from ..optimize.simplex import grid_of, project_groups
 from .fit import Fit, finish, held, weighted
 from .refinement import Answered, determined, relabel, strongest
@@ -36,8 +36,12 @@ class Stage:
     certificate: Certificate
 
 
-def _fit_stage(queries: QuerySet, given: Array, variance: float, earlier: list[Stage]) -> Stage:
+def _fit_stage(
+    queries: QuerySet, given: Array, variance: float, earlier: list[Stage], table: Array | None
+) -> tuple[Stage, Array | None]:
     """Fit one query set with the answers to the earlier ones held.
+
+    Given is a table that has these, if one is known, and returned one that has all.
 
     If the earlier sets look at the table through no finer a partition than this one does, its
     answers may be anything that adds up to theirs, so they are fitted by themselves as the cells
@@ -47,22 +51,45 @@ def _fit_stage(queries: QuerySet, given: Array, variance: float, earlier: list[S
     known = determined(queries, answered)
     if known is not None:
         exact = np.zeros(given.shape[0])
-        return Stage(queries, known, Certificate(exact, exact, exact))
+        return Stage(queries, known, Certificate(exact, exact, exact)), table
     smaller = relabel(queries, answered)
     if smaller is None:
-        limits = strongest(answered)
-        problem = Problem((*(held(q, a) for q, a in limits), weighted(queries, given, variance)))
-        solution, certificate = solve(problem, least_norm=False)
-        return Stage(queries, problem.terms[-1].answers(solution.x), certificate)
-    table, limits = smaller
+        fitted = weighted(queries, given, variance)
+        x, certificate = _solve_holding(strongest(answered), fitted, table, least_norm=False)
+        return Stage(queries, fitted.answers(x), certificate), x
+    cells, limits = smaller
     limits = strongest(limits)
-    problem = Problem((*(held(q, a) for q, a in limits), weighted(table, given, variance)))
+    fitted = weighted(cells, given, variance)
     if len(limits) > 1:
-        solution, certificate = solve(problem)
+        # A smaller table is another one than that which is known.
+        x, certificate = _solve_holding(limits, fitted, table if cells is queries else None)
     else:
         solution = _project(given, variance, limits)
-        certificate = certify(problem, solution)
-    return Stage(queries, solution.x, certificate)
+        x, certificate = solution.x, certify(_holding(limits, fitted), solution)
+    return Stage(queries, x, certificate), x if cells is queries else None
+
+
+def _holding(limits: list[Answered], fitted: Term) -> Problem:
+    return Problem((*(held(q, a) for q, a in limits), fitted))
+
+
+def _solve_holding(
+    limits: list[Answered], fitted: Term, table: Array | None, least_norm: bool = True
+) -> tuple[Array, Certificate]:
+    """Fit a term with answers held; return the cells and their certificate.
+
+    Answers that several solvers have found, each to its own precision, contradict each other a
+    little: what they ask for, no table has, and Newton's method would take long steps for nothing.
+    A table of the stage before has them up to its certificate. So its own answers are held, which
+    agree to the last bits, and the search begins there. What is certified is the problem as given.
+    """
+    problem = _holding(limits, fitted)
+    if table is None:
+        solution, certificate = solve(problem, least_norm)
+        return solution.x, certificate
+    agreeing = [(q, held(q, a).answers(table)) for q, a in limits]
+    solution, certificate = solve(_holding(agreeing, fitted), least_norm, near=table)
+    return solution.x, certificate.combine(certify(problem, solution))
 
 
 def _project(given: Array, variance: float, limits: list[Answered]) -> Solution:
@@ -99,12 +126,14 @@ def sequential_stages(m: Measurements) -> tuple[Stage, ...]:
     [[[9.0]], [[9.0, 0.0]]]
     """
     stages: list[Stage] = []
+    table: Array | None = None
     sets = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
     for queries, given, variance in sets:
-        stages.append(_fit_stage(queries, given, variance, stages))
+        stage, table = _fit_stage(queries, given, variance, stages, table)
+        stages.append(stage)
     if all(s.queries.size < s.queries.cells for s in stages):
         cells = QuerySet.identity(m.workload.shape, "least norm")
-        stages.append(_fit_stage(cells, np.zeros((m.runs, cells.size)), 1.0, stages))
+        stages.append(_fit_stage(cells, np.zeros((m.runs, cells.size)), 1.0, stages, table)[0])
     return tuple(stages)
 
 

@@ -36,6 +36,10 @@ class Merged:
     groups: Labels
     counts: Array
 
+    def gather(self, x: Array) -> Array:
+        """Return the merged cells of a table of the larger problem, shape (runs, merged cells)."""
+        return QuerySet.from_labels(self.groups, "merged").answers(x)
+
     def expand(self, solution: Solution) -> Solution:
         """Return the larger problem's solution, merged cells split evenly."""
         each = solution.x / self.counts

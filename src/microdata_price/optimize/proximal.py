@@ -32,8 +32,9 @@ from .tuning import TUNING
 Array = NDArray[np.float64]
 
 
-def _with_cells(problem: Problem, cells: QuerySet, x: Array, tau: Array) -> Problem:
+def _with_cells(problem: Problem, x: Array, tau: Array) -> Problem:
     """Add the proximal term, last."""
+    cells = QuerySet.identity(problem.shape, "proximal")
     term = Term(cells, x, np.broadcast_to(tau[:, None], x.shape))
     return Problem((*problem.terms, term), problem.nonnegative)
 
@@ -48,18 +49,22 @@ def _proximal_weights(problem: Problem) -> Array:
     return np.asarray(TUNING.proximal * np.exp(logs / np.maximum(many, 1)))
 
 
-def _solve_block(problem: Problem, plan: Plan, cells: QuerySet) -> Solution:
-    """Take proximal steps in every run of a block until its certificate is good."""
+def _solve_block(first: Problem, plan: Plan) -> Solution:
+    """Take proximal steps in every run of a block until its certificate is good.
+
+    The steps begin at the target of the last term, the proximal one, which each replaces.
+    """
+    problem, x = Problem(first.terms[:-1], first.nonnegative), first.terms[-1].target
     runs = problem.runs
     live = np.arange(runs)
-    x, tau = np.zeros((runs, problem.cells)), _proximal_weights(problem)
+    tau = _proximal_weights(problem)
     start: Array | None = None
     best: Solution | None = None
     least = np.full(runs, np.inf)
     misses, stalled = np.full(runs, np.inf), np.zeros(runs, dtype=int)
     for _ in range(TUNING.proximal_steps):
         accuracy = np.clip(TUNING.inexact * misses, TUNING.proximal_goal / 4, TUNING.inexact)
-        proximal = _with_cells(problem, cells, x, tau)
+        proximal = _with_cells(problem, x, tau)
         found, y = solve_planned(proximal, plan, start, accuracy)
         found = Solution(found.x, found.y[:-1], found.contradictory)
         reached = certify(problem, found).per_run
@@ -80,11 +85,18 @@ def _solve_block(problem: Problem, plan: Plan, cells: QuerySet) -> Solution:
     return best
 
 
-def solve_proximal(problem: Problem) -> Solution:
+def solve_proximal(problem: Problem, near: Array | None = None) -> Solution:
     """Solve any problem by proximal point steps with the dual Newton method (ours).
 
     Where the queries leave the table open, which of the optimal tables is found depends on the
     steps; `solve` takes that of least norm.
+
+    Parameters
+    ----------
+    problem
+        Any problem.
+    near
+        The table from which to step, shape (runs, cells); 0 if not given.
 
     Returns
     -------
@@ -99,10 +111,8 @@ def solve_proximal(problem: Problem) -> Solution:
     >>> rows.answers(found.x).round(6), columns.answers(found.x).round(6)
     (array([[3., 1.]]), array([[3., 1.]]))
     """
-    cells = QuerySet.identity(problem.shape, "proximal")
-    first = _with_cells(
-        problem, cells, np.zeros((problem.runs, problem.cells)), np.ones(problem.runs)
-    )
+    x = np.zeros((problem.runs, problem.cells)) if near is None else near
+    first = _with_cells(problem, x, np.ones(problem.runs))
     plan = make_plan(first)
     assert plan is not None  # the proximal term is on single cells
-    return in_blocks(problem, plan, lambda part, its: _solve_block(part, its, cells))
+    return in_blocks(first, plan, _solve_block)

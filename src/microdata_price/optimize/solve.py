@@ -33,7 +33,9 @@ def _settle(
     return solution.replace_runs(good, x), certificate.replace_runs(good, proof)
 
 
-def attempt(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
+def attempt(
+    problem: Problem, least_norm: bool = True, near: Array | None = None
+) -> tuple[Solution, Certificate]:
     """Solve by the fast solvers alone; a run that they miss has a certificate that says so.
 
     Cells that no query tells apart are merged first. Where the queries leave the table open, it
@@ -51,7 +53,9 @@ def attempt(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certif
     merged = merge(problem)
     small = problem if merged is None else merged.problem
     weigh = cells_weigh(small)
-    solution = solve_structured(small) if weigh else solve_proximal(small)
+    if near is not None and merged is not None:
+        near = merged.gather(near)
+    solution = solve_structured(small) if weigh else solve_proximal(small, near)
     certificate = certify(small, solution)
     if least_norm and not weigh:
         counts = 1.0 if merged is None else merged.counts
@@ -62,7 +66,9 @@ def attempt(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certif
     return solution, certificate.combine(certify(problem, solution))
 
 
-def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
+def solve(
+    problem: Problem, least_norm: bool = True, near: Array | None = None
+) -> tuple[Solution, Certificate]:
     """Solve a batch of problems, each run with its certificate (ours).
 
     The fast solvers are asked first (see `attempt`); a run that misses `WORST_TOLERANCE` is solved
@@ -75,6 +81,9 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     least_norm
         Whether a table that the queries leave open must be that of least norm; if only its answers
         matter, that stage is saved.
+    near
+        A table at which to begin where cells have no weights, shape (runs, cells). It changes the
+        time, and among optimal tables perhaps which is found if that is left open.
 
     Returns
     -------
@@ -95,7 +104,7 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     >>> solution.x, certificate.worst
     (array([[3., 0.]]), 0.0)
     """
-    solution, certificate = attempt(problem, least_norm)
+    solution, certificate = attempt(problem, least_norm, near)
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         part = problem.select(missed)
