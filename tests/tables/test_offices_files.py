@@ -217,3 +217,99 @@ def test_what_is_no_record_because_it_is_a_cell_is_said_first(tmp_path):
     path = write(tmp_path, "geo,sex\nDE,F\ngeo,sex\nDE,M\n")
     with pytest.raises(InputError, match="row 3, column 'geo': the row names the columns again"):
         read_table(path, SCHEMA)
+
+
+# Values written in two ways, or damaged.
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Male", "male"),
+        ("Old man", "Old  man"),
+        ("0-4", "0\u20134"),
+        ("0-4", "0 - 4"),
+        ("L'Aquila", "L\u2019Aquila"),
+        ("fin", "\ufb01n"),
+        ("1", "01"),
+        ("2", "2.0"),
+    ],
+)
+def test_one_value_written_in_two_ways_is_never_two(tmp_path, one, other):
+    for text in (f"x,count\n{one},3\n{other},4\nz,9\n", f"geo,{one},{other},z\nA,3,4,5\n"):
+        path = write(tmp_path, text)
+        with pytest.raises(InputError, match="look like one that is written in two ways"):
+            schema_of_table(path)
+    listed = parse_schema(json.dumps({"columns": {"x": [one, other, "z"]}}))
+    path = write(tmp_path, f"x,count\n{one},3\n{other},4\nz,9\n")
+    assert read_table(path, listed).tolist() == [3, 4, 9]  # what the sentence says to do
+    with pytest.raises(InputError, match=r"is not one that the schema allows(,| but)"):
+        read_table(path, parse_schema(json.dumps({"columns": {"x": [one, "z"]}})))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("5-Sep", "took for a date"),
+        ("05-Sep", "took for a date"),
+        ("Oct-14", "took for a date"),
+        ("#REF!", "error of a spreadsheet"),
+        ('"=""01"""', "a formula"),
+        ("K\ufffdln", "letters that were lost"),
+    ],
+)
+def test_values_that_a_program_damaged_are_refused(tmp_path, value, message):
+    path = write(tmp_path, f"age,count\n0-4,3\n{value},4\n15-19,5\n")
+    with pytest.raises(InputError, match=message):
+        schema_of_table(path)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [("Jan-20", "Feb-20"), ("NA", "DE"), ("True", "False"), ("1", "10", "100"), ("-1", "1")],
+)
+def test_values_that_only_look_odd_are_taken_as_they_are(tmp_path, values):
+    path = write(tmp_path, "x,count\n" + "".join(f"{v},{k + 3}\n" for k, v in enumerate(values)))
+    assert schema_of_table(path).values == (values,)
+    assert told(path) == []
+
+
+# Counts that may not be of records, and persons with several.
+
+
+def test_rounded_counts_are_told(tmp_path):
+    rng = np.random.default_rng(4)
+    for base in (1, 3, 5, 10, 100):
+        numbers = base * rng.integers(0, 60, (9, 2))
+        rows = "".join(f"g{k},{a},{b}\n" for k, (a, b) in enumerate(numbers))
+        said = told(write(tmp_path, f"geo,f,m\n{rows}"))
+        assert ["as rounded ones are" in s for s in said] == [True] * (base > 1)
+    rows = "".join(f"g{k},10,20\n" for k in range(9))  # an invented table
+    assert told(write(tmp_path, f"geo,f,m\n{rows}")) == []
+    assert told(write(tmp_path, "geo,f,m\nA,5,10\nB,15,20\n")) == []
+
+
+def test_shares_in_per_cent_are_told_where_they_sum_to_100(tmp_path):
+    path = write(tmp_path, "geo,f,m\nA,41,59\nB,45,55\nC,33,67\n")
+    assert ["sum to 100" in s for s in told(path)] == [True]
+    path = write(tmp_path, "geo,f,m\nA,41,59\nB,45,55\nC,33,68\n")
+    assert told(path) == []
+
+
+def test_years_in_which_one_person_may_be_counted_again_are_told(tmp_path):
+    for text in ("geo,2019,2020\nA,31,33\nB,47,49\n", "year,count\n2019,31\n2020,33\n"):
+        assert ["are years; who is counted" in s for s in told(write(tmp_path, text))] == [True]
+    for text in ("born,count\n1990,31\n1991,33\n", "year,count\n1,31\n2,33\n"):
+        assert told(write(tmp_path, text)) == []
+
+
+@pytest.mark.parametrize("name", ["id", "person_id", "Patient ID", "PID", "case no."])
+def test_persons_with_several_records_are_told(tmp_path, name):
+    for ids, answer in (([7, 8, 9, 8], True), ([7, 8, 9, 10], False)):
+        rows = [
+            f"{i},{g},{s}\n" for i, (g, s) in zip(ids, [("DE", "F"), ("FR", "M")] * 2, strict=True)
+        ]
+        path = write(tmp_path, f"{name},geo,sex\n{''.join(rows)}")
+        assert [f"'{name}', which is not read" in s for s in told(path, SCHEMA)] == [True] * answer
+    path = write(tmp_path, "household,geo,sex\n1,DE,F\n1,DE,F\n2,DE,F\n")
+    assert told(path, SCHEMA) == []

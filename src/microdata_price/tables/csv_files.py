@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -14,19 +13,22 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from .double_counts import a_total, check_totals
 from .doubts import Doubt, Doubts, quoted, why_counts
+from .faults import AGAIN, not_a_count, why_not
 from .forms import Form, form_of, plain_form, refuse_weighted
-from .looks import are_numbers, looks_like_a_total, may_be_a_total, number_the_rows
+from .looks import are_numbers, looks_like_a_total, number_the_rows
+from .odd_counts import check_counts
+from .odd_values import Persons, check_values
 from .opening import Ending, plain_text, read_blocks
 from .schema import COUNT, Schema, load_schema, schema_path
 
 Array = NDArray[np.float64]
+Tell = Callable[[str], None]
 Part = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 
 LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
 _BLOCKS = 100
 """So many blocks of rows make a part, which is looked at as a whole."""
-_AGAIN = "the row names the columns again; leave it out"
 _NAMED = 10
 """How many bad rows a message names."""
 
@@ -102,7 +104,7 @@ def _places(form: Form, column: int, part: Part, seen: _Places) -> NDArray[np.in
     if (found < 0).any():
         first = plain_text(columns[column][int(np.argmax(found < 0))])
         again = first == form.layout.header[column]
-        why = _AGAIN if again else _why_not(first, seen.listed, counted=form.kind != "records")
+        why = AGAIN if again else why_not(first, seen.listed, counted=form.kind != "records")
         _raise_first(form, numbers, column, found < 0, why)
     return found
 
@@ -119,93 +121,13 @@ def _cells(
     return cells
 
 
-def _why_not(text: str, known: Mapping[str, int], *, counted: bool) -> str:
-    """Say why a value is none of those known, without repeating it; `counted` for cells."""
-    if may_be_a_total(text):
-        return (
-            "the row looks like one of totals, which would count everybody twice; leave out rows "
-            "and columns of totals"
-        )
-    said = "the value is not one that the schema allows"
-    if text.casefold() in {v.casefold() for v in known}:
-        return f"{said} but for capital letters; write it as the schema does"
-    if _number(text) is not None and _number(text) in map(_number, known):
-        return (
-            f"{said}, though it is one as a number; write codes as the schema does, with the same "
-            "leading zeros and without decimals, powers or signs"
-        )
-    if not text:
-        said += ", as it is empty"
-        if counted:
-            said += (
-                " (in a row of totals, perhaps, which would count everybody twice: leave such out)"
-            )
-    return (
-        f"{said}; correct the row, or count what is not listed at a value that is public "
-        'beforehand: {"values": [...], "other": "other", "empty": "not stated"}; a schema made '
-        "from the data would tell what is in them"
-    )
-
-
-def _number(text: str) -> float | None:
-    """Return the number that a text is, with a decimal comma or point, or ``None``."""
-    if len(text) > 100 or not are_numbers([text]):
-        return None
-    try:
-        return float(text.replace(",", "."))
-    except ValueError:
-        return None
-
-
-_COUNT_FAULTS = (
-    (r"\d{13,}", "is larger than that: more than there are people"),
-    (r"\d+[.,]0*", "has decimals: write 3, not 3.0 or 3,0"),
-    (
-        r"\d{1,3}([.,' ]\d{3})+([.,]0*)?",
-        "seems to have marks between thousands: write 1234, not 1,234 or 1.234 or 1 234",
-    ),
-    (r"[+\u2212\u2013-] ?\d+|\(\d+\)", "has a sign: write 3, not +3; no count is below 0"),
-    (r"\d+([.,]\d*)?[eE][+-]?\d+", "is written with a power of ten: write 1000, not 1e3"),
-    (r".*%", "is a share in per cent: counts are needed"),
-    (r"\d*[.,]\d+", "is no whole number: weights and shares are no counts of records"),
-    (r"[=#].*", "is a formula or an error of a spreadsheet: save the sheet's values"),
-    (
-        r"(?i)[:*.~\u2013\u2014-]|\.\.+|[<>\u2264\u2265] ?\d+|\(?[a-z]\)?"
-        r"|n\.?/?a\.?|nan|null|none|suppressed|confidential",
-        "seems to mark a cell that is hidden or not known: what is needed is the true count, from "
-        "before anything was hidden",
-    ),
-    (
-        r"\d[\d,. ]*( ?\(?[A-Za-z]{1,2}\)?| ?[*\u2020\u2021#]+)",
-        "has a mark after the number, a flag or a footnote: write the number alone",
-    ),
-    (r"", "is empty: write 0 where nobody is, or leave the row out of a long table"),
-)
-
-
-def _not_a_count(text: str) -> str:
-    """Say why a field is no count, without repeating it.
-
-    Examples
-    --------
-    >>> _not_a_count("1,234")[:30]
-    'not a whole number from 0 to 1'
-    """
-    why = next((w for form, w in _COUNT_FAULTS if re.fullmatch(form, text)), "")
-    return (
-        "not a whole number from 0 to 10^12"
-        + (f", for it {why}" if why else "")
-        + "; every cell must be a count of records, in digits only"
-    )
-
-
 def _numbers(form: Form, column: int, part: Part, seen: _Counts) -> NDArray[np.int64]:
     numbers, columns = part
     found = np.fromiter(map(seen.__getitem__, columns[column]), np.int64, len(numbers))
     if (found < 0).any():
         first = plain_text(columns[column][int(np.argmax(found < 0))])
         again = first == form.layout.header[column]
-        _raise_first(form, numbers, column, found < 0, _AGAIN if again else _not_a_count(first))
+        _raise_first(form, numbers, column, found < 0, AGAIN if again else not_a_count(first))
     return found
 
 
@@ -277,10 +199,11 @@ def _all_places(schema: Schema, records: bool = False) -> list[_Places]:
     return [_Places(schema, axis, records) for axis in range(len(schema.columns))]
 
 
-def _records(form: Form, schema: Schema) -> NDArray[np.int64]:
+def _records(form: Form, schema: Schema, tell: Tell | None) -> NDArray[np.int64]:
     table = np.zeros(schema.cells, dtype=np.int64)
     seen = _all_places(schema, records=True)
     doubts = Doubts(form.layout.header, () if schema.count == "" else form.unread)
+    persons = Persons(form.layout.header, form.unread)
     may_be_empty = all(schema.place(axis, "") >= 0 for axis in range(len(schema.columns)))
     ending: Ending = "drop" if not may_be_empty else "keep" if schema.count == "" else "refuse"
     for part in _parts(form, ending):
@@ -293,9 +216,16 @@ def _records(form: Form, schema: Schema) -> NDArray[np.int64]:
         cells = _cells(form, schema, places, part[0])
         table += np.bincount(cells, minlength=schema.cells)
         doubts.see(cells, part[1], bool(table.max(initial=0) > 1))
+        persons.see(part[1])
     doubt = doubts.found()
     if doubt is not None:
         raise _perhaps_counts(form, schema, doubt)
+    if persons.repeated and tell is not None:
+        tell(
+            f"{form.source.place}: the column {persons.repeated!r}, which is not read, has one "
+            "value in several rows; if it names persons, some of them have several records, and "
+            "the guarantee is about one: keep one row a person"
+        )
     return table
 
 
@@ -325,14 +255,7 @@ def _perhaps_counts(form: Form, schema: Schema, doubt: Doubt) -> InputError:
     )
 
 
-_READ: dict[str, Callable[[Form, Schema], NDArray[np.int64]]] = {
-    "long": _long,
-    "wide": _wide,
-    "records": _records,
-}
-
-
-def read_table(path: Path, schema: Schema, tell: Callable[[str], None] | None = None) -> Array:
+def read_table(path: Path, schema: Schema, tell: Tell | None = None) -> Array:
     """Read a table of counts, or count records, as the schema says.
 
     Three forms are told apart by their first row. Long: the schema's columns and ``count``, one
@@ -349,7 +272,9 @@ def read_table(path: Path, schema: Schema, tell: Callable[[str], None] | None = 
     schema
         Which columns and which values there are.
     tell
-        Called with a sentence if cells of a long table have no row.
+        Called with a sentence on what may be wrong and is no reason to refuse the table: cells of
+        a long table without a row, sums that may be totals, counts that look rounded, years in
+        which a person may be counted again, persons who seem to have several records.
 
     Returns
     -------
@@ -366,7 +291,10 @@ def read_table(path: Path, schema: Schema, tell: Callable[[str], None] | None = 
     if schema.weighted:
         raise refuse_weighted(str(path))
     form = form_of(path, schema)
-    table = _READ[form.kind](form, schema)
+    if form.kind == "records":
+        table = _records(form, schema, tell)
+    else:
+        table = (_long if form.kind == "long" else _wide)(form, schema)
     if (table < 0).any():
         if (table < 0).all():
             raise InputError(
@@ -380,6 +308,8 @@ def read_table(path: Path, schema: Schema, tell: Callable[[str], None] | None = 
             tell(f"{form.source.place} has cells without a row; they are counted as empty")
     if form.kind != "records" and schema.totals:
         check_totals(form.source.place, schema, table, tell)
+    if form.kind != "records" and tell is not None:
+        check_counts(form.source.place, schema, table, tell)
     return table.astype(float).reshape(schema.shape)
 
 
@@ -429,6 +359,7 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
         total = next((v for v in values if looks_like_a_total(v)), None)
         if total is not None and len(values) > 1:
             raise a_total(place, repr(name), repr(total))
+        check_values(place, name, values)
     if form.kind == "long" and rows > 1:
         _check_rows_unnamed(place, names, seen, rows)
     schema = Schema(tuple(names), tuple(map(tuple, seen)), count=form.count_name)

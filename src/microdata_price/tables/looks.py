@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 
@@ -134,6 +135,26 @@ def mostly_numbers(texts: Iterable[str]) -> bool:
     """
     found = [are_numbers([text]) for text in texts if text.strip()]
     return 2 * sum(found) >= len(found)
+
+
+def alike(text: str) -> str:
+    """Return what is the same for texts that people write in several ways.
+
+    Capital letters, several spaces, dashes, quotation marks, letters of compatibility, leading
+    zeros and decimals of 0 make no difference.
+
+    Examples
+    --------
+    >>> alike("Old  Man") == alike("old man"), alike("0" + chr(0x2013) + "4") == alike("0 - 4")
+    (True, True)
+    >>> alike("01") == alike("1.0"), alike("1") == alike("10")
+    (True, False)
+    """
+    text = unicodedata.normalize("NFKC", text).casefold()
+    text = re.sub("[\u2018\u2019\u02bc\u00b4`]", "'", re.sub("[\u201c\u201d\u201e]", '"', text))
+    text = " ".join(re.sub(" *[\u2010-\u2015\u2212-] *", "-", text).split())
+    number = re.fullmatch(r"0*(\d+?)(\.0*)?", text, re.ASCII)
+    return number[1] if number else text
 
 
 def number_the_rows(texts: Sequence[str], first: int | None) -> int | None:
