@@ -22,23 +22,24 @@ document.addEventListener("DOMContentLoaded", () => {
 // What is wider than the page scrolls within itself, says so, and can be scrolled by keyboard.
 const WIDE = ".pst-scrollable-table-container, .wide-figure, mjx-container[display=true]";
 const KINDS = { "pst-scrollable-table-container": "Table", "wide-figure": "Figure" };
-const widths = new ResizeObserver((entries) => {
-  for (const { target } of entries) {
-    const hidden = target.scrollWidth > target.clientWidth + 1;
-    target.classList.toggle("scrolls", hidden);
-    // A rounded pixel is no reason to scroll.
-    target.style.overflowX = !hidden && target.scrollWidth > target.clientWidth ? "hidden" : "";
-    if (hidden) { target.tabIndex = 0; } else { target.removeAttribute("tabindex"); }
-    const kind = KINDS[target.classList[0]];
-    if (kind && hidden) {
-      target.setAttribute("role", "group");
-      target.setAttribute("aria-label", `${kind}, scrolls sideways`);
-    } else if (kind) {
-      target.removeAttribute("role");
-      target.removeAttribute("aria-label");
-    }
+function settle(target) {
+  const hidden = target.scrollWidth > target.clientWidth + 1;
+  target.classList.toggle("scrolls", hidden);
+  // A rounded pixel is no reason to scroll.
+  target.style.overflowX = !hidden && target.scrollWidth > target.clientWidth ? "hidden" : "";
+  if (!hidden) { target.removeAttribute("tabindex"); } else if (target.tabIndex !== 0) { target.tabIndex = 0; }
+  const kind = KINDS[target.classList[0]];
+  if (kind && hidden) {
+    target.setAttribute("role", "group");
+    target.setAttribute("aria-label", `${kind}, scrolls sideways`);
+  } else if (kind) {
+    target.removeAttribute("role");
+    target.removeAttribute("aria-label");
   }
-});
+}
+const widths = new ResizeObserver((entries) => { for (const { target } of entries) { settle(target); } });
+// The theme asks it of tables, too, at moments of its own, and takes a rounded pixel for a reason.
+const told = new MutationObserver((changes) => { for (const { target } of changes) { settle(target); } });
 // The theme asks this of code and outputs when the page is loaded or changes its width, so that
 // what was folded away until now stays out of the keyboard's reach. Here it is asked when shown.
 const CODE = "pre, .cell_output > .output";
@@ -49,7 +50,10 @@ const reach = new ResizeObserver((entries) => {
   }
 });
 function watchWidths() {
-  for (const node of document.querySelectorAll(WIDE)) { widths.observe(node); }
+  for (const node of document.querySelectorAll(WIDE)) {
+    widths.observe(node);
+    told.observe(node, { attributeFilter: ["tabindex"] });
+  }
   for (const node of document.querySelectorAll(CODE)) { reach.observe(node); }
 }
 document.addEventListener("DOMContentLoaded", watchWidths);

@@ -361,6 +361,23 @@ def test_code_is_in_the_keyboards_reach_as_soon_as_it_is_unfolded(
     assert set(cut) == {0}
 
 
+def test_what_the_theme_says_later_of_a_tables_width_does_not_stay(
+    chromium: Browser, site: Path
+) -> None:
+    with opened(chromium, address(site, "notebooks/what_is_open"), width=390) as watched:
+        settled = """() => [...document.querySelectorAll(".pst-scrollable-table-container")]
+            .every(node => (node.scrollWidth > node.clientWidth + 1) === (node.tabIndex === 0))"""
+        watched.page.wait_for_function(settled)
+        # Each answer of the theme's, at a moment of its own choice.
+        for answer in (0, -1):
+            watched.page.evaluate(
+                """answer => document.querySelectorAll(".pst-scrollable-table-container")
+                    .forEach(node => { node.tabIndex = answer })""",
+                answer,
+            )
+            watched.page.wait_for_function(settled, timeout=5_000)
+
+
 def test_formulas_are_no_tab_stops(chromium: Browser, site: Path) -> None:
     with opened(chromium, address(site, "notebooks/lower_pure")) as watched:
         assert watched.page.locator("mjx-container").count() > 50
