@@ -10,6 +10,7 @@ import pytest
 from microdata_price.base.colours import COLOURS, on_dark
 from microdata_price.book.picture import SMALLEST, for_the_site
 from microdata_price.figures.difficult import one_draw
+from microdata_price.figures.experiments_price import Heat, glance_map
 from microdata_price.figures.scales import price_shades
 from microdata_price.page.style import Figure, drawn, panels, render
 
@@ -59,6 +60,17 @@ def test_every_colour_has_a_counterpart_but_those_of_a_scale() -> None:
     cell = re.findall(r"fill: (#[0-9a-f]{6})", picture()[picture().index('id="QuadMesh') :])[0]
     assert cell not in style
     assert 'id="cell-text"' in shown
+
+
+def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names() -> None:
+    prices = np.array([[0.3, 3.0], [np.nan, 0.6]])
+    drawing = render(glance_map([Heat("rows", ["a", "b"], prices, [])], 2.0))
+    mesh = re.findall(r'<g id="PolyQuadMesh.*?</g>', drawing, re.DOTALL)[0]
+    style = re.findall(r"<style>(.*?)</style>", for_the_site(drawing), re.DOTALL)[0]
+    fills = set(re.findall(r"fill: (#[0-9a-f]{6})", mesh))
+    assert len(fills) == 3
+    assert not [c for c in fills if f'"fill: {c}"' in style]
+    assert '[id^="PolyQuadMesh"] ~ [id^="PathCollection"] *' in style
 
 
 @pytest.mark.parametrize("size", [5.0, 12.0])

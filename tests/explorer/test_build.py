@@ -128,6 +128,7 @@ def test_the_folder_is_built_whole(built: Path) -> None:
     text = (built / "index.html").read_text(encoding="utf-8")
     for source in re.findall(r'(?:src|href)="([^"#:]+)"', text):
         assert (built / source).is_file() or source == "../index.html", source
+    assert "prefers-color-scheme: dark" in (built / "static.svg").read_text(encoding="utf-8")
     plane = read_data(built, "plane")
     assert plane["start"]["epsilon"] == EDITION.epsilon
     assert EDITION.epsilon in plane["modes"]["pure"]["levels"]

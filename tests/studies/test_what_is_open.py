@@ -30,7 +30,7 @@ def test_each_question_has_two_sides(given: dict[str, Any]) -> None:
     assert found.moments <= found.channel * (1 + 1e-6) <= found.clipping * (1 + 1e-5)
     sigma = 1 - 1 / math.sqrt(given["lam"] - 1)
     # An upper end is rounded up, in the text as in the table.
-    upper = at_most(1 / (2 * sigma))
+    upper = at_most(1 / (2 * sigma), 4)
     assert float(upper) >= 1 / (2 * sigma)
     assert f"between 1 and {upper}." in found.constant_said
 

@@ -19,7 +19,7 @@ SMALLEST = 9.0
 _COLOUR = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})")
 _SCALE = re.compile(r"scale\(([\d.]+)")
 _HEAD = re.compile(r"<svg\b[^>]*>")
-_KEPT = ("QuadMesh", "cell-text")
+_KEPT = ("QuadMesh", "PolyQuadMesh", "cell-text")
 """Beginnings of names of parts that keep their colours: those of a scale, and letters on them."""
 
 
@@ -64,7 +64,7 @@ def dark_style(tree: ElementTree.Element) -> str:
     """Return the style sheet of the dark theme: each colour's counterpart."""
     pairs = sorted({pair for style in _styles(tree) for pair in _COLOUR.findall(style)})
     kept = ", ".join(f'[id^="{name}"] *' for name in _KEPT)
-    dots = '[id^="QuadMesh"] ~ [id^="PathCollection"] *'
+    dots = ", ".join(f'[id^="{name}"] ~ [id^="PathCollection"] *' for name in _KEPT[:2])
     rules = [
         f'[style*="{what}: {colour}"]:not({kept}, {dots}){{{what}:{on_dark(colour)} !important}}'
         for what, colour in pairs

@@ -13,6 +13,7 @@ from typing import Any
 from ..base.colours import on_dark
 from ..base.files import new_folder
 from ..base.provenance import code_key, digest, digest_files, digest_json
+from ..book.picture import for_the_site
 from ..book.plan import Edition
 from ..exceptions import BuildError
 from ..fitting import METHODS, Method
@@ -142,7 +143,7 @@ def build_explorer(
         (folder / "plane-data.js").write_text(_script("EXPLORER_PLANE", plane), encoding="utf-8")
         (folder / "draws-data.js").write_text(_script("EXPLORER_DRAWS", draws), encoding="utf-8")
         picture = static_picture(shown(plane, plane["start"]), setting_title(plane["start"]))
-        (folder / "static.svg").write_text(render(picture), encoding="utf-8")
+        (folder / "static.svg").write_text(for_the_site(render(picture)), encoding="utf-8")
     return out_dir / "index.html"
 
 

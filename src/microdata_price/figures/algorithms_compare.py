@@ -153,5 +153,5 @@ def table_maps(tables: Sequence[tuple[str, Array]], rows: str, columns: str) -> 
             image, ax=axes, orientation="horizontal", fraction=0.05, pad=0.02, aspect=40
         )
         plain_log(bar.ax, "x")
-        bar.set_label("records (1 or less: palest; white: none; red dash: negative)")
+        bar.set_label("records (1 or less: palest; blank: none; dash: negative)")
     return figure

@@ -7,6 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from ..model.benchmark import FAMILIES
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .marks import note
 
@@ -50,7 +51,7 @@ def ratios(own: pd.DataFrame) -> Figure:
         ax.set_xlabel("times the best of four")
     axes[0].set_yticks(
         list(rows.values()),
-        [f"{f} {'ε' if p == 'pure' else 'ρ'} {v:g}" for f, p, v in rows],
+        [f"{FAMILIES[f].label}, {'ε' if p == 'pure' else 'ρ'} = {v:g}" for f, p, v in rows],
         fontsize=11,
     )
     axes[0].invert_yaxis()

@@ -207,21 +207,22 @@ def empty_cells(about: pd.DataFrame) -> Figure:
         height=0.72,
     )
     for y, (value, records) in enumerate(zip(share, about["records"], strict=True)):
+        inside = value >= 60
         note(
             ax,
-            f"{value:.0f} % of cells, {records:,} records" if value < 45 else f"{records:,}",
-            (value, y),
-            (4 if value < 45 else -4, 0),
+            f"{value:.0f} %, {records:,} records",
+            (0 if inside else value, y),
+            (4, 0),
             va="center",
-            ha="left" if value < 45 else "right",
+            ha="left",
             fontsize=11,
-            color="black" if value < 45 or not real[y] else "white",
-            bbox=None if real[y] or value < 45 else {"fc": "white", "ec": "none", "pad": 1},
+            color="white" if inside and real[y] else "black",
+            bbox={"fc": "white", "ec": "none", "pad": 1} if inside and not real[y] else None,
         )
     ax.set_yticks(place, list(about["dataset"]), fontsize=11)
     ax.invert_yaxis()
     ax.set_xlim(0, 100)
-    ax.set_xlabel("empty cells, % (numbers: records; hatched: synthetic)")
+    ax.set_xlabel("empty cells, % (hatched: synthetic)")
     ax.grid(axis="y", visible=False)
     return figure
 

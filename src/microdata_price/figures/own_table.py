@@ -19,7 +19,7 @@ _MOST_NUMBERS = 160
 
 @drawn
 def counts(table: ArrayLike, schema: Schema) -> Figure:
-    """Draw the counts as a map: the first column downwards, all others across; empty cells white.
+    """Draw the counts as a map: the first column downwards, all others across; empty cells blank.
 
     Parameters
     ----------

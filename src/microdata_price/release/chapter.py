@@ -157,8 +157,9 @@ class Findings:
             f"of which {format_number(self.empty)} {_are(self.empty)} empty"
         )
         return Caption(
-            f"The table: {said}. Its shape is {shape}. Brighter is more.",
-            alt=f"A map of counts, {self.schema.columns[0]} downwards: {said}. Empty is white.",
+            f"The table: {said}. Its shape is {shape}. Yellow is few, "
+            "blue is many, and blank is none.",
+            alt=f"A map of counts, {self.schema.columns[0]} downwards: {said}. Empty is blank.",
         )
 
     @property

@@ -177,7 +177,7 @@ class Findings:
         at = self.percentiles["size 16"]
         return Caption(
             "Where the sizes of the synthetic cells lie in the distribution of the largest of 100 "
-            "noises, at the levels of these experiments on lists. The dotted line is the "
+            "noises, at the levels of these experiments on lists. The horizontal line is the "
             f"percentile that the paper names, computed: {format_number(self.claimed)}.",
             alt="One rising curve a privacy level: the percentile of the largest of 100 noises "
             "against its size on a logarithmic axis, with vertical lines at 1, 16, 32 and 50 "

@@ -113,7 +113,8 @@ class Findings:
         return (
             f"The table has {format_number(self.d)} cells and {format_number(self.q)} records, all "
             "in one cell. Noisy answers that may be negative are right on average, for that cell "
-            f"and for the sum. {self.nnls_verdict} {self.sequential_verdict}"
+            "and for the sum. Two methods that allow no negative count are nonnegative least "
+            f"squares (NNLS) and sequential fitting. {self.nnls_verdict} {self.sequential_verdict}"
         )
 
     @property

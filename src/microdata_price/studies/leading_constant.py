@@ -419,8 +419,8 @@ class Asymptotics:
         return Caption(
             "The threshold over its leading term $\\ln(d)/\\tau$, against how many cells hold "
             f"records, at $\\lambda = 8$. At $\\ln d = 100$, which is more than $10^{{43}}$ cells, "
-            f"the highest threshold is still at most {at_most(first)} times that term; at "
-            f"$\\ln d = 10^5$ it is at most {at_most(last)} times.",
+            f"the highest threshold is still {format_number(first)} times that term; at "
+            f"$\\ln d = 10^5$ it is {format_number(last)} times.",
             alt="Three curves that fall with kappa, each nearer than the one above to a black "
             "limit that starts at one and falls to zero.",
         )

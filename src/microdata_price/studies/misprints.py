@@ -136,8 +136,9 @@ class Findings:
         return Caption(
             "The exact loss over what is claimed, for the mechanisms of Theorem 4 and one of ours. "
             f"A claim holds up to 1. Of {len(self.audits)} claims {len(broken)} are false "
-            f"(crosses, and an arrow where the loss is infinite){trial}. Levels: ε = "
-            f"{format_number(self.epsilon)}, ρ = {format_number(self.rho)}, δ = "
+            f"(crosses, and an arrow where the loss is infinite){trial}. DGeo and DGauss are "
+            "discrete Laplace and Gaussian noise; TDGeo is DGeo cut off at a bound B. Levels: "
+            f"ε = {format_number(self.epsilon)}, ρ = {format_number(self.rho)}, δ = "
             f"{format_number(self.delta)}.",
             alt="One row for each mechanism, on a logarithmic axis of the exact loss over the "
             "claim. Circles at or to the left of the marks at one are claims that hold; crosses to "

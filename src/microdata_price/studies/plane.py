@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -274,7 +275,9 @@ class Findings:
             "How large is the price? Let the total be as accurate as noise that may be negative "
             "makes it. Then, by our sharper bounds, on some table some count errs more than with "
             "such noise: "
-            f"{times} ($\\epsilon = {format_number(self.epsilon)}$). The factor grows like the "
+            f"{times}. All this at the level of privacy $\\epsilon = "
+            f"{format_number(self.epsilon)}$: one person makes no published table more than "
+            f"{at_most(math.exp(self.epsilon))} times as likely. The factor grows like the "
             "logarithm of the number of counts."
         )
 

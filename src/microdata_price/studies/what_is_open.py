@@ -182,7 +182,7 @@ class Findings(Levels):
         return (
             f"At $\\lambda = {format_number(self.lam)}$ we have $\\sigma = "
             f"{format_number(sigma)}$, so the constant lies between 1 and "
-            f"{at_most(leading_limits(self.lam).freezing)}. As $\\lambda \\to 2$ the upper "
+            f"{at_most(leading_limits(self.lam).freezing, 4)}. As $\\lambda \\to 2$ the upper "
             "end grows without limit, since the whole right side of the budget goes to the sum. "
             "We know of no proof that it must."
         )
@@ -215,8 +215,9 @@ class Findings(Levels):
         (low, high), (low_z, high_z) = self.worst_table
         return (
             f"At $d = {format_number(self.d)}$ the worst of the tables tried gives "
-            f"{at_least(low)} signed errors under pure DP, and no table gives more than "
-            f"{at_most(high)}; under zCDP the two are {at_least(low_z)} and {at_most(high_z)}."
+            f"{at_least(low, 4)} signed errors under pure DP, and no table gives more than "
+            f"{at_most(high, 4)}; under zCDP the two are {at_least(low_z, 4)} and "
+            f"{at_most(high_z, 4)}."
         )
 
 
