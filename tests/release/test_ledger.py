@@ -103,3 +103,36 @@ def test_the_commands(tmp_path, capsys):
     assert (code, "--ledger and --name together" in error) == (2, True)
     code, _, error = run(capsys, *words[:-2], "--out", tmp_path / "c")
     assert (code, "both --ledger and --name" in error) == (2, True)
+
+
+@pytest.mark.parametrize("other", ["Persons", "PERSONS", "per\u200asons", "persons"])
+def test_an_account_under_nearly_its_name_never_hides_what_was_spent(tmp_path, other):
+    path = tmp_path / "ledger.jsonl"
+    name = "per sons" if "\u200a" in other else "persons"
+    Account(path, name).limit(PureDP(1.0))
+    Account(path, f" {name} ").spend(Entry(tmp_path / "a", "1", PureDP(0.7)))
+    before = path.read_bytes()
+    account = Account(path, other)
+    again = Entry(tmp_path / "b", "2", PureDP(0.7))
+    with pytest.raises(InputError, match=f"the cap on '{name}'|which looks like '{other}'"):
+        account.spend(again)
+    assert path.read_bytes() == before
+    if account.name != name:
+        for ask in (account.state, lambda: account.limit(PureDP(9.0))):
+            with pytest.raises(InputError, match="write it in the same way"):
+                ask()
+    with pytest.raises(InputError, match=r"there is no account .*Known are: "):
+        Account(path, "households").state()
+    Account(path, "households").spend(again)  # another table's
+    assert len(Account(path, "households").state().entries) == 1
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe", "{}\n".encode("utf-16"), b"\x80", b"[]\n", b"\0"])
+def test_what_is_no_ledger_is_refused(tmp_path, content):
+    path = tmp_path / "ledger.jsonl"
+    path.write_bytes(content)
+    account = Account(path, "persons")
+    for ask in (account.state, lambda: account.limit(PureDP(9.0))):
+        with pytest.raises(InputError, match=r"is no ledger|is no whole entry"):
+            ask()
+    assert path.read_bytes() == content

@@ -328,7 +328,7 @@ def test_who_is_not_there_is_told_why(tmp_path):
     with pytest.raises(InputError, match="code is another year's, or of another column"):
         tabulate(path, "0201302", ("SEX",))
     path = packed(tmp_path, "csv", text([]))
-    with pytest.raises(InputError, match="live in state none"):
+    with pytest.raises(InputError, match="has no rows below its header"):
         tabulate(path, "0201302", ("SEX",))
 
 
@@ -511,3 +511,47 @@ def test_the_command(tmp_path, everybody, capsys):
 def test_variables_joined_by_a_comma_are_told_apart(tmp_path):
     with pytest.raises(InputError, match="write --by SEX --by MAR"):
         tabulate(tmp_path / "p.csv", "0101301", ("SEX,MAR",))
+
+
+def test_rows_that_are_no_persons_are_told_apart_from_persons_elsewhere(tmp_path):
+    people = [person(), person("0101302"), person(sex=2)]
+    for more in ([[""] * len(HEADER)] * 2, [HEADER] * 2, [["Source: us", *[""] * 12]] * 2):
+        path = tmp_path / "persons.csv"
+        path.write_text(text([*people, *more]))
+        made = tabulate(path, "0101301", ["SEX"])
+        assert made.table.tolist() == [1, 1]
+        assert "2 rows have no state's number" in made.notes()[0]
+        assert "Not counted: 1 persons elsewhere" in made.notes()[1]
+        table = tmp_path / "trailing.csv"
+        table.write_text(text([*people, *more]).replace("\n", ",,\n"))
+        assert tabulate(table, "0101301", ["SEX"]).table.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([], "has no rows below its header"),
+        (
+            [["P", "1", "1", "01301", "AL", "1", "1", "3", "", "1", "1", "1", "1"]],
+            r"\(AL\): write the",
+        ),
+    ],
+)
+def test_files_without_numbers_of_states_say_so(tmp_path, rows, message):
+    path = tmp_path / "persons.csv"
+    path.write_text(text(rows))
+    with pytest.raises(InputError, match=message):
+        tabulate(path, "0101301", ["SEX"])
+
+
+def test_options_that_are_nearly_right_are_answered_with_the_right_ones(tmp_path, capsys):
+    path = tmp_path / "persons.csv"
+    path.write_text(text([person()]))
+    words = ["tabulate", path, "--puma", "0101301", "--out", tmp_path / "area.csv"]
+    code, _, err = run(capsys, *words, "--by", "sex")
+    assert (code, "as the Bureau does, SEX" in err) == (2, True)
+    code, _, err = run(capsys, *words, "--by", "SEX", "--values", "SEX=1;2")
+    assert (code, "write commas between values" in err) == (2, True)
+    for name in ("area.csv.gz", "area.xlsx", "area.json"):
+        code, _, err = run(capsys, *words[:-1], tmp_path / name, "--by", "SEX")
+        assert (code, "ends with .csv" in err, (tmp_path / name).exists()) == (2, True, False)

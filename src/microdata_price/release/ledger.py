@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from ..base.files import sync_file
-from ..exceptions import InputError
+from ..exceptions import InputError, unknown_name
 from ..model.privacy import ConcentratedDP, PureDP
+from ..tables.looks import alike
+from ..tables.opening import plain_text
 from .budget import Budget, Entry, add_up, guarantee_from
 from .manifest import digest
 
@@ -82,6 +84,29 @@ def _lines(path: Path, text: str) -> list[dict[str, Any]]:
     return found
 
 
+@contextlib.contextmanager
+def _as_text(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}") from None
+
+
+def _accounts(lines: list[dict[str, Any]]) -> list[str]:
+    return list(dict.fromkeys(str(fields["table"]) for fields in lines if "table" in fields))
+
+
+def _check_name(path: Path, lines: list[dict[str, Any]], name: str) -> None:
+    """Refuse a new account that looks like an old one: what was spent there would not count."""
+    known = _accounts(lines)
+    same = next((k for k in known if alike(k) == alike(name)), name)
+    if name not in known and same != name:
+        raise InputError(
+            f"{path} has an account {same!r}, which looks like {name!r}; write it in the same way, "
+            "so that what was spent counts, or choose another name"
+        )
+
+
 def _spent(path: Path, lines: list[dict[str, Any]], name: str) -> Spent:
     entries, cap = [], None
     for number, fields in enumerate(lines, start=1):
@@ -139,6 +164,7 @@ class Account:
     name: str
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "name", plain_text(self.name))
         if not self.name.strip() or not self.name.isprintable():
             raise InputError(
                 f"the table's name in the ledger is {self.name!r}; give a word, for example "
@@ -151,8 +177,10 @@ class Account:
         with self.path.open("a+", encoding="utf-8", newline="") as stream:
             _lock(stream)
             stream.seek(0)
-            text = stream.read()
+            with _as_text(self.path):
+                text = stream.read()
             lines = _lines(self.path, text)
+            _check_name(self.path, lines, self.name)
             last = text.splitlines(keepends=True)[-1] if text else ""
             yield stream, lines, last
 
@@ -173,12 +201,18 @@ class Account:
         Raises
         ------
         InputError
-            No such file, or one that was changed.
+            No such file, one that was changed, or one that has other accounts and not this.
         """
         if not self.path.is_file():
             raise InputError(f"there is no ledger {self.path}; the first release makes it")
-        text = self.path.read_text(encoding="utf-8")
-        return _spent(self.path, _lines(self.path, text), self.name)
+        with _as_text(self.path):
+            text = self.path.read_text(encoding="utf-8")
+        lines = _lines(self.path, text)
+        _check_name(self.path, lines, self.name)
+        known = _accounts(lines)
+        if known and self.name not in known:
+            raise unknown_name(f"account in {self.path}", self.name, known)
+        return _spent(self.path, lines, self.name)
 
     def spend(self, entry: Entry) -> None:
         """Write down a measurement before it is made.

@@ -51,7 +51,7 @@ class Reading:
     unread
         How many columns were not read.
     others
-        How many persons live elsewhere.
+        How many rows are of no person of the area.
     uncoded
         How many persons of the state have no code in that column.
     states
@@ -67,6 +67,11 @@ class Reading:
     uncoded: int = 0
     states: Counter[str] = field(default_factory=Counter)
     watched: list[str] = field(default_factory=list)
+
+    @property
+    def stateless(self) -> int:
+        """How many rows have no state's number: empty ones, notes, or headers once more."""
+        return sum(n for state, n in self.states.items() if not state.isdigit())
 
 
 def _named(header: Sequence[str], name: str) -> str | None:

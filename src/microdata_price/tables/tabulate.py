@@ -23,6 +23,7 @@ from .table_text import table_text
 
 _BLANKS = "^(0|[Nn]|[Bb]+|NA|N/A|[Nn]a[Nn]|\\.)$"
 _NAMED = 10
+_NOT_CSV = {".gz", ".bz2", ".xz", ".zip", ".xlsx", ".xls", ".ods", ".json", ".parquet", ".feather"}
 BLANK = "blank"
 """What an empty field is called: the question does not apply to the person."""
 
@@ -91,8 +92,14 @@ class Tabulated:
                 "counted: files of several years hold two such columns, and the table has only "
                 "those persons of the area whose year has a code in this one."
             )
+        if met.stateless:
+            said.append(
+                f"{met.stateless} rows have no state's number (empty rows, notes or headers, "
+                "perhaps) and are not counted."
+            )
+        elsewhere = met.others - met.stateless
         said.append(
-            f"Not counted: {met.others} persons elsewhere. Not read: {met.unread} other columns"
+            f"Not counted: {elsewhere} persons elsewhere. Not read: {met.unread} other columns"
             + (f"; in the archive {', '.join(met.left)}." if met.left else ".")
         )
         return said
@@ -134,6 +141,11 @@ def parse_values(text: str) -> tuple[str, tuple[str, ...]]:
     """
     name, equal, listed = text.partition("=")
     values: list[str] = []
+    mark = next((m for m in ";|\t" if m in listed), "")
+    if mark:
+        raise InputError(
+            f"the values are given as {text!r}, with {mark!r} in them; write commas between values"
+        )
     for part in listed.split(","):
         span = re.fullmatch(r"\s*(\d+)-(\d+)\s*", part, re.ASCII)
         if span is None:
@@ -166,6 +178,10 @@ def _schema(by: Sequence[str], given: Mapping[str, Sequence[str]], weighted: boo
         if name not in known and "," in name:
             each = " ".join(f"--by {part.strip()}" for part in name.split(","))
             raise InputError(f"--by takes one variable and is {name!r}; write {each}")
+        if name not in known and name.upper() in known:
+            raise InputError(
+                f"there is no variable {name!r}; write it as the Bureau does, {name.upper()}"
+            )
         if name not in known:
             raise InputError(
                 f"the values of {name!r} are not known, and they are never taken from the data; "
@@ -346,10 +362,17 @@ def _perhaps_counts(
 
 def _nobody(path: Path, state: str, puma: str, met: Reading) -> InputError:
     there = [s for s, _ in met.states.most_common(_NAMED)]
+    if not there:
+        return InputError(f"{path} has no rows below its header, and so no person")
+    if not any(s.isdigit() for s in there):
+        return InputError(
+            f"{path} has no person in state {state} and area {puma}; its states are not written as "
+            f"the Bureau does ({', '.join(sorted(there))}): write the number, here {state}"
+        )
     if str(int(state)) in there:
         why = "the code is another year's, or of another column (see --puma-column)"
     else:
-        names = ", ".join(s.zfill(2) for s in sorted(there)) or "none"
+        names = ", ".join(s.zfill(2) for s in sorted(there))
         why = f"its persons live in state {names}: take the file of that state"
     return InputError(
         f"{path} has no person in state {state} and area {puma} (column {met.area!r}); {why}"
@@ -362,13 +385,19 @@ def check_place(path: Path) -> Path:
     Raises
     ------
     InputError
-        The table or the schema exists, or the folder does not.
+        The table or the schema exists, the folder does not, or the name is one of another kind of
+        file.
 
     Examples
     --------
     >>> check_place(Path("area.csv")).name
     'area.schema.json'
     """
+    if path.suffix.lower() in _NOT_CSV:
+        raise InputError(
+            f"the table would be written as a plain CSV file, and {path.name} is named as another "
+            "kind; choose a name that ends with .csv"
+        )
     check_new(path)
     beside = schema_path(path)
     check_new(beside)
