@@ -21,6 +21,7 @@ from .release_loss import release_loss
 from .releases import whole_releases
 from .scaling import SIZES, list_scaling, slopes
 from .workloads import PROMISED, ratios, sizes, workloads
+from .workloads import SIZES as CASES_OF_SIZES
 
 QUICK_SIZES, QUICK_SIDES = (10**3, 10**4, 10**5), (30, 100)
 NAMES = (
@@ -56,11 +57,25 @@ NAMES = (
     help="The src folder of another version, for `before`.",
 )
 @click.option(
+    "--case",
+    "cases",
+    type=click.Choice(tuple(CASES_OF_SIZES)),
+    multiple=True,
+    help="In `sizes` only this case; repeat it.",
+)
+@click.option(
     "--keep",
     is_flag=True,
     help="Also keep workloads, sizes and against_mbi for the book, in data/.",
 )
-def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None, keep: bool) -> None:
+def main(
+    quick: bool,
+    only: tuple[str, ...],
+    out: Path,
+    base: Path | None,
+    cases: tuple[str, ...],
+    keep: bool,
+) -> None:
     """Measure speed as ratios in one process, one core, the least of several repeats."""
     frames: dict[str, pd.DataFrame] = {}
     wanted = only or NAMES
@@ -75,7 +90,7 @@ def main(quick: bool, only: tuple[str, ...], out: Path, base: Path | None, keep:
     if "workloads" in wanted:
         frames["workloads"] = workloads(compare=not quick, memory=not quick)
     if "sizes" in wanted and not (quick and not only):
-        frames["sizes"] = sizes()
+        frames["sizes"] = sizes(cases or tuple(CASES_OF_SIZES))
     if "against_mbi" in wanted:
         frames["against_mbi"] = against_mbi(runs=3 if quick else 30)
     if "before" in wanted and base is not None:

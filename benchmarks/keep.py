@@ -6,11 +6,12 @@ import platform
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 
+import numpy as np
 import pandas as pd
 
 from microdata_price.base.data import data_path
 from microdata_price.base.files import write_whole
-from microdata_price.studies.beyond import FILE
+from microdata_price.studies.beyond import FILE, OURS
 from microdata_price.studies.peers import write_checksums
 
 COMPARED = ("clarabel", "cvxpy", "mbi", "osqp", "piqp")
@@ -27,21 +28,27 @@ def _versions() -> str:
 
 
 def keep(frames: dict[str, pd.DataFrame]) -> None:
-    """Put measured tables into the book's file, in place of the same benchmarks' earlier lines."""
+    """Put measured tables into the book's file, in place of the same cases' earlier lines."""
     folder = data_path("published_tables.csv").parent
     path = folder / FILE
     about = {
         "measured": f"{datetime.now(UTC):%Y-%m-%d}",
         "where": f"one core, {platform.machine()}, Python {platform.python_version()}",
-        "versions": _versions(),
     }
-    new = [frame.assign(part=name, **about) for name, frame in frames.items()]
+    new = []
+    for name, frame in frames.items():
+        others = bool(frame["solver"].ne(OURS).any())
+        versions = {"versions": _versions()} if others else {}
+        new.append(frame.assign(part=name, **about, **versions))
     if path.exists():
         old = pd.read_csv(path)
-        new.insert(0, old[~old["part"].isin(list(frames))])
+        measured = {(part, case) for part, frame in frames.items() for case in frame["case"]}
+        again = [pair in measured for pair in zip(old["part"], old["case"], strict=True)]
+        new.insert(0, old[~np.array(again)])
     table = pd.concat(new, ignore_index=True)
     first = ["part", "case", "cells", "queries", "method", "solver"]
-    rest = [c for c in table.columns if c not in (*first, *about)]
-    table = table[[*first, *rest, *about]].sort_values("part", kind="stable")
+    last = [*about, "versions"]
+    rest = [c for c in table.columns if c not in (*first, *last)]
+    table = table[[*first, *rest, *last]].sort_values("part", kind="stable")
     write_whole(path, table.to_csv(index=False, float_format="%.10g"))
     write_checksums(folder)

@@ -75,7 +75,11 @@ SIZES: dict[str, tuple[Callable[[], Workload], tuple[str, ...], float]] = {
     ),
     "1000 x 1000, margins only": (lambda: marginals((1000, 1000), 1), METHODS, 10.0),
     "county, tract, block": (lambda: nested(50, 60, 40), METHODS, 1.0),
-    "ten 3-way marginals of a 6-way table": (three_of_six, ("nnls", "maxfit"), 30.0),
+    "ten 3-way marginals of a 6-way table": (
+        three_of_six,
+        ("nnls", "maxfit", "sequential"),
+        30.0,
+    ),
 }
 """Each with its methods and the seconds it should stay within."""
 

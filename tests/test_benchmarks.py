@@ -46,6 +46,31 @@ def test_large_tables_are_timed_beside_an_interior_point_solver():
     assert frame[frame["solver"] == "Clarabel"]["side"].tolist() == [6]
 
 
+def test_one_case_that_is_measured_again_leaves_the_others_as_they_were(tmp_path, monkeypatch):
+    import pandas as pd
+    from benchmarks import keep
+    from benchmarks.workloads import sizes
+
+    from microdata_price.studies.beyond import FILE, load_workloads
+
+    before = load_workloads()
+    before.to_csv(tmp_path / FILE, index=False)
+    (tmp_path / "published_tables.csv").touch()
+    monkeypatch.setattr(keep, "data_path", lambda name: tmp_path / name)
+    monkeypatch.setattr(keep, "write_checksums", lambda _: None)
+    case = "county, tract, block"
+    keep.keep({"sizes": sizes([case])})
+    after = pd.read_csv(tmp_path / FILE)
+    same = (after["part"] != "sizes") | (after["case"] != case)
+    was = (before["part"] != "sizes") | (before["case"] != case)
+    pd.testing.assert_frame_equal(
+        after[same].reset_index(drop=True), before[was].reset_index(drop=True)
+    )
+    assert list(after.columns) == list(before.columns)
+    assert after[~same]["method"].tolist() == before[~was]["method"].tolist()
+    assert after[~same]["versions"].isna().all()  # no other solver was asked
+
+
 def test_every_method_is_timed_in_the_grid():
     from benchmarks.methods_in_grid import BASE, methods_in_grid
 
