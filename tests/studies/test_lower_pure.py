@@ -19,6 +19,7 @@ from microdata_price.studies.lower_pure import (
     slopes,
 )
 from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
+from microdata_price.theory.lower.printed_branches import point_error_branches
 
 GAMES = cases(epsilon=EPSILONS, d=(1000, 2, 3, 100_000))
 CURVES = cases(
@@ -109,6 +110,10 @@ def test_what_is_said_of_the_curves(given: dict[str, Any]) -> None:
     if silent:
         assert numbers(found.silence_said)[0] == silent[-1]
     assert (found.at_signed * (1 + 1e-9) >= found.branches.filter(like="with $k").max(axis=1)).all()
+    named = [[b.value for b in point_error_branches(PureDP(epsilon), d, signed).values()]
+             for d in found.ds]  # fmt: skip
+    exact = np.column_stack([np.array(named), found.at_signed])
+    assert (found.branches.filter(like="with").to_numpy() <= exact).all(), "never above a bound"
     at_own = [point_error_bound("printed", PureDP(epsilon), d, D)
               for d, D in zip(found.ds, found.own, strict=True)]  # fmt: skip
     assert max(map(float, at_own)) <= found.noise.std, "the mechanism is on the allowed side"

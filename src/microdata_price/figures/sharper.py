@@ -139,12 +139,12 @@ def channels(
     figure, axes = panels(2, height=3.8, width_ratios=(1.5, 1))
     ax, ratio = axes
     for y, colour, dash, marker in (
-        (program, "red", "-", "s"),
+        (program, "red", "-", "^"),
         (weights, "orange", (0, (1, 1)), ""),
         (moment, "blue", "-", "o"),
     ):
         ax.plot(errors, y, color=COLOURS[colour], ls=dash, marker=marker)
-    ax.plot(*known, marker="*", ms=14, ls="none", color=COLOURS["black"], mec="white")
+    ax.plot(*known, marker="s", ms=9, ls="none", color=COLOURS["black"], mec="white")
     ax.set_yscale("log")
     ax.yaxis.set_major_locator(LogLocator(numticks=6))
     ax.yaxis.set_minor_locator(NullLocator())
@@ -160,7 +160,7 @@ def channels(
     )
     with np.errstate(divide="ignore", invalid="ignore"):
         more = np.where(moment > 0, program / moment, np.nan)
-    ratio.plot(errors, more, color=COLOURS["red"], marker="s")
+    ratio.plot(errors, more, color=COLOURS["red"], marker="^")
     ratio.axhline(1, color=COLOURS["blue"], ls=(0, (5, 1.5)))
     ratio.set_ylim(0, 1.15 * max(2.0, float(np.nanmax(more)) if np.isfinite(more).any() else 2.0))
     ratio.set_title("program over first moments", fontsize=11)

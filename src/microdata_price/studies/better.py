@@ -23,6 +23,7 @@ from ..fitting import (
 )
 from ..grid.run import evaluate
 from ..grid.spec import GridSpec
+from ..model.benchmark import FAMILIES as KINDS
 from ..model.benchmark import DataSet, data_set, names
 from ..model.measurement import measure
 from ..model.privacy import PureDP, level_of
@@ -256,6 +257,11 @@ def _level(row: pd.Series) -> str:
     return level_of(str(row["privacy"]), float(row["level"])).math
 
 
+def _kind(row: pd.Series) -> str:
+    title = KINDS[str(row["family"])].title
+    return title[0].lower() + title[1:]
+
+
 def _percent(ratio: float) -> str:
     return format_number(abs(100 * (1 - ratio)), 2)
 
@@ -332,7 +338,7 @@ class Findings:
                 & self.own["level"].eq(e.level)
                 & self.own["family"].eq(e.family)
             ].set_index(["query_set", "metric"])["ratio"]
-            row: dict[str, object] = {"level": e.guarantee.math, "tables": e.family}
+            row: dict[str, object] = {"level": e.guarantee.math, "tables": KINDS[e.family].label}
             for query_set, name in QUERY_NAMES.items():
                 row[name] = own.get((query_set, "total"), np.nan)
             for query_set, name in list(QUERY_NAMES.items())[1:]:
@@ -375,9 +381,7 @@ class Findings:
     def totals_said(self) -> str:
         """How the goal for totals stands."""
         row = self.totals.sort_values("ratio").iloc[-1]
-        where = (
-            f"{QUERY_NAMES[str(row['query_set'])]} of the family {row['family']} at {_level(row)}"
-        )
+        where = f"{QUERY_NAMES[str(row['query_set'])]} of {_kind(row)} at {_level(row)}"
         met = "The goal is met" if row["ratio"] <= TOTAL_ALLOWED else "The goal is missed"
         return (
             f"{met} for the totals of rows, columns and cells: at most "
@@ -389,9 +393,7 @@ class Findings:
     def largest_said(self) -> str:
         """How the goal for largest errors stands."""
         row = self.largest.sort_values("ratio").iloc[-1]
-        where = (
-            f"{QUERY_NAMES[str(row['query_set'])]} of the family {row['family']} at {_level(row)}"
-        )
+        where = f"{QUERY_NAMES[str(row['query_set'])]} of {_kind(row)} at {_level(row)}"
         met = "The goal is met" if row["ratio"] <= LARGEST_ALLOWED else "The goal is missed"
         return (
             f"{met} for the largest error of one query: at most "

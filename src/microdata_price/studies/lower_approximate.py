@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import at_least, at_most, format_number
+from ..base.numbers import at_least, at_most, format_number, rounded_down, rounded_up
 from ..model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
 from ..model.privacy import ApproximateDP, PureDP
 from ..page.output import Caption
@@ -308,9 +308,11 @@ class Findings:
                     {
                         "δ": format_number(delta, 2),
                         "d": format_number(n),
-                        "lower bound, printed": float(point_error_bound("printed", g, n, D)),
-                        "lower bound, best of ours": float(best_of_ours(g, n)),
-                        "upper bound": float(certified_truncated(g.level, delta, n).C),
+                        "lower bound, printed": rounded_down(
+                            float(point_error_bound("printed", g, n, D))
+                        ),
+                        "lower bound, best of ours": rounded_down(float(best_of_ours(g, n))),
+                        "upper bound": rounded_up(float(certified_truncated(g.level, delta, n).C)),
                     }
                 )
         return pd.DataFrame(rows)

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import at_least, format_number
+from ..base.numbers import at_least, format_number, rounded_down
 from ..model.noise_discrete import DoubleGeometric
 from ..model.privacy import PureDP
 from ..page.output import Caption
@@ -286,9 +286,10 @@ class Curves(PrintedCurves):
         rows = []
         for d, best in zip(self.ds, self.at_signed, strict=True):
             named = point_error_branches(PureDP(self.epsilon), d, self.signed)
-            columns = {f"with ${k.replace('epsilon', chr(92) + 'epsilon')}$": b.value
+            columns = {f"with ${k.replace('epsilon', chr(92) + 'epsilon')}$": rounded_down(b.value)
                        for k, b in named.items()}  # fmt: skip
-            rows.append({"d": format_number(d), **columns, "with the best $k$": float(best)})
+            least = rounded_down(float(best))
+            rows.append({"d": format_number(d), **columns, "with the best $k$": least})
         return pd.DataFrame(rows)
 
     @property

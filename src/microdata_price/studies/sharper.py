@@ -544,8 +544,8 @@ class Findings(Levels):
             f"Dotted: what is proved for outputs that need not be whole numbers.{coarse}",
             alt="Left: the least mean of an empty cell against the allowed error C on a "
             "logarithmic axis; the linear program's curve runs on or above the first-moment bound, "
-            "and a dotted curve for outputs that need not be whole. A star marks the clipping "
-            "mechanism above them. Right: the ratio of the two curves.",
+            "and a dotted curve for outputs that need not be whole. A square marks the "
+            "clipping mechanism above them. Right: the ratio of the two curves.",
         )
 
     @property
@@ -557,8 +557,8 @@ class Findings(Levels):
         return (
             f"The worst certificate is {format_number(worst, 2)}. Read the other way, as a bound "
             "on $C$ for given $D$, even the largest of these factors is worth no more than about "
-            f"{format_number(shift, 2)} records. $M_\\epsilon$ itself, the star, lies a factor of "
-            f"{format_number(own, 2)} above the best channel of the same error."
+            f"{format_number(shift, 2)} records. $M_\\epsilon$ itself, the square, lies a factor "
+            f"of {format_number(own, 2)} above the best channel of the same error."
         )
 
     @functools.cached_property

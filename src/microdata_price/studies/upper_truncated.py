@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean, at_most, format_number
+from ..base.numbers import Mean, at_most, format_number, rounded_down, rounded_up
 from ..exceptions import InputError
 from ..model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
 from ..model.privacy import ApproximateDP, PureDP
@@ -260,10 +260,10 @@ class Findings:
         return pd.DataFrame(
             {
                 "d": [format_number(d) for d in self.cells],
-                "lower bound on C": self.lower,
+                "lower bound on C": [rounded_down(float(v)) for v in self.lower],
                 "one large cell, simulated": [str(v) for v in self.simulated],
-                "certified, all tables": self.certified,
-                "certified, not truncated": self.free(self.cells),
+                "certified, all tables": [rounded_up(float(v)) for v in self.certified],
+                "certified, not truncated": [rounded_up(float(v)) for v in self.free(self.cells)],
             }
         )
 
