@@ -81,7 +81,7 @@
       E.el(svg, "text", { x: width - MARGIN.right, y: y(s.level) - 6, class: "label", "text-anchor": "end", "font-size": 13 }, "level " + written(s.level));
     }
     document.getElementById("story-caption").textContent = "Bars: " + ["the noisy counts", "the clipped counts", "the counts with the total kept", "the noisy counts; what rises above the level stays"][step - 1] +
-      ". Black marks: the true counts. Total published: " + written([s.noisyTotal, s.clippedTotal, s.keptTotal, s.keptTotal][step - 1]) + ", true " + E.number(s.total) + ".";
+      ". Short lines: the true counts. Total published: " + written([s.noisyTotal, s.clippedTotal, s.keptTotal, s.keptTotal][step - 1]) + ", true " + E.number(s.total) + ".";
     document.getElementById("story-name").textContent = "Step " + step + ": " + shown.length + " counts as bars, from " + written(Math.min.apply(null, shown)) + " to " + written(Math.max.apply(null, shown));
   }
 }(window.Explorer));
