@@ -35,7 +35,7 @@
           "The level must rise nearly to the highest bar, and that is the largest noise of all " + all + " houses, not a house with people in it. ") +
         "With more houses the largest noise grows, and more people drown. " +
         (most(s.clippedTotal - s.total, s.keptTotal - s.total) ? "The total is better than in step 2; a count pays for it." : "On this draw the total is no better than in step 2; on average it is.")],
-      ["5. The curve", "Clipping pays in the total, keeping the sum pays in a count. No private method whatever pays in neither once there are many counts: that is the theorem. " +
+      ["5. The curve", "Clipping pays in the total, keeping the sum pays in a count. Once there are many counts, every private method that forbids negative ones pays in one of the two, on some table: that is the theorem. " +
         "Each curve below is such a limit. You choose where above it you pay."]
     ][step - 1];
   };
