@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import numpy as np
 import pytest
@@ -62,7 +63,11 @@ def test_codes_that_totals_share_with_others_are_judged_by_their_counts(tmp_path
 
 
 @pytest.mark.parametrize(
-    "name", ["% F", "Percent female", "pct", "Prozent", "rate", "median age", "year", "lat", "code"]
+    "name",
+    [
+        *("% F", "Percent female", "pct", "Prozent", "rate", "median age", "year", "lat", "code"),
+        *("Margin of Error", "F!!Margin of Error", "MOE", "cumulative", "cum", "change"),
+    ],
 )
 def test_a_wide_table_counts_no_shares_years_or_places(tmp_path, name):
     path = write(tmp_path, f"geo,F,M,{name}\nDE,55,45,55\nFR,30,70,30\n")
@@ -180,6 +185,9 @@ def _named(schema):
         ("# ours\ngeo,sex,count\n" + BODY, "leave out titles and comments above it"),
         ("geo,sex,count\n" + BODY + "Source: us\n", "leave out notes and comments"),
         ("geo,sex,count\n" + BODY + "Source: us,,\n", "units and notes"),
+        ("geo,F,M\nDE,1,2\nFR,3,4\nSource: us,,\n", "row 4: it has no counts"),
+        ("sex,F,M\ngeo,,\nDE,1,2\nFR,3,4\n", "row 2: it has no counts"),
+        ("geo,sex,count\n1,DE,F,1\n2,DE,M,3\n", "names of rows without a heading"),
         ("geo,F,M\n,persons,persons\nDE,1,2\nFR,3,4\n", "rows of totals, units and notes"),
         ("geo,sex,count,flag\n" + BODY.replace("\n", ",\n"), "'flag' is empty; leave it out"),
         ("geo,sex,count\nDE,F,1\ngeo,sex,count\n", "row 3, .* names the columns again"),
@@ -296,9 +304,14 @@ def test_shares_in_per_cent_are_told_where_they_sum_to_100(tmp_path):
     assert told(path) == []
 
 
+YEARS = [("2019", "2020"), ("Y2019", "Y2020"), ("pop_2019", "pop_2020"), ("2019/20", "2020/21")]
+YEARS += [("2019-Q1", "2019-Q2"), ("2019-01", "2019-02"), ("of 2019", "of 2020")]
+
+
 def test_years_in_which_one_person_may_be_counted_again_are_told(tmp_path):
-    for text in ("geo,2019,2020\nA,31,33\nB,47,49\n", "year,count\n2019,31\n2020,33\n"):
-        assert ["are years; who is counted" in s for s in told(write(tmp_path, text))] == [True]
+    wide = [f"geo,{a},{b}\nA,31,33\nB,47,49\n" for a, b in YEARS]
+    for text in (*wide, "year,count\n2019,31\n2020,33\n"):
+        assert ["are years or parts of them" in s for s in told(write(tmp_path, text))] == [True]
     for text in ("born,count\n1990,31\n1991,33\n", "year,count\n1,31\n2,33\n"):
         assert told(write(tmp_path, text)) == []
 
@@ -313,3 +326,52 @@ def test_persons_with_several_records_are_told(tmp_path, name):
         assert [f"'{name}', which is not read" in s for s in told(path, SCHEMA)] == [True] * answer
     path = write(tmp_path, "household,geo,sex\n1,DE,F\n1,DE,F\n2,DE,F\n")
     assert told(path, SCHEMA) == []
+
+
+@pytest.mark.parametrize("name", ["count (thousands)", "persons in million", "PWGTP", "Estimate"])
+def test_counts_that_are_weighted_or_in_thousands_are_told(tmp_path, name):
+    path = write(tmp_path, f"geo,sex,{name}\n{BODY}")
+    said = told(path, schema_of_table(path, name))
+    assert ["looks like weights, shares or thousands" in s for s in said] == [True]
+    path = write(tmp_path, f"geo,sex,persons\n{BODY}")
+    assert told(path, schema_of_table(path, "persons")) == []
+
+
+def test_codes_within_codes_are_counted_once(tmp_path):
+    counts = {"AT": (61, 65), "AT1": (31, 32), "AT11": (10, 9), "AT12": (21, 23), "AT2": (30, 33)}
+    rows = "".join(f"{code},{f},{m}\n" for code, (f, m) in counts.items())
+    with pytest.raises(InputError, match="in 'geo' look like totals of 'AT1"):
+        told(write(tmp_path, f"geo,f,m\n{rows}"))
+    for values in (("A", "AB", "B"), ("1", "10", "11")):  # not these
+        rows = "".join(f"{v},{n},{n}\n" for v, n in zip(values, (7, 3, 4), strict=True))
+        path = write(tmp_path, f"geo,f,m\n{rows}")
+        assert read_table(path, schema_of_table(path)).sum() == 28
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("geo,f,m\nDE,1,2\nFR,3,4\n", r"write 'f' as 'F', and so on"),
+        ("sex,DE,FR\nF,1,2\nM,3,4\n", "headings are the values of 'geo', which is not the"),
+        ("geo,sex,count\nDE,F,1\nDE,F,2\n", r"each row is one record, add --records"),
+        ("id,geo,sex,count\n1,DE,F,1\n2,DE,F,2\n", r"each row is one record, add --records"),
+        ("geo,count\nDE,1\n", "lacks the schema's column 'sex'"),
+        ("geo,age,income\nDE,1,7\n", "lacks the schema's column 'sex'"),
+    ],
+)
+def test_tables_that_are_nearly_of_the_schemas_form(tmp_path, text, message):
+    with pytest.raises(InputError, match=message):
+        read_table(write(tmp_path, text), SCHEMA)
+
+
+def test_a_wide_table_whose_first_columns_are_in_another_order(tmp_path):
+    schema = parse_schema(json.dumps({"columns": {"a": ["A"], "b": ["1"], "c": ["x", "y"]}}))
+    with pytest.raises(InputError, match="not in the schema's order: 'a' and 'b'"):
+        read_table(write(tmp_path, "b,a,x,y\n1,A,3,4\n"), schema)
+
+
+def test_a_pipe_is_no_file(tmp_path):
+    os.mkfifo(tmp_path / "pipe.csv")  # nobody writes into it: opening it would wait for ever
+    for read in (schema_of_table, lambda path: read_table(path, SCHEMA)):
+        with pytest.raises(InputError, match=r"is a pipe or a device.*save it as a file"):
+            read(tmp_path / "pipe.csv")

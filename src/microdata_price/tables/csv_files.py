@@ -15,7 +15,7 @@ from .double_counts import a_total, check_totals
 from .doubts import Doubt, Doubts, quoted, why_counts
 from .faults import AGAIN, not_a_count, why_not
 from .forms import Form, form_of, plain_form, refuse_weighted
-from .looks import are_numbers, looks_like_a_total, number_the_rows
+from .looks import are_numbers, looks_like_a_total, looks_unlike_records, number_the_rows
 from .odd_counts import check_counts
 from .odd_values import Persons, check_values
 from .opening import Ending, plain_text, read_blocks
@@ -25,6 +25,9 @@ Array = NDArray[np.float64]
 Tell = Callable[[str], None]
 Part = tuple[Sequence[int], Mapping[int, Sequence[str]]]
 
+_RATHER = (
+    "; list in the schema what tells such rows apart, or, if each row is one record, add --records"
+)
 LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
 _BLOCKS = 100
@@ -158,9 +161,21 @@ def _fill(
     if again.any():
         raise InputError(
             f"{form.source.place}, row {numbers[int(np.argmax(again))]}: {what} a row already; "
-            "each cell must occur once"
+            f"each cell must occur once{_RATHER if form.kind == 'long' else ''}"
         )
     table[cells] = counts
+
+
+def _check_lines(form: Form, part: Part) -> None:
+    """Refuse a row of a wide table without any count: one of names, units or notes."""
+    numbers, columns = part
+    filled = zip(*(columns[column] for column in form.counts), strict=True)
+    for number, texts in zip(numbers, filled, strict=True):
+        if not any(map(str.strip, texts)):
+            raise InputError(
+                f"{form.source.place}, row {number}: it has no counts; leave out rows of names, "
+                "units and notes, and write 0 where nobody is"
+            )
 
 
 def _long(form: Form, schema: Schema) -> NDArray[np.int64]:
@@ -179,6 +194,8 @@ def _wide(form: Form, schema: Schema) -> NDArray[np.int64]:
     across = [schema.positions[-1][form.layout.header[c]] for c in form.counts]
     seen, counts = _all_places(schema)[:-1], _Counts()
     for part in _parts(form):
+        if not schema.restricted:
+            _check_lines(form, part)
         lines = [_places(form, a, part, known) for a, known in zip(form.axes, seen, strict=True)]
         for column, place in zip(form.counts, across, strict=True):
             numbers, columns = part
@@ -309,6 +326,13 @@ def read_table(path: Path, schema: Schema, tell: Tell | None = None) -> Array:
     if form.kind != "records" and schema.totals:
         check_totals(form.source.place, schema, table, tell)
     if form.kind != "records" and tell is not None:
+        named = form.layout.header[form.counts[0]]
+        if form.kind == "long" and looks_unlike_records(named):
+            tell(
+                f"{form.source.place}: the counts stand under {named!r}, which looks like weights, "
+                "shares or thousands; what is stated of errors and protection holds for counts of "
+                "records"
+            )
         check_counts(form.source.place, schema, table, tell)
     return table.astype(float).reshape(schema.shape)
 
@@ -347,6 +371,8 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
                     "values of its cell (leave out rows of totals, units and notes)"
                 )
             seen[k] |= texts
+        if form.kind == "wide":
+            _check_lines(form, (numbers, columns))
         for column in form.counts:
             _numbers(form, column, (numbers, columns), _Counts())
     if rows == 0:

@@ -49,7 +49,9 @@ def check_totals(
             where += f" (within {SLASH.join(group.within)!r})"
         for found in sums(group.lines):
             value, parts = group.values[found.value], [group.values[k] for k in found.parts]
-            named = may_be_a_total(value) or all(_within(part, value) for part in parts)
+            named = may_be_a_total(value) or all(
+                _within(part, value) or _is_code_of(part, value) for part in parts
+            )
             bits = found.bits if named else found.bits - math.log2(group.tried)
             least = _NAMED if named else _LIKELY if value in group.within else _SURE
             if bits >= least or looks_like_a_total(value):
@@ -132,6 +134,19 @@ def _within(inner: str, outer: str) -> bool:
     """Say whether one range of ages lies within another."""
     a, b = _range(inner), _range(outer)
     return a is not None and b is not None and a != b and b[0] <= a[0] and a[1] <= b[1]
+
+
+def _is_code_of(inner: str, outer: str) -> bool:
+    """Say whether one code lies within another, as AT1 does within AT, in their usual lists.
+
+    Examples
+    --------
+    >>> [_is_code_of(*c) for c in (("AT1", "AT"), ("C01.2", "C01"), ("AB", "A"), ("11", "1"))]
+    [True, True, False, False]
+    """
+    return bool(re.fullmatch(r"[A-Z]+[\d.]*", outer)) and bool(
+        re.fullmatch(re.escape(outer) + r"[.-]?\d[\dA-Z.]*", inner)
+    )
 
 
 def _by_name(column: str, values: Sequence[str], lines: Lines) -> Iterator[str]:

@@ -12,6 +12,7 @@ from ..exceptions import InputError, unknown_name
 from .doubts import quoted
 from .looks import (
     SHARES,
+    alike,
     are_numbers,
     looks_like_a_total,
     looks_like_counts,
@@ -147,7 +148,7 @@ def form_of(path: Path, schema: Schema) -> Form:
                 raise InputError(
                     f"{place} has column {extra[0]!r}, which is neither in the schema nor "
                     f"{count!r}; a table has one column for each of the schema's and one for the "
-                    "counts: leave it out"
+                    "counts: leave it out (or, if each row is one record, add --records)"
                 )
             return Form(source, how, "long", axes, counts, (), unnamed, left)
         if schema.count:
@@ -170,6 +171,9 @@ def form_of(path: Path, schema: Schema) -> Form:
             f"{place} looks like a wide table with more columns than the schema has "
             f"({quoted(further)}); leave them out"
         )
+    nearly = _nearly_wide(schema, named)
+    if nearly:
+        raise InputError(f"{place} looks like a wide table, but {nearly}")
     missing = [c for c in schema.columns if c not in named]
     near = [n for n in named if n.casefold() == missing[0].casefold()]
     hint = f" (it has {near[0]!r}: write it as the schema does)" if near else ""
@@ -187,6 +191,30 @@ def _is_wide(schema: Schema, named: Sequence[str]) -> bool:
         and list(named[:sides]) == list(schema.columns[:-1])
         and bool(set(named[sides:]) & set(schema.values[-1]))
     )
+
+
+def _nearly_wide(schema: Schema, named: Sequence[str]) -> str:
+    """Say what keeps a table from being the schema's wide one; empty where it is of no such."""
+    sides = len(schema.columns) - 1
+    first, heads, last = named[:sides], named[sides:], schema.values[-1]
+    if not sides or not heads:
+        return ""
+    if sorted(first) == sorted(schema.columns[:-1]):
+        if set(heads) & set(last):
+            return f"its first columns are not in the schema's order: {quoted(schema.columns[:-1])}"
+        written = {alike(value): value for value in last}
+        near = next((h for h in heads if alike(h) in written), None)
+        if near is not None:
+            return (
+                f"its headings are none of the values of {schema.columns[-1]!r} that the schema "
+                f"lists; write {near!r} as {written[alike(near)]!r}, and so on"
+            )
+    if sides == 1 and first == [schema.columns[1]] and set(heads) <= set(schema.values[0]):
+        return (
+            f"its headings are the values of {schema.columns[0]!r}, which is not the schema's last "
+            "column; exchange the columns in the schema, or rows and columns in the table"
+        )
+    return ""
 
 
 def _not_those_values(place: str, schema: Schema, heads: Sequence[str]) -> InputError:

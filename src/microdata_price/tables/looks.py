@@ -39,14 +39,19 @@ _TOTAL_CODES = _words("T TOT Persons persons People people")
 """Whole values that totals have in many statistical offices' files, and others have, too."""
 _SDMX_TOTAL = "_T"
 """The code of a total in every list of SDMX."""
-SHARES = "shares or means"
+SHARES = "shares, means or errors"
 """What `looks_like_no_count` says of them."""
 _SHARE_WORDS = _words("percent percentage percentages pct prozent pourcentage porcentaje")
 _SHARES = _words(
     "share shares rate rates ratio proportion proportions prop density mean median average avg "
-    "anteil anteile"
+    "anteil anteile moe se cv cum cumulative change difference growth"
 )
 """Whole names of columns of shares and means, which are no counts."""
+_UNLIKE_RECORDS = _words(
+    "weight weights weighted wt wgt w perwt pwgtp wgtp gewicht poids dweight pweight fweight "
+    "estimate thousand thousands tausend millier milliers million millions mio tsd"
+)
+"""Words in names of counts that are weighted, or in thousands."""
 _ATTRIBUTES = _words(
     "year jahr année date month quarter code id fips zip zipcode postcode geoid objectid fid "
     "lat lon lng latitude longitude rank"
@@ -96,18 +101,34 @@ def may_be_a_total(value: str) -> bool:
     )
 
 
+def looks_unlike_records(name: str) -> bool:
+    """Say whether counts under such a name are weighted, shares, or in thousands.
+
+    Examples
+    --------
+    >>> [looks_unlike_records(n) for n in ("PWGTP", "percent", "count (thousands)", "n", "Freq.")]
+    [True, True, True, False, False]
+    """
+    words = set(re.findall(r"[^\W\d_]+", name.casefold()))
+    scaled = re.search(r"'000|\b1 ?000s?\b", name)
+    return bool(words & _UNLIKE_RECORDS or scaled or looks_like_no_count(name) == SHARES)
+
+
 def looks_like_no_count(name: str) -> str:
     """Say what a column of numbers is by its name, if no count: empty for what may be one.
 
     Examples
     --------
     >>> [looks_like_no_count(n) for n in ("% female", "median age", "Year", "top 10%", "women")]
-    ['shares or means', 'shares or means', 'a code, a date or a place', '', '']
+    ['shares, means or errors', 'shares, means or errors', 'a code, a date or a place', '', '']
     """
     text = name.casefold()
     words = re.findall(r"[^\W\d_]+", text)
-    share = re.search(r"(?<![\d.,])(?<![\d.,] )%", text) or (
-        _SHARE_WORDS & set(words) and not re.search(r"\d ?(per ?cent|pct|prozent)", text)
+    error = re.search(r"margin of error|standard error|std\.? err|\bcum\b", text)
+    share = (
+        error
+        or re.search(r"(?<![\d.,])(?<![\d.,] )%", text)
+        or (_SHARE_WORDS & set(words) and not re.search(r"\d ?(per ?cent|pct|prozent)", text))
     )
     if share or " ".join(words) in _SHARES or words[:1] in (["median"], ["mean"], ["average"]):
         return SHARES

@@ -14,7 +14,7 @@ from .totals import Lines
 _SURE = 20.0
 """Bits: chance gives all counts of a table a common divisor in one of a million tables."""
 _LINES = 3
-_YEAR = re.compile(r"(19|20)\d\d")
+_YEAR = re.compile(r"(?<!\d)(19|20)\d\d([-/_ ]?[Qq]\d|[-/]\d\d(\d\d)?)?(?!\d)")
 _YEARS = {
     "year",
     "years",
@@ -68,9 +68,10 @@ def check_counts(place: str, schema: Schema, table: Lines, tell: Callable[[str],
             )
     for name, values in zip(schema.columns, schema.values, strict=True):
         called = name.casefold() in _YEARS or name == _HEADINGS
-        if called and len(values) > 1 and all(map(_YEAR.fullmatch, values)):
+        rest = {_YEAR.sub("#", value) for value in values}
+        if called and len(values) > 1 and len(rest) == 1 and "#" in rest.pop():
             tell(
-                f"{place}: the values of {name!r} are years; who is counted in k of them has k "
-                "records, for which the guarantee holds with k times the epsilon (k squared times "
-                "the rho)"
+                f"{place}: the values of {name!r} are years or parts of them; who is counted in k "
+                "of them has k records, for which the guarantee holds with k times the epsilon (k "
+                "squared times the rho)"
             )

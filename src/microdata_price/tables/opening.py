@@ -139,6 +139,11 @@ def sources(path: Path) -> tuple[tuple[Source, ...], tuple[str, ...]]:
         What is no text: a workbook, another archive, an archive without a CSV file, with an archive
         inside, with a password, or with the same file twice.
     """
+    if path.exists() and not (path.is_file() or path.is_dir()):
+        raise InputError(
+            f"{path} is a pipe or a device, and a table is read more than once; save it as a file "
+            "and give its name"
+        )
     try:
         with path.open("rb") as raw:
             first = raw.read(16)
@@ -423,6 +428,10 @@ def _check_widths(
         hint = " (the first row must name the columns: leave out titles and comments above it)"
     elif len(row) == 1:
         hint = " (leave out notes and comments)"
+    elif len(row) == width + 1:
+        hint = (
+            " (a mark between thousands or decimals, perhaps, or names of rows without a heading)"
+        )
     raise InputError(
         f"{place}, row {number}: {len(row)} fields where the header has {width}; every row needs "
         f"one field a column{hint}"
