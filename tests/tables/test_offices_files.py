@@ -326,6 +326,8 @@ def test_persons_with_several_records_are_told(tmp_path, name):
         assert [f"'{name}', which is not read" in s for s in told(path, SCHEMA)] == [True] * answer
     path = write(tmp_path, "household,geo,sex\n1,DE,F\n1,DE,F\n2,DE,F\n")
     assert told(path, SCHEMA) == []
+    path = write(tmp_path, f"{name},geo,sex\n,DE,F\n,DE,F\n3,DE,F\n")  # not known
+    assert told(path, SCHEMA) == []
 
 
 @pytest.mark.parametrize("name", ["count (thousands)", "persons in million", "PWGTP", "Estimate"])
@@ -375,3 +377,29 @@ def test_a_pipe_is_no_file(tmp_path):
     for read in (schema_of_table, lambda path: read_table(path, SCHEMA)):
         with pytest.raises(InputError, match=r"is a pipe or a device.*save it as a file"):
             read(tmp_path / "pipe.csv")
+
+
+OPEN = {"columns": {"sex": {"values": ["f", "m", "1"], "other": "x"}, "age": {"cuts": [18, 1000]}}}
+OPEN["columns"]["age"]["other"] = "not a number"
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ("F,3", "but for capital letters"),
+        ("1.0,3", "it is one as a number"),
+        ("\uff46,3", "but for spaces, dashes or the like"),
+        ("sex,age", "names the columns again"),
+        ("Source: us,", "as it is a note"),
+        ('m,"1,200"', "a number in another form"),
+        ('m,"20,5"', "a number in another form"),
+        ("m,50 %", "a number in another form"),
+    ],
+)
+def test_a_catch_all_is_not_meant_for_listed_values_badly_written(tmp_path, row, message):
+    schema = parse_schema(json.dumps(OPEN))
+    path = write(tmp_path, f"sex,age\nf,3\n{row}\n")
+    with pytest.raises(InputError, match=f"row 3, .*{message}"):
+        read_table(path, schema)
+    path = write(tmp_path, "sex,age\nf,3\nff,20.5\n2,old\nT,NA\nsource,1e3\nnote taker,7\n")
+    assert read_table(path, schema).sum() == 6

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,14 @@ from .double_counts import a_total, check_totals
 from .doubts import Doubt, Doubts, quoted, why_counts
 from .faults import AGAIN, not_a_count, why_not
 from .forms import Form, form_of, plain_form, refuse_weighted
-from .looks import are_numbers, looks_like_a_total, looks_unlike_records, number_the_rows
+from .looks import (
+    alike,
+    are_numbers,
+    looks_like_a_note,
+    looks_like_a_total,
+    looks_unlike_records,
+    number_the_rows,
+)
 from .odd_counts import check_counts
 from .odd_values import Persons, check_values
 from .opening import Ending, plain_text, read_blocks
@@ -70,8 +78,26 @@ class _Places(dict[str, int]):
         place = self.schema.place(self.axis, plain)
         if not self.records and looks_like_a_total(plain) and plain not in self.listed:
             place = -1  # among counts no catch-all is meant for totals
+        if place >= 0 and plain and plain not in self.listed and self._is_slip(plain):
+            place = -1
         self[text] = place
         return place
+
+    def _is_slip(self, plain: str) -> bool:
+        """Say whether what would be counted at a catch-all is a listed value, badly written."""
+        rule = self.schema.rules[self.axis]
+        if not rule.other or self.schema.place(self.axis, plain) != self.listed[rule.other]:
+            return False
+        return (
+            alike(plain) in self._alike
+            or plain == self.schema.columns[self.axis]
+            or looks_like_a_note(plain)
+            or (bool(rule.cuts) and are_numbers([plain]))
+        )
+
+    @functools.cached_property
+    def _alike(self) -> frozenset[str]:
+        return frozenset(map(alike, self.listed))
 
     @property
     def listed(self) -> Mapping[str, int]:
@@ -107,7 +133,16 @@ def _places(form: Form, column: int, part: Part, seen: _Places) -> NDArray[np.in
     if (found < 0).any():
         first = plain_text(columns[column][int(np.argmax(found < 0))])
         again = first == form.layout.header[column]
-        why = AGAIN if again else why_not(first, seen.listed, counted=form.kind != "records")
+        why = (
+            AGAIN
+            if again
+            else why_not(
+                first,
+                seen.listed,
+                counted=form.kind != "records",
+                cut=bool(seen.schema.rules[seen.axis].cuts),
+            )
+        )
         _raise_first(form, numbers, column, found < 0, why)
     return found
 

@@ -5,15 +5,32 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from .looks import alike, are_numbers, may_be_a_total
+from .looks import alike, are_numbers, looks_like_a_note, may_be_a_total
 
 AGAIN = "the row names the columns again; leave it out"
 """What is said of a header within a table."""
 
 
-def why_not(text: str, known: Mapping[str, int], *, counted: bool) -> str:
-    """Say why a value is none of those known, without repeating it; `counted` for cells."""
-    if may_be_a_total(text):
+def why_not(text: str, known: Mapping[str, int], *, counted: bool, cut: bool = False) -> str:
+    """Say why a value is none of those known, without repeating it.
+
+    Parameters
+    ----------
+    text
+        The field.
+    known
+        The values that the schema lists.
+    counted
+        Whether each row is a cell, not a record.
+    cut
+        Whether the column's numbers are cut into intervals.
+
+    Examples
+    --------
+    >>> why_not("F", {"f": 0}, counted=False)[-52:]
+    'but for capital letters; write it as the schema does'
+    """
+    if may_be_a_total(text) and (counted or text not in ("T", "TOT")):
         return (
             "the row looks like one of totals, which would count everybody twice; leave out rows "
             "and columns of totals"
@@ -28,6 +45,13 @@ def why_not(text: str, known: Mapping[str, int], *, counted: bool) -> str:
             f"{said}, though it is one as a number; write codes as the schema does, with the same "
             "leading zeros and without decimals, powers or signs"
         )
+    if cut and text and are_numbers([text]):
+        return (
+            f"{said}: it is a number in another form; write digits and a decimal point, without "
+            "marks between thousands and signs of units"
+        )
+    if looks_like_a_note(text):
+        return f"{said}, as it is a note; leave out notes below the table"
     if not text:
         said += ", as it is empty"
         if counted:

@@ -101,6 +101,21 @@ def may_be_a_total(value: str) -> bool:
     )
 
 
+_NOTE = re.compile(r"(\W* )?(source|note|quelle|anmerkung|fonte|nota)s? ?:.*", re.IGNORECASE)
+"""How notes below a table begin."""
+
+
+def looks_like_a_note(text: str) -> bool:
+    """Say whether a field is a note below a table.
+
+    Examples
+    --------
+    >>> looks_like_a_note("Source: Census"), looks_like_a_note("note taker")
+    (True, False)
+    """
+    return bool(_NOTE.fullmatch(text))
+
+
 def looks_unlike_records(name: str) -> bool:
     """Say whether counts under such a name are weighted, shares, or in thousands.
 

@@ -17,7 +17,7 @@ _PERSON = re.compile(
     r"(person|patient|respondent|student|pupil|member|employee|customer|client|subject|participant"
     r"|user|case|individual)?_?(id|nr|no|number|identifier)|pid|ssn|personid|patientid|uuid"
 )
-_MOST = 1_000_000
+_MOST = 200_000
 """So many rows are looked at for persons who occur again."""
 
 
@@ -85,10 +85,11 @@ class Persons:
     def see(self, columns: Mapping[int, Sequence[str]]) -> None:
         """Look at the next part of the rows."""
         for k, name in self._open.items():
-            seen, texts = self._seen[k], [t for t in columns[k] if t.strip()]
+            seen, texts = self._seen[k], columns[k]
             if self.repeated or len(seen) > _MOST:
                 return
             before = len(seen)
             seen.update(texts)
-            if len(seen) < before + len(texts):
+            seen.discard("")
+            if len(seen) < before + len(texts) - list(texts).count(""):
                 self.repeated = name
