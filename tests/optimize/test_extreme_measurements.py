@@ -43,6 +43,7 @@ def extreme_measurements(seed: int) -> Measurements:
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=st.integers(0, 2**32 - 1))
 @example(seed=302788)  # noises apart by 10^10: the linear program's multipliers prove nothing
+@example(seed=4021)  # the answers of a stage's own table miss those that it was given by too much
 @example(seed=1043656718)  # a slope that by rounding is the same at both ends of a search
 @settings(max_examples=60)
 def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):

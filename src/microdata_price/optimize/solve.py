@@ -41,6 +41,14 @@ def attempt(
     Cells that no query tells apart are merged first. Where the queries leave the table open, it
     becomes that of least norm, and the certificate is of both problems.
 
+    Parameters
+    ----------
+    problem, least_norm
+        See `solve`.
+    near
+        A table at which to begin where cells have no weights, shape (runs, cells). It changes the
+        time, and among optimal tables perhaps which is found if that is left open.
+
     Examples
     --------
     >>> from microdata_price.model.queryset import QuerySet
@@ -66,9 +74,7 @@ def attempt(
     return solution, certificate.combine(certify(problem, solution))
 
 
-def solve(
-    problem: Problem, least_norm: bool = True, near: Array | None = None
-) -> tuple[Solution, Certificate]:
+def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
     """Solve a batch of problems, each run with its certificate (ours).
 
     The fast solvers are asked first (see `attempt`); a run that misses `WORST_TOLERANCE` is solved
@@ -81,9 +87,6 @@ def solve(
     least_norm
         Whether a table that the queries leave open must be that of least norm; if only its answers
         matter, that stage is saved.
-    near
-        A table at which to begin where cells have no weights, shape (runs, cells). It changes the
-        time, and among optimal tables perhaps which is found if that is left open.
 
     Returns
     -------
@@ -104,7 +107,7 @@ def solve(
     >>> solution.x, certificate.worst
     (array([[3., 0.]]), 0.0)
     """
-    solution, certificate = attempt(problem, least_norm, near)
+    solution, certificate = attempt(problem, least_norm)
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         part = problem.select(missed)
