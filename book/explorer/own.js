@@ -42,7 +42,7 @@
     if (list) { answers.rows = sums(answers.cells, R, C).rows; answers.columns = sums(answers.cells, R, C).columns; }
     return {
       truth: truth, noisy: answers, scale: scale, std: scale * Math.SQRT2,
-      methods: [["ols", "OLS (signed)"], ["nnls", "NNLS"], ["sequential", "Sequential"]].map(function (m) {
+      methods: [["ols", "OLS (signed)"], ["nnls", "NNLS"], ["sequential", "sequential"]].map(function (m) {
         var g = sums(fits[m[0]], R, C);
         return { key: m[0], title: m[1], fit: g, errors: [g.sum - truth.sum] };
       })
