@@ -66,7 +66,7 @@ def test_codes_that_totals_share_with_others_are_judged_by_their_counts(tmp_path
     "name",
     [
         *("% F", "Percent female", "pct", "Prozent", "rate", "median age", "year", "lat", "code"),
-        *("Margin of Error", "F!!Margin of Error", "MOE", "cumulative", "cum", "change"),
+        *("Margin of Error", "F!!Margin of Error", "MOE", "cumulative", "cum", "SE"),
     ],
 )
 def test_a_wide_table_counts_no_shares_years_or_places(tmp_path, name):
@@ -83,6 +83,12 @@ def test_a_wide_table_counts_no_shares_years_or_places(tmp_path, name):
 def test_names_of_categories_are_no_names_of_shares():
     for name in ("top 10%", "10-20 %", "below 50 percent", "owners", "Barcode users", "rate payer"):
         assert looks_like_no_count(name) == ""
+
+
+@pytest.mark.parametrize("heads", ["SE,NO,DK", "AT,ID,CV", "id,en,de", "change,no change"])
+def test_codes_of_countries_and_languages_are_no_names_of_measures(tmp_path, heads):
+    path = write(tmp_path, f"sex,{heads}\nf,{','.join('345'[: heads.count(',') + 1])}\n")
+    assert schema_of_table(path).values[1] == tuple(heads.split(","))
 
 
 def test_counts_among_other_numbers_are_told_apart(tmp_path):
@@ -379,8 +385,10 @@ def test_a_pipe_is_no_file(tmp_path):
             read(tmp_path / "pipe.csv")
 
 
-OPEN = {"columns": {"sex": {"values": ["f", "m", "1"], "other": "x"}, "age": {"cuts": [18, 1000]}}}
-OPEN["columns"]["age"]["other"] = "not a number"
+OPEN = {
+    "sex": {"values": ["f", "m", "1"], "other": "x"},
+    "age": {"cuts": [18, 1000], "other": "not a number"},
+}
 
 
 @pytest.mark.parametrize(
@@ -397,7 +405,7 @@ OPEN["columns"]["age"]["other"] = "not a number"
     ],
 )
 def test_a_catch_all_is_not_meant_for_listed_values_badly_written(tmp_path, row, message):
-    schema = parse_schema(json.dumps(OPEN))
+    schema = parse_schema(json.dumps({"columns": OPEN}))
     path = write(tmp_path, f"sex,age\nf,3\n{row}\n")
     with pytest.raises(InputError, match=f"row 3, .*{message}"):
         read_table(path, schema)

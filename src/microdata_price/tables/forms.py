@@ -305,9 +305,10 @@ def plain_form(path: Path, count: str | None = None) -> Form:
 
 def _check_headings(place: str, names: Sequence[str], like: Sequence[str]) -> None:
     """Refuse a wide table's columns that are no counts of its headings, by their names."""
+    codes = len(names) > 2 and len(set(map(len, names))) == 1 and len(names[0]) < 4
     for name in names:
         what = looks_like_no_count(name)
-        if what:
+        if what and not (codes and name.isalpha()):  # SE, ID and NO are countries
             raise InputError(
                 f"{place}: the column {name!r} looks by its name like {what}, not like counts of "
                 "records; leave it out (or list the columns that count in a schema, --schema)"

@@ -44,7 +44,7 @@ SHARES = "shares, means or errors"
 _SHARE_WORDS = _words("percent percentage percentages pct prozent pourcentage porcentaje")
 _SHARES = _words(
     "share shares rate rates ratio proportion proportions prop density mean median average avg "
-    "anteil anteile moe se cv cum cumulative change difference growth"
+    "anteil anteile moe se cv cum cumulative difference growth"
 )
 """Whole names of columns of shares and means, which are no counts."""
 _UNLIKE_RECORDS = _words(
