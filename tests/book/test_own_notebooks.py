@@ -102,6 +102,22 @@ def test_a_notebook_without_parameters_or_of_an_old_form_runs(home: Path) -> Non
         run_one("old.ipynb", {"n": "1"}, [], home / "out", lambda _: None)
 
 
+def test_a_cell_of_parameters_may_hold_any_python_that_gets_no_value(home: Path) -> None:
+    write(
+        home / "free.ipynb",
+        ("text", "n = 1", "parameters"),
+        ("code", 'm = 2 * 3\nk = {"a": 1}\nn = 3', "parameters"),
+        ("code", "print(m, k, n)"),
+    )
+    run_one("free.ipynb", {"n": "5"}, [], home / "out", lambda _: None)
+    assert printed(home / "out") == "6 {'a': 1} 5\n"
+    for name, said in [("m", "every line must be"), ("k", "is of the type 'dict'")]:
+        with pytest.raises(InputError, match=said):
+            run_one("free.ipynb", {name: "1"}, [], home / "out", lambda _: None)
+    write(home / "text.ipynb", ("text", "n = 1", "parameters"), ("code", "print(1)"))
+    run_one("text.ipynb", {}, [], home / "out", lambda _: None)
+
+
 def test_cells_without_names_are_run_without_a_word(
     home: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -125,6 +141,9 @@ def test_cells_without_names_are_run_without_a_word(
         ("exit()", 2, "it calls exit(), which ends the kernel; leave it out"),
         ("quit", 2, "it calls exit(), which ends the kernel; leave it out"),
         ("import sys\nsys.exit(3)", 2, "SystemExit: 3"),
+        ("import sys\nsys.exit(0)", 2, "so that the cells after it were not run"),
+        ("assert n == 4", 2, "AssertionError, without a message"),
+        ("raise KeyboardInterrupt", 2, "KeyboardInterrupt, without a message"),
     ],
 )
 def test_every_failure_is_a_sentence_that_names_notebook_and_cell(

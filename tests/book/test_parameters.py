@@ -125,7 +125,7 @@ def test_values_arrive_in_the_declared_type(name: str, given_value: Any, wanted:
             for name in ("runs", "epsilon")
             for text in (
                 *("yes", "no", "on", "1_000", "1,000", "1:30", "0x10", "0o10", "0b1", "1e", "--1"),
-                *("2026-01-31", "١", "inf", ".inf", "1 000", "", "!!int 5"),
+                *("2026-01-31", "١", "inf", "1e400", ".inf", "1 000", "", "!!int 5"),
             )
         ],
         ("epsilons", "[1:30]"),

@@ -83,6 +83,12 @@ def test_an_interruption(monkeypatch, capsys):
         (["price"], "missing argument 'TABLE'; see microdata-price price --help"),
         (["book", "--epsilon", "one"], "'one' is not a number; see microdata-price book --help"),
         (["book", "--runs", "1.5"], "'1.5' is not a whole number"),
+        (["release", "--epsilon", "1_5"], "'1_5' is not a number;"),
+        (["release", "--rho", "\u0665"], "is not a number;"),
+        (["release", "--draws", "1_0"], "'1_0' is not a whole number"),
+        (["release", "--share", "sum=0_5"], "needed are query sets with numbers above 0"),
+        (["grid", "--epsilon", "1_5"], "epsilon is '1_5'; it must be a positive number"),
+        (["bounds", "--privacy", "pure", "--epsilon", "1_5", "--points", "9"], "epsilon is '1_5'"),
         (["price", "none.csv", "--epsilon", "1"], "'none.csv' does not exist"),
     ],
 )

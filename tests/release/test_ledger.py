@@ -1,5 +1,6 @@
 """What was spent on a table is written down before it is measured, and a cap refuses more."""
 
+import errno
 import json
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from microdata_price import cli
 from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.release import ledger
 from microdata_price.release.budget import Entry
 from microdata_price.release.ledger import Account
 from microdata_price.tables.schema import Schema
@@ -136,3 +138,54 @@ def test_what_is_no_ledger_is_refused(tmp_path, content):
         with pytest.raises(InputError, match=r"is no ledger|is no whole entry"):
             ask()
     assert path.read_bytes() == content
+
+
+def test_a_new_account_beside_others_is_told(tmp_path, capsys):
+    path = tmp_path / "ledger.jsonl"
+    Account(path, "persons").spend(entry("0", PureDP(1.0)))
+    (tmp_path / "t.csv").write_text("sex,count\nf,3\nm,4\n")
+    (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
+    for name, out, told in [("person", "a", True), ("person", "b", False)]:
+        with pytest.raises(SystemExit) as stop:
+            cli.main(
+                [
+                    *("release", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")),
+                    *("--epsilon", "1", "--draws", "0", "--out", str(tmp_path / out)),
+                    *("--ledger", str(path), "--name", name),
+                ]
+            )
+        assert stop.value.code == 0
+        said = capsys.readouterr().err
+        assert ("has no cap; accounts known there: persons" in said) == told
+
+
+def test_other_line_ends_are_a_change_for_both_commands(tmp_path):
+    account = Account(tmp_path / "ledger.jsonl", "persons")
+    account.spend(entry("0", PureDP(1.0)))
+    account.path.write_bytes(account.path.read_bytes().replace(b"\n", b"\r\n"))
+    for act in (account.state, lambda: account.spend(entry("1", PureDP(1.0)))):
+        with pytest.raises(InputError, match="does not follow from the line before it"):
+            act()
+
+
+def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
+    account = Account(tmp_path / "ledger.jsonl", "persons")
+    account.spend(entry("0", PureDP(1.0)))
+    before = account.path.read_bytes()
+    write = ledger.os.write
+    for half in (lambda f, data: write(f, data[:20]), _full(write)):
+        monkeypatch.setattr(ledger.os, "write", half)
+        with pytest.raises(OSError, match="No space left"):
+            account.spend(entry("1", PureDP(1.0)))
+        assert account.path.read_bytes() == before
+    monkeypatch.setattr(ledger.os, "write", write)
+    account.spend(entry("1", PureDP(1.0)))
+    assert len(account.state().entries) == 2
+
+
+def _full(write):
+    def half(file, data):
+        write(file, data[:20])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    return half

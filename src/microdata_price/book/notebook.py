@@ -136,8 +136,8 @@ def parameters(
     where
         What messages call it.
     given
-        The parameters that get values: only they must be read, and without a tagged cell there are
-        none. By default all must be read, and there must be such a cell.
+        The parameters that get values: only they must be plain and read, and without a tagged cell
+        there are none. By default all must be, and there must be such a cell.
 
     Raises
     ------
@@ -145,11 +145,12 @@ def parameters(
         No tagged cell, or a parameter that no code cell reads, or that a later cell overwrites: a
         value given for it would be ignored in silence.
     """
-    if given is not None and not any(TAG in tags(c) for c in notebook.cells):
+    code_cells = [c for c in notebook.cells if c.cell_type == "code"]
+    if given is not None and not any(TAG in tags(c) for c in code_cells):
         return {}
     cell = parameters_cell(notebook, where)
     try:
-        found = declared(cell.source)
+        found = declared(cell.source, given)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except SyntaxError as error:

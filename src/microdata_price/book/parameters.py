@@ -8,9 +8,10 @@ runs.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +51,18 @@ class Parameter:
     item: type | None = None
 
 
-def declared(source: str) -> dict[str, Parameter]:
+def declared(source: str, needed: Collection[str] | None = None) -> dict[str, Parameter]:
     """Read the parameters from the source of the cell tagged ``parameters``.
 
     Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count.
+
+    Parameters
+    ----------
+    source
+        The cell's source.
+    needed
+        The names that get values. Other lines may be any Python, as in Jupyter, and are left out.
+        By default every line must declare a parameter.
 
     Raises
     ------
@@ -75,16 +84,25 @@ def declared(source: str) -> dict[str, Parameter]:
             target, value = node.targets[0], node.value
         elif isinstance(node, ast.AnnAssign):
             target, annotation, value = node.target, node.annotation, node.value
+        name = target.id if isinstance(target, ast.Name) else ""
         try:
-            if not isinstance(target, ast.Name) or value is None:
+            if not name or value is None:
                 raise ValueError
             default = ast.literal_eval(value)
         except ValueError:
+            if needed is not None and name not in needed:
+                found.pop(name, None)
+                continue
             raise InputError(
                 f"the parameters cell has the line {ast.unparse(node)!r}; every line must be "
                 "'name = value' with a number, a text, True, False, None or a list of these"
             ) from None
-        found[target.id] = _parameter(target.id, default, annotation)
+        try:
+            found[name] = _parameter(name, default, annotation)
+        except InputError:
+            if needed is None or name in needed:
+                raise
+            found.pop(name, None)
     return found
 
 
@@ -103,8 +121,8 @@ def _parameter(name: str, default: Any, annotation: ast.expr | None) -> Paramete
             item = _SCALARS[inner]
         else:
             raise InputError(
-                f"parameter {name!r} is annotated {text!r}; known are int, float, str, bool, None, "
-                "lists such as list[float], and these joined by |"
+                f"parameter {name!r} is of the type {text!r}; known are int, float, str, bool, "
+                "None, lists such as list[float], and these joined by |"
             )
     return Parameter(name, default, tuple(kinds), item)
 
@@ -145,7 +163,7 @@ _NO = object()
 
 
 def _word(kind: type, item: type | None) -> str:
-    words = {int: "a whole number", float: "a number", str: "text", bool: "true or false"}
+    words = {int: "a whole number", float: "a finite number", str: "text", bool: "true or false"}
     if kind is list and item is not None:
         return f"a list, each entry {words[item]}"
     return words.get(kind, "none")
@@ -185,6 +203,8 @@ def _as(kind: type, given: Any, item: type | None) -> Any:
         return _NO
     try:
         number = float(given)
+        if not math.isfinite(number):
+            return _NO
         if kind is int:
             return int(number) if number == int(number) and abs(number) < 2**53 else _NO
     except (ValueError, OverflowError):

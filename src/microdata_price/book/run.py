@@ -170,9 +170,7 @@ def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_
             config=Config(_connection()),
         )
     except PapermillExecutionError as error:
-        said = f"{error.ename}: {error.evalue}"
-        what = said if str(error.evalue).strip() else "it could not be run (no such magic, perhaps)"
-        raise BuildError(_where_it_failed(chapter, str(error.source), what)) from None
+        raise BuildError(_where_it_failed(chapter, str(error.source), _said(error))) from None
     except Exception as error:
         # Not the cell but what runs it: the kernel died or was lost.
         running = _running(draft)
@@ -187,6 +185,25 @@ def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_
         raise BuildError(_where_it_failed(chapter, running, what)) from None
     finally:
         plain.unlink()
+    _check_all_ran(chapter, draft)
+
+
+def _said(error: Any) -> str:
+    """Return what a cell's error says; an ``assert`` or a ``raise`` may leave it no words."""
+    if str(error.evalue).strip():
+        return f"{error.ename}: {error.evalue}"
+    if error.ename in ("CellExecutionError", "<Error>"):
+        return "it could not be run (no such magic, perhaps)"
+    return f"{error.ename}, without a message"
+
+
+def _check_all_ran(chapter: Chapter, draft: Path) -> None:
+    """Refuse a run that `sys.exit()` cut short: papermill takes it for a whole one."""
+    cells = [c for c in notebook.read(draft).cells if c.cell_type == "code" and c.source.strip()]
+    for cell in cells[:-1]:
+        if any(o.output_type == "error" for o in cell.outputs):
+            what = "it ends the run (SystemExit), so that the cells after it were not run"
+            raise BuildError(_where_it_failed(chapter, str(cell.source), what))
 
 
 def _running(draft: Path) -> str | None:

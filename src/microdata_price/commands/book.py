@@ -10,15 +10,16 @@ from ..book.build import build
 from ..book.plan import Edition, find_root
 from ..explorer.build import explorer_folder
 from ..explorer.dice import dice_folder
+from .reading import NUMBER, WHOLE
 
 
 @click.command(
     epilog="Example: microdata-price book --epsilon 0.25 --rho 0.03 --delta 1e-8 --runs 500"
 )
-@click.option("--epsilon", type=float, help="Pure level, in place of the notebooks' and grid's.")
-@click.option("--rho", type=float, help="zCDP level, in place of the notebooks' and grid's.")
-@click.option("--delta", type=float, help="Delta of approximate privacy.")
-@click.option("--runs", type=int, help="Runs of each simulation.")
+@click.option("--epsilon", type=NUMBER, help="Pure level, in place of the notebooks' and grid's.")
+@click.option("--rho", type=NUMBER, help="zCDP level, in place of the notebooks' and grid's.")
+@click.option("--delta", type=NUMBER, help="Delta of approximate privacy.")
+@click.option("--runs", type=WHOLE, help="Runs of each simulation.")
 @click.option("--no-solutions", is_flag=True, help="The students' edition.")
 @click.option(
     "--with-students", is_flag=True, help="Put the students' edition into the site, and a link."

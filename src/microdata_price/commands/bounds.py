@@ -12,6 +12,7 @@ from ..exceptions import InputError
 from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
 from ..theory.lower.lower_bounds import BOUNDS, LowerBounds, lower_bounds
 from ..theory.upper.reached import MECHANISMS, Reached, reached
+from .reading import decimal
 
 
 @click.command()
@@ -80,7 +81,7 @@ _EXAMPLE = {"epsilon": "0.5", "rho": "0.125", "delta": "1e-6"}
 
 def _number(name: str, text: str) -> float:
     try:
-        return float(text)
+        return decimal(text)
     except ValueError:
         raise InputError(f"{name} is {text!r}; it must be a number, for example 0.5") from None
 
@@ -89,11 +90,9 @@ def _whole(text: str | None) -> int:
     if text is None:
         raise InputError("--points is not given; it is the number of point queries, 2 or more")
     try:
-        return int(text)
-    except ValueError:
-        pass
-    try:
-        number = float(text)
+        number = decimal(text)
+        if text.strip().lstrip("+-").isdigit():
+            return int(text)
         if number == math.floor(number):
             return int(number)
     except (ValueError, OverflowError):

@@ -14,6 +14,7 @@ from ..model.privacy import ConcentratedDP, PureDP
 from ..release.budget import Budget, add_up, guarantee_of
 from ..release.ledger import Account
 from ..release.manifest import load_entry
+from .reading import NUMBER
 
 
 def _fields(budget: Budget, delta: float) -> dict[str, object]:
@@ -56,15 +57,15 @@ def _ledger(account: Account, epsilon: float | None, rho: float | None, delta: f
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--delta", type=float, default=1e-6, show_default=True, help="For (epsilon, delta).")
+@click.option("--delta", type=NUMBER, default=1e-6, show_default=True, help="For (epsilon, delta).")
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
     help="A ledger that release keeps, in place of FOLDERS.",
 )
 @click.option("--name", help="The table's name in the ledger.")
-@click.option("--cap-epsilon", type=float, help="Refuse releases beyond this epsilon from now on.")
-@click.option("--cap-rho", type=float, help="Refuse releases beyond this rho from now on.")
+@click.option("--cap-epsilon", type=NUMBER, help="Refuse releases beyond this epsilon from now on.")
+@click.option("--cap-rho", type=NUMBER, help="Refuse releases beyond this rho from now on.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(
     folders: tuple[Path, ...],

@@ -19,14 +19,15 @@ from ..studies.scorecard import (
     render_tables,
     scorecard,
 )
+from .reading import WHOLE
 
 _FEWEST_RUNS = 30
 
 
 @click.command(epilog="Example: microdata-price check-tables --runs 1000 --out results/tables")
-@click.option("--runs", type=int, default=PAPER_RUNS, show_default=True, help="Repetitions.")
-@click.option("--seed", type=int, default=SEED, show_default=True, help="Of the random streams.")
-@click.option("--workers", type=int, help="Worker processes. Default: one a processor.")
+@click.option("--runs", type=WHOLE, default=PAPER_RUNS, show_default=True, help="Repetitions.")
+@click.option("--seed", type=WHOLE, default=SEED, show_default=True, help="Of the random streams.")
+@click.option("--workers", type=WHOLE, help="Worker processes. Default: one a processor.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),

@@ -15,6 +15,7 @@ from ..grid.run import GridInterrupted, GridResult, GridStoppedError, run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
 from ..grid.tables import conic_calls
 from ..model.benchmark import FAMILIES
+from .reading import WHOLE, decimal
 
 
 def split_names(values: Iterable[str]) -> list[str]:
@@ -44,7 +45,7 @@ def split_levels(values: Iterable[str], name: str) -> list[float]:
     levels = []
     for part in split_names(values):
         try:
-            levels.append(float(part))
+            levels.append(decimal(part))
         except ValueError:
             raise InputError(
                 f"{name} is {part!r}; it must be a positive number, or several separated by commas"
@@ -99,9 +100,9 @@ def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
     metavar="M",
     help=f"Some of {', '.join(METHODS)}. Default: the paper's own, {', '.join(paper_methods())}.",
 )
-@click.option("--runs", type=int, default=PAPER_RUNS, show_default=True, help="Repetitions.")
-@click.option("--seed", type=int, default=SEED, show_default=True, help="Of the random streams.")
-@click.option("--workers", type=int, help="Worker processes. Default: one a processor.")
+@click.option("--runs", type=WHOLE, default=PAPER_RUNS, show_default=True, help="Repetitions.")
+@click.option("--seed", type=WHOLE, default=SEED, show_default=True, help="Of the random streams.")
+@click.option("--workers", type=WHOLE, help="Worker processes. Default: one a processor.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use the Dask cluster found there.")
 @click.option(
     "--out",

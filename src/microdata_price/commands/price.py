@@ -19,7 +19,7 @@ from ..release.price_files import NOTICE, price_files, report
 from ..tables.csv_files import find_schema, read_table
 from ..tables.forms import form_of
 from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
-from .reading import read_shares, reading_options
+from .reading import NUMBER, WHOLE, read_shares, reading_options
 
 _LONG = 10.0
 """From so many seconds on it is said beforehand how long a simulation may take."""
@@ -74,8 +74,8 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     ".schema.json in place of .csv, else the table's own values.",
 )
 @reading_options
-@click.option("--epsilon", type=float, help="Pure differential privacy: Laplace noise.")
-@click.option("--rho", type=float, help="Concentrated (zCDP): Gaussian noise.")
+@click.option("--epsilon", type=NUMBER, help="Pure differential privacy: Laplace noise.")
+@click.option("--rho", type=NUMBER, help="Concentrated (zCDP): Gaussian noise.")
 @click.option("--workload", default=DEFAULT, show_default=True, help="The queries, in order.")
 @click.option(
     "--methods",
@@ -90,8 +90,8 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     help="Shares of the budget by query set (or marginals, divided alike); the others share the "
     "rest.  [default: all alike]",
 )
-@click.option("--runs", type=int, default=1000, show_default=True, help="Simulated runs.")
-@click.option("--seed", type=int, default=0, show_default=True, help="Of the simulation.")
+@click.option("--runs", type=WHOLE, default=1000, show_default=True, help="Simulated runs.")
+@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of the simulation.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="A folder to make, for your eyes only."
 )

@@ -3,12 +3,50 @@
 from __future__ import annotations
 
 import functools
+import re
 from collections.abc import Callable
 from typing import Any
 
 import click
 
 from ..exceptions import InputError
+
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.ASCII | re.I)
+
+
+def decimal(text: str) -> float:
+    """Read a decimal number; Python itself would take ``1_5`` for fifteen.
+
+    Raises
+    ------
+    ValueError
+        It is none.
+
+    Examples
+    --------
+    >>> decimal(" 1.5 "), decimal("1e-6")
+    (1.5, 1e-06)
+    """
+    if not _DECIMAL.fullmatch(text.strip()):
+        raise ValueError(text)
+    return float(text)
+
+
+class _Decimal(click.ParamType):  # type: ignore[type-arg]
+    """One of click's types of numbers, which reads decimal ones alone."""
+
+    def __init__(self, kind: Any) -> None:
+        self._kind = kind
+        self.name = kind.name
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
+            self.fail(f"{value!r} is not a valid {self.name}", param, ctx)
+        return self._kind.convert(value, param, ctx)
+
+
+NUMBER, WHOLE, COUNT = (_Decimal(k) for k in (click.FLOAT, click.INT, click.IntRange(min=0)))
+"""Types of options: a number, a whole number, and one of 0 or more."""
 
 
 def _records(_: click.Context, __: click.Parameter, given: bool) -> str | None:
@@ -59,7 +97,7 @@ def read_shares(
     for part in given.replace(";", ",").split(","):
         name, equal, number = part.partition("=")
         try:
-            share = float(number)
+            share = decimal(number)
         except ValueError:
             share = 0.0
         if not equal or not name.strip() or share <= 0 or name.strip() in found:

@@ -22,7 +22,7 @@ from ..release.run import Options, release, release_again
 from ..tables.forms import form_of
 from ..tables.schema import Schema, load_schema, schema_path
 from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
-from .reading import read_shares, reading_options
+from .reading import COUNT, NUMBER, read_shares, reading_options
 
 _EVERY = 2.0
 """Seconds between two lines of progress."""
@@ -85,7 +85,14 @@ def _account(ledger: Path | None, name: str | None) -> Account | None:
         return None
     if ledger is None or name is None:
         raise InputError("a ledger needs both --ledger and --name, the table's name in it")
-    return Account(ledger, name)
+    account = Account(ledger, name)
+    if known := account.beside():
+        click.echo(
+            f"{account.name!r} is new in {ledger} and has no cap; accounts known there: "
+            f"{', '.join(known)}",
+            err=True,
+        )
+    return account
 
 
 def _document(made: Release, out: Path) -> dict[str, Any]:
@@ -121,8 +128,8 @@ def _document(made: Release, out: Path) -> dict[str, Any]:
     help="Columns and allowed values (JSON).",
 )
 @reading_options
-@click.option("--epsilon", type=float, help="Pure differential privacy: discrete Laplace noise.")
-@click.option("--rho", type=float, help="Concentrated (zCDP): discrete Gaussian noise.")
+@click.option("--epsilon", type=NUMBER, help="Pure differential privacy: discrete Laplace noise.")
+@click.option("--rho", type=NUMBER, help="Concentrated (zCDP): discrete Gaussian noise.")
 @click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
 @click.option(
     "--share",
@@ -153,7 +160,7 @@ def _document(made: Release, out: Path) -> dict[str, Any]:
 )
 @click.option(
     "--draws",
-    type=click.IntRange(min=0),
+    type=COUNT,
     help="Imitated measurements for expected errors; 0: none.  [default: as time allows]",
 )
 @click.option(

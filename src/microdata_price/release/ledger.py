@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 from collections.abc import Iterator
@@ -190,9 +191,15 @@ class Account:
             previous = digest(last.encode()) if last else ""
             last = json.dumps({**part, "previous": previous}, ensure_ascii=False) + "\n"
             text += last
-        stream.write(text)
-        stream.flush()
-        os.fsync(stream.fileno())
+        file, data = stream.fileno(), text.encode()
+        size = os.fstat(file).st_size
+        try:
+            if os.write(file, data) != len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+            os.fsync(file)
+        except OSError:
+            os.ftruncate(file, size)  # half a line, as a full disk leaves it, would damage it
+            raise
         sync_file(self.path.absolute().parent)
 
     def state(self) -> Spent:
@@ -206,13 +213,21 @@ class Account:
         if not self.path.is_file():
             raise InputError(f"there is no ledger {self.path}; the first release makes it")
         with _as_text(self.path):
-            text = self.path.read_text(encoding="utf-8")
+            text = self.path.read_bytes().decode()  # with its line ends, as when it is added to
         lines = _lines(self.path, text)
         _check_name(self.path, lines, self.name)
         known = _accounts(lines)
         if known and self.name not in known:
             raise unknown_name(f"account in {self.path}", self.name, known)
         return _spent(self.path, lines, self.name)
+
+    def beside(self) -> list[str]:
+        """Return the accounts that the ledger has where it has none of this name."""
+        if not self.path.is_file():
+            return []
+        with _as_text(self.path):
+            known = _accounts(_lines(self.path, self.path.read_bytes().decode()))
+        return [] if self.name in known else list(known)
 
     def spend(self, entry: Entry) -> None:
         """Write down a measurement before it is made.
