@@ -24,6 +24,7 @@ from ..base.provenance import code_key, digest, digest_files, digest_json, versi
 from ..base.threads import ONE_THREAD
 from ..exceptions import BuildError
 from . import notebook
+from .parameters import TAG
 from .plan import Chapter
 
 AT_A_TIME = 2
@@ -158,7 +159,7 @@ def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_
     values = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
     # Under a plain name and in one form, however the notebook is named and written.
     plain = draft.with_name(f"plain-{draft.name}")
-    notebook.write(notebook.read(chapter.path), plain)
+    notebook.write(_to_run(chapter), plain)
     try:
         papermill.execute_notebook(
             str(plain),
@@ -186,6 +187,19 @@ def _execute(chapter: Chapter, folders: Mapping[str, Path], draft: Path, kernel_
     finally:
         plain.unlink()
     _check_all_ran(chapter, draft)
+
+
+def _to_run(chapter: Chapter) -> notebook.Notebook:
+    """Return a notebook in which the values are put after its cell of parameters.
+
+    Papermill puts them after the first cell with that tag, text included, where what follows would
+    overwrite them without a word.
+    """
+    made = notebook.read(chapter.path)
+    for cell in made.cells:
+        if cell.cell_type != "code" and TAG in notebook.tags(cell):
+            cell.metadata["tags"] = [t for t in notebook.tags(cell) if t != TAG]
+    return made
 
 
 def _said(error: Any) -> str:
