@@ -196,6 +196,8 @@ def _named(schema):
         ("geo,sex,count\n1,DE,F,1\n2,DE,M,3\n", "names of rows without a heading"),
         ("geo,F,M\n,persons,persons\nDE,1,2\nFR,3,4\n", "rows of totals, units and notes"),
         ("geo,sex,count,flag\n" + BODY.replace("\n", ",\n"), "'flag' is empty; leave it out"),
+        ("geo,sex,count\nDE,F,1\n,M,2\nFR,F,1\n,M,2\n", "the value of merged cells in every row"),
+        ("geo;count\nDE,1\nFR,2\n", "the header's mark between fields"),
         ("geo,sex,count\nDE,F,1\ngeo,sex,count\n", "row 3, .* names the columns again"),
         ("geo  count\nDE   3\nFR   4\n", "if spaces separate its columns"),
         ("geo,count,percent\nDE,3,60\nFR,2,40\n", "'percent' beside the counts .* leave it out"),
@@ -213,7 +215,10 @@ def test_titles_notes_units_and_measures_are_called_what_they_are(tmp_path, text
     [
         *[(mark, "a cell that is hidden") for mark in "x:*.-cS\u2013"],
         *[(mark, "a cell that is hidden") for mark in ("..", "<5", "n/a", "NA", "(D)", "NaN")],
-        *[(mark, "a mark after the number") for mark in ("12 p", "12b", "12 (e)", "1,204 r", "7*")],
+        *[
+            (mark, "a mark after the number")
+            for mark in ("12 p", "12b", "12 (e)", "1,204 r", "7*", "300\u00b9")
+        ],
         *[(mark, "has a sign") for mark in ("\u22123", "(3)", "- 3")],
         *[(mark, "an error of a spreadsheet") for mark in ("=SUM(B2:B3)", "#REF!", "#N/A", "####")],
     ],
@@ -411,3 +416,17 @@ def test_a_catch_all_is_not_meant_for_listed_values_badly_written(tmp_path, row,
         read_table(path, schema)
     path = write(tmp_path, "sex,age\nf,3\nff,20.5\n2,old\nT,NA\nsource,1e3\nnote taker,7\n")
     assert read_table(path, schema).sum() == 6
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_names_of_columns_with_line_breaks(tmp_path, mark, end):
+    head = mark.join(["geo", f'"F{end}(women)"', f'"M {end} (men)"'])
+    text = f"{head}{end}DE{mark}5{mark}60{end}FR{mark}7{mark}8{end}"
+    path = write(tmp_path, text)
+    schema = schema_of_table(path)
+    assert schema.values[1] == ("F (women)", "M (men)")
+    np.testing.assert_array_equal(read_table(path, schema), TABLE)
+    path = write(tmp_path, text.replace("60", '"60'))
+    with pytest.raises(InputError, match="quotation mark is"):
+        read_table(path, schema)

@@ -403,7 +403,8 @@ def schema_of_table(path: Path, count: str | None = None) -> Schema:
             if "" in texts:
                 raise InputError(
                     f"{place}: column {header[column]!r} has an empty field; each row needs the "
-                    "values of its cell (leave out rows of totals, units and notes)"
+                    "values of its cell (leave out rows of totals, units and notes; write the "
+                    "value of merged cells in every row)"
                 )
             seen[k] |= texts
         if form.kind == "wide":

@@ -56,7 +56,8 @@ def why_not(text: str, known: Mapping[str, int], *, counted: bool, cut: bool = F
         said += ", as it is empty"
         if counted:
             said += (
-                " (in a row of totals, perhaps, which would count everybody twice: leave such out)"
+                " (in a row of totals, perhaps, which would count everybody twice: leave such out; "
+                "or below merged cells: write their value in every row)"
             )
     return (
         f"{said}; correct the row, or count what is not listed at a value that is public "
@@ -94,7 +95,7 @@ _COUNT_FAULTS = (
         "before anything was hidden",
     ),
     (
-        r"\d[\d,. ]*( ?\(?[A-Za-z]{1,2}\)?| ?[*\u2020\u2021#]+)",
+        r"\d[\d,. ]*( ?\(?[A-Za-z]{1,2}\)?| ?[*\u2020\u2021#\u00b9\u00b2\u00b3\u2070-\u2079]+)",
         "has a mark after the number, a flag or a footnote: write the number alone",
     ),
     (r"", "is empty: write 0 where nobody is, or leave the row out of a long table"),

@@ -57,6 +57,7 @@ _LINES = 20
 _BLOCK = 512
 """So many rows are read at once: few enough to stay in a processor's cache."""
 Ending = Literal["drop", "keep", "refuse"]
+_BREAK = re.compile(r"\s*[\r\n]\s*")
 _SPACES = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
 
 
@@ -275,13 +276,13 @@ def layout(source: Source) -> Layout:
     if not filled:
         raise InputError(f"{source.place} is empty; its first row must name the columns")
     separator = said[1] if said is not None else _separator(filled)
-    header = _fields(filled[:1], separator)
+    header = _first_row(filled, separator)
     if header is None:
         raise InputError(
             f"{source.place} is not a CSV file (a quotation mark is in a wrong place); correct it, "
             "or save it again as a CSV file from the program that made it"
         )
-    names = tuple(plain_text(name) for name in header[0])
+    names = tuple(plain_text(_BREAK.sub(" ", name)) for name in header)
     _check_names(source.place, names, _fields(filled, separator) or [])
     return Layout(encoding, separator, skipped, names)
 
@@ -294,18 +295,25 @@ def not_text(place: str) -> InputError:
 
 
 def _fields(lines: Sequence[str], separator: str) -> list[list[str]] | None:
+    ended = [f"{line}\n" for line in lines]
     try:
-        return list(csv.reader(lines, delimiter=separator, strict=True)) or None
+        return list(csv.reader(ended, delimiter=separator, strict=True)) or None
     except csv.Error:
         return None
+
+
+def _first_row(lines: Sequence[str], separator: str) -> list[str] | None:
+    """Return the fields of the first row, which is of several lines where names hold breaks."""
+    tried = (_fields(lines[:k], separator) for k in range(1, len(lines) + 1))
+    return next((rows[0] for rows in tried if rows), None)
 
 
 def _separator(lines: Sequence[str]) -> str:
     """Choose the separator by which the first lines have most columns and one number of them."""
     best, chosen = (False, 1), SEPARATORS[0]
     for mark in SEPARATORS:
-        head, every = _fields(lines[:1], mark), _fields(lines, mark)
-        width = len(head[0]) if head else 1
+        head, every = _first_row(lines, mark), _fields(lines, mark)
+        width = len(head) if head else 1
         even = every is not None and {len(row) for row in every} == {width}
         if width > 1 and (even, width) > best:
             best, chosen = (even, width), mark
@@ -427,7 +435,9 @@ def _check_widths(
     if width == 1:
         hint = " (the first row must name the columns: leave out titles and comments above it)"
     elif len(row) == 1:
-        hint = " (leave out notes and comments)"
+        hint = (
+            " (leave out notes and comments; all rows must have the header's mark between fields)"
+        )
     elif len(row) == width + 1:
         hint = (
             " (a mark between thousands or decimals, perhaps, or names of rows without a heading)"
