@@ -11,6 +11,17 @@ BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
 COMMAND = $(BIN)/microdata-price
 
+# What is given and not read, a misspelt name above all, would be a book at other levels than its reader believes.
+READS_book = EPSILON RHO DELTA RUNS SOLUTIONS STUDENTS OUT
+READS_grid = EPSILON RHO RUNS OUT
+READS_serve = PORT
+READS_fuzz = SEED
+READ = $(sort $(foreach goal,$(or $(MAKECMDGOALS),help),$(READS_$(goal))) PYTHON)
+GIVEN = $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
+UNREAD = $(strip $(filter-out $(READ) VENV,$(GIVEN)))
+$(if $(UNREAD),$(error make $(MAKECMDGOALS) does not read $(UNREAD); it reads $(READ)))
+$(foreach name,SOLUTIONS STUDENTS,$(if $(filter-out yes no,$($(name))),$(error $(name) is $($(name)); it can be yes or no)))
+
 # Levels of one run: make book EPSILON=0.25 RHO=0.03 DELTA=1e-8 RUNS=500 SOLUTIONS=no
 LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
     $(if $(DELTA),--delta '$(DELTA)') $(if $(RUNS),--runs '$(RUNS)') \
@@ -69,8 +80,8 @@ test-browser: book ## the built site in a real browser (needs Debian's chromium)
 check-tables: $(STAMP) ## recompute Tables 1 and 2 with 1,000 runs and compare them with the published values
 	@$(COMMAND) check-tables
 
-grid: $(STAMP) ## the whole experiment grid into results/grid
-	@$(COMMAND) grid --out results/grid $(GRID_LEVELS)
+grid: $(STAMP) ## the whole experiment grid into results/grid (OUT=...)
+	@$(COMMAND) grid --out '$(or $(OUT),results/grid)' $(GRID_LEVELS)
 
 benchmarks: $(STAMP) ## measure speed, as ratios
 	@$(BIN)/python -m benchmarks

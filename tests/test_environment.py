@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import importlib
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 
@@ -144,3 +146,43 @@ def test_hooks_fetch_nothing() -> None:
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     assert [r["repo"] for r in hooks["repos"]] == ["local"]
     assert {h["language"] for r in hooks["repos"] for h in r["hooks"]} == {"system"}
+
+
+def make(*given: str) -> subprocess.CompletedProcess[str]:
+    """What make would do, without doing it."""
+    command = [shutil.which("make") or "make", "-n", "-C", str(ROOT), *given]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (["book", "EPSILN=0.25"], "does not read EPSILN; it reads DELTA EPSILON"),
+        (["book", "epsilon=0.25"], "does not read epsilon"),
+        (["test", "EPSILON=0.25"], "does not read EPSILON"),
+        (["grid", "DELTA=1e-6"], "does not read DELTA"),
+        (["book", "SOLUTIONS=No"], "SOLUTIONS is No; it can be yes or no"),
+        (["book", "STUDENTS=true"], "STUDENTS is true; it can be yes or no"),
+    ],
+)
+def test_what_make_does_not_read_is_refused(given: list[str], says: str) -> None:
+    done = make(*given)
+    assert done.returncode == 2
+    assert says in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "does"),
+    [
+        (["book", "SOLUTIONS=no", "EPSILON=0.25"], "book --epsilon '0.25' --no-solutions"),
+        (["book", "STUDENTS=yes", "OUT=x"], "book --with-students --out 'x'"),
+        (["grid", "OUT=x", "RUNS=5"], "grid --out 'x' --runs '5'"),
+        (["grid"], "grid --out 'results/grid'"),
+        (["fuzz", "SEED=3"], "seed=3"),
+        (["serve", "PORT=80"], "_build/html 80"),
+    ],
+)
+def test_what_make_reads_is_passed_on(given: list[str], does: str) -> None:
+    done = make(*given)
+    assert done.returncode == 0, done.stderr
+    assert does in " ".join(done.stdout.split())

@@ -81,8 +81,8 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
         "",
         "A level that is out of range, or a name that no notebook knows, is an error before "
         "anything runs. Each page begins with a link to its notebook, which runs in Jupyter and in "
-        "plain papermill too; one with a parameter `grid_dir` or `published_dir` needs the folder "
-        "of a computed grid there.",
+        "plain papermill too; one with a parameter `grid_dir` or `published_dir` computes the part "
+        "of the grid that it needs if it is given no folder of one.",
         "",
         "## Notebooks",
         "",
