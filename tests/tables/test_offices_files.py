@@ -430,3 +430,25 @@ def test_names_of_columns_with_line_breaks(tmp_path, mark, end):
     path = write(tmp_path, text.replace("60", '"60'))
     with pytest.raises(InputError, match="quotation mark is"):
         read_table(path, schema)
+
+
+def test_fields_that_seem_to_say_that_nothing_is_known_are_told(tmp_path):
+    columns = {
+        "born": {"values": ["DE"], "other": "elsewhere", "empty": "not stated"},
+        "pay": {"cuts": [1000], "empty": "not stated"},
+    }
+    schema = parse_schema(json.dumps({"columns": columns}))
+    for row, words in (
+        ("NA,3", "'born' has fields such as NA, which are counted at 'elsewhere'"),
+        ("null,3", "'born' has fields such as null"),
+        ("DE,-9", "'pay' has negative numbers such as -9"),
+        ("DE,-999.0", "'pay' has negative numbers such as -999"),
+    ):
+        path = write(tmp_path, f"born,pay\nDE,2000\n{row}\n")
+        assert [words in s for s in told(path, schema)] == [True]
+        assert read_table(path, schema).sum() == 2
+    path = write(tmp_path, "born,pay\nDE,2000\nFR,-250\n,\nDE,\n")
+    assert told(path, schema) == []
+    listed = {"columns": {"born": {**columns["born"], "values": ["DE", "NA"]}}}  # Namibia
+    path = write(tmp_path, "born\nDE\nNA\n")
+    assert told(path, parse_schema(json.dumps(listed))) == []

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..exceptions import InputError
+from .column_rules import ColumnRule
 from .double_counts import a_total, check_totals
 from .doubts import Doubt, Doubts, quoted, why_counts
-from .faults import AGAIN, not_a_count, why_not
+from .faults import AGAIN, not_a_count, why_not, why_unknown
 from .forms import Form, form_of, plain_form, refuse_weighted
 from .looks import (
     alike,
@@ -72,6 +73,7 @@ class _Places(dict[str, int]):
     def __init__(self, schema: Schema, axis: int, records: bool) -> None:
         super().__init__()
         self.schema, self.axis, self.records = schema, axis, records
+        self.seems_unknown = ""
 
     def __missing__(self, text: str) -> int:
         plain = plain_text(text)
@@ -80,12 +82,18 @@ class _Places(dict[str, int]):
             place = -1  # among counts no catch-all is meant for totals
         if place >= 0 and plain and plain not in self.listed and self._is_slip(plain):
             place = -1
+        if place >= 0 and plain not in self.listed:
+            self.seems_unknown = self.seems_unknown or why_unknown(plain, self._rule)
         self[text] = place
         return place
 
+    @property
+    def _rule(self) -> ColumnRule:
+        return self.schema.rules[self.axis]
+
     def _is_slip(self, plain: str) -> bool:
         """Say whether what would be counted at a catch-all is a listed value, badly written."""
-        rule = self.schema.rules[self.axis]
+        rule = self._rule
         if not rule.other or self.schema.place(self.axis, plain) != self.listed[rule.other]:
             return False
         return (
@@ -272,6 +280,9 @@ def _records(form: Form, schema: Schema, tell: Tell | None) -> NDArray[np.int64]
     doubt = doubts.found()
     if doubt is not None:
         raise _perhaps_counts(form, schema, doubt)
+    for name, found in zip(schema.columns, seen, strict=True):
+        if found.seems_unknown and tell is not None:
+            tell(f"{form.source.place}: {name!r} has {found.seems_unknown}")
     if persons.repeated and tell is not None:
         tell(
             f"{form.source.place}: the column {persons.repeated!r}, which is not read, has one "

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from .column_rules import ColumnRule
 from .looks import alike, are_numbers, looks_like_a_note, may_be_a_total
 
+_UNKNOWN = {"na", "n/a", "nan", "null", "none", "<na>", "nil", "#n/a", ".", "-", "?", "unknown"}
+"""How programs and people write that nothing is known."""
 AGAIN = "the row names the columns again; leave it out"
 """What is said of a header within a table."""
 
@@ -64,6 +67,29 @@ def why_not(text: str, known: Mapping[str, int], *, counted: bool, cut: bool = F
         'beforehand: {"values": [...], "other": "other", "empty": "not stated"}; a schema made '
         "from the data would tell what is in them"
     )
+
+
+def why_unknown(text: str, rule: ColumnRule) -> str:
+    """Say what is odd of a field that is counted and may mean that nothing is known; else empty.
+
+    Examples
+    --------
+    >>> why_unknown("-99", ColumnRule(cuts=(18.0,)))[:30]
+    'negative numbers such as -99, '
+    >>> why_unknown("20", ColumnRule(cuts=(18.0,)))
+    ''
+    """
+    if rule.cuts and re.fullmatch(r"-(1|[789]+)(\.0*)?", text):
+        return (
+            f"negative numbers such as {text}, which are counted in the lowest interval; if they "
+            'stand for what is not known, leave such fields empty and count them at "empty"'
+        )
+    if rule.empty and rule.other and text.casefold() in _UNKNOWN:
+        return (
+            f"fields such as {text}, which are counted at {rule.other!r} and not at {rule.empty!r} "
+            "as empty ones are; if they mean that nothing is known, leave them empty"
+        )
+    return ""
 
 
 def _number(text: str) -> float | None:
