@@ -335,10 +335,12 @@ def test_the_total_and_every_column_are_always_reported():
     assert nnls["root_error"] >= nnls["bias"]
     assert nnls["query"] == "all records"
     signed = always.loc[("ols", "sum")]
-    assert abs(signed["root_error"] - np.sqrt(144 * 2)) < 6 * signed["standard_error"]
+    assert signed["root_error"] == pytest.approx(np.sqrt(144 * 2), rel=1e-12)
+    assert (signed["standard_error"], signed["bias"], signed["bias_error"]) == (0, 0, 0)
     said = report(made, workload)
     assert said.count("not asked") == 6
-    assert f"{nnls['bias']:+.2f}" in said
+    assert f"{nnls['bias']:+.2f} ± {nnls['bias_error']:.2f}" in said
+    assert abs(nnls["bias_error"] / np.sqrt((143 * 0.75 + 2) / 200) - 1) < 0.3
     assert "for one number by itself" in said
     assert "at once" in said
     asked = price_table(
@@ -349,7 +351,54 @@ def test_the_total_and_every_column_are_always_reported():
     # What is asked is told alike in both tables.
     total = asked.totals.set_index(["method", "query_set", "metric"]).loc[("nnls", "sum", "total")]
     root = asked.always.set_index(["method", "query_set"]).loc[("nnls", "sum"), "root_error"]
-    assert abs(root**2 - total["squared_error"]) < 6 * total["standard_error"]
+    assert root**2 == pytest.approx(total["squared_error"], rel=1e-12)
+
+
+@pytest.mark.parametrize("asked", ["sum, marginals, identity", "identity", "a*b, sum", "a", "sum"])
+def test_what_is_known_is_told_alike_in_every_table_and_file(asked):
+    """Signed answers have no bias, and an exact error, wherever what was asked settles them."""
+    schema = Schema(("a", "b"), (("x", "y"), ("1", "2", "3")))
+    workload = parse_workload(asked, schema)
+    made = price_table([[9, 1, 0], [40, 2, 0]], schema, workload, PureDP(0.5), runs=60, seed=4)
+    totals = made.totals[made.totals["metric"] == "total"].set_index(["method", "query_set"])
+    size = {"sum": 1, "a": 2, "b": 3}
+    for row in made.always.to_dict("records"):
+        square = row["root_error"] ** 2 * size[row["query_set"]]
+        if row["asked"]:
+            told = totals.loc[(row["method"], row["query_set"])]
+            assert square == pytest.approx(told["squared_error"], rel=1e-12)
+            assert (row["standard_error"] == 0) == (told["standard_error"] == 0)
+        # The cells, or a finer marginal, settle a coarser one; nothing settles a finer one.
+        settled = row["asked"] or "a*b" in asked or "identity" in asked or row["query_set"] == "sum"
+        known = row["method"] == "ols" and settled
+        assert (row["bias_error"] == 0) == known
+        assert known <= (row["bias"] == row["standard_error"] == 0)
+    signed = made.queries["method"] == "ols"
+    assert (made.queries.loc[signed, ["bias", "bias_error"]] == 0).all().all()
+    assert (made.queries.loc[~signed, "bias_error"] > 0).all()
+    exact = report(made, workload).count("0 (exact)")
+    assert exact >= int((made.always["bias_error"] == 0).sum())
+    for name in ("total_and_columns.csv", "queries.csv", "worst_queries.csv"):
+        assert b",bias,bias_error," in price_files(made, workload)[name]
+
+
+def test_errors_of_signed_answers_that_were_not_asked_agree_with_a_long_run():
+    schema = Schema(("a", "b"), (("x", "y"), ("1", "2", "3")))
+    made = price_table(
+        [[9, 1, 0], [40, 2, 0]],
+        schema,
+        parse_workload("a, identity", schema),
+        PureDP(0.5),
+        ["ols"],
+        runs=6000,
+    )
+    root = made.always.set_index("query_set")["root_error"]
+    noise = 2 * 4.0**2  # of each answer, at half of the budget
+    assert root["a"] ** 2 == pytest.approx(noise * 3 / 4)
+    assert root["sum"] ** 2 == pytest.approx(noise * 2 * 3 / 4)
+    cells = made.queries[made.queries["query_set"] == "identity"]["squared_error"].iloc[0]
+    # A value of b is two cells of different values of a, whose errors are independent.
+    assert root["b"] ** 2 == pytest.approx(2 * cells)
 
 
 def test_signed_answers_alone_have_a_table_too():

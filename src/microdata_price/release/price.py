@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
@@ -13,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..base.numbers import check_whole
 from ..errors.known import ols_variances
-from ..errors.sums import ErrorSums, answer_errors, sum_errors
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
 from ..grid.blocks import block_size, fit_block
@@ -23,7 +21,7 @@ from ..model.measurement import noise_for
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..tables.schema import Schema
-from ..tables.workload_text import parse_workload
+from .margins import Margins, query_label
 from .mechanism import split_shares
 
 Array = NDArray[np.float64]
@@ -53,10 +51,12 @@ class Price:
     always
         The total and each single column's marginal, whether they were asked or not, one row a
         method and query set: ``asked``, ``root_error`` of one query in counts (root of the mean
-        over its queries) with its ``standard_error``, and the largest ``bias`` of a query, signed,
-        with ``query``, its name.
+        over its queries) with its ``standard_error`` (as in ``totals`` for what was asked), and the
+        largest ``bias`` of a query, signed, with its standard error ``bias_error`` and ``query``,
+        its name. Signed answers that what was asked settles are exact: bias and both standard
+        errors are 0.
     queries
-        One row a method and query: its name, ``truth``, ``bias``, ``variance``,
+        One row a method and query: its name, ``truth``, ``bias`` with ``bias_error``, ``variance``,
         ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``. A query that is
         a set of its own has the set's error.
     split
@@ -144,7 +144,7 @@ def price_table(
     data = DataSet("the table", "own", np.asarray(table), workload)
     size = block_size(workload)
     split = split_shares(workload, shares) if shares else None
-    margins = _Margins(data.table, schema, workload)
+    margins = Margins(data.table, schema, workload)
     blocks = []
     for block, start in enumerate(range(0, runs, size)):
         rng = np.random.default_rng([seed, block])
@@ -168,10 +168,8 @@ def price_table(
     found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks), split)])
     noise = [n.variance for n in noise_for(workload, guarantee, split)]
     exact = ols_variances(workload, noise)
-    price = _priced(
-        found.errors, found.queries, data, schema, guarantee, runs, margins.table(), exact
-    )
-    return replace(price, split=split)
+    totals, named = _priced(found.errors, found.queries, data, schema, exact)
+    return Price(guarantee, runs, totals, named, margins.table(totals, noise), split)
 
 
 def seconds_at_most(
@@ -201,11 +199,8 @@ def _priced(
     queries: pd.DataFrame,
     data: DataSet,
     schema: Schema,
-    guarantee: PureDP | ConcentratedDP,
-    runs: int,
-    always: pd.DataFrame,
     exact: tuple[Array, ...],
-) -> Price:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     workload = data.workload
     ols = {
         (q.name, metric): float(v.sum() if metric == "total" else v.max())
@@ -240,11 +235,14 @@ def _priced(
     each = np.tile(np.concatenate(exact), repeats)
     kind = np.where(queries["query_set"].isin(single), "total", "max")
     value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric=kind))
-    bias = np.where(queries["method"] == CONTROL, 0.0, queries["bias"])
+    signed = queries["method"] == CONTROL
+    bias = np.where(signed, 0.0, queries["bias"])
+    spread = np.sqrt(queries["variance"] / (queries["runs"] - 1))
     named = queries[["method", "query_set"]].assign(
         query=names * repeats,
         truth=queries["truth"],
         bias=bias,
+        bias_error=np.where(signed, 0.0, spread),
         variance=np.maximum(value - bias**2, 0.0),
         squared_error=value,
         standard_error=error,
@@ -252,61 +250,4 @@ def _priced(
         price=value / each,
         price_error=error / each,
     )
-    return Price(guarantee, runs, totals, named, always)
-
-
-class _Margins:
-    """Adds up the errors of the total and of each single column's marginal, asked or not."""
-
-    def __init__(self, table: Array, schema: Schema, workload: Workload) -> None:
-        self._true, self._schema = table, schema
-        self._sets: list[tuple[str, bool, Workload]] = []
-        for name in ("sum", *schema.columns):
-            alone = parse_workload(name, schema)
-            asked = any(alone.names[0] == own for own in workload.names)
-            self._sets.append((name, asked, alone))
-        self._sums: dict[tuple[str, str], ErrorSums] = {}
-
-    def see(self, method: str, cells: Array) -> None:
-        for name, _, alone in self._sets:
-            sums = sum_errors(answer_errors(cells, self._true, alone))
-            known = self._sums.get((method, name))
-            self._sums[method, name] = sums if known is None else known + sums
-
-    def table(self) -> pd.DataFrame:
-        rows = []
-        for method in dict.fromkeys(m for m, _ in self._sums):
-            for name, asked, alone in self._sets:
-                sums = self._sums[method, name].pooled()
-                runs, queries = float(sums.runs[0]), alone.query_sets[0]
-                bias = sums.queries[0, 0] / runs
-                worst = int(np.abs(bias).argmax())
-                total, square = (float(t) / runs for t in sums.totals[0, :2, 0])
-                root = math.sqrt(total / queries.size)
-                spread = math.sqrt(max(square - total**2, 0.0) / max(runs - 1, 1))
-                axes = () if name == "sum" else (self._schema.columns.index(name),)
-                rows.append(
-                    {
-                        "method": method,
-                        "query_set": name,
-                        "asked": asked,
-                        "root_error": root,
-                        # of a root, to first order
-                        "standard_error": spread / (2 * root * queries.size) if root else 0.0,
-                        "bias": float(bias[worst]),
-                        "query": query_label(self._schema, self._schema.cell_values(axes)[worst]),
-                    }
-                )
-        return pd.DataFrame(rows)
-
-
-def query_label(schema: Schema, values: Sequence[str]) -> str:
-    """Name a query by the values that it counts.
-
-    Examples
-    --------
-    >>> query_label(Schema(("a", "b"), (("1",), ("x", "y"))), ("", "y"))
-    'b = y'
-    """
-    told = [f"{c} = {v}" for c, v in zip(schema.columns, values, strict=True) if v]
-    return ", ".join(told) or "all records"
+    return totals, named

@@ -53,6 +53,14 @@ def summary(made: Price) -> pd.DataFrame:
     return wide.reset_index().rename(columns={"query_set": "query set"})
 
 
+def _biases(rows: pd.DataFrame) -> list[str]:
+    """Write biases with their standard errors; only that of signed answers is known exactly."""
+    return [
+        "0 (exact)" if m == CONTROL and e == 0 else f"{b:+.2f} ± {e:.2f}"
+        for m, b, e in zip(rows["method"], rows["bias"], rows["bias_error"], strict=True)
+    ]
+
+
 def _always_text(made: Price) -> str:
     order = made.always["query_set"].drop_duplicates().tolist()
     rows = made.always.sort_values("query_set", key=lambda s: s.map(order.index), kind="stable")
@@ -62,10 +70,10 @@ def _always_text(made: Price) -> str:
             "": np.where(rows["asked"], "asked", "not asked"),
             "method": rows["method"],
             "root error": [
-                format_number(v, se=e) if e > 0 else format_number(v)
+                _with_error(v, e)
                 for v, e in zip(rows["root_error"], rows["standard_error"], strict=True)
             ],
-            "largest bias": rows["bias"].map("{:+.2f}".format),
+            "largest bias": _biases(rows),
             "of": rows["query"],
         }
     )
@@ -108,8 +116,9 @@ def report(made: Price, workload: Workload) -> str:
 
 def _intervals(made: Price) -> str:
     """Say how wide intervals are that hold one by one, and all at once."""
-    shown = (made.totals["price_error"] > 0).sum() + (made.always["standard_error"] > 0).sum()
-    count = max(int(shown), 1)
+    columns = made.totals["price_error"], made.always["standard_error"], made.always["bias_error"]
+    shown = sum(int((column > 0).sum()) for column in columns)
+    count = max(shown, 1)
     one, every = (norm.isf(0.025 / k) for k in (1, count))
     return (
         "± is one standard error of the simulation. An interval of 95 % for one number by itself\n"
@@ -138,7 +147,7 @@ def _worst_text(made: Price) -> str:
             "method": worst["method"],
             "query": worst["query"],
             "true count": worst["truth"].astype(int),
-            "bias": worst["bias"].map("{:.2f}".format),
+            "bias": _biases(worst),
             "root error": np.sqrt(worst["squared_error"]).map("{:.2f}".format),
             "signed": np.sqrt(worst["ols"]).map("{:.2f}".format),
             "price": [
