@@ -197,6 +197,8 @@ def _named(schema):
         ("geo,F,M\n,persons,persons\nDE,1,2\nFR,3,4\n", "rows of totals, units and notes"),
         ("geo,sex,count,flag\n" + BODY.replace("\n", ",\n"), "'flag' is empty; leave it out"),
         ("geo,sex,count\nDE,F,1\n,M,2\nFR,F,1\n,M,2\n", "the value of merged cells in every row"),
+        ("ST,PUMA,PWGTP,SEX\n01,01301,7,1\n01,01301,9,2\n", "person file .* tabulate"),
+        ("SERIALNO,ST,PUMA,SEX\n7,01,01301,1\n8,01,01301,2\n", "person file .* tabulate"),
         ("geo;count\nDE,1\nFR,2\n", "the header's mark between fields"),
         ("geo,sex,count\nDE,F,1\ngeo,sex,count\n", "row 3, .* names the columns again"),
         ("geo  count\nDE   3\nFR   4\n", "if spaces separate its columns"),

@@ -24,6 +24,8 @@ from .opening import Layout, Source, layout, plain_text, read_rows, sources
 from .schema import COUNT, WEIGHTED, Schema
 
 _LOOKED_AT = 100
+_OF_PERSONS = {"SERIALNO", "PWGTP"}
+"""Columns that, beside an area's code, the Bureau's person files have."""
 _UNNAMED = re.compile(r"(Unnamed: \d+(_level_\d+)?)?")
 
 
@@ -267,6 +269,12 @@ def plain_form(path: Path, count: str | None = None) -> Form:
         return Form(source, how, "long", axes, counts, (), unnamed, left)
     if count is not None:
         raise unknown_name("column of counts", count, header)
+    upper = {name.upper() for name in header}
+    if "PUMA" in upper and upper & _OF_PERSONS:
+        raise InputError(
+            f"{place} looks like a person file of the Census Bureau; count it first with "
+            "microdata-price tabulate, or give a schema of its columns (--schema)"
+        )
     total = [header[k] for k in named if looks_like_a_total(header[k])]
     if total and len(named) > 2:
         raise InputError(
