@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 import urllib.parse
 from pathlib import Path
 from typing import Any
@@ -68,6 +70,27 @@ def test_what_a_notebook_reads_may_change_between_runs(home: Path) -> None:
         assert f"read {k} module {k}" in printed(out)
     generated = home.parent / "checkout" / "book" / "_generated"
     assert not [p for p in generated.rglob("*") if p.is_file()]
+
+
+def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(home / "own.ipynb", N, ("code", "print(n)"))
+    run_one("own.ipynb", {}, [], home / "out", lambda _: None)
+    rename = Path.rename
+
+    def stopped(path: Path, target: Path) -> Path:
+        if path.name == "out":
+            os.kill(os.getpid(), signal.SIGINT)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        run_one("own.ipynb", {"n": "4"}, [], home / "out", lambda _: None)
+    monkeypatch.undo()
+    assert printed(home / "out") == "4\n"
+    assert (home / "out" / book_one.MARK).is_file()
+    assert not list(home.glob(".unfinished*"))
 
 
 def test_cells_that_are_not_plain_python_run_as_in_jupyter(home: Path) -> None:

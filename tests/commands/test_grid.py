@@ -31,6 +31,15 @@ def test_two_files_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "1 of 1 blocks" in printed.err
 
 
+def test_what_an_earlier_run_left_is_said_to_be_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for earlier in (False, True):
+        assert run(SMALL, tmp_path / "a") == 0
+        said = "all blocks of runs were taken from an earlier run" in capsys.readouterr().out
+        assert said == earlier
+
+
 def test_json_is_one_document_and_nothing_else(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -97,6 +97,7 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
         (CertificateError("no"), 1),
         (OSError(28, "No space left on device"), 2),
         (MemoryError(), 1),
+        (signal.SIGTERM, 143),
     ],
 )
 def test_whatever_fails_after_the_measurement_says_how_to_go_on(
@@ -105,6 +106,8 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     table, schema, out = inputs
 
     def failing(*_):
+        if isinstance(problem, signal.Signals):
+            os.kill(os.getpid(), problem)
         raise problem
 
     monkeypatch.setattr(release_module, "finish", failing)

@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from ..base.files import claim_folder, stopping_politely
+from ..base.files import claim_folder, deferred_stop, stopping_politely
 from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
@@ -236,6 +236,7 @@ def _write(
     report: Report,
 ) -> Path:
     """Write the executed notebooks and their pages, whole or not at all; return the first page."""
+    out = out.resolve() if out.is_symlink() else out
     out.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
         draft = Path(home) / "out"
@@ -252,8 +253,10 @@ def _write(
             draft.chmod(0o700)
         if out.exists():
             report(f"replacing the earlier run in {out}")
-            shutil.rmtree(out)
-        draft.rename(out)
+        with deferred_stop():  # stopped here, the folder is the earlier run or this one, whole
+            if out.exists():
+                out.rename(Path(home) / "earlier")
+            draft.rename(out)
     return out / "html" / page
 
 

@@ -71,6 +71,14 @@ def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
     }
 
 
+def _reused(result: GridResult) -> str:
+    if not result.reused:
+        return ""
+    blocks = result.reused + result.computed
+    share = f"{result.reused} of {blocks}" if result.computed else "all"
+    return f"{share} blocks of runs were taken from an earlier run of the same grid\n"
+
+
 @click.command(
     epilog="Example: microdata-price grid --family pums --epsilon 0.5 --runs 200 --out results/mine"
 )
@@ -176,5 +184,6 @@ def command(
         f"{spec.fits} fits ({len(spec.pairs)} data sets at a level, {len(spec.methods)} methods, "
         f"{spec.runs} runs) in {result.seconds:.1f} s; none failed, worst certificate "
         f"{summary['worst_certificate']:.1e}; the general solver was asked "
-        f"{summary['conic_calls']} times\n{out / 'errors.parquet'}\n{out / 'queries.parquet'}"
+        f"{summary['conic_calls']} times\n{_reused(result)}{out / 'errors.parquet'}\n"
+        f"{out / 'queries.parquet'}"
     )

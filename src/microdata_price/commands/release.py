@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from ..base.files import stopping_politely
 from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
 from ..model.privacy import ConcentratedDP, PureDP
@@ -283,9 +284,10 @@ def _release(
     """Release, and say of whatever stops it after the measurement that nothing is lost."""
     safe: list[bool] = []
     try:
-        return release(
-            table, schema, workload, guarantee, method, out, options, lambda: safe.append(True)
-        )
+        with stopping_politely():
+            return release(
+                table, schema, workload, guarantee, method, out, options, lambda: safe.append(True)
+            )
     except BaseException:
         if safe:
             click.echo(
