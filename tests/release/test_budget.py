@@ -110,6 +110,10 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
         ("[" * 100_000, "is damaged: it is not a JSON document"),
         ("[]", "was not written by release"),
         (json.dumps({**document, "format": "other"}), "was not written by release"),
+        (
+            json.dumps({**document, "format": "microdata-price release 1"}),
+            "by another version of this package",
+        ),
         (json.dumps({**document, "guarantee": {"kind": "pure"}}), "is damaged: the guarantee must"),
         (
             json.dumps({**document, "guarantee": {"kind": "pure", "epsilon": -1}}),

@@ -39,6 +39,7 @@ def test_every_sentence_is_recomputed_from_the_grid(epsilon: float) -> None:
     if abs(mostly - 0.5) > 0.1:
         assert ("mostly bias" in found.bias_said) == (mostly > 0.5)
     assert "one level" in found.trend_said
+    assert "with 1 level each" in found.map_picture.alt
     assert says(found.level00_said, float(ratio_of(found)), rel=0.02)
 
 

@@ -128,7 +128,13 @@ def load_manifest(folder: Path) -> dict[str, Any]:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         raise InputError(f"{path} is damaged: it is not a JSON document") from None
-    if not isinstance(document, dict) or document.get("format") != FORMAT:
+    made = document.get("format") if isinstance(document, dict) else None
+    if made != FORMAT and isinstance(made, str) and made.startswith(FORMAT.rstrip("0123456789")):
+        raise InputError(
+            f"{path} was written by another version of this package ({made!r}; this one reads "
+            f"{FORMAT!r}): use that version"
+        )
+    if not isinstance(document, dict) or made != FORMAT:
         raise InputError(f"{path} was not written by release; its format must be {FORMAT!r}")
     if document.get(CHECKSUM) != _own_checksum(document):
         raise damaged(folder, f"{MANIFEST} is not as its own checksum says")

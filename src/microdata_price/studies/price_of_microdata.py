@@ -115,11 +115,12 @@ class Findings:
             "{} of {} on the {}".format(*self._beyond(q), name)
             for q, name in self.query_names.items()
         )
+        many = len(self.level_names)
         return Caption(
             "Total squared error over that of OLS, for every table, method and level. Within each "
             f"family the sparsest tables are on top. Dots mark prices beyond {BEYOND:g}: {told}.",
             alt="Four maps, one above the other, for the sum, the rows, the columns and the cells: "
-            f"tables down, the four methods with {len(self.level_names)} levels each across, "
+            f"tables down, the four methods with {many} level{'s' * (many != 1)} each across, "
             f"shaded by the price. Prices beyond {BEYOND:g}: {told}.",
         )
 
