@@ -93,6 +93,16 @@ def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(
     assert not list(home.glob(".unfinished*"))
 
 
+def test_the_folder_one_is_in_is_not_made_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(home / "own.ipynb", N, ("code", "print(n)"))
+    (home / "here").mkdir()
+    monkeypatch.chdir(home / "here")
+    with pytest.raises(InputError, match=r"is the one that you are in.* --out own-run"):
+        run_one("../own.ipynb", {}, [], Path("."), lambda _: None)
+    assert list(home.iterdir())
+    assert Path.cwd().is_dir()
+
+
 def test_cells_that_are_not_plain_python_run_as_in_jupyter(home: Path) -> None:
     write(
         home / "odd name & #1 (é)?.ipynb",

@@ -174,6 +174,11 @@ def run_one(
     rows = [{**base, **row} for row in varied]
     out = Path("results") / _folder_name(path.stem, values, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
+    if Path.cwd().is_relative_to(out.resolve()):
+        raise InputError(
+            f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
+            f"anew; name another, for example --out {path.stem}-run"
+        )
     secret = any(row.get("table") for row in rows)
     cache = root / "book" / "_generated"
     with contextlib.ExitStack() as stack:
