@@ -129,6 +129,22 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
         release_again(out, "nnls")
 
 
+def test_what_a_ledger_counts_without_a_release_is_said(inputs, capsys, monkeypatch, tmp_path):
+    table, schema, out = inputs
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(release_module, "keep", full)
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
+    for ledger in ([], ["--ledger", tmp_path / "ledger.jsonl", "--name", "p"]):
+        with pytest.raises(SystemExit) as stop:
+            cli.main([str(w) for w in [*words, *ledger]])
+        assert stop.value.code == 2
+        assert ("the ledger counts this measurement" in capsys.readouterr().err) == bool(ledger)
+    assert not out.exists()
+
+
 def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, monkeypatch):
     table, _, out = inputs
     kept = release_module.keep

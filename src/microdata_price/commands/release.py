@@ -15,7 +15,7 @@ from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
-from ..release.budget import guarantee_of
+from ..release.budget import Entry, guarantee_of
 from ..release.fit import Release
 from ..release.ledger import Account
 from ..release.readme import errors_text, guarantee_text, moved_text, warnings_of
@@ -81,12 +81,20 @@ def _summary(made: Release, out: Path) -> str:
     return "\n".join(lines)
 
 
+class _Noted(Account):
+    """An account that says whether anything was written down in it by this command."""
+
+    def spend(self, entry: Entry) -> None:
+        super().spend(entry)
+        object.__setattr__(self, "spent", True)
+
+
 def _account(ledger: Path | None, name: str | None) -> Account | None:
     if ledger is None and name is None:
         return None
     if ledger is None or name is None:
         raise InputError("a ledger needs both --ledger and --name, the table's name in it")
-    account = Account(ledger, name)
+    account = _Noted(ledger, name)
     if known := account.beside():
         click.echo(
             f"{account.name!r} is new in {ledger} and has no cap; accounts known there: "
@@ -293,6 +301,12 @@ def _release(
             click.echo(
                 f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
                 f"with: microdata-price release --again {out} --method METHOD",
+                err=True,
+            )
+        elif getattr(options.account, "spent", False):
+            click.echo(
+                "Nothing was kept or published, but the ledger counts this measurement, as it is "
+                "written down before it is made; doing it again counts once more",
                 err=True,
             )
         raise
