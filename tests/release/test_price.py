@@ -1,6 +1,7 @@
 """The price of a table: right numbers, the notice on everything, the command."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -24,7 +25,7 @@ from microdata_price.tables.workload_text import DEFAULT, parse_workload
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
     """Announce no long simulation, as a busy machine would."""
-    monkeypatch.setattr(price_command, "seconds_at_most", lambda *_: 0.0)
+    monkeypatch.setattr(price_command, "seconds_about", lambda *_: 0.0)
 
 
 CODES = Schema(("RAC1P", "HISP"), (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25)))))
@@ -412,7 +413,7 @@ def test_signed_answers_alone_have_a_table_too():
 
 
 @pytest.mark.parametrize(("seconds", "said"), [(0.01, ""), (40.0, "40 seconds"), (900.0, "15 min")])
-def test_a_long_simulation_says_beforehand_how_long_it_may_take(
+def test_a_long_simulation_says_beforehand_how_long_it_takes(
     capsys: pytest.CaptureFixture[str], seconds: float, said: str
 ) -> None:
     price_command._say_how_long(seconds, 1000)
@@ -421,12 +422,41 @@ def test_a_long_simulation_says_beforehand_how_long_it_may_take(
     assert bool(message) == bool(said)
 
 
-def test_the_time_that_is_announced_is_of_all_runs() -> None:
-    from microdata_price.release.price import seconds_at_most
+@pytest.mark.parametrize("side", [3, 20, 60, 250])
+@pytest.mark.parametrize("cold", [0.0, 1.0])
+@pytest.mark.parametrize(("batch", "run"), [(0.02, 0.0005), (0.5, 0.025), (0.001, 2.0), (5, 0.1)])
+def test_the_time_that_is_announced_is_about_right(monkeypatch, side, cold, batch, run):
+    """A batch costs something by itself, each run something, and the first what is done once."""
+    from microdata_price.release import price as pricing
+
+    table, workload = np.ones((side, side)), Workload.table((side, side))
+    clock = [0.0]
+    seen = []
+
+    def fit_block(*given):
+        count = given[4]
+        clock[0] += batch + run * count + (0 if seen else cold)
+        seen.append(count)
+
+    monkeypatch.setattr(pricing, "fit_block", fit_block)
+    monkeypatch.setattr(pricing, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    for runs in (40, 1000):
+        size = min(pricing.block_size(workload), runs)
+        true = -(-runs // size) * batch + runs * run
+        clock[0] = 0.0
+        seen.clear()
+        said = pricing.seconds_about(table, workload, PureDP(0.5), ["nnls"], runs, 10.0)
+        if said >= 10:
+            assert true / 3 <= said <= 3 * true
+        else:
+            assert true < 30
+        assert max(seen) <= size
+        # To find it out takes little beside the simulation, or little altogether.
+        assert clock[0] <= cold + max(10, 7 * (batch + run))
+
+
+def test_a_first_run_is_enough_for_a_short_simulation() -> None:
+    from microdata_price.release.price import seconds_about
 
     table, workload = np.arange(12).reshape(3, 4), Workload.table((3, 4))
-    few, many = (
-        min(seconds_at_most(table, workload, PureDP(0.5), ["nnls"], n) for _ in range(5))
-        for n in (10, 10_000)
-    )
-    assert 0 < few < many
+    assert seconds_about(table, workload, PureDP(0.5), ["nnls"], 10, 1e9) > 0

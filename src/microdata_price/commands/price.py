@@ -14,7 +14,7 @@ import pandas as pd
 from ..base.files import check_new, new_folder
 from ..fitting import METHODS
 from ..release.budget import guarantee_of
-from ..release.price import Price, price_table, seconds_at_most
+from ..release.price import Price, price_table, seconds_about
 from ..release.price_files import NOTICE, price_files, report
 from ..tables.csv_files import find_schema, read_table
 from ..tables.forms import form_of
@@ -22,7 +22,7 @@ from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
 from .reading import NUMBER, WHOLE, read_shares, reading_options
 
 _LONG = 10.0
-"""From so many seconds on it is said beforehand how long a simulation may take."""
+"""From so many seconds on it is said beforehand how long a simulation takes."""
 
 
 @contextlib.contextmanager
@@ -36,13 +36,12 @@ def _progress(runs: int) -> Iterator[Callable[[int], None] | None]:
 
 
 def _say_how_long(seconds: float, runs: int) -> None:
-    """Say before a long simulation how long it may take, and what shortens it."""
+    """Say before a long simulation about how long it takes, and what shortens it."""
     if seconds < _LONG:
         return
     much = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
     click.echo(
-        f"simulating {runs:,} runs; this may take up to {much} "
-        "(fewer --runs or --methods take less)",
+        f"simulating {runs:,} runs; this takes about {much} (fewer --runs or --methods take less)",
         err=True,
     )
 
@@ -138,7 +137,7 @@ def command(
         click.echo(note, err=True)
     names = [m.strip() for m in methods.split(",")]
     if runs > 1 and not allowed.weighted:
-        _say_how_long(seconds_at_most(counts, asked, guarantee, names, runs), runs)
+        _say_how_long(seconds_about(counts, asked, guarantee, names, runs, _LONG), runs)
     with _progress(runs) as tell:
         made = price_table(
             counts,

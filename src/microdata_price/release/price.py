@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -28,6 +29,11 @@ Array = NDArray[np.float64]
 
 WORST = 10
 """How many queries of each method are named as the worst."""
+
+_PROBING = 2.0
+"""Seconds after which no larger batch is timed beforehand."""
+_SLOW = 10.0
+"""From so many seconds on a run is not timed once more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -172,26 +178,53 @@ def price_table(
     return Price(guarantee, runs, totals, named, margins.table(totals, noise), split)
 
 
-def seconds_at_most(
+def seconds_about(
     table: ArrayLike,
     workload: Workload,
     guarantee: PureDP | ConcentratedDP,
     methods: Iterable[str],
     runs: int,
+    long: float = 0.0,
 ) -> float:
-    """Estimate how long `price_table` may take, from one run of its own, timed (ours).
+    """Estimate how long `price_table` takes, from small batches of its own runs, timed (ours).
 
-    A batch shares what a run has to pay alone, so the estimate is on the high side.
+    A batch costs something by itself and something for each run, and the very first also what is
+    done once. So larger and larger batches are timed, for a few seconds, until one is a block.
+
+    Parameters
+    ----------
+    table, workload, guarantee, methods, runs
+        As for `price_table`.
+    long
+        Below so many seconds any number will do, and one run settles it.
 
     Examples
     --------
-    >>> seconds_at_most([40, 2], Workload.table(2), PureDP(0.5), ["nnls"], 2) < 10
+    >>> seconds_about([40, 2], Workload.table(2), PureDP(0.5), ["nnls"], 2) < 10
     True
     """
     data = DataSet("the table", "own", np.asarray(table), workload)
-    start = time.monotonic()
-    fit_block(data, guarantee, check_methods(methods), np.random.default_rng(0), 1, data.name)
-    return runs * (time.monotonic() - start)
+    chosen = check_methods(methods)
+
+    def timed(count: int) -> float:
+        start = time.monotonic()
+        fit_block(data, guarantee, chosen, np.random.default_rng(0), count, data.name)
+        return time.monotonic() - start
+
+    size = min(block_size(workload), runs)
+    one = spent = timed(1)
+    if one * runs < long:
+        return one * runs
+    if spent < _SLOW:  # beside a slower run what is done once is nothing
+        one = timed(1)
+        spent += one
+    count, last = 1, one
+    while count < size and (count == 1 or spent < _PROBING):
+        count = min(4 * count, size)
+        last = timed(count)
+        spent += last
+    each = max(last - one, 0.0) / (count - 1) if count > 1 else 0.0
+    return math.ceil(runs / size) * max(one - each, 0.0) + runs * each
 
 
 def _priced(
