@@ -22,7 +22,7 @@ def run(arguments: list[str], out: Path) -> int | str | None:
 def test_two_files_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(SMALL, tmp_path / "a" / "b") == 0
     printed = capsys.readouterr()
-    assert "10 fits (1 data sets at a level, 1 methods, 10 runs)" in printed.out
+    assert "10 fits (1 data set x 1 level x 1 method x 10 runs)" in printed.out
     assert "none failed, worst certificate" in printed.out
     assert "the general solver was asked 0 times" in printed.out
     for name in ("errors.parquet", "queries.parquet"):
@@ -38,6 +38,26 @@ def test_what_an_earlier_run_left_is_said_to_be_so(
         assert run(SMALL, tmp_path / "a") == 0
         said = "all blocks of runs were taken from an earlier run" in capsys.readouterr().out
         assert said == earlier
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--epsilon", "0.3,0.7"], "10 fits (1 data set x 2 levels x 1 method x 5 runs)"),
+        (["--epsilon", "1", "--rho", "1"], "10 fits (1 data set x 2 levels x 1 method x 5 runs)"),
+        (["--rho", "1"], "5 fits (1 data set x 1 level x 1 method x 5 runs)"),
+        (
+            ["--rho", "1", "--dataset", "Stair-2d", "--methods", "nnls"],
+            "20 fits (2 data sets x 1 level x 2 methods x 5 runs)",
+        ),
+    ],
+)
+def test_what_was_computed_is_counted_rightly(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], said: str
+) -> None:
+    asked = ["--dataset", "Stair-1d", "--methods", "ols", "--runs", "5", *words]
+    assert run(asked, tmp_path) == 0
+    assert said in capsys.readouterr().out
 
 
 def test_json_is_one_document_and_nothing_else(

@@ -53,6 +53,10 @@ def split_levels(values: Iterable[str], name: str) -> list[float]:
     return levels
 
 
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def _levels(values: tuple[float, ...]) -> str:
     return ", ".join(f"{v:g}" for v in values)
 
@@ -177,13 +181,14 @@ def command(
         click.echo(f"microdata-price: {stop}", err=True)
         sys.exit(1)
     summary = _summary(result, spec)
+    missed = _count(conic_calls(result.errors), "time")
     if as_json:
         click.echo(json.dumps(summary))
         return
     click.echo(
-        f"{spec.fits} fits ({len(spec.pairs)} data sets at a level, {len(spec.methods)} methods, "
-        f"{spec.runs} runs) in {result.seconds:.1f} s; none failed, worst certificate "
+        f"{_count(spec.fits, 'fit')} ({_count(len(spec.datasets), 'data set')} x "
+        f"{_count(len(spec.guarantees), 'level')} x {_count(len(spec.methods), 'method')} x "
+        f"{_count(spec.runs, 'run')}) in {result.seconds:.1f} s; none failed, worst certificate "
         f"{summary['worst_certificate']:.1e}; the general solver was asked "
-        f"{summary['conic_calls']} times\n{_reused(result)}{out / 'errors.parquet'}\n"
-        f"{out / 'queries.parquet'}"
+        f"{missed}\n{_reused(result)}{out / 'errors.parquet'}\n{out / 'queries.parquet'}"
     )
