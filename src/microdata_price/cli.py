@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import importlib
 import os
 import re
+import shlex
 import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
@@ -47,14 +49,29 @@ class _Lazy(click.Group):
             raise unknown_name("command", args[0], COMMANDS)
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
-            _each_once(click.Context(command, parent=ctx, info_name=name), rest)
+            own = click.Context(command, parent=ctx, info_name=name)
+            _in_words(own, rest)
+            _each_once(own, rest)
         return name, command, rest
+
+
+def _in_words(ctx: click.Context, args: list[str]) -> None:
+    """Refuse NAME=VALUE where an option takes two words (ours)."""
+    for option in (p for p in ctx.command.params if isinstance(p, click.Option) and p.nargs > 1):
+        for given, word in zip(args, [*args[1:], ""], strict=True):
+            name, equals, value = word.partition("=")
+            if given in option.opts and equals:
+                said = f"option {given} takes two words: write {given} {name} {shlex.quote(value)}"
+                raise click.UsageError(said, ctx)
 
 
 def _each_once(ctx: click.Context, args: list[str]) -> None:
     """Refuse an option with one value that is given twice: the parser would take the last."""
     try:
         order = ctx.command.make_parser(ctx).parse_args(list(args))[2]
+    except click.BadOptionUsage as error:  # the parser does not say of which command
+        error.ctx = error.ctx or ctx
+        raise
     except click.UsageError:  # said again, with its remedy, when the command is run
         return
     for option in order:
@@ -164,16 +181,35 @@ _PLAIN = (
     ("a valid integer", "a whole number"),
     ("a valid float range", "a number"),
     ("a valid float", "a number"),
+    ("requires 2 arguments", "takes two words, a name and a value"),
 )
+
+
+def _no_option(error: click.NoSuchOption) -> str:
+    """Name the options that look like the one that was given, if there are any (ours)."""
+    given = error.option_name
+    known = [p for p in error.possibilities or [] if p.startswith("--")]
+    if error.ctx is not None:
+        options = (
+            p for p in error.ctx.command.get_params(error.ctx) if isinstance(p, click.Option)
+        )
+        known = [name for p in options for name in p.opts if name.startswith("--")]
+    near = [name for name in known if name.casefold() == given.casefold()]
+    near = near or [name for name in known if len(given) > 4 and name.startswith(given)]
+    near = near or difflib.get_close_matches(given, known, n=2, cutoff=0.75)
+    hint = f"; did you mean {' or '.join(near)}?" if near else ""
+    return f"no such option {given}{hint}"
 
 
 def _usage(error: click.UsageError) -> str:
     """Return one sentence about options and arguments that cannot be read."""
+    path = error.ctx.command_path if error.ctx else "microdata-price"
+    if isinstance(error, click.NoSuchOption):
+        return f"{_no_option(error)}; see {path} --help"
     said = error.format_message().rstrip(".")
     for jargon, plain in _PLAIN:
         said = said.replace(jargon, plain)
     comma = re.search(r"'(\d+),(\d+)' is not a number", said)
     if comma is not None:
         said += f": write {comma[1]}.{comma[2]}, with a point"
-    path = error.ctx.command_path if error.ctx else "microdata-price"
     return f"{said[:1].lower()}{said[1:]}; see {path} --help"

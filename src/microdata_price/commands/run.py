@@ -14,7 +14,14 @@ from ..exceptions import InputError
 
 @click.command(epilog="Example: microdata-price run difficult_table -p epsilon 0.25 -p runs 500")
 @click.argument("notebook")
-@click.option("-p", "pairs", nargs=2, multiple=True, help="A parameter's name and its value.")
+@click.option(
+    "-p",
+    "pairs",
+    nargs=2,
+    multiple=True,
+    metavar="NAME VALUE",
+    help="A parameter's name and its value.",
+)
 @click.option(
     "-f", "file", type=click.Path(path_type=Path), help="A YAML file of parameters; -p goes before."
 )
