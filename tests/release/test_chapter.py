@@ -1,6 +1,9 @@
 """What the chapter on one's own table says."""
 
 import functools
+import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -92,3 +95,15 @@ def test_the_trend_is_chosen_by_the_prices():
     assert "price falls" in chapter.trend_said(3.0, 2.0, 2.0)
     assert "price rises" in chapter.trend_said(2.0, 3.0, 3.0)
     assert "hardly changes" in chapter.trend_said(1.141, 1.1405, 1.1405)
+
+
+def test_the_plain_text_is_true_of_ones_own_table_too():
+    """Plain text cannot know whose table is priced: it says "unless"."""
+    path = Path(__file__).parents[2] / "notebooks" / "your_own_table.ipynb"
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    text = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
+    priced, heading, _ = text.partition("## A release, step by step")
+    assert heading
+    said = [s for s in re.split(r"(?<=[.!?])\s", priced) if "invented" in s]
+    assert len(said) == 1
+    assert "unless it is given another" in said[0]
