@@ -125,6 +125,31 @@ def test_without_solutions_neither_page_nor_download_has_any(which: int) -> None
     assert "solution" not in json.dumps(staged(solutions=False)[which])
 
 
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "y\n" * 1_000_000, "short\n"])
+@pytest.mark.parametrize("kind", ["printed", "value"])
+def test_a_page_holds_the_beginning_of_what_is_printed_and_says_how_much_is_left_out(
+    text: str, kind: str
+) -> None:
+    nb = make_notebook(("text", "# Title\n\nText."), ("code", "f()"))
+    output = (
+        nbformat.v4.new_output("stream", name="stdout", text=text)
+        if kind == "printed"
+        else nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
+    )
+    nb.cells[1].outputs = [output]
+    (shown,) = page("chapter", nb, {}, Found(), solutions=True).cells[-1].outputs
+    said = shown["text"] if kind == "printed" else shown["data"]["text/plain"]
+    if len(text) < 100:
+        assert said == text
+    else:
+        begin, _, left = said.rpartition("... (")
+        assert text.startswith(begin.strip())
+        assert int(left.split()[0].replace(",", "")) + len(begin.strip()) == len(text.strip())
+        assert len(said) < 600_000
+    # The executed notebook keeps all of it.
+    assert nb.cells[1].outputs == [output]
+
+
 def test_an_undefined_quote_names_page_and_name() -> None:
     with pytest.raises(BuildError, match=r"'notes' quotes '{{ a.x }}'.*'a' does not"):
         quote("{{ a.x }}", "notes", Found({"a": {"y": "1"}}))

@@ -24,6 +24,8 @@ from .plain import (
 from .plan import FOLDERS
 from .quote import Found
 
+LINE, PRINTED = 5_000, 500_000  # characters of a line, of one output
+
 INJECTED = "injected-parameters"
 _SOLUTION = re.compile(
     r"^(?P<fence>`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?"
@@ -136,6 +138,28 @@ def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:
     )
 
 
+def _cut(text: str) -> str:
+    """Shorten printed text that the site's builder would take minutes over."""
+    lines = [
+        line if len(line) <= LINE else f"{line[:LINE]} ... ({len(line) - LINE:,} more characters)"
+        for line in text.split("\n")
+    ]
+    short = "\n".join(lines)
+    if len(short) > PRINTED:
+        short = f"{short[:PRINTED]}\n... ({len(short) - PRINTED:,} more characters)"
+    return short
+
+
+def _shortened(output: Any) -> Any:
+    """Return an output whose text a page can hold; the executed notebook has it whole."""
+    if "text" in output:
+        return nbformat.from_dict({**output, "text": _cut(output["text"])})
+    plain = output.get("data", {}).get("text/plain")
+    if plain is None:
+        return output
+    return nbformat.from_dict({**output, "data": {**output["data"], "text/plain": _cut(plain)}})
+
+
 def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
     """Return a code cell followed by its figures, tables, texts and files, each as a block."""
 
@@ -156,7 +180,7 @@ def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.No
         elif "file" in ours:
             blocks.append(_file_cell(ours["file"]))
         elif not ours:
-            kept.append(output)
+            kept.append(_shortened(output))
     fresh = nbformat.from_dict({k: v for k, v in cell.items() if k != "id"} | {"outputs": kept})
     return [fresh, *blocks]
 
