@@ -31,7 +31,8 @@ def hidden_lines(content: notebook.Notebook) -> int:
     return sum(
         lines(c)
         for c in content.cells
-        if notebook.is_hidden(c) or notebook.SETUP in notebook.tags(c)
+        if not notebook.is_prose(c)
+        and (notebook.is_hidden(c) or notebook.SETUP in notebook.tags(c))
     )
 
 
@@ -118,6 +119,8 @@ def _value_shown(cell: notebook.Notebook, modules: set[str]) -> Iterator[str]:
 
 
 def _code_faults(cell: notebook.Notebook) -> Iterator[str]:
+    if notebook.is_prose(cell):
+        return
     start = repr(cell.source.strip().split("\n")[0][:50])
     longest = max(map(len, cell.source.split("\n")))
     if longest > LINE:

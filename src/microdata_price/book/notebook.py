@@ -18,6 +18,7 @@ import nbformat
 
 from ..base.files import write_whole
 from ..exceptions import InputError
+from ..page.say import MAGIC, names_of
 from .opening import open_notebook
 from .parameters import TAG, Parameter, declared
 
@@ -110,6 +111,11 @@ def is_hidden(cell: Notebook) -> bool:
     return cell.cell_type == "code" and bool({*HIDDEN} & {*tags(cell)})
 
 
+def is_prose(cell: Notebook) -> bool:
+    """Say whether a cell is a text with computed numbers: %%say, %%figure or %%table."""
+    return cell.cell_type == "code" and MAGIC.match(cell.source) is not None
+
+
 def parameters_cell(notebook: Notebook, where: str) -> Notebook:
     """Return the one code cell tagged ``parameters``.
 
@@ -197,6 +203,8 @@ def python_only(source: str) -> str:
     >>> python_only("%%bash" + chr(10) + "echo hello"), python_only("%%time" + chr(10) + "x = 1")
     ('', 'x = 1')
     """
+    if MAGIC.match(source):
+        return ""
     if source.lstrip().startswith("%%"):
         source = source.lstrip().partition("\n")[2]
     try:
@@ -219,6 +227,8 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
     >>> sorted(names_in("%%bash -s {n}" + chr(10) + "echo $1")[0] & {"n"})
     ['n']
     """
+    if MAGIC.match(source):
+        return names_of(source), set()
     loads: set[str] = set()
     stores: set[str] = set()
     plain = python_only(source)
@@ -253,8 +263,11 @@ def strip(notebook: Notebook) -> Notebook:
             name = hashlib.sha256(name.encode()).hexdigest()[:8]
         used.add(name)
         fresh = nbformat.from_dict({"cell_type": cell.cell_type, "id": name, "source": source})
-        fresh.metadata = nbformat.from_dict({"tags": tags(cell)} if tags(cell) else {})
-        if is_hidden(cell):
+        kept = tags(cell)
+        if is_prose(cell) and "remove-input" not in kept:
+            kept.insert(0, "remove-input")
+        fresh.metadata = nbformat.from_dict({"tags": kept} if kept else {})
+        if is_hidden(fresh):
             fresh.metadata["jupyter"] = {"source_hidden": True}
         if cell.cell_type == "code":
             fresh.outputs, fresh.execution_count = [], None

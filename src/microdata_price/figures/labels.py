@@ -195,7 +195,7 @@ def place_names(ax: Axes, names: Sequence[Name], *, size: float = 10.5) -> None:
     figure = ax.get_figure(root=True)
     if figure is None:
         raise TypeError("the axes are in no figure")
-    renderer: RendererAgg = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
+    renderer: RendererAgg = FigureCanvasAgg(figure).get_renderer()
     figure.draw_without_rendering()
     marks, lines = _drawn_points(ax)
     room, taken = ax.get_window_extent(renderer).padded(-4), list[Bbox]()

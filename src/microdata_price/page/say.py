@@ -1,0 +1,180 @@
+"""Cell magics for prose with computed numbers, written where it is read: say, figure and table.
+
+One line of a notebook's setup cell makes them known, in Jupyter, VS Code and Colab alike::
+
+    %load_ext microdata_price.page.say
+
+    %%say
+    With {{ d|n }} cells a sum as good as a signed answer's costs {{ at_signed.moment|low }}.
+
+    %%figure sharper-bounds sharper.bounds(curves, at_signed)
+    Lower bounds on $C$ at $d = {{ d|n }}$.
+    ALT: Falling curves of the smallest allowed cell error.
+
+    %%table sharper-firsts firsts
+    The least number of cells at which each bound says something.
+
+A text is Markdown with Jinja's ``{{ }}``: ``{{ x|n }}`` writes a number, ``{{ x|low }}`` a lower
+bound rounded down, ``{{ x|high }}`` an upper bound rounded up; ``|n(2)`` keeps two digits. Names
+are the notebook's variables and the attributes of its ``found``; an unknown one is an error. After
+%%figure and %%table come the label that links lead to and an expression; after %%say there may be
+a name by which prose pages quote the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import jinja2.meta
+
+from ..base.numbers import at_least, at_most, format_number
+from ..exceptions import InputError
+from . import output
+
+MAGIC = re.compile(r"\A%%(say|figure|table)\b[ \t]*(\S*)[ \t]*([^\n]*)\n?(.*)\Z", re.DOTALL)
+"""A cell of prose: which magic, its label, its expression, its text."""
+
+
+def _number(write: Callable[[float, int], str]) -> Callable[..., str]:
+    return lambda value, digits=3: write(float(value), digits)
+
+
+_ENGINE = jinja2.Environment(
+    undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
+)
+_ENGINE.filters |= {
+    "n": _number(format_number),
+    "low": _number(at_least),
+    "high": _number(at_most),
+}
+
+
+class _Names(Mapping[str, Any]):
+    """A notebook's names, and the attributes of its ``found``, each computed when asked for."""
+
+    def __init__(self, names: Mapping[str, Any]) -> None:
+        self._names, self._found = names, names.get("found")
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._names:
+            return self._names[name]
+        if name.startswith("_") or name not in dir(self._found):
+            raise KeyError(name)
+        return getattr(self._found, name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter({*self._names, *(k for k in dir(self._found) if not k.startswith("_"))})
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+def names_of(source: str) -> set[str]:
+    """Return the names that a cell of prose reads: those of its expression and of its text.
+
+    Examples
+    --------
+    >>> sorted(names_of("%%figure a-label draw(x)" + chr(10) + "At {{ d|n }} cells."))
+    ['d', 'draw', 'x']
+    """
+    match = MAGIC.match(source)
+    if match is None:
+        return set()
+    names = jinja2.meta.find_undeclared_variables(_ENGINE.parse(match[4]))
+    for node in ast.walk(ast.parse(match[3].strip() or "None")):
+        if isinstance(node, ast.Name):
+            names.add(node.id)
+    return names
+
+
+def render(text: str, names: Mapping[str, Any]) -> str:
+    """Fill the numbers of a text in.
+
+    Raises
+    ------
+    InputError
+        A name that neither the notebook nor its ``found`` has, or a mark that Jinja cannot read.
+
+    Examples
+    --------
+    >>> render("{{ d|n }} cells, at least {{ x|low(2) }}", {"d": 1000, "x": 2.39})
+    '1,000 cells, at least 2.3'
+    """
+    known = _Names(names)
+    try:
+        asked = jinja2.meta.find_undeclared_variables(_ENGINE.parse(text))
+        return _ENGINE.from_string(text).render({k: known[k] for k in asked if k in known}).strip()
+    except jinja2.TemplateError as error:
+        start = " ".join(text.split())[:60]
+        raise InputError(f"the text {start!r} cannot be filled in: {error.message}") from None
+
+
+def _evaluate(expression: str, names: Mapping[str, Any]) -> Any:
+    return eval(expression, {}, _Names(names))
+
+
+def _perform(source: str, names: Mapping[str, Any]) -> str:
+    """Say or show what a cell of prose asks for, and return its text."""
+    match = MAGIC.match(source)
+    if match is None:
+        raise InputError(f"{source[:40]!r} is no cell of prose; it begins with %%say, ...")
+    kind, label, expression, text = match.groups()
+    said = render(text, names)
+    if kind == "say":
+        output.say(said, name=label)
+    elif kind == "table":
+        output.show(_evaluate(expression, names), label, said)
+    else:
+        caption, _, alt = said.partition("\nALT: ")
+        output.show(_evaluate(expression, names), label, output.Caption(caption, alt))
+    return said
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """Make the magics known to a notebook; IPython calls this for ``%load_ext``."""
+    for kind in ("say", "figure", "table"):
+
+        def magic(line: str, cell: str, kind: str = kind) -> None:
+            _perform(f"%%{kind} {line}\n{cell}", shell.user_ns)
+
+        shell.register_magic_function(magic, "cell", kind)
+
+
+def texts(notebook: Path, **parameters: Any) -> list[str]:
+    """Run a notebook's code in this process and return all its texts, filled in.
+
+    Parameters
+    ----------
+    notebook
+        The notebook's file.
+    **parameters
+        Values in place of those of its cell tagged ``parameters``.
+
+    Raises
+    ------
+    InputError
+        A parameter that it does not declare, or a text that cannot be filled in.
+    """
+    names: dict[str, Any] = {}
+    said = []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] != "code":
+            continue
+        if MAGIC.match(source):
+            said.append(_perform(source, names))
+            continue
+        plain = re.sub(r"^%.*$", "", source, flags=re.MULTILINE)
+        exec(compile(plain, f"{notebook.name}", "exec"), names)
+        if "parameters" in cell["metadata"].get("tags", []):
+            unknown = sorted({*parameters} - {*names})
+            if unknown:
+                raise InputError(f"{notebook.name} has no parameter {', '.join(unknown)}")
+            names |= parameters
+    return said

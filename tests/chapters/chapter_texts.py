@@ -1,0 +1,60 @@
+"""Levels at which every text of the book must hold, and what any text must be like."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from microdata_price.page.output import plain
+from microdata_price.page.say import texts
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+EPSILONS = (0.5, 0.05, 3.0, 10.0)
+RHOS = (0.125, 0.00125, 4.5, 50.0)
+DELTAS = (1e-6, 1e-12, 1e-3)
+
+_NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
+_BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
+_SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
+
+
+def cases(**choices: Sequence[Any]) -> list[dict[str, Any]]:
+    """Return the first choices together, then each other choice beside the first of the rest."""
+    base = {name: values[0] for name, values in choices.items()}
+    return [base, *({**base, name: v} for name, values in choices.items() for v in values[1:])]
+
+
+def filled(name: str, **levels: Any) -> list[str]:
+    """Run a notebook's code in this process, check all its texts and return them."""
+    said = texts(NOTEBOOKS / f"{name}.ipynb", **levels)
+    assert said
+    check(said)
+    return said
+
+
+def check(said: Iterable[str]) -> None:
+    """Ask of texts what can be asked of any: plain, whole, and no number missing."""
+    for text in (part for whole in said for part in whole.split("\nALT: ")):
+        plain(text, "a text")
+        assert text[0].isupper() or text[0] in "*-[#$|" or text[0].isdigit(), text
+        assert text.rstrip("*").endswith((".", "!", "?", ")", ":", "$", "|")), text
+        assert not re.search(r"\b(nan|inf|True|False|None(?! of))\b|  |\.\.|\d\.\d{7,}", text), text
+        assert text.count("$") % 2 == 0, text
+        assert not re.search(r"(?<![\w.,×])\d{5,}(?![\d.])", text), f"thousands together: {text}"
+
+
+def numbers(text: str) -> list[float]:
+    """Return the numbers that stand in a text, in their order; "±" separates two."""
+    found = []
+    for match in _NUMBER.findall(_BARE_POWER.sub("1 × 10", text)):
+        mantissa, _, power = match.replace("−", "-").replace(",", "").partition(" × 10")
+        found.append(float(f"{mantissa}e{power.translate(_SUPERSCRIPTS) or 0}"))
+    return found
+
+
+def says(text: str, value: float, rel: float = 6e-3) -> bool:
+    """Say whether a text has a number that is this value, up to how it is rounded."""
+    return any(math.isclose(n, value, rel_tol=rel, abs_tol=1e-12) for n in numbers(text))

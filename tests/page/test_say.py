@@ -1,0 +1,67 @@
+"""Texts with computed numbers: filled in, refused, and published as the book expects."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from microdata_price.book import notebook
+from microdata_price.exceptions import InputError
+from microdata_price.page.say import names_of, render, texts
+from tiny_book import make_notebook
+
+
+class Computed:
+    """A chapter's numbers."""
+
+    cells = 1000
+    _private = 3
+
+
+@pytest.mark.parametrize(
+    ("text", "filled"),
+    [
+        ("{{ cells|n }} cells", "1,000 cells"),
+        ("at least {{ x|low }}, at most {{ x|high }}", "at least 2.71, at most 2.72"),
+        ("about {{ x|n(2) }}", "about 2.7"),
+        ("a{% if x > 3 %} b{% endif %} c", "a c"),
+    ],
+)
+def test_numbers_come_from_the_notebook_and_its_found(text: str, filled: str) -> None:
+    assert render(text, {"x": 2.71828, "found": Computed()}) == filled
+
+
+@pytest.mark.parametrize("text", ["{{ nothing }}", "{{ _private }}", "{{ x|unknown }}", "{{ x"])
+def test_a_text_that_cannot_be_filled_in_is_an_error(text: str) -> None:
+    with pytest.raises(InputError, match="cannot be filled in"):
+        render(text, {"x": 1.0, "found": Computed()})
+
+
+def _book(*cells: tuple[str, ...]) -> notebook.Notebook:
+    return make_notebook(("text", "# T\n\nA text."), ("code", "d = 10", "parameters"), *cells)
+
+
+def test_a_notebook_s_texts_follow_its_parameters(tmp_path: Path) -> None:
+    nb = _book(
+        ("code", "%load_ext microdata_price.page.say\ntwice = 2 * d", "setup"),
+        ("code", "%%say\nThere are {{ twice|n }} cells."),
+    )
+    path = tmp_path / "x.ipynb"
+    path.write_text(nbformat.writes(nb), encoding="utf-8")
+    assert texts(path) == ["There are 20 cells."]
+    assert texts(path, d=21) == ["There are 42 cells."]
+    with pytest.raises(InputError, match="no parameter rho"):
+        texts(path, rho=1.0)
+
+
+def test_only_what_a_text_asks_for_counts_as_read() -> None:
+    source = "%%figure label draw(x)\nHere epsilon is {{ y|n }}."
+    assert names_of(source) == {"draw", "x", "y"}
+    assert notebook.names_in(source) == ({"draw", "x", "y"}, set())
+
+
+def test_a_cell_of_prose_hides_its_source_on_the_site() -> None:
+    cell = notebook.strip(_book(("code", "%%say\nA text of ours."))).cells[2]
+    assert notebook.tags(cell) == ["remove-input"]
