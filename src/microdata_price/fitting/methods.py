@@ -148,7 +148,7 @@ METHODS = {
             COLOURS["red"],
             "P",
             (0, (2, 1)),
-            "The mean of three fits that err differently and agree on the least-squares sum.",
+            "A mean of three fits that err differently and agree on the least-squares sum.",
             ours=True,
         ),
     )

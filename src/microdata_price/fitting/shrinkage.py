@@ -1,4 +1,4 @@
-r"""What the cells of one noisy table say of each other: targets and weights (ours).
+r"""Empirical-Bayes targets and weights for the cells of one noisy table.
 
 A cell's noisy answer alone cannot tell a small count from an empty cell with lucky noise; all the
 cells' answers together can say how common each is. Count x is thought of as drawn from a mixture
@@ -31,7 +31,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Shrinkage:
-    """The constants of the prior, one setting for every table; lengths in noises of a cell.
+    """Constants of the prior, one setting for every table; lengths in noises of a cell.
 
     They were chosen on tables other than those that the book reports. Near these values nothing
     depends much on any of them.
@@ -84,7 +84,7 @@ class Shrinkage:
 
     @property
     def grid(self) -> Array:
-        """The sizes that all cells share, 0 first."""
+        """Sizes that all cells share, 0 first."""
         return np.concatenate([[0.0], np.geomspace(self.smallest, self.largest, self.sizes)])
 
 
@@ -96,7 +96,7 @@ _SMALLEST_SPREAD = 1e-6  # in squared counts: its inverse is a weight
 
 
 class Targets(NamedTuple):
-    """What each cell is thought to be: its mean, and the variance of that; shapes (runs, cells)."""
+    """Posterior mean and variance of each cell; shapes (runs, cells)."""
 
     mean: Array
     variance: Array
@@ -144,31 +144,9 @@ def _moments(likelihood: Array, shares: Array, sizes: Array) -> tuple[Array, Arr
 
 
 def independent_sizes(m: Measurements, cells: Array, floor: float) -> Array | None:
-    """Return the table with independent sides that has given marginals, raised a little.
+    """Return tables of independent sides with given cells' marginals, each raised by `floor`.
 
-    Parameters
-    ----------
-    m
-        The measurements, for the shape of the table.
-    cells
-        A first fit of 0 or more, shape (runs, cells), in counts.
-    floor
-        What is added to each marginal's answers, in counts.
-
-    Returns
-    -------
-    ndarray or None
-        Shape (runs, cells), in counts; ``None`` where fewer than two sides are longer than 1: then
-        a marginal is the cells themselves, or nothing.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> w = Workload.table((2, 2))
-    >>> m = Measurements(w, w.answers([[[6.0, 0.0], [0.0, 2.0]]]), (Laplace(8.0),) * 4)
-    >>> independent_sizes(m, np.array([[6.0, 0.0, 0.0, 2.0]]), 0.0)
-    array([[4.5, 1.5, 1.5, 0.5]])
+    ``None`` where fewer than two sides are longer than 1: then a marginal is the cells themselves.
     """
     shape = m.workload.shape
     long = [a for a, n in enumerate(shape) if n > 1]
@@ -187,14 +165,11 @@ def independent_sizes(m: Measurements, cells: Array, floor: float) -> Array | No
 def _messages(
     m: Measurements, own: int, means: Array, variances: Array, misfit: float
 ) -> tuple[Array, Array]:
-    """Return what the other query sets say of each cell: precision times mean, and precision.
-
-    A single query on all cells says next to nothing of one of them, and is left out.
-    """
+    """Return the other query sets' messages to each cell: precision times mean, and precision."""
     linear, precision = np.zeros_like(means), np.zeros_like(means)
     sets = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
     for k, (queries, answers, variance) in enumerate(sets):
-        if k == own or queries.size == 1:
+        if k == own or queries.size == 1:  # a total says next to nothing of one cell
             continue
         left = answers - queries.answers(means.reshape(-1, *queries.shape))
         spread = queries.answers(variances.reshape(-1, *queries.shape)) + misfit * left * left
@@ -250,7 +225,7 @@ def _block(m: Measurements, own: int, expected: Array | None, rules: Shrinkage) 
 
 
 def shrink(m: Measurements, own: int, first: Array, rules: Shrinkage = DEFAULT) -> Targets:
-    """Return a target and its variance for each cell from the noisy answers alone (ours).
+    """Return a target and its variance for each cell from the noisy answers alone.
 
     Parameters
     ----------
