@@ -58,7 +58,7 @@ def make_root(home: Path, notebooks: dict[str, notebook.Notebook], pages: dict[s
     for name, content in notebooks.items():
         notebook.write(content, root / "notebooks" / f"{name}.ipynb")
     files = [f"notebooks/{name}" for name in notebooks]
-    files += [*pages, "reference/computed", "reference/figure_code"]
+    files += [*pages, "reference/computed"]
     toc = {"format": "jb-book", "root": "intro", "chapters": [{"file": f} for f in files]}
     (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     return root

@@ -43,14 +43,14 @@ def staged(*cells: tuple[str, ...], said: str = "", solutions: bool = True) -> l
     found = Found()
     collect("chapter", nb, found)
     made = page("chapter", nb, {"epsilon": 0.25}, found, solutions=solutions)
-    return [c.source for c in made.cells]
+    return [c.source for c in made.cells[:-2]]  # without the levels and the foot
 
 
 def test_parameters_and_imports_are_one_folded_cell() -> None:
     nb = make_notebook(*START, ("code", "math.e"))
     made = page("chapter", nb, {"epsilon": 0.25, "grid_dir": "/secret"}, Found(), solutions=True)
-    assert len(made.cells) == 3
-    levels = made.cells[1]
+    assert len(made.cells) == 4
+    levels = made.cells[2]
     assert levels.source.startswith("epsilon = 0.25  # level")
     assert "import math" in levels.source
     assert levels.metadata["mystnb"]["code_prompt_show"] == "Levels used: epsilon = 0.25"

@@ -17,7 +17,6 @@ from microdata_price.book.plan import Edition
 from microdata_price.book.quote import Found, collect, quote
 from microdata_price.book.run import Run
 from microdata_price.book.stage import (
-    code_label,
     download,
     files,
     images,
@@ -28,7 +27,7 @@ from microdata_price.book.stage import (
 from microdata_price.exceptions import BuildError, InputError
 from microdata_price.page.output import offer, show, table_markdown
 from microdata_price.page.style import METADATA_KEY
-from tiny_book import make_notebook
+from tiny_book import ROOT, make_notebook
 
 SVG = '<svg viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg"/>'
 CSV = {"file": {"name": "errors.csv", "content": "a,b\n1,2\n", "label": "All errors"}}
@@ -82,14 +81,14 @@ def staged(solutions: bool = True) -> tuple[nbformat.NotebookNode, nbformat.Note
 def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
     made, copy = staged()
     sources = [c.source for c in made.cells]
-    assert sources[1].startswith("epsilon = 0.25  # level")
+    assert sources[-2].startswith("epsilon = 0.25  # level")
+    assert "download chapter.ipynb" in sources[-1]
     assert "The error is 1.5 ± 0.1." in sources
     assert any("{download}`All errors <../downloads/errors.csv>`" in s for s in sources)
     both = "\n".join(sources)
     assert "/somewhere" not in both + json.dumps(copy)
     assert both.count("{figure}") == 2
     assert ':alt: "Says \\"what\\": it shows."' in both
-    assert "code-figures-difficult-histograms" in both
     assert all(not c.outputs for c in made.cells if c.cell_type == "code")
     assert images(executed()) == {"a-figure": SVG, "second-figure": SVG}
 
@@ -110,12 +109,17 @@ def test_a_download_says_in_one_line_how_it_is_run(address: str, said: str) -> N
     assert said in line
 
 
-def test_a_download_is_runnable_and_lean() -> None:
-    _, copy = staged()
+def test_a_download_has_its_results_and_reads_whole_alone() -> None:
+    nb, found = executed(), Found()
+    nb.cells[0].source += " See [the plane](plane.ipynb#x), [here](#y), [home](https://x.org)."
+    collect("chapter", nb, found)
+    copy = download(nb, {"epsilon": 0.25}, found, solutions=True)
     nbformat.validate(copy)
-    assert copy.cells[0].source.endswith("What it is about.")
+    assert copy.cells[0].source.endswith("See the plane, [here](#y), [home](https://x.org).")
     assert copy.cells[1].source == "epsilon = 0.25  # level"
-    assert all(not c.outputs for c in copy.cells if c.cell_type == "code")
+    shown = [o for c in copy.cells if c.cell_type == "code" for o in c.outputs]
+    assert len(shown) == len([o for c in nb.cells if c.cell_type == "code" for o in c.outputs])
+    assert all(o.metadata == {} for o in shown)
 
 
 @pytest.mark.parametrize("which", [0, 1])
@@ -137,7 +141,7 @@ def test_a_page_holds_the_beginning_of_what_is_printed_and_says_how_much_is_left
         else nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
     )
     nb.cells[1].outputs = [output]
-    (shown,) = page("chapter", nb, {}, Found(), solutions=True).cells[-1].outputs
+    (shown,) = page("chapter", nb, {}, Found(), solutions=True).cells[1].outputs
     said = shown["text"] if kind == "printed" else shown["data"]["text/plain"]
     if len(text) < 100:
         assert said == text
@@ -172,7 +176,7 @@ def test_files_are_written_where_the_page_links(tmp_path: Path) -> None:
     assert files(executed()) == {"errors.csv": "a,b\n1,2\n"}
     notebook.write(executed(), tmp_path / "executed.ipynb")
     run = Run("chapter", tmp_path / "executed.ipynb", 1.0, "2026-01-01", {}, {})
-    book.stage_notebooks(Edition(), [run], Found(), tmp_path / "staged")
+    book.stage_notebooks(ROOT, Edition(), [run], Found(), tmp_path / "staged")
     assert (tmp_path / "staged" / "downloads" / "errors.csv").read_text() == "a,b\n1,2\n"
 
 
@@ -224,12 +228,6 @@ def test_the_shown_cell_has_exactly_the_values_that_were_used(
 def test_parameters_over_several_lines_are_replaced_whole() -> None:
     source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
     assert shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
-
-
-def test_labels_of_code_can_be_link_targets() -> None:
-    assert (
-        code_label("microdata_price.figures.plane.C_against_D") == "code-figures-plane-c-against-d"
-    )
 
 
 @given(st.floats(-1e300, 1e300), st.integers(1, 8))

@@ -18,7 +18,7 @@ from . import site as book_site
 from . import stage as book_stage
 from .clean import faults_of_notebook, faults_of_site, machine_paths
 from .config import repository, site_config
-from .extras import EXTRA, Extras, stage_extras
+from .extras import EXTRA, Extras, stage_extras, stage_redirects
 from .grids import Folders, compute_folders
 from .picture import for_the_site
 from .plain import Label, Places, note_places, read_terms, with_links
@@ -30,7 +30,8 @@ from .slides import stage_slides
 STUDENTS = "students"
 """The folder in a site that holds its edition without solutions."""
 
-GENERATED_PAGES = ("reference/computed", "reference/figure_code", "teach/exercises")
+COMPUTED = "reference/computed"
+"""The page that is written from results alone."""
 
 Report = Callable[[str], None]
 
@@ -90,9 +91,13 @@ def stage(
         contents that does not exist.
     """
     found = Found(places=_places(root), address=repository(root))
-    found.quoted["editions"] = {"link": _editions(edition, students)}
-    found.uses.add(("editions", "link"))
-    stage_notebooks(edition, runs, found, target)
+    stage_notebooks(root, edition, runs, found, target)
+    executed = {run.name: notebook.read(run.path) for run in runs}
+    found.quoted["book"] = {
+        "students": _editions(edition, students),
+        "exercises": book_pages.exercises(executed, solutions=edition.solutions),
+    }
+    found.uses |= {("book", name) for name in found.quoted["book"]}
     _stage_prose(root, edition, found, target)
     stage_generated(edition, runs, found, folders, target)
     _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
@@ -120,24 +125,32 @@ def _places(root: Path) -> Places:
         path = book / f"{entry}.md"
         if path.is_file():
             note_places(entry, path.read_text(encoding="utf-8"), places)
-    for page, place in zip(GENERATED_PAGES, ("computed", "figure-code", "exercises"), strict=True):
-        places.add(place, Label("place", page))
+    places.add("computed", Label("place", COMPUTED))
     return places
 
 
-def stage_notebooks(edition: Edition, runs: Sequence[Run], found: Found, target: Path) -> None:
-    """Write the pages, pictures and downloads of executed notebooks."""
+def stage_notebooks(
+    root: Path, edition: Edition, runs: Sequence[Run], found: Found, target: Path
+) -> None:
+    """Write the pages, pictures and downloads of executed notebooks.
+
+    A notebook that the table of contents does not list has no page: it computes what the prose
+    pages quote and show.
+    """
     executed = {run.name: notebook.read(run.path) for run in runs}
+    pages = {name for name in executed if f"notebooks/{name}" in toc_entries(root)} or {*executed}
     for name, content in executed.items():
-        collect(name, content, found)
+        collect(name, content, found, with_page=name in pages)
     for run in runs:
+        for figure, svg in book_stage.images(executed[run.name]).items():
+            _write(target / "images" / f"{figure}.svg", for_the_site(svg))
+        if run.name not in pages:
+            continue
         given = (executed[run.name], run.values, found)
         page = book_stage.page(run.name, *given, solutions=edition.solutions)
         notebook.write(page, target / "notebooks" / f"{run.name}.ipynb")
         copy = book_stage.download(*given, solutions=edition.solutions)
         notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
-        for figure, svg in book_stage.images(executed[run.name]).items():
-            _write(target / "images" / f"{figure}.svg", for_the_site(svg))
         for file, content in book_stage.files(executed[run.name]).items():
             _write(target / "downloads" / file, content)
 
@@ -149,12 +162,8 @@ def stage_generated(
     folders: Folders,
     target: Path,
 ) -> None:
-    """Write the pages that come from results alone."""
-    computed, code, exercises = GENERATED_PAGES
-    _write(target / f"{computed}.md", book_pages.computed(edition, runs, found, folders.facts))
-    _write(target / f"{code}.md", book_pages.figure_code(found))
-    executed = {run.name: notebook.read(run.path) for run in runs}
-    _write(target / f"{exercises}.md", book_pages.exercises(executed, solutions=edition.solutions))
+    """Write the page that comes from results alone."""
+    _write(target / f"{COMPUTED}.md", book_pages.computed(edition, runs, found, folders.facts))
 
 
 def _write(path: Path, text: str) -> None:
@@ -202,6 +211,7 @@ def _stage_all(
     stage(root, edition, runs, folders, target, students=students)
     stage_extras(extras, root, edition, root / "book" / "_generated", target)
     stage_slides(target, target / EXTRA, edition.title)
+    stage_redirects(root, target / EXTRA)
     return book_site.staged_key(target)
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os.path
 import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import yaml
 
 from .plan import Edition
 
@@ -47,3 +50,43 @@ def stage_extras(
         folder = extras[name](root, edition, cache / name)
         shutil.copytree(folder, target / EXTRA / name)
     return names
+
+
+REDIRECTS = Path("book") / "_redirects.yml"
+"""Pages of earlier editions: their names, and the page that has their content now."""
+
+
+def redirect(target: str) -> str:
+    """Return a page that leads to another at once, and has a link for those it does not lead.
+
+    Examples
+    --------
+    >>> 'url=plane.html"' in redirect("plane.html")
+    True
+    """
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Moved</title>\n'
+        f'<meta http-equiv="refresh" content="0; url={target}">\n'
+        f'<p>This page has moved: <a href="{target}">to its new place</a>.</p>\n</html>\n'
+    )
+
+
+def stage_redirects(root: Path, extra: Path) -> None:
+    """Write a small page at the place of each page that an earlier edition had.
+
+    Parameters
+    ----------
+    root
+        The checkout; ``book/_redirects.yml`` maps old names to new ones.
+    extra
+        The folder that becomes the top of the site.
+    """
+    path = root / REDIRECTS
+    moved = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
+    for old, new in (moved or {}).items():
+        page, _, place = str(new).partition("#")
+        target = os.path.relpath(f"{page}.html", os.path.dirname(f"{old}.html") or ".")
+        (extra / old).parent.mkdir(parents=True, exist_ok=True)
+        (extra / f"{old}.html").write_text(
+            redirect(target + (f"#{place}" if place else "")), encoding="utf-8"
+        )

@@ -78,10 +78,15 @@ def read(path: Path) -> Notebook:
     return open_notebook(path)
 
 
+def text(notebook: Notebook) -> str:
+    """Return a notebook as the text of its file."""
+    return str(nbformat.writes(notebook)).rstrip("\n") + "\n"
+
+
 def write(notebook: Notebook, path: Path) -> None:
     """Write a notebook whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(path, nbformat.writes(notebook).rstrip("\n") + "\n")
+    write_whole(path, text(notebook))
 
 
 def tags(cell: Notebook) -> list[str]:

@@ -19,10 +19,10 @@ from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
-from .build import GENERATED_PAGES, stage_generated, stage_notebooks
+from .build import COMPUTED, stage_generated, stage_notebooks
 from .compare import comparison
 from .config import site_config
-from .extras import EXTRA
+from .extras import EXTRA, redirect
 from .grids import Folders, compute_folders
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
@@ -251,7 +251,7 @@ def _write(
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
         page = f"{_pages(root, runs, varied, folders, Path(home) / 'book')}.html"
         html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
-        (html / "index.html").write_text(_redirect(page), encoding="utf-8")
+        (html / "index.html").write_text(redirect(urllib.parse.quote(page)), encoding="utf-8")
         html.rename(draft / "html")
         (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
         if secret:
@@ -265,22 +265,6 @@ def _write(
     return out / "html" / page
 
 
-def _redirect(page: str) -> str:
-    """Return a page that leads to another, whatever marks its name holds.
-
-    Examples
-    --------
-    >>> 'url=notebooks/a%20%231%22.html"' in _redirect('notebooks/a #1".html')
-    True
-    """
-    address = urllib.parse.quote(page)
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Run alone</title>\n'
-        f'<meta http-equiv="refresh" content="0; url={address}">\n'
-        f'<p><a href="{address}">To the page</a></p>\n</html>\n'
-    )
-
-
 def _pages(
     root: Path,
     runs: Sequence[Run],
@@ -292,7 +276,7 @@ def _pages(
     (target / EXTRA).mkdir(parents=True)
     terms = read_terms(root / "book" / "reference" / "glossary.md")
     found = Found(places=Places(terms=terms, whole=False))
-    stage_notebooks(Edition(), runs[:1], found, target)
+    stage_notebooks(root, Edition(), runs[:1], found, target)
     stage_generated(Edition(), runs[:1], found, folders, target)
     first = f"notebooks/{runs[0].name}"
     if len(runs) > 1:
@@ -311,7 +295,7 @@ def _pages(
             if "{{ " not in text:
                 (target / page.relative_to(book)).write_text(text, encoding="utf-8")
                 pages.append(entry)
-    pages += GENERATED_PAGES
+    pages.append(COMPUTED)
     toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
     (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     title = f"{runs[0].name}, run alone"

@@ -1,9 +1,7 @@
-"""Pages that are written from results: how everything was computed, how each figure is drawn."""
+"""What is written from results: how everything was computed, and the list of exercises."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 
@@ -13,7 +11,6 @@ from .plain import head_of
 from .plan import Edition
 from .quote import Found
 from .run import Run
-from .stage import code_label
 
 NO_BREAK = "\N{NO-BREAK SPACE}"
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
@@ -113,7 +110,7 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
 
 
 def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
-    """Write the page that lists every exercise of the book's chapters.
+    """Write the list of every exercise of the book's chapters, as a paragraph and a table.
 
     Parameters
     ----------
@@ -138,14 +135,11 @@ def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) ->
             chapter = f"[](../notebooks/{name}.ipynb)" if i == 0 else ""
             rows.append(f"| {chapter} | {link} | {words.replace('|', '&#124;')} | {hard} | {run} |")
     if not rows:
-        return "(exercises)=\n# All exercises\n\nThe book has no exercises.\n"
+        return "The book has no exercises."
     then = "it shows what happens" if solutions else "then run its notebook"
     how_many = ", ".join(f"{count} {hard}" for hard, count in counts.items() if hard)
     return "\n".join(
         [
-            "(exercises)=",
-            "# All exercises",
-            "",
             f"The book has {sum(counts.values())} exercises in {chapters} chapters: {how_many}. "
             "*Easy* takes minutes and no more than the chapter itself; *medium* asks for a "
             "computation or a short argument; *hard* for a proof or an idea. Where the last column "
@@ -154,47 +148,5 @@ def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) ->
             "| chapter | exercise | about | difficulty | predict here |",
             "| :--- | :--- | :--- | :--- | :--- |",
             *rows,
-            "",
         ]
     )
-
-
-def figure_code(found: Found) -> str:
-    """Write the page with the code of every function that drew a figure."""
-    lines = [
-        "(figure-code)=",
-        "# The code of the figures",
-        "",
-        "Each figure of the book is drawn by one of these functions, from results that its "
-        "notebook has computed. All share one style.",
-        "",
-    ]
-    for function in dict.fromkeys(drawn_by for _, _, drawn_by in found.figures):
-        where = ", ".join(
-            f"{{numref}}`{name}`" for _, name, drawn_by in found.figures if drawn_by == function
-        )
-        short = function.removeprefix("microdata_price.")
-        lines += [
-            f"({code_label(function)})=",
-            f"## {short}",
-            "",
-            f"Draws {where}.",
-            "",
-            "```python",
-            source_of(function).rstrip(),
-            "```",
-            "",
-        ]
-    return "\n".join(lines)
-
-
-def source_of(drawn_by: str) -> str:
-    """Return the source text of a function marked by `drawn`, from its full name.
-
-    Examples
-    --------
-    >>> source_of("microdata_price.page.style.render").splitlines()[0]
-    'def render(figure: Figure) -> str:'
-    """
-    module, _, function = drawn_by.rpartition(".")
-    return inspect.getsource(inspect.unwrap(getattr(importlib.import_module(module), function)))

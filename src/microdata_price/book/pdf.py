@@ -1,7 +1,6 @@
 """Print the built site to one PDF with Chromium, theorem boxes intact.
 
-``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default, without
-the two lists of code.
+``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default.
 """
 
 from __future__ import annotations
@@ -17,9 +16,6 @@ from ..base.files import write_whole
 from ..exceptions import BuildError, InputError
 from .build import default_site
 from .plan import Edition, find_root, toc_entries
-
-# Lists of code, which one searches and does not read: on paper a fourth of the book.
-LISTINGS = ("api", "reference/figure_code")
 
 # Proofs open and the page turns light by itself when it is printed.
 _WHOLE = """async () => {
@@ -132,7 +128,7 @@ def main(arguments: Sequence[str]) -> Path:
     target = (
         Path(arguments[1]) if len(arguments) > 1 else site.parent / "the-price-of-microdata.pdf"
     )
-    pages = [name for name in toc_entries(root) if name not in LISTINGS]
+    pages = toc_entries(root)
     write_whole(target, join(site, pages, print_pages(site, pages)))
     return target
 

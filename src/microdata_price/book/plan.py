@@ -166,12 +166,14 @@ def toc_entries(root: Path) -> list[str]:
 
 
 def notebook_paths(root: Path) -> list[Path]:
-    """Return the notebooks of the table of contents, in the book's order."""
-    return [
+    """Return the notebooks of the table of contents in its order, then those without a page."""
+    listed = [
         root / "notebooks" / f"{entry.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
         for entry in toc_entries(root)
         if entry.startswith("notebooks/")
     ]
+    others = sorted({*(root / "notebooks").glob("*.ipynb")} - {*listed})
+    return [*listed, *others]
 
 
 def values_for(

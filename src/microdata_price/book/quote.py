@@ -21,8 +21,6 @@ class Found:
     ----------
     quoted
         Texts by notebook and name.
-    figures
-        For each figure its notebook, name and the function that drew it, in the book's order.
     certificates
         The worst certificate by notebook, where it reported one.
     uses
@@ -34,7 +32,6 @@ class Found:
     """
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
-    figures: list[tuple[str, str, str]] = field(default_factory=list)
     certificates: dict[str, float] = field(default_factory=dict)
     uses: set[tuple[str, str]] = field(default_factory=set)
     places: Places = field(default_factory=Places)
@@ -50,7 +47,9 @@ class Found:
         ]
 
 
-def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
+def collect(
+    name: str, executed: notebook.Notebook, found: Found, *, with_page: bool = True
+) -> None:
     """Read what one executed notebook computed for the text.
 
     Raises
@@ -59,7 +58,8 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
         A name used twice in the notebook.
     """
     texts = found.quoted.setdefault(name, {})
-    note_cells(name, executed.cells, found.places)
+    if with_page:
+        note_cells(name, executed.cells, found.places)
     for cell in executed.cells:
         for output in cell.get("outputs", []):
             ours = output.get("metadata", {}).get(METADATA_KEY, {})
@@ -67,12 +67,12 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
                 if key in texts:
                     raise BuildError(f"notebook {name!r} records {key!r} twice")
                 texts[key] = text
-            if "table" in ours:
+            if "table" in ours and with_page:
                 found.places.add(ours["table"]["name"], Label("table", name))
             if "figure" in ours:
                 about = ours["figure"]
-                found.places.add(about["name"], Label("figure", name))
-                found.figures.append((name, about["name"], about["drawn_by"]))
+                if with_page:
+                    found.places.add(about["name"], Label("figure", name))
                 for part in ("alt", "caption"):
                     # Quoted as a directive's option, between double quotes.
                     texts[f"{about['name']}.{part}"] = about[part].replace('"', "'")

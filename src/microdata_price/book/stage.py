@@ -71,28 +71,13 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def code_label(drawn_by: str) -> str:
-    """Return the label of the place in the book that shows a figure function's code.
-
-    Examples
-    --------
-    >>> code_label("microdata_price.figures.difficult.draw_it")
-    'code-figures-difficult-draw-it'
-    """
-    short = drawn_by.removeprefix("microdata_price.").replace(".", "-").replace("_", "-")
-    return f"code-{short.lower()}"
-
-
-def _figure_cell(about: Mapping[str, str], page: str) -> notebook.Notebook:
-    short = about["drawn_by"].removeprefix("microdata_price.")
+def _figure_cell(about: Mapping[str, str]) -> notebook.Notebook:
     return markdown(
         f"::::{{figure}} ../images/{about['name']}.svg\n"
         f":name: {about['name']}\n"
         f":alt: {json.dumps(about['alt'], ensure_ascii=False)}\n"
         ":class: computed-figure\n\n"
-        f"{about['caption']}\n\n"
-        f"Drawn by {{ref}}`{short} <{code_label(about['drawn_by'])}>` in the notebook "
-        f"{{download}}`{page}.ipynb <../downloads/{page}.ipynb>`.\n::::\n"
+        f"{about['caption']}\n::::\n"
     )
 
 
@@ -172,7 +157,7 @@ def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.No
     for output in cell.get("outputs", []):
         ours = output.get("metadata", {}).get(METADATA_KEY, {})
         if "figure" in ours:
-            blocks.append(_figure_cell(linked(ours["figure"]), name))
+            blocks.append(_figure_cell(linked(ours["figure"])))
         elif "table" in ours:
             blocks.append(_table_cell(linked(ours["table"])))
         elif "say" in ours:
@@ -189,11 +174,12 @@ def _is_solution(cell: notebook.Notebook) -> bool:
     return "solution" in notebook.tags(cell)
 
 
-def _header(name: str) -> str:
-    return (
-        f"*This page is a notebook, computed when the book was built: "
-        f"{{download}}`download {name}.ipynb <../downloads/{name}.ipynb>` to run it, or see "
-        "{ref}`how and when it was computed <computed>`.*"
+def _foot(name: str) -> notebook.Notebook:
+    """Return the grey line under a page: that it is a notebook, and how it was computed."""
+    return markdown(
+        f":::{{div}} page-foot\nThis page is a notebook: {{download}}`download {name}.ipynb "
+        f"<../downloads/{name}.ipynb>` with its results, or see {{ref}}`how it was computed "
+        "<computed>`.\n:::\n"
     )
 
 
@@ -236,11 +222,6 @@ def _notebook(cells: list[notebook.Notebook], executed: notebook.Notebook) -> no
     )
 
 
-def _with_header(name: str, source: str) -> str:
-    title, _, rest = source.partition("\n")
-    return f"{title}\n\n{_header(name)}\n{rest}"
-
-
 def _cells(
     name: str,
     executed: notebook.Notebook,
@@ -255,8 +236,7 @@ def _cells(
         if INJECTED in tags or (_is_solution(cell) and not solutions):
             continue
         if cell.cell_type == "markdown":
-            source = text_of(cell, name, found.places)
-            staged = [markdown(source if pieces else _with_header(name, source))]
+            staged = [markdown(text_of(cell, name, found.places))]
         else:
             fresh = nbformat.from_dict(cell)
             if TAG in tags:
@@ -266,7 +246,7 @@ def _cells(
                 levels.source += f"\n\n{staged[0].source}"
                 staged = staged[1:]
             elif TAG in tags:
-                levels = staged[0]
+                levels, staged = staged[0], []
                 line = levels_line(values, FOLDERS)
                 shown = {"code_prompt_show": line, "code_prompt_hide": line}
                 levels.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
@@ -274,7 +254,8 @@ def _cells(
                 staged = staged[1:]
         mark = notebook.difficulty(cell)
         pieces.append(Piece(notebook.role(cell), notebook.label(cell), staged, mark))
-    return assemble(name, pieces)
+    made = assemble(name, pieces)
+    return [*made, *([] if levels is None else [levels]), _foot(name)]
 
 
 def _how_to_run(address: str) -> str:
@@ -287,6 +268,10 @@ def _how_to_run(address: str) -> str:
     )
 
 
+_AWAY = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?!#|https?:|mailto:)[^()\s]+\)")
+"""A link to another page, which lies nowhere beside a downloaded notebook."""
+
+
 def download(
     executed: notebook.Notebook,
     values: Mapping[str, Any],
@@ -294,9 +279,8 @@ def download(
     *,
     solutions: bool,
 ) -> notebook.Notebook:
-    """Turn an executed notebook into the one that readers download: runnable, at these levels.
+    """Turn an executed notebook into the one that readers download: with results, runnable again.
 
-    It has no outputs: the page shows them, and they would make a notebook a hundred times as long.
     The arguments are as for `page`.
     """
     kept = [
@@ -304,10 +288,30 @@ def download(
         for c in executed.cells
         if INJECTED not in notebook.tags(c) and (solutions or not _is_solution(c))
     ]
+    outputs = [cell.get("outputs", []) for cell in kept]
     for cell in kept:
         if TAG in notebook.tags(cell):
             cell.source = shown_parameters(cell.source, values)
+        elif cell.cell_type == "markdown" or notebook.is_prose(cell):
+            cell.source = _AWAY.sub(r"\1", cell.source)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")
         kept[0].source = f"{title}\n\n{_how_to_run(found.address)}\n{rest}"
-    return notebook.strip(nbformat.from_dict({"cells": kept}))
+    made = notebook.strip(nbformat.from_dict({"cells": kept}))
+    for cell, shown in zip(made.cells, outputs, strict=True):
+        if cell.cell_type == "code":
+            cell.outputs = [_standing_alone(o) for o in shown]
+    return made
+
+
+def _standing_alone(output: Any) -> Any:
+    """Return an output without the book's own metadata, its links to other pages as words."""
+    fresh = nbformat.from_dict({k: v for k, v in output.items() if k != "execution_count"})
+    if fresh.output_type == "execute_result":
+        fresh.execution_count = None
+    if "data" in fresh:
+        fresh.metadata = nbformat.from_dict({})
+        text = fresh.data.get("text/markdown")
+        if text is not None:
+            fresh.data["text/markdown"] = _AWAY.sub(r"\1", text)
+    return fresh
