@@ -1,0 +1,176 @@
+"""The difficult table: its noisy answers, and what two ways to microdata make of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..base.numbers import Mean, runs_within
+from ..fitting import fit
+from ..model.measurement import measure, noise_for
+from ..model.privacy import PureDP
+from ..model.workload import Workload
+from ..theory.difficult import difficult_table
+from ..theory.lower.lower_bounds import point_error_bound
+from ..theory.upper.exact_errors import clipped, clipped_sum
+from ..theory.upper.operating_points import clipping, fitted, weighted
+from ..theory.upper.projection import threshold
+
+AT_ONCE = 4_000_000  # cells of all runs that are held at a time
+
+
+class Answers(NamedTuple):
+    """The answers of one way, run after run, to the full cell and to the sum, in records."""
+
+    label: str
+    method: str  # the method whose colour it has
+    cell: np.ndarray
+    total: np.ndarray
+
+
+@dataclass
+class Findings:
+    """Runs on the difficult table, its full cell filled ``times`` as much, and the plane's marks."""
+
+    epsilon: float = 0.5
+    d: int = 1000
+    runs: int = 2000
+    seed: int = 1
+    times: float = 1.0
+
+    def __post_init__(self):
+        self.runs = runs_within(self.runs, self.d)
+        self.table = self.times * difficult_table(self.d, self.epsilon)
+        self.q = float(self.table.max())
+        self.guarantee, self.workload = PureDP(self.epsilon), Workload.table(self.d)
+        self.noise = noise_for(self.workload, self.guarantee)[0]
+        self.signed_error = self.noise.std
+
+    @cached_property
+    def simulated(self):
+        """Rows of numbers, one a run, in portions so that memory does not grow with the runs."""
+        rng = np.random.default_rng(self.seed)
+        portion = max(1, AT_ONCE // self.d)
+        parts, worst = [], 0.0
+        for first in range(0, self.runs, portion):
+            count = min(portion, self.runs - first)
+            answers = measure(self.table, self.workload, self.guarantee, runs=count, rng=rng)
+            sums, cells = (np.asarray(a) for a in answers.answers)
+            columns = [cells[:, 0], sums[:, 0]]
+            for method in ("nnls", "sequential"):
+                found = fit(answers, method)
+                worst = max(worst, found.certificate.worst)
+                total, fitted_cells = found.answers()
+                columns += [fitted_cells[:, 0], total[:, 0]]
+            columns += [np.mean(cells < 0, axis=1), threshold(cells, np.maximum(sums[:, 0], 0))]
+            parts.append(np.stack(columns))
+        return *np.concatenate(parts, axis=1), worst
+
+    @cached_property
+    def ways(self):
+        cell, total, nnls, nnls_total, kept, kept_total, *_ = self.simulated
+        return (
+            Answers("signed", "ols", cell, total),
+            Answers("NNLS", "nnls", nnls, nnls_total),
+            Answers("keep the sum", "sequential", kept, kept_total),
+        )
+
+    @property
+    def worst_certificate(self):
+        return self.simulated[-1]
+
+    @property
+    def level(self):
+        """Mean of what keeping the sum takes off every cell."""
+        return float(self.simulated[7].mean())
+
+    @property
+    def negative(self):
+        return 100 * float(self.simulated[6].mean())
+
+    @property
+    def emptied(self):
+        """Percentage of runs in which keeping the sum empties the full cell."""
+        return 100 * float(np.mean(self.ways[2].cell == 0))
+
+    @property
+    def kept_mean(self):
+        return float(self.ways[2].cell.mean())
+
+    @property
+    def nnls_total(self):
+        return float(self.ways[1].total.mean())
+
+    @property
+    def nnls_empty(self):
+        return 100 * float(np.mean(self.ways[1].cell == 0))
+
+    @property
+    def errors(self):
+        exact = {
+            ("signed", "cell"): self.signed_error,
+            ("signed", "total"): self.signed_error,
+            ("keep the sum", "total"): math.sqrt(clipped(self.noise, self.q).squared_error),
+        }
+        rows = []
+        for way in self.ways:
+            for query in ("cell", "total"):
+                error = Mean.of((getattr(way, query) - self.q) ** 2)
+                root = math.sqrt(error.value)
+                rows.append(
+                    {
+                        "answers": way.label,
+                        "query": {"cell": "the full cell", "total": "the sum"}[query],
+                        "root error": str(Mean(root, error.error / (2 * root) if root else 0.0)),
+                        "exactly": exact.get((way.label, query), math.nan),
+                        "price": root / self.signed_error,
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    @property
+    def clip_bias(self):
+        """Mean that clipping leaves of the noise of one empty cell."""
+        return float(clipped(self.noise, 0.0).bias)
+
+    @property
+    def clip_root(self):
+        """Root error of the sum of this table's clipped cells."""
+        return math.sqrt(clipped_sum(self.noise, [self.q, 0.0], [1, self.d - 1]))
+
+    def bound(self, d, D=1.0):
+        """Return the least C for a given D by first moments, both in signed errors."""
+        unit = self.signed_error
+        return point_error_bound("first_moment", self.guarantee, d, unit * np.asarray(D)) / unit
+
+    @property
+    def prices(self):
+        """The least price at d and at a million cells, where the sum is as good as signed."""
+        return [(d, float(self.bound(d))) for d in (self.d, 10**6)]
+
+    @cached_property
+    def marks(self):
+        """Name, D and C in signed errors; of the fits on the worst tables known."""
+        unit, given = self.signed_error, (self.guarantee, self.d)
+        known = (
+            ("signed answers", None),
+            ("clip", clipping(*given)),
+            ("NNLS", weighted(*given, [1.0])),
+            ("keep the sum", fitted(*given)[0]),
+        )
+        return [
+            (name, *(float(e[0]) / unit for e in (place.D, place.C))) if place else (name, 1.0, 1.0)
+            for name, place in known
+        ]
+
+    @cached_property
+    def edge(self):
+        """Errors D from below to above those of all marks, and the least C at each."""
+        seen = [D for _, D, _ in self.marks]
+        D = np.geomspace(0.3 * min(seen), 3 * max(10.0, *seen), 300)
+        return D, self.bound(self.d, D)
