@@ -35,7 +35,7 @@ class Answers(NamedTuple):
 
 @dataclass
 class Findings:
-    """Runs on the difficult table, its full cell filled ``times`` as much, and the plane's marks."""
+    """Runs on the difficult table, its full cell ``times`` as full, and the marks of the plane."""
 
     epsilon: float = 0.5
     d: int = 1000
