@@ -2,60 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
 from ..page.style import COLOURS, drawn, panels
-from ..theory.proofs.packing import Packing
 from .marks import note
 
 
 @drawn
-def packing_tables(packing: Packing, rows: int = 6, columns: int = 7) -> Figure:
+def packing_tables(packing, rows=6, columns=7):
     """Draw the first few tables of a packing as rows of cells with their counts, in records."""
     rows, columns = min(rows, packing.d), min(columns, packing.d)
     figure, (ax,) = panels(1, height=0.9 + 0.48 * rows)
+    middle = {"ha": "center", "va": "center"}
     for r in range(rows):
         table = packing.table(r + 1)
         for c in range(columns):
             count = int(table[c])
-            colour = "light" if count == 0 else "blue" if c == 0 else "red"
-            ax.add_patch(
-                Rectangle(
-                    (c + 0.04, -r - 0.96),
-                    0.92,
-                    0.92,
-                    facecolor="white" if count == 0 else COLOURS[colour],
-                    edgecolor=COLOURS["light"],
-                )
-            )
-            ax.text(
-                c + 0.5,
-                -r - 0.5,
-                f"{count:,}",
-                ha="center",
-                va="center",
-                color=COLOURS["grey"] if count == 0 else "white",
-                fontweight="normal" if count == 0 else "bold",
-            )
+            fill = COLOURS["blue" if c == 0 else "red"] if count else "white"
+            ink, weight = ("white", "bold") if count else (COLOURS["grey"], "normal")
+            box = Rectangle((c + 0.04, -r - 0.96), 0.92, 0.92, fc=fill, ec=COLOURS["light"])
+            ax.add_patch(box)
+            ax.text(c + 0.5, -r - 0.5, f"{count:,}", color=ink, fontweight=weight, **middle)
         ax.text(-0.15, -r - 0.5, rf"$\mathcal{{D}}_{{{r + 1}}}$", ha="right", va="center")
         if columns < packing.d:
-            ax.text(columns + 0.3, -r - 0.5, "…", ha="center", va="center")
+            ax.text(columns + 0.3, -r - 0.5, "…", **middle)
     for c in range(columns):
         ax.text(c + 0.5, 0.12, f"{c + 1}", ha="center", va="bottom", color=COLOURS["grey"])
     ax.text(-0.15, 0.12, "cell", ha="right", va="bottom", color=COLOURS["grey"])
     if rows < packing.d:
-        ax.text(columns / 2, -rows - 0.25, "⋮", ha="center", va="center")
-    ax.set_xlim(-0.8, columns + 0.6)
-    ax.set_ylim(-rows - 0.5, 0.6)
+        ax.text(columns / 2, -rows - 0.25, "⋮", **middle)
+    ax.set(xlim=(-0.8, columns + 0.6), ylim=(-rows - 0.5, 0.6))
     ax.axis("off")
     return figure
 
 
 @drawn
-def room(packings: Sequence[Packing], titles: Sequence[str]) -> Figure:
+def room(packings, titles):
     """Draw how much of the sum, in records, is left for cells that each need k.
 
     One bar a packing: what the first cell takes at the least, then one block of k after the other
@@ -66,36 +48,18 @@ def room(packings: Sequence[Packing], titles: Sequence[str]) -> Figure:
         first, top = max(p.first_range[0], 0.0), p.sum_range[1]
         ax.barh(0, first, height=0.8, color=COLOURS["light"], edgecolor=COLOURS["grey"])
         blocks = min(int((top - first) / p.k * (1 + 1e-12)), p.d - 1)
+        style = {"height": 0.8, "edgecolor": "white"}
         if blocks <= 60:
             for j in range(blocks):
-                ax.barh(
-                    0,
-                    p.k,
-                    left=first + j * p.k,
-                    height=0.8,
-                    color=COLOURS["blue" if j % 2 else "sky"],
-                    edgecolor="white",
-                )
+                colour = COLOURS["blue" if j % 2 else "sky"]
+                ax.barh(0, p.k, left=first + j * p.k, color=colour, **style)
         else:
-            ax.barh(
-                0, blocks * p.k, left=first, height=0.8, color=COLOURS["sky"], hatch="|||",
-                edgecolor="white",
-            )  # fmt: skip
+            ax.barh(0, blocks * p.k, left=first, color=COLOURS["sky"], hatch="|||", **style)
         ax.axvline(top, color=COLOURS["red"], ls=(0, (4, 2)))
-        note(
-            ax,
-            "largest sum",
-            (top, 1),
-            (-4, -2),
-            xycoords=("data", "axes fraction"),
-            ha="right",
-            va="top",
-            color=COLOURS["red"],
-        )
+        where = {"xycoords": ("data", "axes fraction"), "ha": "right", "va": "top"}
+        note(ax, "largest sum", (top, 1), (-4, -2), color=COLOURS["red"], **where)
         ax.set_title(title, pad=8)
-        ax.set_yticks([])
-        ax.set_ylim(-0.55, 1.05)
-        ax.set_xlim(0, 1.04 * top)
+        ax.set(yticks=[], ylim=(-0.55, 1.05), xlim=(0, 1.04 * top))
         ax.spines["left"].set_visible(False)
         ax.grid(axis="y", visible=False)
     axes[-1].set_xlabel("records")
