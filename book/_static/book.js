@@ -2,9 +2,8 @@
 (() => {
 "use strict";
 
-// Search: chapters first, those with the words in their titles before others; then the glossary,
-// then lists of names and of code.
-const ORDER = [[/^(notebooks|start)\//, 100], [/^reference\/glossary$/, 12], [/^(?!api$|reference\/)/, 50]];
+// Search: chapters first, those with the words in their titles before others; then the glossary.
+const ORDER = [[/^notebooks\//, 100], [/^reference\/notation$/, 12], [/^(?!reference\/)/, 50]];
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
 const asked = words(new URLSearchParams(location.search).get("q") ?? "");
 function inTitle(title) {

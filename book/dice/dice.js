@@ -143,26 +143,39 @@
   function roundsTable() {
     var body = at("rounds");
     body.textContent = "";
-    rounds.forEach(function (r, i) {
-      if (!r.length) { return; }
-      var s = sum(r), c = sum(clip(r));
+    function add(name, n, s, c) {
       var closer = Math.abs(s) < c ? "signed" : Math.abs(s) > c ? "nothing below zero" : "both alike";
       var row = document.createElement("tr");
-      [i + 1, r.length, number(s), number(c), closer].forEach(function (cell) {
+      [name, n, number(s), number(c), closer].forEach(function (cell) {
         var td = document.createElement("td");
         td.textContent = cell;
         row.appendChild(td);
       });
       body.appendChild(row);
+    }
+    rounds.forEach(function (r, i) {
+      if (r.length) { add(i + 1, r.length, sum(r), sum(clip(r))); }
     });
+    var all = played();
+    if (all.rounds > 1) { add("all", all.streets, all.signed, all.clipped); }
   }
 
+  /* All rounds added up: one round may mislead, their mean hardly does. */
+  function played() {
+    var done = rounds.filter(function (r) { return r.length; });
+    return { rounds: done.length, streets: sum(done.map(function (r) { return r.length; })),
+      signed: sum(done.map(sum)), clipped: sum(done.map(function (r) { return sum(clip(r)); })) };
+  }
+  function mean(total, count) { return number(Math.round(10 * total / count) / 10); }
+
   function show(told) {
-    var s = sum(now()), c = sum(clip(now())), n = now().length;
+    var s = sum(now()), c = sum(clip(now())), n = now().length, all = played();
     at("signed").textContent = n ? number(s) : "–";
     at("clipped").textContent = n ? number(c) : "–";
     at("signed-off").textContent = n ? "round " + rounds.length + ", " + streets(n) : "round " + rounds.length;
     at("clipped-off").textContent = n ? number(Math.round(100 * c / n) / 100) + " a street" : "";
+    at("signed-mean").textContent = all.rounds > 1 ? "average of " + all.rounds + " rounds: " + mean(all.signed, all.rounds) : "";
+    at("clipped-mean").textContent = all.rounds > 1 ? "average of " + all.rounds + " rounds: " + mean(all.clipped, all.rounds) : "";
     at("undo").disabled = !n && rounds.length === 1;
     at("next").disabled = !n;
     at("told").textContent = told || "";

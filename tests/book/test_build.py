@@ -37,7 +37,7 @@ $$ x = y. \\tag{1} $$
 
 def chapter() -> notebook.Notebook:
     return make_notebook(
-        ("text", "# A chapter\n\nA [zCDP](../book/reference/glossary.md#zcdp) matter."),
+        ("text", "# A chapter\n\nA [zCDP](../book/reference/notation.md#zcdp) matter."),
         ("code", "epsilon = 0.5  # the level", "parameters"),
         ("code", f"{SETUP}twice = 2 * epsilon", "setup"),
         ("code", SAY, "remove-input"),
@@ -52,7 +52,7 @@ def chapter() -> notebook.Notebook:
 
 GLOSSARY = "# Glossary\n\n:::{glossary}\nzCDP\n  A guarantee.\n:::\n"
 NOTES = "# Notes\n\nElsewhere {{ chapter.twice }}, [Theorem O1](notebooks/chapter.ipynb#thm-tiny)."
-PAGES = {"notes": NOTES, "reference/glossary": GLOSSARY}
+PAGES = {"notes": NOTES, "reference/notation": GLOSSARY}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built: tuple[Path, 
     assert solution.summary.get_text() == "Solution of Exercise 1"
     assert "assert" in solution.get_text()
     assert "Levels used: epsilon = 0.5" in soup.get_text()
-    assert soup.find("a", href="../reference/glossary.html#term-zCDP")
+    assert soup.find("a", href="../reference/notation.html#term-zCDP")
     notes = BeautifulSoup((site / "notes.html").read_text(encoding="utf-8"), "html.parser")
     assert notes.find("a", href="notebooks/chapter.html#thm-tiny").get_text() == "Theorem O1"
     assert "Elsewhere 1," in (site / "notes.html").read_text(encoding="utf-8")

@@ -188,7 +188,7 @@ PLACES = Places(
         ("[them](../book/teach/lessons.md)", "[them](../teach/lessons.md)"),
         ("[pages](lower.ipynb)", "[pages](lower.ipynb)"),
         (
-            "[Queries](../book/reference/glossary.md#point-query)",
+            "[Queries](../book/reference/notation.md#point-query)",
             "{term}`Queries <point query>`",
         ),
         ("[A. (2021)](../book/references.bib#abowd2021)", "{cite:t}`abowd2021`"),
@@ -208,7 +208,7 @@ def test_links_become_references(written: str, read: str) -> None:
         ("[x](other.ipynb#thm)", "on the page 'lower'"),
         ("[x](#thm)", "on the page 'lower'"),
         ("[Theorem 4](lower.ipynb#thm)", "'Theorem 4' is called 'Theorem 3.1'"),
-        ("[x](../book/reference/glossary.md#nothing)", "no such term"),
+        ("[x](../book/reference/notation.md#nothing)", "no such term"),
         ("[$x$](lower.ipynb#thm)", "must be plain"),
     ],
 )
@@ -245,7 +245,7 @@ def test_equations_and_labelled_cells_are_places_on_the_page() -> None:
 
 
 def test_the_glossarys_terms_are_read() -> None:
-    terms = read_terms(ROOT / "book" / "reference" / "glossary.md")
+    terms = read_terms(ROOT / "book" / "reference" / "notation.md")
     assert terms["zcdp"] == "zCDP"
     assert terms[slug("group privacy")] == "group privacy"
     assert len(terms) > 20

@@ -7,8 +7,8 @@ import pytest
 
 from microdata_price.book.quote import Found, quote
 from microdata_price.book.slides import deck, read_slides, stage_slides
+from microdata_price.chapters.lesson import Lesson
 from microdata_price.exceptions import BuildError
-from microdata_price.studies.lesson import study
 
 ROOT = Path(__file__).parents[2]
 PICTURE = '```{image} ../images/a.svg\n:alt: "A curve that rises."\n:class: computed-figure\n```\n'
@@ -39,9 +39,9 @@ def test_the_way_to_the_deck_is_not_in_the_deck():
 
 
 def test_links_lead_from_the_deck_to_the_pages():
-    (slide,) = read_slides("# T\n\n[a](../notebooks/dice.ipynb) [b](lessons.md)\n")
+    (slide,) = read_slides("# T\n\n[a](../notebooks/dice.ipynb) [b](lesson.md)\n")
     assert 'href="../notebooks/dice.html"' in slide.body
-    assert 'href="../teach/lessons.html"' in slide.body
+    assert 'href="../teach/lesson.html"' in slide.body
 
 
 @pytest.mark.parametrize("text", [":::{note}\nx\n:::\n", "{ref}`x`", "```{figure} x.svg\n```\n"])
@@ -78,18 +78,22 @@ def test_titles_are_escaped():
 
 
 def lesson_values():
-    return study().values | {f"{name}.alt": "A picture." for name in PICTURES}
+    return Lesson().values | {f"{name}.alt": "A picture." for name in PICTURES}
 
 
 PICTURES = [
     "lesson-dice", "lesson-neighbours", "lesson-growth", "lesson-level", "lesson-largest",
-    "lesson-tables", "lesson-room", "lesson-plane",
+    "lesson-hidden", "lesson-plane",
 ]  # fmt: skip
 
 
 def own_slides():
     text = (ROOT / "book" / "teach" / "slides.md").read_text(encoding="utf-8")
-    return quote(text, "teach/slides", Found(quoted={"lesson": lesson_values()}))
+    return quote(
+        text,
+        "teach/slides",
+        Found(quoted={"lesson": lesson_values(), "benchmark": {"real": "A number."}}),
+    )
 
 
 def test_a_question_is_framed_and_says_how_long_to_think():

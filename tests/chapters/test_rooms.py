@@ -16,12 +16,7 @@ MOST_WORDS = 8
 def sentences(source: str) -> list[str]:
     """Return the strings of more than eight words that are no docstring."""
     tree = ast.parse(source)
-    documents = {
-        id(node.body[0].value)
-        for node in ast.walk(tree)
-        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef))
-        and isinstance(node.body[0], ast.Expr)
-    }
+    documents = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
     return [
         node.value
         for node in ast.walk(tree)

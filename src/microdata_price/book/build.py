@@ -120,7 +120,7 @@ def stage(
 def _places(root: Path) -> Places:
     """Return the places of the prose pages and the glossary's terms."""
     book = root / "book"
-    places = Places(terms=read_terms(book / "reference" / "glossary.md"))
+    places = Places(terms=read_terms(book / "reference" / "notation.md"))
     for entry in toc_entries(root):
         path = book / f"{entry}.md"
         if path.is_file():

@@ -274,7 +274,7 @@ def _pages(
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     (target / EXTRA).mkdir(parents=True)
-    terms = read_terms(root / "book" / "reference" / "glossary.md")
+    terms = read_terms(root / "book" / "reference" / "notation.md")
     found = Found(places=Places(terms=terms, whole=False))
     stage_notebooks(root, Edition(), runs[:1], found, target)
     stage_generated(Edition(), runs[:1], found, folders, target)

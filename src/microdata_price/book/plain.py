@@ -208,7 +208,7 @@ def with_links(text: str, page: str, places: Places) -> str:
     >>> places = Places({"t": Label("theorem", "a", "Theorem 3")}, {"zcdp": "zCDP"})
     >>> with_links("[Theorem 3](a.ipynb#t)", "b", places)
     '{ref}`Theorem 3 <t>`'
-    >>> with_links("[levels of zCDP](../book/reference/glossary.md#zcdp)", "b", places)
+    >>> with_links("[levels of zCDP](../book/reference/notation.md#zcdp)", "b", places)
     '{term}`levels of zCDP <zCDP>`'
     """
 
@@ -219,7 +219,7 @@ def with_links(text: str, page: str, places: Places) -> str:
             return match.group()
         if path.endswith("references.bib"):
             return f"{{cite:{'p' if words.startswith('(') else 't'}}}`{place}`"
-        if path.endswith("reference/glossary.md") and place:
+        if path.endswith("reference/notation.md") and place:
             if place not in places.terms:
                 _fail(page, target, "the glossary has no such term", places)
             return f"{{term}}`{words} <{places.terms.get(place, place)}>`"

@@ -86,6 +86,7 @@ body { background: #fff; } main { height: 100%; }
 _SCRIPT = """
 Reveal.initialize({ hash: true, width: 1280, height: 720, margin: 0.05, transition: "none",
   display: "flex", center: false, slideNumber: "c/t", controlsTutorial: false,
+  totalTime: SECONDS,
   plugins: [RevealNotes] });
 """
 
@@ -258,7 +259,7 @@ def deck(slides: list[Slide], title: str) -> str:
 </div></div></main>
 {scripts}
 <script src="../_static/mathjax/tex-svg-full.js"></script>
-<script>{_SCRIPT}</script>
+<script>{_SCRIPT.replace("SECONDS", str(60 * slides[-1].end if slides else 0))}</script>
 </body>
 </html>
 """

@@ -10,7 +10,7 @@ from typing import Any
 from ..base.files import new_folder
 from ..base.provenance import code_key, digest, digest_files
 from ..book.plan import Edition
-from ..studies.classroom import SIDES, VALUES, clipped_sum_law, signed_sum_law
+from ..chapters.dice import SIDES, VALUES, clipped_sum_law, signed_sum_law
 from .build import fill
 
 STUDENTS = 24

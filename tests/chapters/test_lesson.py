@@ -1,0 +1,100 @@
+"""The lesson and its dice: exact laws against all rolls, and what the slides quote."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from chapter_texts import filled, says
+from hypothesis import given
+from hypothesis import strategies as st
+
+from microdata_price.chapters.dice import Activity, clipped_sum_law, signed_farther, signed_sum_law
+from microdata_price.chapters.lesson import Lesson
+from microdata_price.exceptions import InputError
+
+ROLLS = [red - white for red in range(1, 7) for white in range(1, 7)]
+
+
+@pytest.mark.parametrize("levels", [{}, {"epsilon": 0.05}, {"epsilon": 10.0}, {"d": 2}])
+def test_the_lesson_reads_whole(levels: dict[str, float]) -> None:
+    filled("lesson", **levels)
+
+
+@pytest.mark.parametrize("students", [1, 24, 1000])
+def test_the_dice_read_whole(students: int) -> None:
+    said = filled("dice", students=students)
+    assert says(said[0], students * float(np.mean(np.maximum(ROLLS, 0))))
+
+
+def test_three_students_counted_by_hand() -> None:
+    triples = list(itertools.product(ROLLS, repeat=3))
+    clipped = [sum(max(0, r) for r in three) for three in triples]
+    law = clipped_sum_law(3)
+    assert np.allclose(law, np.bincount(clipped, minlength=law.size) / len(triples), atol=1e-14)
+    signed = [sum(three) for three in triples]
+    law = signed_sum_law(3)
+    counted = np.bincount(np.array(signed) + 15, minlength=law.size) / len(triples)
+    assert np.allclose(law, counted, atol=1e-14)
+    farther = np.mean([abs(s) > c for s, c in zip(signed, clipped, strict=True)])
+    assert signed_farther(3) == pytest.approx(farther)
+
+
+def test_in_one_round_of_eleven_the_signed_sum_is_the_farther_one() -> None:
+    one, two = Activity(24).farther_percent
+    rng = np.random.default_rng(5)
+    roll = rng.choice(ROLLS, size=(100_000, 24))
+    farther = abs(roll.sum(axis=1)) > np.maximum(roll, 0).sum(axis=1)
+    assert abs(one / 100 - farther.mean()) < 5 * farther.std() / math.sqrt(farther.size)
+    assert two < one / 2
+
+
+@given(st.integers(1, 60))
+def test_laws_have_the_stated_moments(students: int) -> None:
+    activity = Activity(students)
+    signed, first, clipped = activity.laws
+    at, place = np.arange(clipped.size), first + np.arange(signed.size)
+    assert clipped @ at == pytest.approx(activity.clipped_mean)
+    assert clipped @ at**2 - (clipped @ at) ** 2 == pytest.approx(activity.clipped_std**2)
+    assert signed @ place**2 == pytest.approx(activity.signed_std**2)
+
+
+def test_break_even_is_where_the_squared_errors_cross() -> None:
+    def worse(students: int) -> bool:
+        a = Activity(students)
+        return a.clipped_mean**2 + a.clipped_std**2 > a.signed_std**2
+
+    n = Activity(1).break_even
+    assert worse(n)
+    assert not any(worse(k) for k in range(1, n))
+
+
+@pytest.mark.parametrize("students", [0, -1, 1.5, True, 1001, "ten"])
+def test_no_class(students: object) -> None:
+    with pytest.raises(InputError, match="whole number from 1 to 1,000"):
+        Activity(students)
+
+
+@pytest.mark.parametrize(("epsilon", "d"), [(0.5, 1000), (0.1, 50), (2.0, 10**5)])
+def test_what_the_slides_quote_is_what_a_student_computes(epsilon: float, d: int) -> None:
+    found = Lesson(epsilon, d)
+    signed = math.sqrt(8) / epsilon
+    assert found.one_bias == pytest.approx(1 / (2 * epsilon))
+    assert found.all_biases == pytest.approx(d / (2 * epsilon))
+    m = np.arange(0, 2000)
+    with np.errstate(over="ignore"):
+        demanded = m - np.exp(epsilon * m) * signed / d
+    assert found.demanded == pytest.approx(demanded.max())
+    assert found.best_m == demanded.argmax()
+    (clip_sum, clip_cell), (keep_sum, keep_cell) = found.marks
+    assert clip_sum > 1 > clip_cell
+    assert found.must <= keep_cell
+    assert found.must_sum <= clip_sum
+    assert keep_sum <= 1 + 1e-12
+
+
+def test_neighbouring_densities_are_within_the_factor_everywhere_and_reach_it() -> None:
+    _, first, second = Lesson(0.5).densities
+    assert np.maximum(first / second, second / first).max() == pytest.approx(math.exp(0.5))
