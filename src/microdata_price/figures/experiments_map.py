@@ -1,13 +1,9 @@
-"""Maps of which tables pay, and the comparison with mbi."""
+"""A map of the lists that pay, and the comparison with mbi."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
-import pandas as pd
 import seaborn as sns
-from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FixedLocator
 
@@ -18,17 +14,13 @@ from .scales import price_bar, price_norm, price_shades
 
 
 @drawn
-def price_maps(
-    table: pd.DataFrame, value: str, framed: Sequence[tuple[int, int]], limit: float
-) -> Figure:
+def price_maps(table, value, framed, limit):
     """Draw prices over empty cells and the size of the others, a map a method.
 
     Parameters
     ----------
     table
-        From `experiments_map.price_map`.
-    value
-        ``"sum"`` or ``"worst"``.
+        Rows with ``method``, ``empty``, ``size`` and prices, in the column `value`.
     framed
         Places (empty cells, size) to frame.
     limit
@@ -41,8 +33,8 @@ def price_maps(
         own = table[table["method"] == method]
         wide = own.pivot(index="size", columns="empty", values=value).sort_index(ascending=False)
         texts = wide.map(lambda price: f"{price:.1f}{'▲' if price > limit else ''}")
-        columns: list[int] = list(map(int, wide.columns))
-        sizes: list[int] = list(map(int, wide.index))
+        columns = list(map(int, wide.columns))
+        sizes = list(map(int, wide.index))
         sns.heatmap(
             wide,
             ax=ax,
@@ -66,12 +58,12 @@ def price_maps(
     for ax in axes[-2:]:
         ax.set_xlabel("empty cells of 100", fontsize=11)
     figure.supylabel("size of the others, records", fontsize=11)
-    price_bar(figure, axes, "squared error over OLS's")
+    price_bar(figure, axes, "price: root error over OLS's")
     return figure
 
 
 @drawn
-def against_mbi(rows: pd.DataFrame, titles: dict[str, str]) -> Figure:
+def against_mbi(rows, titles):
     """Draw other methods' total errors over mbi's on the same noise, a panel a query set.
 
     Parameters

@@ -13,9 +13,9 @@ from matplotlib.colorbar import Colorbar
 from matplotlib.colors import Colormap, ListedColormap, LogNorm
 from matplotlib.figure import Figure
 
-_MOST = 8.0
-PRICES = (1 / 8, 1 / 4, 1 / 2, 1, 2, 4, 8)
-"""The prices that the scale's bar names."""
+_MOST = 3.0
+PRICES = {"1/3": 1 / 3, "1/2": 1 / 2, "1": 1, "1.5": 1.5, "2": 2, "3": 3}
+"""Prices, ratios of root errors, that the scale's bar names."""
 
 
 def record_shades() -> Colormap:
@@ -30,12 +30,12 @@ def price_shades() -> Colormap:
 
 
 def price_norm() -> LogNorm:
-    """Return the place of a price on its scale: 1 in the middle, an eighth and 8 at the ends.
+    """Return the place of a price on its scale: 1 in the middle, a third and 3 at the ends.
 
     Examples
     --------
     >>> norm = price_norm()
-    >>> [round(float(norm(v)), 3) for v in (0.001, 0.125, 1.0, 8.0, 100.0)]
+    >>> [round(float(norm(v)), 3) for v in (0.001, 1 / 3, 1.0, 3.0, 100.0)]
     [0.0, 0.0, 0.5, 1.0, 1.0]
     """
     return LogNorm(1 / _MOST, _MOST, clip=True)
@@ -52,7 +52,7 @@ def price_bar(figure: Figure, axes: list[Axes], label: str, **kwargs: Any) -> Co
         extendfrac=0.02,
         **kwargs,
     )
-    bar.set_ticks(list(PRICES), labels=["1/8", "1/4", "1/2", "1", "2", "4", "8"])
+    bar.set_ticks(list(PRICES.values()), labels=list(PRICES))
     bar.minorticks_off()
     bar.set_label(label)
     return bar

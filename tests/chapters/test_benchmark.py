@@ -1,0 +1,69 @@
+"""The price on the benchmark: a ratio of root errors, on every page of the chapter."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from chapter_texts import filled, says
+
+from microdata_price.chapters import experiments as ex
+from microdata_price.chapters.benchmark import Findings, landmarks, price_map
+from microdata_price.exceptions import InputError
+from microdata_price.fitting import fit
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.measurement import measure
+from microdata_price.model.privacy import PureDP
+
+
+@pytest.fixture(scope="module")
+def found() -> Findings:
+    return Findings(runs=20)
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 0.05])
+def test_every_text_is_whole(epsilon: float) -> None:
+    said = filled("benchmark", epsilon=epsilon, runs=8)
+    assert any("at percentile" in text for text in said)
+
+
+def test_a_price_is_a_ratio_of_root_errors(found: Findings) -> None:
+    """The sum of one real table, fitted again with other noise, run by run."""
+    data, level = data_set("PUMA1703531"), PureDP(0.5)
+    m = measure(data.table, data.workload, level, runs=2000, rng=np.random.default_rng(9))
+    total = data.table.sum()
+    errors = {k: fit(m, k).cells.sum(axis=1) - total for k in ("nnls", "ols")}
+    own = ex.of_micro(found.prices, "sum").query("dataset == 'PUMA1703531' and method == 'nnls'")
+    root = np.sqrt((errors["nnls"] ** 2).mean() / own["ols"].iloc[0])
+    error = 4 * np.hypot(own["price_error"].iloc[0], 0.06)
+    assert abs(own["price"].iloc[0] - root) < error
+    assert abs((errors["ols"] ** 2).mean() / own["ols"].iloc[0] - 1) < 0.3
+
+
+def test_the_opening_s_number_is_the_median_over_real_tables(found: Findings) -> None:
+    said = filled("benchmark", runs=20)[0]
+    rows = found.prices.query("family == 'pums' and query_set == 'sum' and method == 'nnls'")
+    assert says(said, float(np.median(rows["price"])), rel=0.03)
+    assert len(rows) == 15
+
+
+def test_marks_and_ends_of_the_map(found: Findings) -> None:
+    places = landmarks()
+    assert places["Level00"][0] == 99
+    assert places["Step50"] == (49, 50)
+    assert found.corners[0] > 1.1 > 1.05 > found.corners[1]
+    one = price_map(PureDP(0.5), [99], [1, 50], runs=8, seed=3)
+    assert one.groupby("size")["sum"].sum().nunique() == 1
+    again = price_map(PureDP(0.5), [99], [1, 50], runs=8, seed=3)
+    assert one.equals(again)
+
+
+def test_bias_and_median_tables(found: Findings) -> None:
+    assert found.bias["sum"]["sequential"] < 5 < found.bias["sum"]["nnls"]
+    assert found.medians.shape == (7, 5)
+    assert found.real_table["empty cells"].is_monotonic_decreasing
+    assert found.hidden == pytest.approx(100 * (1 - np.exp(-4) / 2) ** 100)
+
+
+def test_a_grid_without_ols_is_refused(found: Findings) -> None:
+    with pytest.raises(InputError, match="no OLS"):
+        ex.priced(found.prices.query("method != 'ols'"))
