@@ -81,7 +81,7 @@ def point_curves(sum_errors, curves, points, signed):
 
 
 @drawn
-def ceilings(ds, curves, ylabel):
+def ceilings(ds, curves, ylabel, hatched=1):
     """Draw bounds on C against d, in records: name, values and ceiling (or infinity) of each."""
     figure, (ax,) = panels(1, height=4.0)
     log_x(ax, float(ds[0]), float(ds[-1]))
@@ -91,7 +91,7 @@ def ceilings(ds, curves, ylabel):
         if np.isfinite(ceiling):
             ax.axhline(ceiling, color=COLOURS[colour], lw=0.8)
         ends.append((float(ds[-1]), float(curve[-1]), name, COLOURS[colour]))
-    _hatch(ax, ds, np.max([c for _, c, _ in curves[1:]], axis=0))
+    _hatch(ax, ds, curves[hatched][1])
     ax.set_ylim(0, 1.12 * max([float(c.max()) for _, c, _ in curves] + [1e-9]))
     ax.set(xlabel="cells $d$", ylabel=ylabel)
     name_ends(ax, ends)
