@@ -1,107 +1,127 @@
-"""Figures that belong to one method each: what it is about."""
+"""Figures of the algorithms in detail: a list of eight, single cells, stages, cutoffs."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib import patheffects
-from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import ink
+from .chart import chart
 from .labels import name_ends, name_line
 from .marks import note
 from .price import plain_log
 
-Array = NDArray[np.float64]
-Mask = NDArray[np.bool_]
+RIM = [patheffects.withStroke(linewidth=3, foreground="white")]
+
+
+def _ticks(low, high, unit, linear):
+    """Return round places for an axis that is linear up to `linear`, then logarithmic."""
+    step = float(10 ** np.floor(np.log10(3 * unit)))
+    near = next(s * step for s in (1, 2, 5, 10) if s * step >= 1.5 * unit)
+    far = [10.0**k for k in range(-2, 9) if 1.5 * linear < 10.0**k <= high]
+    return [t for t in (-10 * near, -near, 0.0, near) if t >= low] + [t for t in far if t > near]
+
+
+def _plain_symlog(ax, axis, low, high, unit, linear, **kwargs):
+    getattr(ax, f"set_{axis}scale")("symlog", linthresh=linear, **kwargs)
+    ticks = _ticks(low, high, unit, linear)
+    getattr(ax, f"set_{axis}ticks")(ticks, [f"{t:,g}".replace("-", "−") for t in ticks])
+    ax.minorticks_off()
 
 
 @drawn
-def growth(
-    cells: Array, clipped: Array, measured: tuple[Array, Array], predicted: Array, signed: float
-) -> Figure:
-    """Draw how far the sum comes out too large against the number of empty cells.
-
-    Parameters
-    ----------
-    cells
-        How many cells are empty.
-    clipped
-        The exact bias of clipping alone, in counts.
-    measured
-        NNLS's bias and its standard error, in counts.
-    predicted
-        From `anatomy.balanced_threshold`.
-    signed
-        The standard deviation of the noise on the sum.
-    """
-    figure, (ax,) = panels(height=4.2)
-    style = METHODS["nnls"]
-    ax.plot(cells, clipped, color=COLOURS["red"], marker="v")
-    ax.plot(cells, predicted, color=style.colour, linestyle=style.dash)
-    ax.errorbar(
-        cells, measured[0], yerr=2 * measured[1], fmt=style.marker, color=style.colour, zorder=4
-    )
-    ax.axhline(signed, color=COLOURS["black"], linewidth=1.4)
-    ax.set_xscale("log")
-    ax.set_yscale("log")
-    plain_log(ax, "x")
-    plain_log(ax, "y")
-    ax.set_xlabel("number of empty cells")
-    ax.set_ylabel("mean error of the sum, records")
-    name_ends(
-        ax,
-        [
-            (cells[-1], clipped[-1], "clipping\nalone (exact)", COLOURS["red"]),
-            (cells[-1], measured[0][-1], "NNLS", ink("nnls")),
-            (cells[-1], signed, "standard\ndeviation of\nthe noise", COLOURS["black"]),
-        ],
-        gap=0.17,
-    )
+def small_lists(truth, noisy, fitted):
+    """Draw a short list and its sum (first): what is true, measured, and fitted by each method."""
+    rows = (len(fitted) + 1) // 2
+    figure, axes = panels(2, rows, height=2.7 * rows, sharex=True, sharey=True)
+    x = np.arange(truth.size) + np.where(np.arange(truth.size) > 0, 0.35, 0.0)
+    for ax, (method, fit) in zip(axes, fitted.items(), strict=False):
+        style = METHODS[method]
+        ax.bar(x, truth, width=0.75, color=COLOURS["light"], zorder=1)
+        ax.axhline(0, color=COLOURS["black"], linewidth=1.2, zorder=2)
+        ax.plot([x - 0.16, x + 0.16], [noisy, fit], color=style.colour, linewidth=1.5, zorder=3)
+        ax.plot(x - 0.16, noisy, "x", color=COLOURS["black"], markersize=6, markeredgewidth=1.7,
+                zorder=4)  # fmt: skip
+        ax.plot(x + 0.16, fit, style.marker, color=style.colour, markersize=6.5,
+                markeredgecolor="white", zorder=5)  # fmt: skip
+        ax.set_xticks(x, ["sum", *(str(i) for i in range(1, truth.size))])
+        ax.set_title(style.label)
+        ax.grid(axis="x", visible=False)
+        ax.margins(y=0.1)
+    for row, text in enumerate(("bar: true", "× noisy", "filled: fitted")):
+        note(axes[0], text, (4.2, truth[0]), (0, -4 - 15 * row), fontsize=11, va="top")
+    for ax in axes[::2]:
+        ax.set_ylabel("records")
     return figure
 
 
 @drawn
-def extreme_cell(place: Array, roots: Sequence[tuple[str, Array]], distance: Array) -> Figure:
-    """Draw what one cell's noise does to the sum and to max fitting's distance.
+def responses(noisy, fitted, empty, unit):
+    """Draw what becomes of each cell in one run, by method: fitted against noisy, in counts."""
+    rows = (len(fitted) + 1) // 2
+    figure, axes = panels(2, rows, height=3.2 * rows, sharex=True, sharey=True)
+    low = min(float(noisy.min()), *(float(f.min()) for f in fitted.values()), -unit)
+    high = 1.4 * max(float(noisy.max()), *(float(f.max()) for f in fitted.values()), unit)
+    line = np.r_[np.linspace(1.2 * low, 3 * unit, 60), np.geomspace(3 * unit, high, 60)]
+    for ax, (method, fit) in zip(axes, fitted.items(), strict=False):
+        style = METHODS[method]
+        ax.plot(line, line, color=COLOURS["grey"], linewidth=1.2, linestyle=(0, (4, 2)), zorder=1)
+        ax.plot(noisy[empty], fit[empty], "o", markerfacecolor="none", markersize=4,
+                markeredgecolor=COLOURS["grey"], zorder=2)  # fmt: skip
+        ax.plot(noisy[~empty], fit[~empty], style.marker, color=style.colour, markersize=7,
+                markeredgecolor="white", zorder=3)  # fmt: skip
+        for axis in "xy":
+            _plain_symlog(ax, axis, 1.2 * low, high, unit, 3 * unit, linscale=1.4)
+        ax.set(xlim=(1.2 * low, high), ylim=(1.2 * low, high))
+        ax.axhline(0, color=COLOURS["black"], linewidth=1)
+        ax.set_title(style.label)
+    for row, text in enumerate(("filled: holds records", "○ really empty", "dashed: unchanged")):
+        axes[0].annotate(text, (0.03, 0.94 - 0.1 * row), xycoords="axes fraction", fontsize=10.5,
+                         va="top", path_effects=RIM)  # fmt: skip
+    for ax in axes[::2]:
+        ax.set_ylabel("fitted, records")
+    for ax in axes[-2:]:
+        ax.set_xlabel("noisy, records")
+    return figure
 
-    Parameters
-    ----------
-    place
-        That cell's noise, in standard deviations.
-    roots
-        Methods, each with the root of its mean squared error of the sum, in counts.
-    distance
-        Max fitting's mean distance, in standard deviations.
-    """
+
+@drawn
+def growth(cells, clipped, measured, predicted, signed):
+    """Draw how far the sum comes out too large against the number of empty cells, in counts."""
+    figure, ax = chart(4.2, x="number of empty cells", y="mean error of the sum, records")
+    style = METHODS["nnls"]
+    values, errors = np.array([(m.value, m.error) for m in measured]).T
+    ax.plot(cells, clipped, color=COLOURS["red"], marker="v")
+    ax.plot(cells, predicted, color=style.colour, linestyle=style.dash)
+    ax.errorbar(cells, values, yerr=2 * errors, fmt=style.marker, color=style.colour, zorder=4)
+    ax.axhline(signed, color=COLOURS["black"], linewidth=1.4)
+    for axis in "xy":
+        getattr(ax, f"set_{axis}scale")("log")
+        plain_log(ax, axis)
+    ends = [(clipped[-1], "clipping\nalone (exact)", COLOURS["red"]),
+            (values[-1], "NNLS", ink("nnls")),
+            (signed, "standard\ndeviation of\nthe noise", COLOURS["black"])]  # fmt: skip
+    name_ends(ax, [(cells[-1], *end) for end in ends], gap=0.17)
+    return figure
+
+
+@drawn
+def extreme_cell(place, nnls, maxfit, distance):
+    """Draw what one cell's noise, in deviations, does to the sum and to max fitting's distance."""
     figure, (left, right) = panels(2, height=3.9)
-    ends = []
-    for method, values in roots:
+    curves = {"nnls": nnls, "maxfit": maxfit}
+    for method, values in curves.items():
         style = METHODS[method]
         left.plot(place, values, color=style.colour, linestyle=style.dash, marker=style.marker)
-        ends.append((method, values))
-    left.set_ylim(0, 1.12 * max(float(v.max()) for _, v in roots))
-    left.set_title("error of the sum")
-    left.set_ylabel("root mean square, records")
-    for method, values in ends:
-        other = [v for m, v in ends if m != method]
-        above = not other or values[-1] >= other[0][-1]
-        name_line(
-            left,
-            place,
-            values,
-            METHODS[method].label,
-            ink(method),
-            shift=(-4, 12 if above else -40),
-        )
+        above = values[-1] >= max(c[-1] for c in curves.values())
+        name_line(left, place, values, style.label, ink(method), shift=(-4, 12 if above else -40))
     style = METHODS["maxfit"]
     right.plot(place, distance, color=style.colour, linestyle=style.dash, marker=style.marker)
-    right.set_ylim(0, 1.12 * float(distance.max()))
-    right.set_title("distance of max fitting")
-    right.set_ylabel("standard deviations")
+    left.set(title="error of the sum", ylabel="root mean square, records",
+             ylim=(0, 1.12 * max(float(v.max()) for v in curves.values())))  # fmt: skip
+    right.set(title="distance of max fitting", ylabel="standard deviations",
+              ylim=(0, 1.12 * float(distance.max())))  # fmt: skip
     for ax in (left, right):
         ax.axvline(0, color=COLOURS["black"], linewidth=1)
         ax.set_xlabel("noise of one cell, sd")
@@ -109,14 +129,8 @@ def extreme_cell(place: Array, roots: Sequence[tuple[str, Array]], distance: Arr
 
 
 @drawn
-def stages(parts: Sequence[tuple[str, Array, Array, Array]]) -> Figure:
-    """Draw the stages of sequential fitting in one run: noisy, fitted and true answers.
-
-    Parameters
-    ----------
-    parts
-        For each stage but the sum its name and its noisy, fitted and true answers, in counts.
-    """
+def stages(parts):
+    """Draw stages of sequential fitting in one run: name, noisy, fitted and true answers."""
     figure, axes = panels(1, len(parts), height=2.5 * len(parts) + 0.4)
     style = METHODS["sequential"]
     for ax, (name, noisy, fitted, true) in zip(axes, parts, strict=True):
@@ -124,115 +138,48 @@ def stages(parts: Sequence[tuple[str, Array, Array, Array]]) -> Figure:
         x = np.arange(order.size)
         ax.bar(x, true[order], width=0.8, color=COLOURS["light"], zorder=1)
         ax.plot(x, noisy[order], "x", color=COLOURS["black"], markeredgewidth=1.8, zorder=3)
-        ax.plot(
-            x,
-            fitted[order],
-            style.marker,
-            color=style.colour,
-            markersize=6,
-            markeredgecolor="white",
-            zorder=4,
-        )
+        ax.plot(x, fitted[order], style.marker, color=style.colour, markersize=6,
+                markeredgecolor="white", zorder=4)  # fmt: skip
         rest = noisy.size - order.size
         ax.set_title(f"{name}{f' ({order.size} largest of {noisy.size})' if rest else ''}")
         # The largest few would hide what happens near zero.
         spread = float(np.abs(noisy - fitted).max())
-        top = float(np.sort(true)[::-1][min(2, true.size - 1)])
-        ax.set_ylim(
-            1.15 * min(float(noisy[order].min()), -0.1 * spread), 1.25 * max(top, 2 * spread)
-        )
+        top = max(float(np.sort(true)[::-1][min(2, true.size - 1)]), 2 * spread)
+        ax.set_ylim(1.15 * min(float(noisy[order].min()), -0.1 * spread), 1.25 * top)
         ax.axhline(0, color=COLOURS["black"], linewidth=1)
-        ax.set_xticks([])
-        ax.set_ylabel("records")
+        ax.set(xticks=[], ylabel="records")
         ax.grid(axis="x", visible=False)
-    axes[0].annotate(
-        "× noisy", (0.98, 0.85), xycoords="axes fraction", ha="right", color=COLOURS["black"]
-    )
-    axes[0].annotate(
-        "◆ fitted", (0.98, 0.70), xycoords="axes fraction", ha="right", color=style.colour
-    )
-    axes[0].annotate(
-        "bar: true", (0.98, 0.55), xycoords="axes fraction", ha="right", color=COLOURS["grey"]
-    )
+    for row, (text, colour) in enumerate((("× noisy", COLOURS["black"]), ("◆ fitted", style.colour),
+                                          ("bar: true", COLOURS["grey"]))):  # fmt: skip
+        axes[0].annotate(text, (0.98, 0.85 - 0.15 * row), xycoords="axes fraction", ha="right",
+                         color=colour)  # fmt: skip
     axes[-1].set_xlabel("queries, by their noisy answers (tall ones leave the picture)")
     return figure
 
 
 @drawn
-def cutoff(answers: Array, level: Array, cut: float, empty: Mask, unit: float) -> Figure:
-    """Draw one run's sorted noisy answers and what the largest of so many noises rarely reaches.
-
-    Parameters
-    ----------
-    answers
-        Noisy answers of one query set, shape (queries,), in counts.
-    level
-        For each rank j the value that the largest of j fresh draws reaches in 1 of 100 cases.
-    cut
-        The cutoff; infinite if no answer stands out.
-    empty
-        Which of the queries really are 0.
-    unit
-        Standard deviation of the noise.
-    """
-    figure, (ax,) = panels(height=4.0)
-    style = METHODS["reweighted"]
-    order = np.argsort(answers)
-    rank = np.arange(1, answers.size + 1)
-    a, none = answers[order], empty[order]
-    ax.plot(
-        rank[none],
-        a[none],
-        "o",
-        markerfacecolor="none",
-        markeredgecolor=COLOURS["grey"],
-        markersize=5,
-    )
-    ax.plot(
-        rank[~none],
-        a[~none],
-        style.marker,
-        color=style.colour,
-        markeredgecolor="white",
-        markersize=9,
-    )
+def cutoff(answers, level, cut, empty, unit):
+    """Draw one run's sorted answers, and what the largest of so many noises rarely reaches."""
+    figure, ax = chart(4.0, x="rank of the noisy answer, from the least (○ really zero)",
+                       y="noisy answer, records")  # fmt: skip
+    style, order = METHODS["reweighted"], np.argsort(answers)
+    rank, a, none = np.arange(1, answers.size + 1), answers[order], empty[order]
+    ax.plot(rank[none], a[none], "o", markerfacecolor="none", markeredgecolor=COLOURS["grey"],
+            markersize=5)  # fmt: skip
+    ax.plot(rank[~none], a[~none], style.marker, color=style.colour, markeredgecolor="white",
+            markersize=9)  # fmt: skip
     ax.plot(rank, level, color=COLOURS["black"], linewidth=1.6, linestyle=(0, (5, 1.5)))
-    top = 2.2 * max(float(level[-1]), unit)
-    ax.set_yscale("symlog", linthresh=max(float(level[-1]), 3 * unit), linscale=2.5)
-    high = max(float(a[-1]), top)
+    high = 1.3 * max(float(a[-1]), 2.2 * float(level[-1]), 2.2 * unit)
     bottom = min(float(a[0]), 0.0) - 0.3 * unit
-    ax.set_ylim(bottom, 1.3 * high)
-    step = float(10 ** np.floor(np.log10(3 * unit)))
-    near = next(s * step for s in (1, 2, 5, 10) if s * step >= 1.5 * unit)
-    ticks = [t for t in (-2 * near, -near, 0.0, near, 2 * near) if t >= bottom]
-    ticks += [10.0**k for k in range(-2, 9) if 1.2 * level[-1] < 10.0**k <= 1.3 * high]
-    ticks = [t for i, t in enumerate(ticks) if i == 0 or t > ticks[i - 1]]
-    ax.set_yticks(ticks, [f"{t:,g}".replace("-", "−") for t in ticks])
-    ax.minorticks_off()
+    _plain_symlog(ax, "y", bottom, high, unit, max(float(level[-1]), 3 * unit), linscale=2.5)
+    ax.set(xlim=(0.5, answers.size + 0.9), ylim=(bottom, high))
     ax.axhline(0, color=COLOURS["black"], linewidth=1)
-    name_line(
-        ax,
-        rank,
-        level,
-        "rarely reached by so many noises",
-        COLOURS["black"],
-        at=0.62,
-        shift=(0, 12),
-    )
+    name_line(ax, rank, level, "rarely reached by so many noises", COLOURS["black"], at=0.62,
+              shift=(0, 12))  # fmt: skip
     low = int((answers < cut).sum())
+    many = low > answers.size / 4
     ax.axvspan(0.5, low + 0.5, color="#f3eef2", zorder=0)
-    note(
-        ax,
-        f"{low} low",
-        (low + 0.5 if low > answers.size / 4 else 0.5, 1.3 * high),
-        (-5 if low > answers.size / 4 else 5, -4),
-        ha="right" if low > answers.size / 4 else "left",
-        va="top",
-        color=ink("reweighted"),
-        fontweight="bold",
-        path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
-    )
-    ax.set_xlim(0.5, answers.size + 0.9)
-    ax.set_xlabel("rank of the noisy answer, from the least (○ really zero)")
-    ax.set_ylabel("noisy answer, records")
+    note(ax, f"{low} low", (low + 0.5 if many else 0.5, high), (-5 if many else 5, -4),
+         ha="right" if many else "left", va="top", color=ink("reweighted"), fontweight="bold",
+         path_effects=RIM)  # fmt: skip
     return figure
