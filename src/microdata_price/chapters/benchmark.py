@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import format_number
-from ..fitting import paper_methods
+from ..fitting import METHODS, paper_methods
 from ..grid.run import evaluate
 from ..grid.spec import GridSpec
 from ..model.benchmark import LARGE, DataSet, data_set, data_sets, names, synthetic
@@ -164,7 +164,7 @@ class Findings:
         return [
             {
                 "price": row.price,
-                "method": LABELS[row.method],
+                "method": METHODS[row.method].title,
                 "of": QUERY_NAMES[row.query_set],
                 "dataset": row.dataset,
                 "level": level_of(row.privacy, row.level).math,
@@ -324,7 +324,11 @@ class Findings:
     def hardest(self):
         """The place of the highest price of the worst cell."""
         top = self.map.sort_values("worst").iloc[-1]
-        return {"method": LABELS[top["method"]], "empty": int(top["empty"]), "price": top["worst"]}
+        return {
+            "method": METHODS[top["method"]].title,
+            "empty": int(top["empty"]),
+            "price": top["worst"],
+        }
 
     @cached_property
     def landmarks_table(self):

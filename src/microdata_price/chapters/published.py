@@ -23,7 +23,7 @@ REPRODUCIBLE = ("ols", "nnls", "reweighted")
 PRINTED = {
     ("sum", "total"): "sum",
     ("identity", "total"): "cells, total",
-    ("identity", "max"): "cells, largest",
+    ("identity", "max"): "worst cell",
 }
 
 _KEYS = ["dataset", "method", "query_set", "metric"]
@@ -82,7 +82,7 @@ def scorecard(errors: pd.DataFrame) -> pd.DataFrame:
     >>> scorecard(pd.DataFrame(columns=[*_KEYS, "privacy", "level"]))  # doctest: +ELLIPSIS
     Traceback (most recent call last):
         ...
-    microdata_price.exceptions.InputError: 240 of the 240 published values are missing ...
+    microdata_price.exceptions.InputError: 240 of the 240 published values are missing, ...
     """
     published = published_tables().rename(columns={"squared_error": "published"})
     ours = errors[(errors["privacy"] == "pure") & (errors["level"] == EPSILON)]

@@ -1,0 +1,102 @@
+"""The scorecard: its texts, frozen facts of the printed tables, and what selection does."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from chapter_texts import NOTEBOOKS, filled, says
+
+from microdata_price.chapters import first_order
+from microdata_price.chapters.published import published_tables
+from microdata_price.chapters.scorecard import Findings
+from microdata_price.exceptions import InputError
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.measurement import measure
+from microdata_price.model.noise import Laplace
+from microdata_price.model.privacy import PureDP
+
+FEW = {"runs": 10, "repeats": 2}
+
+
+@pytest.fixture(scope="module")
+def found() -> Findings:
+    return Findings(**FEW)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 10.0, 0.05])
+def test_every_text_is_whole(epsilon: float, found: Findings) -> None:
+    said = filled("scorecard", epsilon=epsilon, **FEW)
+    assert says(said[0], found.agree)
+    assert any(text.startswith("| claim |") and text.count("\n") == 12 for text in said)
+
+
+def prose() -> str:
+    return Path(NOTEBOOKS / "scorecard.ipynb").read_text(encoding="utf-8")
+
+
+def test_what_the_prose_says_of_the_printed_tables() -> None:
+    """Facts that cannot change are typed in the notebook, and checked here."""
+    table = published_tables().query("dataset != 'Level00-2d'").set_index("method")
+    sums = table[table["query_set"] == "sum"]["squared_error"]
+    assert set(sums["ols"]) == {107.2}
+    assert sums["sequential"].nunique() == len(sums["sequential"]) == 15
+    assert set(table.loc["ols"].query("metric == 'max'")["squared_error"]) == {142.9}
+    error = 110.592 * np.sqrt(5 / 1000)
+    assert (round(error, 1), round((110.592 - 107.2) / error, 1)) == (7.8, 0.4)
+    for words in ("107.2", "fifteen different values", "is 7.8, and the two are 0.4", "2b^2 = 128"):
+        assert words in prose()
+
+
+def test_exact_errors_that_the_prose_has(found: Findings) -> None:
+    ols = found.card.query("method == 'ols' and query_set == 'sum'").set_index("dataset")["exact"]
+    assert round(ols["Level00-2d"], 3) == 105.785
+    assert set(ols.drop("Level00-2d").round(3)) == {110.592}
+    assert found.sums["exact"].round(6).unique().tolist() == [2 * (4 / 0.5) ** 2]
+    assert found.exact == pytest.approx(110.592)
+
+
+def test_section_5_numbers_by_hand(found: Findings) -> None:
+    card = found.card.set_index(["query_set", "metric", "method", "dataset"]).sort_index()
+    nnls, ols = (card.loc[("sum", "total", m), "published"] for m in ("nnls", "ols"))
+    assert found.theirs.four_to_five("nnls") == sum(4 <= r <= 5 for r in nnls / ols) == 5
+    assert found.theirs.span("nnls") == f"{min(nnls / ols):.2f} to {max(nnls / ols):.2f}"
+    reweighted = card.loc[("identity", "max", "reweighted"), "value"]
+    own = card.loc[("identity", "max", "nnls"), "value"]
+    assert found.ours.lower_worst == sum(own < reweighted)
+    low, high = map(float, found.ours.over_noise.split(" to "))
+    assert low == pytest.approx(105.785 / 128, abs=0.01)
+    assert high == pytest.approx(110.592 / 128, abs=0.01)
+
+
+def test_the_imitation_agrees_where_it_succeeds(found: Findings) -> None:
+    assert [t.kept.size for t in found.trials] == [10, 2, 2]
+    assert found.apart < 0.5
+    assert found.trials[2].kept.all()
+    assert not found.trials[0].kept.all()
+    # A stage that fails leaves a run out, and its number is told.
+    data = data_set("Level00-2d")
+    m = measure(data.table, data.workload, PureDP(0.5), runs=3, rng=np.random.default_rng(1))
+    again = first_order.imitate(m, "sequential")
+    assert (again.solved == (again.stages == 0)).all()
+    assert set(again.stages) <= {0, 1, 2, 3, 4}
+
+
+def test_an_unknown_imitation_is_refused() -> None:
+    data = data_set("Level00-1d")
+    m = measure(data.table, data.workload, PureDP(0.5), runs=2, rng=np.random.default_rng(1))
+    with pytest.raises(InputError, match="nnls"):
+        first_order.imitate(m, "nnls")
+
+
+def test_the_split_and_the_plain_maximum_bracket_the_truth(found: Findings) -> None:
+    table = found.maxima
+    assert (table["plain"] > table["exact"]).all()
+    assert table["plain"].is_monotonic_decreasing
+    far = (table["split"] - table["exact"]).abs()
+    assert (far < 8 * table["split_error"] + 0.05 * table["exact"]).all()
+    rng = np.random.default_rng(5)
+    squared = Laplace(1.0).sample(rng, (30, 1000, 216)) ** 2 / 2
+    assert squared.mean(axis=1).max(axis=1).mean() - 1 == pytest.approx(0.2, abs=0.02)
+    assert 10 < found.last["over"] < 30
