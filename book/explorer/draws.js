@@ -51,12 +51,7 @@
     };
   };
 
-  /* In a cell: one decimal while there is room for it, none in the true table. */
-  function written(x, whole) {
-    var text = Math.abs(x) < 99.95 && !whole ? Math.abs(x).toFixed(1) : E.number(Math.round(Math.abs(x)));
-    if (text === "0.0") { text = "0"; }
-    return (x < 0 && text !== "0" ? "−" : "") + text;
-  }
+  var written = E.count;
 
   function fill(node, value, truth, std, css) {
     node.textContent = written(value, truth === null);
@@ -89,7 +84,7 @@
     row.appendChild(th);
   }
 
-  function panel(parent, key, title, g) {
+  function panel(parent, key, title, g, wide) {
     var section = document.createElement("section"), table = document.createElement("table");
     section.className = "panel " + key;
     section.innerHTML = "<h3></h3><p></p>";
@@ -105,8 +100,9 @@
       for (var c = 0; c <= g.columns.length; c += 1) { row.appendChild(document.createElement("td")); }
       body.appendChild(row);
     });
-    table.appendChild(head); table.appendChild(body);
+    table.append(head, body);
     section.appendChild(table);
+    if (wide) { section.tabIndex = 0; section.setAttribute("aria-label", title); }
     parent.appendChild(section);
   }
 
@@ -114,13 +110,18 @@
   E.panels = function (parent, v, std, why) {
     var all = [["truth", "True table", why, v.truth], ["noisy", "Noisy answers", "each answer with its own noise", v.noisy]];
     v.methods.forEach(function (m) {
-      var e = m.errors[m.errors.length - 1];
-      all.push([m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")), m.fit]);
+      var e = m.errors[m.errors.length - 1], off = m.fit.cells.map(function (x, i) { return Math.abs(x - v.truth.cells[i]); });
+      var mean = off.reduce(function (a, b) { return a + b; }, 0) / off.length;
+      all.push([m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")) +
+        "; counts off by " + written(mean) + " on average, " + written(Math.max.apply(null, off)) + " at most", m.fit]);
     });
-    var shape = all.map(function (p) { return p[0] + p[3].rows.length + "x" + p[3].columns.length; }).join();
+    // Numbers too long for a narrow column get more room.
+    var wide = inOrder(v.truth).concat(inOrder(v.noisy)).some(function (x) { return Math.abs(x[0]) >= 1e5; });
+    parent.classList.toggle("wide", wide);
+    var shape = wide + all.map(function (p) { return p[0] + p[3].rows.length + "x" + p[3].columns.length; }).join();
     if (parent.dataset.shape !== shape) {
       var fresh = document.createDocumentFragment();
-      all.forEach(function (p) { panel(fresh, p[0], p[1], p[3]); });
+      all.forEach(function (p) { panel(fresh, p[0], p[1], p[3], wide); });
       parent.replaceChildren(fresh);
       parent.dataset.shape = shape;
     }

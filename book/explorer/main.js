@@ -6,11 +6,6 @@
   var SLIDERS = ["epsilon", "rho", "delta", "d", "sum"];
   function by(id) { return document.getElementById(id); }
 
-  function level() {
-    if (state.privacy === "zcdp") { return "ρ = " + E.exact(state.rho); }
-    return "ε = " + E.exact(state.epsilon) + (state.privacy === "approximate" ? ", δ = " + E.exact(state.delta) : "");
-  }
-
   /** The mechanism that does best on one error while the other is at most a limit, and how surely. */
   function bestKnown(v, what, other, limit) {
     var found = null;
@@ -21,9 +16,9 @@
       });
     });
     if (!found) { return "No mechanism drawn here manages that."; }
-    var number = E.number(found.value), sure = what === "C" && found.m.upper ? "known" : found.m.sure;
+    var number = E.number(found.value), most = E.atMost(found.value), sure = what === "C" && found.m.upper ? "known" : found.m.sure;
     return { exact: found.m.subject + " has exactly " + number + ".", known: found.m.subject + " has " + number + " on the worst table known.",
-      certified: found.m.subject + " has at most " + number + "." }[sure];
+      certified: found.m.subject + " has at most " + most + "." }[sure];
   }
 
   /* What is said of a setting; each sentence is chosen by the numbers. Cards and speech share it. */
@@ -31,9 +26,9 @@
     var signed = E.number(v.unit), asSigned = Math.abs(state.sum - 1) < 1e-9;
     function finding(what, other, bound, limit, given, subject) {
       var f = { given: given, none: !(bound && bound[what] > 0) };
-      f.big = f.none ? "no bound" : what + " ≥ " + E.number(bound[what]);
+      f.big = f.none ? "no bound" : what + " ≥ " + E.atLeast(bound[what]);
       f.then = f.none ? "Here the bounds say nothing of " + (what === "C" ? "any count." : "the sum.") :
-        bound[what] > v.unit ? "for " + subject + ", on some table: " + E.factor(bound[what] / v.unit) + "× signed answers’ " + signed + "." :
+        bound[what] > v.unit ? "for " + subject + ", on some table: " + E.atLeast(bound[what] / v.unit, bound[what] < 10 * v.unit ? 2 : 3) + "× signed answers’ " + signed + "." :
           "for " + subject + ": no more than signed answers’ " + signed + ".";
       f.known = bestKnown(v, what, other, limit);
       return f;
@@ -56,11 +51,11 @@
   }
 
   function spoken(v) {
-    return "Microdata with " + level() + " and " + E.exact(v.d) + " counts. " +
+    return "Microdata with " + E.level(v) + " and " + E.exact(v.d) + " counts. " +
       findings(v).map(function (f) { return [f.given, f.big, f.then, f.known].join(" "); }).join(" ");
   }
 
-  function cellOf(value) { return value === undefined ? "—" : value > 0 ? E.number(value) : "0 (says nothing)"; }
+  function cellOf(value) { return value === undefined ? "—" : value > 0 ? E.atLeast(value) : "0 (says nothing)"; }
 
   function valuesTable(v) {
     var rows = document.createDocumentFragment();
@@ -78,10 +73,10 @@
       if (m.path) {
         var n = m.C.length - 1;
         add(m.title, E.number(m.C[0]) + " to " + E.number(m.C[n]), E.number(m.D[0]) + " to " + E.number(m.D[n]), m.status);
-      } else { add(m.title, E.number(m.C) + (m.upper ? ", at most " + E.number(m.upper) : ""), E.number(m.D), m.status); }
+      } else { add(m.title, E.number(m.C) + (m.upper ? ", at most " + E.atMost(m.upper) : ""), E.number(m.D), m.status); }
     });
     document.querySelector("#values tbody").replaceChildren(rows);
-    by("values-caption").textContent = "Root expected squared errors, in counts, at " + level() + " and d = " + E.exact(v.d) + ".";
+    by("values-caption").textContent = "Root expected squared errors, in counts, at " + E.level(v) + " and d = " + E.exact(v.d) + ".";
   }
 
   function say(text) {
@@ -122,7 +117,7 @@
     by("draws-view").hidden = state.view !== "draws";
     by("story-view").hidden = state.view !== "story";
     by("own-view").hidden = state.view !== "own";
-    by("share").hidden = state.view === "own";
+    by("app").className = state.view;
     by("save").hidden = state.view !== "plane";
     values = E.values(state);
     controls();
@@ -155,7 +150,7 @@
     lastMove = performance.now() - began;
   }
 
-  var seen = null;  // the address as last read or written
+  var fromPreset = false, seen = null;  // the address as last read or written
 
   function write() {
     if (window.location.hash !== seen) { return; }  // somebody has just changed it: it is read next
@@ -177,7 +172,10 @@
   function restore() {
     seen = window.location.hash;
     var read = State.read(seen);
+    if (state && state.view === "story" && read.state.view !== "story" && fromPreset) { told("You left the story; “The idea in five steps” leads back."); }
+    fromPreset = false;
     state = read.state;
+    if (state.own !== null) { by("own-text").value = state.own; }
     by("message").hidden = !read.complaints.length;
     by("message").textContent = read.complaints.length ? "From the address: " + read.complaints.join(". ") + "." : "";
     stop();
@@ -199,7 +197,7 @@
     playing = window.setInterval(function () { if (state.draw < draws.draws) { step(1); } else { stop(); } }, 900);
   }
 
-  function told(text) { by("told").textContent = text; window.setTimeout(function () { by("told").textContent = ""; }, 4000); }
+  function told(text) { by("told").textContent = text; window.setTimeout(function () { by("told").textContent = ""; }, 8000); }
 
   /** Copy the address; where the browser keeps the clipboard shut, show it to be copied by hand. */
   function copy(text) {
@@ -274,15 +272,22 @@
       change({ step: Math.min(E.STEPS, state.step + 1) });
       if (state.step === E.STEPS) { by("story-plane").focus(); }
     });
-    by("story-plane").addEventListener("click", function () { change({ view: "plane" }); });
+    by("story-plane").addEventListener("click", function () { change({ view: "plane" }); by("d").focus(); });
     by("own-text").addEventListener("input", function () { change({}); });
     by("own-draw").addEventListener("click", function () { change({ draw: state.draw % draws.draws + 1 }); });
     by("own-epsilon").max = State.stops("epsilon").length - 1;
     by("own-epsilon").addEventListener("input", function () { change({ epsilon: State.stops("epsilon")[Number(this.value)] }); });
-    by("copy").addEventListener("click", function () { write(); copy(window.location.href); });
+    by("copy").addEventListener("click", function () {
+      var own = state.view === "own" && !E.readTable(by("own-text").value).error ? by("own-text").value : null;
+      write();
+      copy(window.location.href.split("#")[0] + State.write(state, own));
+    });
     by("save").addEventListener("click", save);
     by("reset").addEventListener("click", function () { var view = state.view; state = State.start(); change({ view: view }); });
-    document.querySelectorAll("a[data-setting]").forEach(function (a) { a.href = "#" + a.dataset.setting; });
+    document.querySelectorAll("a[data-setting]").forEach(function (a) { 
+      a.href = "#" + a.dataset.setting;
+      a.addEventListener("click", function () { fromPreset = true; });
+    });
     document.querySelectorAll("form").forEach(function (form) { form.addEventListener("submit", function (e) { e.preventDefault(); }); });
     window.addEventListener("hashchange", restore);
     var resized = null;

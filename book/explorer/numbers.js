@@ -29,6 +29,23 @@ window.Explorer = window.Explorer || {};
     return sign + grouped(Number(parts.join("e")).toFixed(Math.max(0, digits - 1 - power)));
   };
 
+  /** A bound in three digits: a lower one is never rounded up, an upper one never down. */
+  function outward(x, digits, round) {
+    if (x === 0 || !isFinite(x) || (x === Math.floor(x) && x < 1e6)) { return E.number(x); }
+    var power = Math.floor(Math.log10(x)) + 1 - digits, scaled = Number((x * Math.pow(10, -power)).toPrecision(14));
+    return E.number(Number(round(scaled) + "e" + power), digits);
+  }
+  E.atLeast = function (x, digits) { return outward(x, digits || 3, Math.floor); };
+  E.atMost = function (x, digits) { return outward(x, digits || 3, Math.ceil); };
+
+  /** A noisy count, wherever one is written: one decimal below a hundred, whole above. */
+  E.count = function (x, whole) {
+    // Sums that differ by rounding alone are written alike.
+    var a = Math.abs(x) + 1e-9, small = a < 99.95 && !whole;
+    var text = small ? (Math.floor(10 * a + 0.5) / 10).toFixed(1).replace(/\.0$/, "") : grouped(String(Math.round(a)));
+    return (x < 0 && text !== "0" ? "−" : "") + text;
+  };
+
   /** A setting as it was chosen: no digits added, none lost. */
   E.exact = function (x) {
     if (x >= 1e6 || x < 1e-3) {
@@ -37,9 +54,6 @@ window.Explorer = window.Explorer || {};
     }
     return grouped(String(x));
   };
-
-  /** A factor: two digits do. */
-  E.factor = function (x) { return E.number(x, x < 9.95 ? 2 : 3); };
 
   /** Ticks of a logarithmic axis between two logarithms: powers of ten, with 2 and 5 when there is room for so many. */
   E.ticks = function (low, high, most) {

@@ -7,12 +7,12 @@
   /** Read whole numbers, one line a row; a sentence says what is wrong. */
   E.readTable = function (text) {
     var rows = text.split(/\n/).map(function (line) { return line.trim(); }).filter(Boolean).map(function (line) {
-      return line.split(/[\s,;]+/).filter(Boolean);
+      return line.split(/\s+/);
     });
     if (!rows.length) { return { error: "Type counts: a line a row, numbers with spaces between." }; }
     var columns = rows[0].length, bad = [];
     rows.forEach(function (row) { row.forEach(function (n) { if (!/^\d+$/.test(n) || Number(n) > LARGEST) { bad.push(n); } }); });
-    if (bad.length) { return { error: "“" + bad[0] + "” is not a count; counts are whole numbers from 0 to a million, without signs or points." }; }
+    if (bad.length) { return { error: "“" + bad[0] + "” is not a count; counts are whole numbers from 0 to a million, with spaces between, without signs, points or commas." }; }
     if (rows.some(function (row) { return row.length !== columns; })) { return { error: "The lines have different numbers of counts; a table has as many in each line." }; }
     if (rows.length > ROWS || columns > COLUMNS || rows.length * columns < 2) {
       return { error: "The table has " + rows.length + " lines of " + columns + "; the page fits tables from 2 counts to " + ROWS + " lines of " + COLUMNS + "." };
@@ -54,13 +54,15 @@
     by("own-error").hidden = !table.error;
     by("own-error").textContent = table.error || "";
     by("own-panels").hidden = Boolean(table.error);
-    if (table.error) { return table.error; }
+    by("own-headline").textContent = table.error ? "" : E.ownSentence(table, state);
+    return table.error || by("own-headline").textContent;
+  };
+
+  E.ownSentence = function (table, state) {
     var v = E.ownDraw(table, state.epsilon, state.draw);
     E.panels(by("own-panels"), v, v.std, "as typed");
-    var text = "The true total is " + E.number(v.truth.sum) + ". The tables fitted say: " + v.methods.map(function (m) {
-      return m.title + " " + E.number(Math.round(10 * m.fit.sum) / 10);
+    return "The true total is " + E.count(v.truth.sum, true) + ". The tables fitted say: " + v.methods.map(function (m) {
+      return m.title + " " + E.count(m.fit.sum);
     }).join(", ") + ".";
-    by("own-headline").textContent = text;
-    return text;
   };
 }(window.Explorer));

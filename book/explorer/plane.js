@@ -1,7 +1,7 @@
 /* The C-D plane: what no microdata mechanism can do, and what some do. */
 (function (E) {
   "use strict";
-  var MARGIN = { top: 34, right: 48, bottom: 46, left: 58 };
+  var MARGIN = { top: 30, right: 14, bottom: 46, left: 58 };
   var svg, frame = null;
 
   /** The window: what is shown follows the signed error, so that the picture keeps its place when the level moves. */
@@ -18,7 +18,7 @@
     };
   }
 
-  function axes(g, x, y, v, width, height) {
+  function axes(g, x, y, width, height) {
     var bottom = height - MARGIN.bottom, right = width - MARGIN.right, across = (right - MARGIN.left) / 62, up = (bottom - MARGIN.top) / 34;
     E.ticks(x.low, x.high, across).forEach(function (t) {
       var px = x(t.value);
@@ -30,20 +30,11 @@
       E.el(g, "line", { x1: MARGIN.left, x2: right, y1: py, y2: py, class: "grid" });
       E.el(g, "text", { x: MARGIN.left - 7, y: py + 4, class: "tick", "text-anchor": "end" }, E.exact(t.value));
     });
-    // The second pair of axes counts in multiples of the signed error.
-    var unit = Math.log10(v.unit);
-    E.ticks(x.low - unit, x.high - unit, across).forEach(function (t) {
-      E.el(g, "text", { x: x(t.value * v.unit), y: MARGIN.top - 8, class: "tick faint", "text-anchor": "middle" }, E.exact(t.value) + "×");
-    });
-    E.ticks(y.low - unit, y.high - unit, up).forEach(function (t) {
-      E.el(g, "text", { x: right + 7, y: y(t.value * v.unit) + 4, class: "tick faint" }, E.exact(t.value) + "×");
-    });
     E.el(g, "text", { x: right, y: bottom + 37, class: "axis", "text-anchor": "end" }, "error of the sum, D →");
-    E.el(g, "text", { x: MARGIN.left - 50, y: MARGIN.top - 20, class: "axis" }, "↑ error of a count, C");
-    E.el(g, "text", { x: right + 44, y: MARGIN.top - 20, class: "axis faint", "text-anchor": "end" }, "× signed error");
+    E.el(g, "text", { x: MARGIN.left - 50, y: MARGIN.top - 14, class: "axis" }, "↑ error of a count, C");
   }
 
-  function clip(points, x, y) {
+  var clip = E.clip = function (points, x, y) {
     // Keep one point beyond each edge, so that lines reach the frame; the clip path hides the rest.
     var low = Math.pow(10, x.low), high = Math.pow(10, x.high), floor = Math.pow(10, y.low);
     return points.filter(function (p, i) {
@@ -51,7 +42,7 @@
       return (p[0] >= low || (next && next[0] >= low)) && (p[0] <= high || (before && before[0] <= high)) &&
         (p[1] >= floor || (before && before[1] >= floor));
     }).map(function (p) { return [x(p[0]), y(p[1])]; });
-  }
+  };
 
   function envelope(bounds, x, y) {
     // The union of the regions below the curves, drawn as overlapping fills of one group with one opacity.
@@ -83,7 +74,7 @@
     var mechanisms = v.mechanisms.filter(function (m) { return shown(m.key); });
     var inside = E.el(g, "g", { "clip-path": "url(#plane-clip)" });
     E.el(inside, "path", { d: envelope(bounds, x, y), class: "region" });
-    axes(g, x, y, v, width, height);
+    axes(g, x, y, width, height);
     var curves = E.el(g, "g", { "clip-path": "url(#plane-clip)" });
     bounds.forEach(function (b) { E.el(curves, "path", { d: E.line(clip(b.curve, x, y)), class: "bound " + b.key }); });
     E.el(curves, "line", { x1: x(v.sum), x2: x(v.sum), y1: box.y0, y2: box.y1, class: "cursor" });
@@ -114,8 +105,8 @@
         E.el(curves, "line", { x1: x(m.D) - 6, x2: x(m.D) + 6, y1: y(m.upper), y2: y(m.upper), class: "reach" });
         avoid([[x(m.D), y(m.C)], [x(m.D), y(m.upper)]]);
       }
-      var says = m.title + ": C = " + E.number(m.C) + (m.upper ? " on the worst table known, at most " + E.number(m.upper) : "") + ", D = " + E.number(m.D);
-      var mark = E.el(curves, "circle", { cx: x(m.D), cy: y(m.C), r: m.key === "signed" ? 5.5 : 6, class: "mechanism " + m.key, tabindex: 0, role: "img", "aria-label": says });
+      var says = m.title + ": C = " + E.number(m.C) + (m.upper ? " on the worst table known, at most " + E.atMost(m.upper) : "") + ", D = " + E.number(m.D);
+      var mark = E.mark(curves, m.key, x(m.D), y(m.C), { tabindex: 0, role: "img", "aria-label": says });
       ["focus", "pointerenter"].forEach(function (name) { mark.addEventListener(name, function () { readout(says + "."); }); });
       placer.block(x(m.D), y(m.C), 8);
     });
@@ -136,7 +127,7 @@
     }
     if (best) {
       var cx = x(v.sum), cy = y(best.C);
-      put("C ≥ " + E.number(best.C), "strong " + best.key, [
+      put("C ≥ " + E.atLeast(best.C), "strong " + best.key, [
         { x: cx + 9, y: cy - 8 }, { x: cx - 9, y: cy - 8, anchor: "end" }, { x: cx + 9, y: cy + 18 }, { x: cx + 9, y: cy - 24 }
       ]);
     }
@@ -218,7 +209,7 @@
   function say(across) {
     var D = frame.x.invert(across), top = shade(frame.bounds, frame.x, frame.y, across);
     readout(top === null || top > frame.y.from ? "At D = " + E.number(D) + " the curves drawn say nothing of C." :
-      "At D = " + E.number(D) + ": C is at least " + E.number(Math.floor(100 * frame.y.invert(top)) / 100) + " on some table, by the curves drawn.");
+      "At D = " + E.number(D) + ": C is at least " + E.atLeast(frame.y.invert(top)) + " on some table, by the curves drawn.");
   }
 
   /** A finger or a mouse on the plane moves the sum's error; up and down it still scrolls the page. */
@@ -235,7 +226,7 @@
       move(event);
     });
     node.addEventListener("pointermove", function (event) {
-      if (down) { move(event); } else if (frame && event.target.tagName !== "circle") {
+      if (down) { move(event); } else if (frame && !event.target.classList.contains("mechanism")) {
         var box = node.getBoundingClientRect();
         say((event.clientX - box.left) * (node.viewBox.baseVal.width / box.width));
       }

@@ -9,11 +9,15 @@
     return E.LAYERS.map(function (l) { return l.key; }).filter(function (key) { return FIRST.indexOf(key) < 0; });
   }
 
+  /** A table of one's own in an address: 7.0/0.3 has two lines of two counts. */
+  function tableText(own) { return own.trim().split(/\s*\n\s*/).map(function (line) { return line.split(/\s+/).join("."); }).join("/"); }
+  function tableOf(text) { return text.split("/").map(function (line) { return line.split(".").join(" "); }).join("\n"); }
+
   function start() {
     var s = plane.start;
     return {
       view: "plane", step: 1, privacy: s.privacy, epsilon: s.epsilon, rho: s.rho, delta: s.delta, d: s.d, sum: s.sum,
-      hide: hiddenAtFirst(), table: draws.tables[0].key, level: draws.start, draw: 1
+      own: null, hide: hiddenAtFirst(), table: draws.tables[0].key, level: draws.start, draw: 1
     };
   }
 
@@ -66,6 +70,9 @@
         var n = Number(text);
         if (n >= 1 && n <= draws.draws && Math.floor(n) === n) { state.draw = n; }
         else { complaints.push("draw is “" + text + "”; it must be a whole number from 1 to " + draws.draws); }
+      } else if (key === "counts") {
+        var own = E.readTable(tableOf(text));
+        if (own.error) { complaints.push("counts are “" + text + "”. " + own.error.replace(/\.$/, "")); } else { state.own = tableOf(text); }
       } else if (key === "hide") {
         state.hide = text.split(",").filter(function (name) { return E.LAYERS.some(function (l) { return l.key === name; }); });
       } else { complaints.push("the address says “" + pair + "”, which means nothing here"); }
@@ -73,13 +80,14 @@
     return { state: state, complaints: complaints };
   }
 
-  /** Write the address of a state: only what the view shows. */
-  function write(state) {
+  /** Write the address of a state: only what the view shows; a table of one's own only in a link that is asked for. */
+  function write(state, own) {
     var pairs = [];
     if (state.view === "story") {
       pairs = [["view", "story"], ["step", state.step]];
     } else if (state.view === "own") {
       pairs = [["view", "own"], ["epsilon", state.epsilon], ["draw", state.draw]];
+      if (own) { pairs.push(["counts", tableText(own)]); }
     } else if (state.view === "draws") {
       pairs = [["view", "draws"], ["table", state.table], ["level", state.level], ["draw", state.draw]];
     } else {

@@ -71,6 +71,12 @@
     };
   };
 
+  /** The level of privacy in words. */
+  E.level = function (v) {
+    if (v.privacy === "zcdp") { return "ρ = " + E.exact(v.rho); }
+    return "ε = " + E.exact(v.epsilon) + (v.privacy === "approximate" ? ", δ = " + E.exact(v.delta) : "");
+  };
+
   function best(bounds, what) {
     return bounds.reduce(function (top, b) { return b[what] > (top ? top[what] : 0) ? b : top; }, null);
   }
@@ -80,7 +86,7 @@
     var mode = plane.modes[state.privacy], at = E.indices(state), unit = mode.signed[at.level];
     var bounds = mode.bounds.map(function (b) {
       var C = pick(mode, b.C, at), D = pick(mode, b.D, at), joined = join(b, C, D, unit);
-      return { key: b.key, title: b.title, C: C[index(b.sums, state.sum)] * unit, D: D[index(b.counts, 1)] * unit, nodes: joined.nodes, curve: joined.drawn };
+      return { key: b.key, title: b.title, C: C[index(b.sums, state.sum)] * unit, atSigned: C[index(b.sums, 1)] * unit, D: D[index(b.counts, 1)] * unit, nodes: joined.nodes, curve: joined.drawn };
     });
     var mechanisms = mode.mechanisms.map(function (m) {
       var out = { key: m.key, title: m.title, short: m.short, status: m.status, sure: m.sure, subject: m.subject, path: Boolean(m.path) };

@@ -83,6 +83,6 @@ def check_numbers(page: Page) -> dict[str, Any]:
     shown = page.inner_text("#card-sum strong")
     best = max(b["C"] for b in v["bounds"])
     assert shown == (
-        f"C ≥ {page.evaluate('x => Explorer.number(x)', best)}" if best else "no bound"
+        f"C ≥ {page.evaluate('x => Explorer.atLeast(x)', best)}" if best else "no bound"
     )
     return v

@@ -12,7 +12,7 @@ from axe_playwright_python.sync_playwright import Axe
 from explorer_page import now, opened
 from playwright.sync_api import Browser
 
-from microdata_price.base.numbers import format_number
+from microdata_price.base.numbers import at_least, at_most, format_number
 from microdata_price.explorer.draws import TABLES, draws_of
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import PureDP
@@ -28,6 +28,7 @@ from microdata_price.model.privacy import PureDP
         "#privacy=approximate&d=2&sum=1000",
         "#view=draws&draw=7",
         "#view=own",
+        "#view=own&counts=1000000.0.7/0.0.3",
     ],
 )
 def test_it_is_accessible_and_fits_a_phone(
@@ -133,7 +134,7 @@ def test_the_table_holds_what_is_drawn(chromium: Browser, site: Path) -> None:
         text = page.inner_text("#values")
         v = now(page)["values"]
         for b in v["bounds"]:
-            assert page.evaluate("x => Explorer.number(x)", b["C"]) in text
+            assert page.evaluate("x => Explorer.atLeast(x)", b["C"]) in text
         for m in v["mechanisms"]:
             value = m["C"][0] if isinstance(m["C"], list) else m["C"]
             assert page.evaluate("x => Explorer.number(x)", value) in text
@@ -188,10 +189,12 @@ def test_numbers_are_written_as_in_the_book(chromium: Browser, site: Path) -> No
     rng = np.random.default_rng(3)
     numbers = [float(x) for x in 10 ** rng.uniform(-7, 12, 300)]
     numbers += [0.0, 7.0, 10_000.0, 999_999.0, 0.5, 2.5, 99.95, 0.00012345, -3.25, 1e6, 12.0]
+    writers = {"number": format_number, "atLeast": at_least, "atMost": at_most}
     with opened(chromium, site) as page:
-        written = page.evaluate("xs => xs.map(x => Explorer.number(x))", numbers)
-    for x, text in zip(numbers, written, strict=True):
-        assert text == format_number(x), x
+        for name, write in writers.items():
+            given = [x for x in numbers if x >= 0 or name == "number"]
+            written = page.evaluate(f"xs => xs.map(x => Explorer.{name}(x))", given)
+            assert written == [write(x) for x in given]
 
 
 def test_the_theme_is_the_books(chromium: Browser, site: Path) -> None:

@@ -11,18 +11,19 @@ import numpy as np
 import pytest
 
 from explorer_data import EDITION, SOURCES, read_data, small_explorer
+from microdata_price.base.numbers import at_least, format_number
 from microdata_price.book.plan import Edition
 from microdata_price.errors.known import ols_variances
-from microdata_price.exceptions import BuildError, InputError
+from microdata_price.exceptions import InputError
 from microdata_price.explorer import build as explorer
 from microdata_price.explorer.bounds import COUNTS, DELTAS, EPSILONS, POINTS, RHOS, SUMS
-from microdata_price.explorer.draws import DRAWS, SCALE, TABLES, draws_of
+from microdata_price.explorer.draws import DRAWS, SCALE, TABLES, draws_of, level_key, story_draw
 from microdata_price.explorer.plane import Setting
-from microdata_price.explorer.text import placeholders
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.theory.lower.lower_bounds import lower_bounds
+from microdata_price.theory.upper.projection import project
 
 
 @pytest.fixture(scope="module")
@@ -93,32 +94,54 @@ def test_every_fit_is_certified(draws: dict[str, Any]) -> None:
     assert 0 <= draws["worst_certificate"] <= 1e-7
 
 
+# The story
+
+
+def test_a_count_pays_in_the_draw_that_the_story_tells(draws: dict[str, Any]) -> None:
+    stories = {level["key"]: level["story"] for level in draws["levels"]}
+    assert stories["epsilon-0.5"] in (7, 25, 37)
+    for guarantee in (PureDP(0.5), ConcentratedDP(0.125), PureDP(3.0), PureDP(0.05)):
+        measured, counts = draws_of(TABLES[0], guarantee, DRAWS, "shown"), TABLES[0].counts
+        at = story_draw(measured, counts) - 1
+        cells, total = measured.answers[3][at], measured.answers[0][at, 0]
+        clipped = np.maximum(cells, 0)
+        kept = project(cells[None], np.array([max(total, 0.0)]))[0]
+        assert abs(kept[0] - 7) > abs(clipped[0] - 7) + 1
+        assert abs(kept.sum() - 7) < abs(clipped.sum() - 7)
+        assert stories.get(level_key(guarantee), at + 1) == at + 1
+
+
+def test_without_such_a_draw_the_story_tells_the_first() -> None:
+    quiet = draws_of(TABLES[0], PureDP(1000.0), DRAWS, "shown")
+    assert story_draw(quiet, TABLES[0].counts) == 1
+
+
 # The page
 
 
-def test_the_page_says_what_the_numbers_say(plane: dict[str, Any], draws: dict[str, Any]) -> None:
-    texts = placeholders(plane, draws)
-    bound = lower_bounds(PureDP(0.5), 10_000, sum_error=PureDP(0.5).signed_error)
-    assert f"error {bound.best:.1f} or more" in texts["STATIC_CAPTION"]
-    pure = plane["modes"]["pure"]
-    here = max(b["between"][pure["levels"].index(0.5)] for b in pure["bounds"])
-    worst = max(off for m in plane["modes"].values() for b in m["bounds"] for off in b["between"])
-    for off, where in ((here, "at ε = 0.5"), (worst, "at the worst level")):
-        (said,) = re.findall(rf"([\d.]+) % {where}", texts["BETWEEN_NOTE"])
-        assert 100 * off <= float(said) <= 1.1 * 100 * off  # a bound, so rounded up
-    page = explorer.fill((SOURCES / "index.html").read_text(encoding="utf-8"), texts)
-    assert not re.search(r"@[A-Z_]+@", page)
+def test_the_page_says_what_the_package_says(built: Path, plane: dict[str, Any]) -> None:
+    guarantee = PureDP(0.5)
+    bounds = lower_bounds(guarantee, 10_000, sum_error=guarantee.signed_error).values
+    text = (built / "index.html").read_text(encoding="utf-8")
+    assert f"a count that errs by {at_least(bounds['first_moment'])} or more" in text
+    first, printed = (
+        next(
+            d
+            for d in plane["points"]
+            if lower_bounds(guarantee, d, sum_error=guarantee.signed_error).values[name]
+            > guarantee.signed_error
+        )
+        for name in ("first_moment", "printed")
+    )
+    said = re.search(r"<var>d</var> = ([\d,]+), the printed one at ([^:]+):", text)
+    assert said
+    assert said.groups() == (format_number(first), format_number(printed))
+    assert not re.search(r"\{[{%]", text)
 
 
-def test_a_bound_that_says_nothing_is_said_to(plane: dict[str, Any], draws: dict[str, Any]) -> None:
-    quiet = plane | {"start": plane["start"] | {"d": 2, "sum": 5.0}}
-    assert "the bounds say nothing" in placeholders(quiet, draws)["STATIC_CAPTION"]
-
-
-@pytest.mark.parametrize("page", ["<p>@UNKNOWN@</p>", "<p></p>"])
-def test_a_place_without_text_and_a_text_without_place_are_errors(page: str) -> None:
-    with pytest.raises(BuildError, match=r"disagree about (KNOWN|KNOWN, UNKNOWN)"):
-        explorer.fill(page, {"KNOWN": "x"})
+def test_a_page_that_asks_for_what_is_not_there_is_refused() -> None:
+    with pytest.raises(InputError, match="cannot be filled in"):
+        explorer.fill("<p>{{ unknown }}</p>", {"known": 1})
 
 
 def test_the_folder_is_built_whole(built: Path) -> None:
@@ -158,8 +181,8 @@ def test_a_failed_build_leaves_nothing(
 ) -> None:
     monkeypatch.setattr(explorer, "plane_data", Mock(return_value=plane))
     monkeypatch.setattr(explorer, "draws_data", Mock(return_value=draws))
-    monkeypatch.setattr(explorer, "placeholders", Mock(return_value={}))
-    with pytest.raises(BuildError, match="disagree"):
+    monkeypatch.setattr(explorer, "numbers_said", Mock(return_value={}))
+    with pytest.raises(InputError, match="cannot be filled in"):
         explorer.build_explorer(tmp_path / "explorer", SOURCES, EDITION)
     assert list(tmp_path.iterdir()) == []
 

@@ -2,36 +2,37 @@
 
 from __future__ import annotations
 
-import html
 import json
-import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..base.colours import on_dark
 from ..base.files import new_folder
+from ..base.numbers import format_number
 from ..base.provenance import code_key, digest, digest_files, digest_json
 from ..book.picture import for_the_site
 from ..book.plan import Edition
-from ..exceptions import BuildError
+from ..figures.difficult import plane as plane_figure
 from ..fitting import METHODS, Method
 from ..model.privacy import ConcentratedDP, PureDP
+from ..page.say import render as fill
 from ..page.style import render
-from ..theory.lower.lower_bounds import BOUNDS, Bound
+from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
+from ..theory.upper.operating_points import clipping, fitted
+from .bounds import POINTS
 from .draws import draws_data
-from .picture import static_picture
+from .pack import SCALE
 from .plane import Levels, Setting, plane_data
-from .text import placeholders, setting_title
-from .values import shown
 
 _ALL = Levels()
-_PLACEHOLDER = re.compile(r"@([A-Z_]+)@")
 
 
 def setting_of(edition: Edition) -> Setting:
-    """Return what the explorer of an edition shows first: its levels where they were given.
+    """Return the setting that the explorer of an edition shows first.
 
     Examples
     --------
@@ -40,33 +41,6 @@ def setting_of(edition: Edition) -> Setting:
     """
     given = {k: v for k, v in edition.given.items() if k in ("epsilon", "rho", "delta")}
     return Setting(**given)  # type: ignore[arg-type]
-
-
-def fill(page: str, texts: Mapping[str, str]) -> str:
-    """Put computed texts at the places of a page that wait for them.
-
-    Parameters
-    ----------
-    page
-        HTML with places written ``@NAME@``.
-    texts
-        Plain text by name.
-
-    Raises
-    ------
-    BuildError
-        A place without a text, or a text without a place.
-
-    Examples
-    --------
-    >>> fill("<p>@WHAT@</p>", {"WHAT": "C < D"})
-    '<p>C &lt; D</p>'
-    """
-    wanted = set(_PLACEHOLDER.findall(page))
-    if wanted != set(texts):
-        odd = ", ".join(sorted(wanted ^ set(texts)))
-        raise BuildError(f"the explorer's page and its computed texts disagree about {odd}")
-    return _PLACEHOLDER.sub(lambda m: html.escape(texts[m.group(1)]), page)
 
 
 def own_colours() -> str:
@@ -83,6 +57,58 @@ def own_colours() -> str:
         rules.append(f".{what.name} {{ --own: {what.colour}; }}")
         rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {on_dark(what.colour)}; }}')
     return "\n".join(rules) + "\n"
+
+
+def _first(name: str, guarantee: PureDP) -> str:
+    """Write the first stop at which a bound exceeds the signed error."""
+    unit = guarantee.signed_error
+    C = point_error_bound(name, guarantee, np.array(POINTS, dtype=float), unit)
+    above = [d for d, x in zip(POINTS, C, strict=True) if x > unit]
+    return format_number(above[0]) if above else "none of the stops"
+
+
+def numbers_said(
+    start: Setting, plane: Mapping[str, Any], draws: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return the numbers of the page's own text, by the names that it uses.
+
+    Parameters
+    ----------
+    start
+        What is shown first.
+    plane, draws
+        The views' data.
+    """
+    guarantee = PureDP(start.epsilon)
+    unit = guarantee.signed_error
+    known = {"clip": clipping(guarantee, start.d), "keep the sum": fitted(guarantee, start.d)[0]}
+    modes = plane["modes"]
+    return {
+        "level": guarantee.plain,
+        "d": start.d,
+        "signed": unit,
+        "least": float(point_error_bound("first_moment", guarantee, start.d, unit)),
+        "marks": [
+            ("signed answers", 1.0, 1.0),
+            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items()),
+        ],
+        "first": [_first(name, guarantee) for name in ("first_moment", "printed")],
+        "printed": BOUNDS["printed"].title,
+        "epsilons": modes["pure"]["levels"],
+        "rhos": modes["zcdp"]["levels"],
+        "deltas": modes["approximate"]["deltas"],
+        "points": plane["points"],
+        "kept": 100 / (2 * SCALE),
+        "draws": draws,
+    }
+
+
+def _picture(said: Mapping[str, Any], epsilon: float) -> str:
+    """Draw the plane that is shown where the sliders cannot run."""
+    guarantee, unit = PureDP(epsilon), said["signed"]
+    D = np.geomspace(0.3, 3 * max(10.0, *(m[1] for m in said["marks"])), 300)
+    edge = point_error_bound("first_moment", guarantee, said["d"], unit * D) / unit
+    return for_the_site(render(plane_figure(D, edge, said["marks"])))
 
 
 def _script(name: str, data: Mapping[str, Any]) -> str:
@@ -121,9 +147,7 @@ def build_explorer(
     Raises
     ------
     InputError
-        ``out_dir`` exists already.
-    BuildError
-        A place of the page for which there is no text.
+        ``out_dir`` exists already, or the page's text asks for a number that is not there.
     CertificateError
         A fit of the second view that misses its certificate.
     """
@@ -136,19 +160,36 @@ def build_explorer(
             shutil.copyfile(path, folder / path.name)
         plane = plane_data(start, levels, workers=workers)
         draws = draws_data(given, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
-        page = (sources / "index.html").read_text(encoding="utf-8")
-        texts = placeholders(plane, draws)
-        (folder / "index.html").write_text(fill(page, texts), encoding="utf-8")
-        (folder / "colours.css").write_text(own_colours(), encoding="utf-8")
-        (folder / "plane-data.js").write_text(_script("EXPLORER_PLANE", plane), encoding="utf-8")
-        (folder / "draws-data.js").write_text(_script("EXPLORER_DRAWS", draws), encoding="utf-8")
-        picture = static_picture(shown(plane, plane["start"]), setting_title(plane["start"]))
-        (folder / "static.svg").write_text(for_the_site(render(picture)), encoding="utf-8")
+        said = numbers_said(start, plane, draws)
+        made = {
+            "index.html": fill((sources / "index.html").read_text(encoding="utf-8"), said) + "\n",
+            "colours.css": own_colours(),
+            "plane-data.js": _script("EXPLORER_PLANE", plane),
+            "draws-data.js": _script("EXPLORER_DRAWS", draws),
+            "static.svg": _picture(said, start.epsilon),
+        }
+        for name, text in made.items():
+            (folder / name).write_text(text, encoding="utf-8")
     return out_dir / "index.html"
 
 
+def kept_folder(
+    root: Path, sources: Path, module: str, levels: Any, cache: Path, build: Callable[[Path], Any]
+) -> Path:
+    """Return a folder that is built only if code, files, data or levels changed.
+
+    Its name is the hash of all that it depends on.
+    """
+    files = digest_files((p for p in sources.iterdir() if p.is_file()), sources)
+    folder = cache / digest(code_key(root, [f"import {module}"]), files, digest_json(levels))
+    if not folder.is_dir():
+        cache.mkdir(parents=True, exist_ok=True)
+        build(folder)
+    return folder
+
+
 def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
-    """Return the explorer of an edition, computed only if code, page, data or levels changed.
+    """Return the explorer of an edition from the cache, or build it there.
 
     Parameters
     ----------
@@ -157,21 +198,10 @@ def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
     edition
         Its levels.
     cache
-        The folder that keeps one folder an explorer.
-
-    Returns
-    -------
-    Path
-        A folder with ``index.html``; its name is the hash of all that it depends on.
+        The folder that keeps one folder per explorer.
     """
     sources = root / "book" / "explorer"
-    key = digest(
-        code_key(root, ["import microdata_price.explorer.build"]),
-        digest_files((p for p in sources.iterdir() if p.is_file()), sources),
-        digest_json({k: v for k, v in edition.given.items() if k != "runs"}),
+    levels = {k: v for k, v in edition.given.items() if k != "runs"}
+    return kept_folder(
+        root, sources, __name__, levels, cache, lambda f: build_explorer(f, sources, edition)
     )
-    folder = cache / key
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        build_explorer(folder, sources, edition)
-    return folder

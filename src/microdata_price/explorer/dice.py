@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from ..base.files import new_folder
-from ..base.provenance import code_key, digest, digest_files
 from ..book.plan import Edition
 from ..chapters.dice import SIDES, VALUES, clipped_sum_law, signed_sum_law
-from .build import fill
+from ..page.say import render as fill
+from .build import kept_folder
 
 STUDENTS = 24
 """A class for which the page rolls if nobody has dice."""
@@ -22,7 +22,7 @@ PEOPLE = 3
 
 
 def dice_data() -> dict[str, Any]:
-    """Return what the page's script reads: what a throw can be, and one street's chances.
+    """Return the values of a throw and one street's chances, for the page's script.
 
     Examples
     --------
@@ -54,35 +54,20 @@ def build_dice(out_dir: Path, sources: Path) -> Path:
     Raises
     ------
     InputError
-        ``out_dir`` exists already.
-    BuildError
-        A place of the page for which there is no text.
+        ``out_dir`` exists already, or the page asks for a number that is not there.
     """
-    texts = {"STUDENTS": str(STUDENTS), "MOST": str(int(VALUES[-1]))}
+    said = {"students": STUDENTS, "most": int(VALUES[-1])}
     with new_folder(out_dir, private=False) as folder:
         for path in sorted(sources.iterdir()):
             shutil.copyfile(path, folder / path.name)
         page = (sources / "index.html").read_text(encoding="utf-8")
-        (folder / "index.html").write_text(fill(page, texts), encoding="utf-8")
+        (folder / "index.html").write_text(fill(page, said) + "\n", encoding="utf-8")
         script = f"window.DICE={json.dumps(dice_data(), separators=(',', ':'))};\n"
         (folder / "data.js").write_text(script, encoding="utf-8")
     return out_dir / "index.html"
 
 
 def dice_folder(root: Path, _edition: Edition, cache: Path) -> Path:
-    """Return the page's folder, written only if its code or files changed.
-
-    Parameters
-    ----------
-    root
-        The checkout.
-    cache
-        The folder that keeps one folder a version; its name is the hash of all that it depends on.
-    """
+    """Return the page's folder from the cache, or write it there."""
     sources = root / "book" / "dice"
-    files = digest_files((p for p in sources.iterdir() if p.is_file()), sources)
-    folder = cache / digest(code_key(root, ["import microdata_price.explorer.dice"]), files)
-    if not folder.is_dir():
-        cache.mkdir(parents=True, exist_ok=True)
-        build_dice(folder, sources)
-    return folder
+    return kept_folder(root, sources, __name__, None, cache, lambda f: build_dice(f, sources))
