@@ -16,6 +16,7 @@ from microdata_price.book import notebook
 from microdata_price.book import one as book_one
 from microdata_price.book import run as book_run
 from microdata_price.book import site as book_site
+from microdata_price.book.compare import comparison
 from microdata_price.book.one import run_one
 from microdata_price.book.opening import check_can_run
 from microdata_price.book.plan import Chapter
@@ -234,41 +235,25 @@ def test_a_notebook_of_another_language_is_refused(
         check_can_run(path, notebook.read(path))
 
 
-CELL = {**WHOLE, "cells": []}
-MALFORMED: list[tuple[Any, str]] = [
-    ([], "holds a list, which is no notebook"),
-    (3, "holds a number, which"),
-    ("x", "holds a text, which"),
-    (None, "holds nothing, which"),
-    ({}, "does not say its format"),
-    ({**WHOLE, "nbformat": "4"}, "does not say its format"),
-    ({**WHOLE, "nbformat": 9}, "of format 9; formats 2 to 4"),
-    ({**WHOLE, "cells": {}}, "without a list of cells"),
-    ({**WHOLE, "cells": None}, "without a list of cells"),
-    ({**WHOLE, "nbformat": 2}, "without cells"),
-    (CELL, "no cell with code"),
-    ({**WHOLE, "metadata": []}, "its metadata are no object"),
-    ({**WHOLE, "metadata": {"kernelspec": [1]}}, "its kernelspec is no object"),
-    ({**WHOLE, "metadata": {"language_info": "python"}}, "its language_info is no object"),
-    ({**WHOLE, "cells": ["x"]}, "cell 1: it does not say its type"),
-    ({**WHOLE, "cells": [{**PRINTS, "cell_type": "odd"}]}, "cell 1: its type is 'odd'"),
-    ({**WHOLE, "cells": [PRINTS, {**PRINTS, "source": 3}]}, "cell 2: its source is no text"),
-    ({**WHOLE, "cells": [{**PRINTS, "metadata": []}]}, "cell 1: its metadata are no object"),
-    ({**WHOLE, "cells": [{**PRINTS, "metadata": {"tags": "parameters"}}]}, "tags are no list"),
-    (b"", "is empty; a notebook is"),
-    (b"{", "or a part of one: it is not JSON from line 1 on"),
-    (json.dumps(WHOLE).encode()[:70], "or a part of one"),
-    (b"print(1)", "holds text that is no notebook"),
-    (b"<<<<<<< HEAD\n{}\n=======\n{}\n>>>>>>> x", "marks of a merge"),
-    (b"\x89PNG\0\xff", "not a text file in UTF-8"),
-    (b"[" * 100_000, "no notebook that can be read"),
-    (b'{"a": ' + b"9" * 5000 + b"}", "no notebook that can be read"),
+MALFORMED: list[Any] = [
+    *([], 3, "x", None, {}),
+    {**WHOLE, "nbformat": "4"},
+    {**WHOLE, "nbformat": 9},
+    {**WHOLE, "cells": {}},
+    {**WHOLE, "nbformat": 2},
+    {**WHOLE, "metadata": []},
+    {**WHOLE, "cells": ["x"]},
+    {**WHOLE, "cells": [{**PRINTS, "cell_type": "odd"}]},
+    {**WHOLE, "cells": [PRINTS, {**PRINTS, "source": 3}]},
+    {**WHOLE, "cells": [{**PRINTS, "metadata": {"tags": "parameters"}}]},
+    *(b"", b"{", json.dumps(WHOLE).encode()[:70], b"print(1)", b"<<<<<<< HEAD\n{}\n>>>>>>> x"),
+    *(b"\x89PNG\0\xff", b"[" * 100_000, b'{"a": ' + b"9" * 5000 + b"}"),
 ]
 
 
-@pytest.mark.parametrize(("content", "said"), MALFORMED, ids=lambda v: v if type(v) is str else "")
-def test_what_is_no_notebook_is_called_what_it_is(
-    home: Path, content: object, said: str, capsys: pytest.CaptureFixture[str]
+@pytest.mark.parametrize("content", MALFORMED, ids=lambda v: str(v)[:40])
+def test_what_is_no_notebook_is_refused_in_one_sentence(
+    home: Path, content: object, capsys: pytest.CaptureFixture[str]
 ) -> None:
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     (home / "bad.ipynb").write_bytes(data)
@@ -276,10 +261,15 @@ def test_what_is_no_notebook_is_called_what_it_is(
         main(["run", "bad.ipynb", "--out", "out"])
     out, err = capsys.readouterr()
     assert (stop.value.code, out, err.count("\n")) == (2, "", 1)
-    assert said in err
-    # What to do is said, too.
-    assert re.search(r"save|take it|settle|nothing to run|write for example", err)
+    assert "is not a notebook that can be read" in err
+    assert "save it again" in err
     assert not (home / "out").exists()
+
+
+def test_a_notebook_without_code_is_refused(home: Path) -> None:
+    (home / "none.ipynb").write_text(json.dumps({**WHOLE, "cells": []}), encoding="utf-8")
+    with pytest.raises(InputError, match="nothing to run"):
+        run_one("none.ipynb", {}, [], home / "out", lambda _: None)
 
 
 def test_notebooks_that_are_written_oddly_are_run(home: Path) -> None:
@@ -406,3 +396,20 @@ def test_notebooks_that_start_at_once_share_no_connection(
     assert sorted(p.suffix or p.name for p in home.iterdir()) == [".ipynb"] * 6 + ["cache"]
     if told[0]["transport"] == "ipc":  # else the folder of temporary files has a long name
         assert len({t["ip"] for t in told}) == len(chapters)
+
+
+def test_a_notebook_of_ones_own_is_compared_by_all_that_it_shows(home: Path) -> None:
+    write(
+        home / "own.ipynb",
+        ("text", "# Own\n\nText."),
+        N,
+        ("code", "print('result', 10 * n)\nn + 1"),
+        ("code", "print('the same')"),
+    )
+    path = home / "own.ipynb"
+    chapters = [Chapter(path, notebook.read(path), {"n": n}, ()) for n in (3, 4)]
+    runs = [run_all(home, [c], home / "cache", {}, {}, lambda _: None)[0] for c in chapters]
+    text, pictures = comparison(runs, [{"n": 3}, {"n": 4}])
+    assert all(word in text for word in ("result 30", "result 40", "**n = 3**", "**n = 4**"))
+    assert "the same" not in text
+    assert pictures == {}

@@ -1,97 +1,81 @@
-"""One page that shows several runs of a notebook side by side."""
+"""One page that shows several runs of a notebook side by side: all outputs that differ."""
 
 from __future__ import annotations
 
+import base64
+import html
 import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from . import notebook
-from . import stage as book_stage
-from .quote import Found, collect, quote
+from .picture import for_the_site
+from .plain import Places, with_links
 from .run import Run
 
 
 def _level(values: Mapping[str, Any]) -> str:
-    return ", ".join(
-        f"{k} = {v:g}" if isinstance(v, float) else f"{k} = {v}" for k, v in values.items()
-    )
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _outputs(run: Run) -> list[list[Any]]:
+    """Return the outputs of each code cell; where values were put in, there are none."""
+    cells = [c for c in notebook.read(run.path).cells if c.cell_type == "code"]
+    return [c.outputs for c in cells if "injected-parameters" not in notebook.tags(c)]
+
+
+def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
+    """Return an output as Markdown; a picture goes into a file of its own."""
+    data = output.get("data", {})
+    alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
+    for kind, end in (("image/svg+xml", "svg"), ("image/png", "png")):
+        if kind in data:
+            svg = end == "svg"
+            body = for_the_site(data[kind]).encode() if svg else base64.b64decode(data[kind])
+            pictures[f"{name}.{end}"] = body
+            look = "computed-figure" if svg else "plain-figure"
+            return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}\n```"
+    if "text/markdown" in data:
+        return with_links(str(data["text/markdown"]), "comparison", Places(whole=False))
+    text = str(output.get("text") or data.get("text/plain") or output.get("evalue", ""))
+    return f"<pre>{html.escape(text)}</pre>"
 
 
 def comparison(
     runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]
-) -> tuple[str, dict[str, str]]:
-    """Write the page that compares runs: every quoted number and sentence, then every figure.
+) -> tuple[str, dict[str, bytes]]:
+    """Write the page that compares runs: every cell whose outputs differ, run beside run.
 
     Parameters
     ----------
     runs
         Executed notebooks, one a combination of values.
     varied
-        What differs, in the same order.
+        The values that differ, in the same order.
 
     Returns
     -------
     str
         MyST text.
     dict
-        Pictures by file name, without ending.
+        Pictures by file name.
     """
-    found = []
-    pictures: dict[str, str] = {}
-    for i, run in enumerate(runs):
-        executed = notebook.read(run.path)
-        one = Found()
-        collect(run.name, executed, one)
-        svgs = book_stage.images(executed)
-        about = book_stage.descriptions(executed)
-        texts = {
-            name: quote(text, run.name, one)
-            for name, text in one.quoted[run.name].items()
-            if name.rpartition(".")[0] not in about
-        }
-        found.append((texts, about))
-        pictures |= {f"compare-{i}-{name}": svg for name, svg in svgs.items()}
-    levels = [_level(v) for v in varied]
     title = notebook.read(runs[0].path).cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
         f"# {title}: {len(runs)} runs compared",
         "",
-        "The same notebook at several values of its parameters. The other parameters are those on "
-        f"[its own page](notebooks/{runs[0].name}.ipynb), which shows the first of these runs.",
+        "Each cell whose outputs differ, at several values of the parameters. The other outputs "
+        f"are those of [the first run](notebooks/{runs[0].name}.ipynb).",
     ]
-    names = list(dict.fromkeys(name for texts, _ in found for name in texts))
-    short = [n for n in names if all(len(texts.get(n, "")) < 32 for texts, _ in found)]
-    kinds = (
-        ("Numbers", short, "---:"),
-        ("Sentences", [n for n in names if n not in short], ":---"),
-    )
-    for heading, chosen, align in kinds:
-        if not chosen:
+    pictures: dict[str, bytes] = {}
+    for k, outputs in enumerate(zip(*map(_outputs, runs), strict=True)):
+        if all(one == outputs[0] for one in outputs):
             continue
-        lines += ["", f"## {heading}", "", f"| name | {' | '.join(levels)} |"]
-        lines.append(f"| :--- |{f' {align} |' * len(levels)}")
-        for name in chosen:
-            cells = [texts.get(name, "–").replace("|", "\\|") for texts, _ in found]
-            lines.append(f"| {name} | {' | '.join(cells)} |")
-    figures = list(dict.fromkeys(name for _, about in found for name in about))
-    for name in figures:
-        lines += ["", f"## Figure {name}", "", "::::{grid} 1 1 2 2", ":gutter: 2", ""]
-        for i, (level, (_, about)) in enumerate(zip(levels, found, strict=True)):
-            if name in about:
-                alt = json.dumps(f"{level}: {about[name]['alt']}", ensure_ascii=False)
-                lines += [
-                    ":::{grid-item}",
-                    f"**{level}**",
-                    "",
-                    f"```{{image}} images/compare-{i}-{name}.svg",
-                    f":alt: {alt}",
-                    ":class: computed-figure",
-                    "```",
-                    "",
-                    about[name]["caption"],
-                    ":::",
-                    "",
-                ]
+        lines += ["", "::::{grid} 1 1 2 2", ":gutter: 2", ""]
+        for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
+            lines += [":::{grid-item}", f"**{_level(values)}**", ""]
+            for j, output in enumerate(one):
+                lines += [_shown(output, f"compare-{i}-{k}-{j}", pictures), ""]
+            lines += [":::", ""]
         lines.append("::::")
     return "\n".join(lines) + "\n", pictures

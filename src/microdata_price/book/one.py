@@ -26,7 +26,6 @@ from .extras import EXTRA, redirect
 from .grids import Folders, compute_folders
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
-from .picture import for_the_site
 from .plain import Places, read_terms
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .quote import Found
@@ -94,9 +93,25 @@ def _edition(values: Mapping[str, Any]) -> Edition:
     return Edition(**found)
 
 
-def _slug(values: Mapping[str, Any]) -> str:
-    parts = (f"{k}-{v:g}" if isinstance(v, float) else f"{k}-{v}" for k, v in values.items())
-    return "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in parts)
+def _file_name(*words: object) -> str:
+    """Return words as a name for a file: no odd letters, and short.
+
+    Examples
+    --------
+    >>> _file_name("dice", "table", "../a/b c.csv")
+    'dice-table-.._a_b_c.csv'
+    """
+    exact = "-".join(map(str, words))
+    text = "-".join(re.sub(r"[^\w.+-]+", "_", str(word)).strip("_") for word in words)
+    if len(text) <= _LONGEST_NAME:
+        return text
+    return f"{text[:_LONGEST_NAME]}-{digest(exact)[:8]}"
+
+
+def _names(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a file's name for each run; those whose values are written alike are numbered."""
+    found = [_file_name(name, *(word for pair in row.items() for word in pair)) for row in rows]
+    return [n if found.count(n) == 1 else f"{n}-{i}" for i, n in enumerate(found, 1)]
 
 
 _PATHS = ("table", "schema", *FOLDERS)
@@ -122,11 +137,7 @@ def _folder_name(
     'dice-epsilon-0.25-runs-10-20'
     """
     told = [(k, [Path(str(v)).stem if k in _PATHS else v]) for k, v in values.items()] + list(grid)
-    parts = [name, *("-".join(map(str, (k, *many))) for k, many in told)]
-    text = "-".join(re.sub(r"[^\w.+-]+", "_", part).strip("_") for part in parts)
-    if len(text) <= _LONGEST_NAME:
-        return text
-    return f"{text[:_LONGEST_NAME]}-{digest(text)[:8]}"
+    return _file_name(name, *(word for k, many in told for word in (k, *many)))
 
 
 def run_one(
@@ -246,8 +257,7 @@ def _write(
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
         draft = Path(home) / "out"
         draft.mkdir()
-        for run, row in zip(runs, varied, strict=True):
-            name = "-".join(filter(None, [run.name, _slug(row)]))
+        for run, name in zip(runs, _names(runs[0].name, varied), strict=True):
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
         page = f"{_pages(root, runs, varied, folders, Path(home) / 'book')}.html"
         html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
@@ -283,8 +293,8 @@ def _pages(
         text, pictures = comparison(runs, varied)
         (target / "comparison.md").write_text(text, encoding="utf-8")
         (target / "images").mkdir(exist_ok=True)
-        for name, svg in pictures.items():
-            (target / "images" / f"{name}.svg").write_text(for_the_site(svg), encoding="utf-8")
+        for name, body in pictures.items():
+            (target / "images" / name).write_bytes(body)
         first = "comparison"
     book = root / "book"
     pages = [f"notebooks/{runs[0].name}"] if len(runs) > 1 else []

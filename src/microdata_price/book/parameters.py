@@ -288,6 +288,17 @@ def check(
     return checked
 
 
+def split_values(text: str) -> list[str]:
+    """Split several values at the commas that stand in no bracket.
+
+    Examples
+    --------
+    >>> split_values("0.1, [1, 2],[3]")
+    ['0.1', '[1, 2]', '[3]']
+    """
+    return [part.strip() for part in re.split(r",(?![^\[]*\])", text)]
+
+
 _NULL = "tag:yaml.org,2002:null"
 
 

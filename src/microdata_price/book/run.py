@@ -7,8 +7,10 @@ import json
 import logging
 import multiprocessing
 import os
+import shutil
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -92,7 +94,12 @@ def kernel() -> Iterator[str]:
             ],
             "display_name": "Python 3",
             "language": "python",
-            "env": {**ONE_THREAD, "PYTHONHASHSEED": "0"},
+            # The caller's backend of matplotlib, without a window, would lose plots in silence.
+            "env": {
+                **ONE_THREAD,
+                "PYTHONHASHSEED": "0",
+                "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+            },
         }
         (folder / "kernel.json").write_text(json.dumps(spec), encoding="utf-8")
         given = os.environ.get("JUPYTER_PATH")
@@ -286,6 +293,36 @@ def _compute(chapter: Chapter, folders: Mapping[str, Path], folder: Path, kernel
     return run
 
 
+@contextmanager
+def _ended(pool: ProcessPoolExecutor) -> Iterator[None]:
+    """Wait for a pool's work; where the block fails or is stopped, end its processes at once."""
+    try:
+        yield
+        pool.shutdown()
+    except BaseException:
+        for process in list(pool._processes.values()):
+            process.kill()
+        pool.shutdown(cancel_futures=True)
+        raise
+
+
+def _end_with(parent: int, temporary: Path | None) -> None:
+    """End this process soon after the one that started it, however that ended.
+
+    Its kernels end with it. A folder that was temporary goes, too: it may hold what was computed
+    from a confidential table.
+    """
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.5)
+        if temporary is not None:
+            shutil.rmtree(temporary, ignore_errors=True)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 def run_all(
     root: Path,
     chapters: Sequence[Chapter],
@@ -326,8 +363,13 @@ def run_all(
         # Processes, not threads: each has an event loop of its own, and a notebook that kills its
         # process does not take the others along.
         context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(min(AT_A_TIME, len(todo)), mp_context=context)
-        with kernel() as name, pool:
+        pool = ProcessPoolExecutor(
+            min(AT_A_TIME, len(todo)),
+            mp_context=context,
+            initializer=_end_with,
+            initargs=(os.getpid(), cache if cache.name.startswith(".") else None),
+        )
+        with kernel() as name, _ended(pool):
             jobs = {pool.submit(_compute, c, dict(folders), p, name): c for c, p in todo}
             for job in as_completed(jobs):
                 chapter = jobs[job]

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from ..book.one import run_one
-from ..book.parameters import no_repeats, read_yaml
+from ..book.parameters import no_repeats, read_yaml, split_values
 from ..exceptions import InputError
 
 
@@ -69,6 +69,6 @@ def command(
                 f"--param-grid is {text!r}; it must be NAME=V1,V2,..., for example "
                 "epsilon=0.1,0.5,1"
             )
-        grid.append((name.strip(), [v.strip() for v in values.split(",")]))
+        grid.append((name.strip(), split_values(values)))
     no_repeats([name for name, _ in pairs] + [name for name, _ in grid], "-p and --param-grid")
     click.echo(run_one(notebook, given, grid, out, lambda line: click.echo(line, err=True)))
