@@ -99,7 +99,7 @@ class Findings(Levels):
         """D of all curves, the curve of each size, clip at each size."""
         own, signed = [clip(noise, d) for d in sizes], guarantee.signed_error
         far = min(3 * max(own[-1][0], signed), 1e13 * signed)
-        D = np.geomspace(0.05 * signed, far, 160)
+        D = np.geomspace(0.05 * signed, far, 100)
         return D, [point_error_bound("printed", guarantee, d, D) for d in sizes], own
 
     @cached_property
@@ -129,7 +129,7 @@ class Findings(Levels):
     @cached_property
     def delta_sizes(self):
         reach = min(180.0, max(24.0, 12 - 2.6 * math.log10(self.delta)))
-        return np.round(np.geomspace(10, 10.0**reach, 140))
+        return np.round(np.geomspace(10, 10.0**reach, 90))
 
     @cached_property
     def ceilings(self):

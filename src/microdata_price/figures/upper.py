@@ -30,11 +30,12 @@ def curves_in_d(d, curves, ylabel, *, log=True):
 
 @drawn
 def two_growths(d, left, right, titles):
-    """Draw two sets of curves against the number of cells, in signed errors, on log-log axes."""
+    """Draw a sum's errors (logarithmic) and a cell's against the number of cells, signed errors."""
     figure, axes = panels(2, height=4.1)
-    for ax, curves, title in zip(axes, (left, right), titles, strict=True):
+    kinds = ("log", "linear")
+    for ax, curves, title, kind in zip(axes, (left, right), titles, kinds, strict=True):
         _lines(ax, d, curves)
-        ax.set(xscale="log", yscale="log", xlabel="cells $d$", title=title)
+        ax.set(xscale="log", yscale=kind, xlabel="cells $d$", title=title)
     axes[0].set_ylabel("in signed errors")
     return figure
 

@@ -1,0 +1,84 @@
+"""What can be reached: texts at every level, and each mechanism's errors in another way."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from chapter_texts import EPSILONS, cases, filled, says
+from scipy import integrate
+
+from microdata_price.chapters.what_can_be_reached import Findings
+from microdata_price.theory.upper.projection import project
+from rounding import at_most
+
+CASES = cases(epsilon=EPSILONS, delta=(1e-6, 1e-3), d=(1000, 2, 10**5))
+
+
+@pytest.mark.parametrize("given", CASES, ids=str)
+def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+    said = filled("what_can_be_reached", runs=40, **given)
+    epsilon, d = given["epsilon"], given["d"]
+    z = np.arange(-math.ceil(60 / epsilon), math.ceil(60 / epsilon) + 1)
+    law = np.exp(-epsilon * abs(z))
+    law /= law.sum()
+    bias, square = law @ np.maximum(z, 0), law @ np.maximum(z, 0) ** 2
+    all_zero = d * square + d * (d - 1) * bias**2
+    worst = math.sqrt(max(all_zero, d * law @ z**2)) * epsilon / math.sqrt(8)
+    assert says(said[0], worst)
+    assert says(said[2], bias)
+    assert says(said[2], square)
+
+
+def test_the_huge_cell_s_error_is_that_of_a_simulation() -> None:
+    rng, d, b = np.random.default_rng(5), 300, 4.0
+    q = np.zeros(d)
+    q[0] = 1e5
+    w, z = rng.laplace(scale=b, size=3000), rng.laplace(scale=b, size=(3000, d))
+    squares = (project(q + z, q.sum() + w)[:, 0] - q[0]) ** 2
+    error = squares.std() / math.sqrt(squares.size)
+    exact = (Findings(d=d).here[1] * math.sqrt(32)) ** 2
+    assert abs(squares.mean() - exact) < 4 * error
+
+
+def test_lemma_1_bounds_what_integrals_say() -> None:
+    exact, bound = Findings().largest
+    for moment in (exact,):
+        tail = integrate.quad(lambda t: -math.expm1(1e6 * math.log1p(-math.exp(-t))), 1e-9, 60)[0]
+        assert moment == pytest.approx(tail, rel=1e-6)
+    assert bound == pytest.approx(math.log(1e6) + 1)
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 3.0])
+@pytest.mark.parametrize("d", [1, 2, 5, 40])
+def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon: float, d: int) -> None:
+    """Outcome by outcome, as in the proof; the means of its three terms are sums."""
+    found, rng = Findings(epsilon=epsilon), np.random.default_rng(d)
+    B, r = found.cut.bound, math.exp(-epsilon / 2)
+    draw = rng.geometric(1 - r, (2000, d + 1)) - rng.geometric(1 - r, (2000, d + 1))
+    noise = np.clip(draw, -B, B).astype(float)
+    w, z = noise[:, 0], noise[:, 1:]
+    q = rng.choice([0.0, 0.0, 2.0, 1e4], size=(2000, d))
+    x = project(q + z, np.maximum(q.sum(axis=1) + w, 0.0))
+    gain = np.maximum(z - ((z.sum(axis=1) - w) / d)[:, None], 0)
+    most = np.maximum(np.maximum(B - z, np.maximum(-w, 0)[:, None]), gain)
+    assert at_most(abs(x - q), most, scale=1e5)
+    values = np.arange(-B, B + 1)
+    law = np.asarray(found.cut.pmf(values.astype(float)))
+    variance = law @ values**2
+    assert law @ (B - values) ** 2 == pytest.approx(B**2 + variance)
+    assert found.cap == pytest.approx(math.sqrt(B**2 + 2 * variance))
+
+
+def test_truncation_s_delta_is_a_sum() -> None:
+    paper, least, exact = Findings().bounds
+    r = math.exp(-0.25)
+    values = np.arange(-least, least + 1)
+    law = (1 - r) / (1 + r) * r ** abs(values)
+    law[0] = law[-1] = r**least / (1 + r)
+    by_hand = np.maximum(np.append(law, 0) - np.append(0, law) / r, 0).sum()
+    assert exact == pytest.approx(by_hand, rel=1e-6)
+    assert exact <= 0.5e-6
+    assert paper >= least
