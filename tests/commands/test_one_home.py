@@ -12,17 +12,17 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
+from microdata_price.chapters.experiments import experiments, levels, priced
 from microdata_price.cli import group
 from microdata_price.explorer.build import own_colours
 from microdata_price.figures.experiments_price import bias_shares
-from microdata_price.figures.experiments_tables import at_a_glance
+from microdata_price.figures.experiments_tables import overview
 from microdata_price.figures.sharper import bounds_compared
 from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
 from microdata_price.grid import load_errors
 from microdata_price.model.benchmark import FAMILIES, SYNTHETIC, Family
 from microdata_price.model.measurement import Measurements
 from microdata_price.model.privacy import PureDP
-from microdata_price.studies.experiments import experiments, priced, result_table
 from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
 from microdata_price.theory.lower.printed_bounds import Printed
 
@@ -47,13 +47,8 @@ def test_a_method_is_a_function_and_a_record(
     found = priced(errors)
     sums = found[found["query_set"] == "sum"].set_index("method")["value"]
     assert sums["doubled"] > 4 * sums["nnls"]  # The sum of 6,000 records is published twice.
-    assert list(result_table(found, "sum", "total").columns)[1:] == [
-        "OLS",
-        "NNLS",
-        "doubled fitting",
-    ]
-    legend = at_a_glance(found).axes[-1].get_legend()
-    assert [t.get_text() for t in legend.get_texts()] == ["NNLS", "doubled fitting"]
+    axis = overview(found[found["method"] != "ols"], levels(found)).axes[0].yaxis
+    assert [t.get_text() for t in axis.get_ticklabels()] == ["NNLS", "doubled fitting"]
 
 
 def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -89,6 +84,6 @@ def test_a_data_set_is_a_line_and_a_family_a_record(
     assert list(dict.fromkeys(found["dataset"])) == ["Level05-1d", "Level05-2d", "Cube"]
     assert [e.family for e in experiments(found)] == ["1d", "2d", "3d"]
     rows = found[found["family"] == "3d"]
-    assert at_a_glance(rows).axes[0].get_yticklabels()[0].get_text() == "Cube"
+    assert overview(rows, levels(rows)).axes[0].get_title(loc="left") == "2 × 2 × 2"
     figure = bias_shares(rows.assign(share=0.5), {"sum": "sum"})
     assert "▽: 2 × 2 × 2" in figure.get_supxlabel()

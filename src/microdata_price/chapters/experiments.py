@@ -49,6 +49,10 @@ class Experiment(NamedTuple):
     def guarantee(self):
         return level_of(self.privacy, self.level)
 
+    def rows(self, errors):
+        same = errors["privacy"].eq(self.privacy) & errors["level"].eq(self.level)
+        return errors[same & errors["family"].eq(self.family)]
+
 
 def levels(errors):
     """List a grid's privacy levels, pure before zCDP, weak before strong.

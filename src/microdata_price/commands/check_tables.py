@@ -99,7 +99,9 @@ def _tables(card: pd.DataFrame) -> list[str]:
         exact = rows[rows["method"] == CONTROL].set_index("dataset")["exact"]
         wide.insert(1, "ols exact", exact.map("{:.3f}".format))
         number = 1 if query_set == "sum" else 2
-        parts.append(f"Table {number}, {title}: ours ± standard error | published | z\n{wide.to_string()}")
+        parts.append(
+            f"Table {number}, {title}: ours ± standard error | published | z\n{wide.to_string()}"
+        )
     return parts
 
 

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ..fitting import microdata_methods
@@ -13,23 +10,14 @@ from ..page.style import COLOURS, METHODS, drawn, panels
 from .marks import name_rows, note
 
 
-def plain_log(ax: Axes, axis: str) -> None:
+def plain_log(ax, axis):
     """Write the ticks of a logarithmic axis as plain numbers."""
     own = getattr(ax, f"{axis}axis")
     own.set_major_formatter(FuncFormatter(lambda v, _: f"{v:g}"))
     own.set_minor_formatter(NullFormatter())
 
 
-def method_dots(
-    ax: Axes,
-    rows: pd.DataFrame,
-    key: str,
-    order: list[str],
-    what: tuple[str, str],
-    *,
-    bars: float = 2.0,
-    size: float = 4.6,
-) -> None:
+def method_dots(ax, rows, key, order, what, *, bars=2.0, size=4.6):
     """Draw a mark for each method in each row, beside each other, with its standard error.
 
     Parameters
@@ -69,8 +57,8 @@ def method_dots(
 
 
 @drawn
-def prices(totals: pd.DataFrame, title: str = "") -> Figure:
-    """Draw each method's total error over that of signed answers, one row a query set.
+def prices(totals, title=""):
+    """Draw each method's root error over that of signed answers, one row a query set.
 
     Parameters
     ----------
@@ -88,17 +76,17 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     plain_log(ax, "x")
     name_rows(ax, sets)
-    ax.set_xlabel("expected squared error over that of signed answers (1 = no price)")
+    ax.set_xlabel("root error over that of signed answers (1 = no price)")
     ax.set_title(title)
     figure.legend(loc="outside lower center", ncols=2)
     return figure
 
 
 @drawn
-def bias_and_variance(totals: pd.DataFrame, title: str = "") -> Figure:
-    """Draw each method's squared bias and variance, over the error of signed answers.
+def bias_and_variance(totals, title=""):
+    """Draw each method's squared bias and variance, over the squared error of signed answers.
 
-    The line at 1 is the error of signed answers, all of it variance.
+    The line at 1 is that of signed answers, all of it variance.
 
     Parameters
     ----------
@@ -123,13 +111,13 @@ def bias_and_variance(totals: pd.DataFrame, title: str = "") -> Figure:
         ax.invert_yaxis()
         ax.grid(axis="y", visible=False)
         ax.set_title(name)
-    axes[-1].set_xlabel("share of signed answers' error: squared bias (hatched), variance (plain)")
+    axes[-1].set_xlabel("share of signed squared error: squared bias (hatched), variance (plain)")
     figure.suptitle(title)
     return figure
 
 
 @drawn
-def errors_by_count(queries: pd.DataFrame, title: str = "") -> Figure:
+def errors_by_count(queries, title=""):
     """Draw the root error of every query against its true count, a panel a method.
 
     Parameters

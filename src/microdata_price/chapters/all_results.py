@@ -1,0 +1,113 @@
+"""All results: prices of the 18 experiments in one table, and every value as a file."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import pandas as pd
+
+from ..fitting import METHODS, paper_methods
+from ..grid.spec import GridSpec
+from ..model.benchmark import FAMILIES
+from ..model.privacy import level_of
+from . import experiments as ex
+from .experiments import DEAR, LABELS, MICRO, QUERY_NAMES
+from .grids import RUNS_ALONE, grid_part
+
+# Columns of the file; exact and ols are computed without simulation.
+COLUMNS = (
+    *("dataset", "family", "privacy", "level", "method", "query_set", "metric", "value"),
+    *("standard_error", "exact", "ols", "price", "price_error", "estimate_cv", "se_cv"),
+    *("max_split", "se_split", "runs"),
+)
+
+
+@dataclass
+class Findings:
+    """A finished grid, or a small one at one level of each kind."""
+
+    grid_dir: str = ""
+    epsilon: float = 0.5
+    rho: float = 0.125
+
+    def __post_init__(self):
+        spec = GridSpec.choose(epsilon=[self.epsilon], rho=[self.rho], runs=RUNS_ALONE)
+        errors = grid_part(self.grid_dir, spec).errors
+        self.prices = ex.priced(errors[errors["method"].isin(paper_methods())])
+        self.levels = ex.levels(self.prices)
+        self.experiments = ex.experiments(self.prices)
+
+    @property
+    def worst_certificate(self):
+        return self.prices["worst_certificate"].max()
+
+    @property
+    def runs(self):
+        return int(self.prices["runs"].min())
+
+    @property
+    def failed(self):
+        return int(self.prices["failures"].sum())
+
+    @cached_property
+    def csv(self):
+        """Every value with six digits, a row a value."""
+        text = self.prices[list(COLUMNS)]
+        return text.to_csv(index=False, float_format="%.6g", lineterminator="\n")
+
+    @cached_property
+    def table(self):
+        """A row an experiment, query set and error; the median price and the largest, by method."""
+        rows = []
+        for number, experiment in enumerate(self.experiments, 1):
+            own = experiment.rows(self.prices)
+            for q, name in QUERY_NAMES.items():
+                for metric, error in (("total", "total"), ("max", "worst query")):
+                    price = ex.of_micro(own, q, metric).groupby("method")["price"]
+                    if not len(price):
+                        continue
+                    median, largest = price.median(), price.max()
+                    row = {
+                        "no.": number,
+                        "tables": FAMILIES[experiment.family].label,
+                        "level": experiment.guarantee.plain,
+                        "query set": name,
+                        "error": error,
+                    }
+                    rows.append(
+                        row | {LABELS[m]: f"{median[m]:.2f} ({largest[m]:.2f})" for m in MICRO}
+                    )
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def pairs(self):
+        """Pairs of data set and level."""
+        return len(ex.of_micro(self.prices, "sum")) // len(MICRO)
+
+    @cached_property
+    def best(self):
+        """In how many pairs a method has the smallest error of the sum."""
+        return ex.of_micro(self.prices, "sum").groupby("method")["best"].sum().to_dict()
+
+    def dear(self, method, query_set, metric):
+        """In how many pairs a method's price is above the mark."""
+        own = ex.of_micro(self.prices, query_set, metric)
+        return int((own.loc[own["method"].eq(method), "price"] > DEAR).sum())
+
+    @cached_property
+    def largest(self):
+        """The largest price of the sum and of the worst cell."""
+        own = [ex.of_micro(self.prices, "sum"), ex.of_micro(self.prices, "identity", "max")]
+        row = pd.concat(own).sort_values("price").iloc[-1]
+        return {
+            "price": row["price"],
+            "method": METHODS[row["method"]].title,
+            "dataset": row["dataset"],
+            "of": {"sum": "sum", "identity": "worst cell"}[row["query_set"]],
+            "level": level_of(row["privacy"], row["level"]).math,
+        }
+
+    @cached_property
+    def relative(self):
+        """Nine in ten standard errors lie between these percent of their value."""
+        r = 100 * (self.prices["standard_error"] / self.prices["value"]).dropna()
+        return float(r.quantile(0.05)), float(r.quantile(0.95))

@@ -1,0 +1,118 @@
+"""Misprints and slips of the paper: the numbers that decide and depend on the levels."""
+
+import math
+import re
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..base.numbers import format_number, rounded_down
+from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from ..theory.laws.audit import audits
+from ..theory.lower.lower_bounds import BOUNDS, point_error_bound
+from ..theory.lower.printed_bounds import printed_sides
+from ..theory.upper.exact_errors import m_epsilon, m_rho, worst_clipped_sum
+from ..theory.upper.truncation import paper_bound, smallest_bound
+
+LETTERS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
+
+
+def clipped(noise, d):
+    """C and D of a clipping mechanism on d cells, exact, in counts."""
+    return noise.std, math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
+
+
+def false_at(guarantee, d, ks):
+    """Both sides of the printed inequality on M where it is most false: k, left, right."""
+    noise = (
+        m_rho(guarantee.rho)
+        if isinstance(guarantee, ConcentratedDP)
+        else m_epsilon(guarantee.epsilon)
+    )
+    left, right = (np.atleast_1d(s) for s in printed_sides(guarantee, d, *clipped(noise, d), ks))
+    i = int(np.argmax(right - left))
+    return float(np.atleast_1d(ks)[i]), float(left[i]), float(right[i])
+
+
+def letters(text):
+    return re.sub("|".join(LETTERS), lambda m: LETTERS[m[0]], text)
+
+
+@dataclass
+class Findings:
+    """Audits of the discrete mechanisms, the printed ones among them, and two bounds."""
+
+    epsilon: float = 0.5
+    rho: float = 0.125
+    delta: float = 1e-6
+
+    def __post_init__(self):
+        self.pure = PureDP(self.epsilon)
+        self.audits = audits(self.epsilon, self.rho, self.delta)
+
+    @cached_property
+    def printed(self):
+        """The loss of item 1 as printed, and the variances of printed and meant noise."""
+        noises = m_epsilon(1 / self.epsilon), m_epsilon(self.epsilon)
+        return {
+            "loss": round(self.audits[1].worst, 9),
+            "variance": noises[0].variance,
+            "meant": noises[1].variance,
+        }
+
+    @property
+    def broken(self):
+        return sum(not a.holds for a in self.audits)
+
+    @property
+    def drawn(self):
+        return [
+            (re.sub(r"M_(\w)", r"$M_\1$", letters(a.mechanism)), a.worst / a.claimed, a.holds)
+            for a in self.audits
+        ]
+
+    @cached_property
+    def audit_table(self):
+        return pd.DataFrame(
+            {
+                "mechanism": letters(a.mechanism).replace("_", "\\_"),
+                "measure": LETTERS[a.measure],
+                "claimed": format_number(a.claimed),
+                "exact worst": "∞" if math.isinf(a.worst) else format_number(a.worst, 4),
+                "holds": "yes" if a.holds else "no",
+            }
+            for a in self.audits
+        )
+
+    @cached_property
+    def square(self):
+        """At 10,000 cells: D of M, and the D that the printed form asks for, up to a constant."""
+        return clipped(m_epsilon(self.epsilon), 10_000)[1], (10_000 / self.epsilon) ** 2
+
+    @cached_property
+    def loose(self):
+        """The number of records moved, the exact term of group privacy, and the printed one."""
+        m = max(1, math.ceil(3 / self.epsilon))
+        exact = ApproximateDP(self.epsilon, self.delta).group_delta(m) * math.exp(-m * self.epsilon)
+        return m, exact, self.delta / self.epsilon
+
+    @cached_property
+    def difficult(self):
+        """What two bounds say with no more records than the paper's remark has, rounded up."""
+        rows = []
+        for d in (1000, 10**6, 10**9):
+            m = math.ceil(math.log(d) / self.epsilon)
+            row = {"d": format_number(d), "records in the cell": m}
+            for b in ("first_moment", "optimised"):
+                found = point_error_bound(b, self.pure, d, self.pure.signed_error, max_records=m)
+                row[BOUNDS[b].label] = rounded_down(float(found))
+            rows.append(row | {"signed answers": self.pure.signed_error})
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def bounds(self):
+        """The printed B of item 5, rounded up, and the smallest that suffices."""
+        levels = self.epsilon, self.delta
+        return paper_bound(*levels), smallest_bound(*levels)
