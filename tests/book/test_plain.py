@@ -10,11 +10,7 @@ import pytest
 
 from microdata_price.book import notebook
 from microdata_price.book.plain import (
-    Label,
-    Places,
     levels_line,
-    note_cells,
-    note_places,
     read_terms,
     slug,
     with_links,
@@ -165,26 +161,18 @@ def test_without_solutions_there_is_nothing_of_them() -> None:
     assert "43112609" not in json.dumps(download(nb, {}, Found(), solutions=False))
 
 
-PLACES = Places(
-    {
-        "thm": Label("theorem", "lower", "Theorem 3.1"),
-        "fig": Label("figure", "lower"),
-        "lower-eq-1": Label("equation", "lower", "(1)"),
-        "here": Label("place", "teach/lessons"),
-    },
-    {"point-query": "point query"},
-)
+TERMS = {"point-query": "point query"}
 
 
 @pytest.mark.parametrize(
     ("written", "read"),
     [
-        ("[Theorem 3.1](lower.ipynb#thm)", "{ref}`Theorem 3.1 <thm>`"),
-        ("[the theorem](lower.ipynb#thm)", "{ref}`the theorem <thm>`"),
+        ("[Theorem 3.1](lower.ipynb#thm)", "[Theorem 3.1](#thm)"),
+        ("[the theorem](lower.ipynb#thm)", "[the theorem](#thm)"),
         ("[Figure](lower.ipynb#fig)", "{numref}`fig`"),
-        ("[this picture](lower.ipynb#fig)", "{ref}`this picture <fig>`"),
-        ("[(1)](lower.ipynb#eq-1)", "{ref}`(1) <lower-eq-1>`"),
-        ("[there](../book/teach/lessons.md#here)", "{ref}`there <here>`"),
+        ("[this picture](lower.ipynb#fig)", "[this picture](#fig)"),
+        ("[(1)](lower.ipynb#eq-1)", "[(1)](#lower-eq-1)"),
+        ("[there](../book/teach/lessons.md#here)", "[there](#here)"),
         ("[them](../book/teach/lessons.md)", "[them](../teach/lessons.md)"),
         ("[pages](lower.ipynb)", "[pages](lower.ipynb)"),
         (
@@ -198,58 +186,27 @@ PLACES = Places(
     ],
 )
 def test_links_become_references(written: str, read: str) -> None:
-    assert with_links(written, "chapter", PLACES) == read
+    assert with_links(written, "chapter", TERMS) == read
 
 
-@pytest.mark.parametrize(
-    ("written", "why"),
-    [
-        ("[x](lower.ipynb#thn)", "no such place.*did you mean thm"),
-        ("[x](other.ipynb#thm)", "on the page 'lower'"),
-        ("[x](#thm)", "on the page 'lower'"),
-        ("[Theorem 4](lower.ipynb#thm)", "'Theorem 4' is called 'Theorem 3.1'"),
-        ("[x](../book/reference/notation.md#nothing)", "no such term"),
-        ("[$x$](lower.ipynb#thm)", "must be plain"),
-    ],
-)
-def test_links_that_lead_nowhere_are_errors(written: str, why: str) -> None:
-    with pytest.raises(BuildError, match=why):
-        with_links(written, "chapter", PLACES)
-
-
-def test_a_chapter_alone_has_only_its_own_places() -> None:
-    assert with_links("[Theorem 9](a.ipynb#t)", "b", Places(whole=False)) == "Theorem 9"
-
-
-def test_places_are_found_in_both_kinds_of_page() -> None:
-    places = Places()
-    note_places("a", "Text.\n\n(one)=\n## H", places)
-    assert places.labels == {"one": Label("place", "a")}
-    cells = make_notebook(THEOREM, ("text", "$$ x\n\\tag{2} $$"), ("text", "## H", "label:h")).cells
-    note_cells("b", cells, places)
-    assert places.labels["thm"] == Label("theorem", "b", "Theorem 3.1")
-    assert places.labels["b-eq-2"].kind == "equation"
-    assert places.labels["h"].kind == "place"
-    with pytest.raises(BuildError, match="used twice"):
-        note_places("c", "(one)=", places)
-    again = make_notebook(("text", "**Theorem 3.1 (B).** x", "theorem", "label:again"))
-    with pytest.raises(BuildError, match=r"both called 'Theorem 3\.1'"):
-        note_cells("c", again.cells, places)
+def test_a_term_that_the_glossary_lacks_is_an_error() -> None:
+    with pytest.raises(BuildError, match="no term 'point'; did you mean point-query"):
+        with_links("[x](../book/reference/notation.md#point)", "chapter", TERMS)
 
 
 def test_equations_and_labelled_cells_are_places_on_the_page() -> None:
     made = staged(("text", "Let\n\n$$ x = 1 \\tag{1} $$\n\nSee [(1)](#eq-1).", "label:here"))[-1]
     assert made.startswith("(here)=\nLet")
     assert "(chapter-eq-1)=\n$$ x = 1" in made
-    assert made.endswith("See {ref}`(1) <chapter-eq-1>`.")
+    assert made.endswith("See [(1)](#chapter-eq-1).")
 
 
 def test_the_glossarys_terms_are_read() -> None:
-    terms = read_terms(ROOT / "book" / "reference" / "notation.md")
+    terms = read_terms(ROOT / "book")
     assert terms["zcdp"] == "zCDP"
     assert terms[slug("group privacy")] == "group privacy"
     assert len(terms) > 20
-    assert read_terms(Path("nowhere.md")) == {}
+    assert read_terms(Path("nowhere")) == {}
 
 
 def test_prose_pages_quote_what_notebooks_record() -> None:

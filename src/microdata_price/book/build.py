@@ -21,7 +21,7 @@ from .config import repository, site_config
 from .extras import EXTRA, Extras, stage_extras, stage_redirects
 from .grids import Folders, compute_folders
 from .picture import for_the_site
-from .plain import Label, Places, note_places, read_terms, with_links
+from .plain import read_terms, with_links
 from .plan import Chapter, Edition, chapters, toc_entries
 from .quote import Found, collect, quote
 from .run import Run, run_all
@@ -90,7 +90,7 @@ def stage(
         A quoted text that is not defined, a defined one that nothing quotes, a page of the table of
         contents that does not exist.
     """
-    found = Found(places=_places(root), address=repository(root))
+    found = Found(terms=read_terms(root / "book"), address=repository(root))
     stage_notebooks(root, edition, runs, found, target)
     executed = {run.name: notebook.read(run.path) for run in runs}
     found.quoted["book"] = {
@@ -117,18 +117,6 @@ def stage(
         )
 
 
-def _places(root: Path) -> Places:
-    """Return the places of the prose pages and the glossary's terms."""
-    book = root / "book"
-    places = Places(terms=read_terms(book / "reference" / "notation.md"))
-    for entry in toc_entries(root):
-        path = book / f"{entry}.md"
-        if path.is_file():
-            note_places(entry, path.read_text(encoding="utf-8"), places)
-    places.add("computed", Label("place", COMPUTED))
-    return places
-
-
 def stage_notebooks(
     root: Path, edition: Edition, runs: Sequence[Run], found: Found, target: Path
 ) -> None:
@@ -140,7 +128,7 @@ def stage_notebooks(
     executed = {run.name: notebook.read(run.path) for run in runs}
     pages = {name for name in executed if f"notebooks/{name}" in toc_entries(root)} or {*executed}
     for name, content in executed.items():
-        collect(name, content, found, with_page=name in pages)
+        collect(name, content, found)
     for run in runs:
         for figure, svg in book_stage.images(executed[run.name]).items():
             _write(target / "images" / f"{figure}.svg", for_the_site(svg))
@@ -188,7 +176,7 @@ def _stage_prose(root: Path, edition: Edition, found: Found, target: Path) -> No
         if not edition.solutions:
             text = book_stage.without_solutions(text)
         text = quote(text, page, found)
-        to.write_text(with_links(text, page, found.places), encoding="utf-8")
+        to.write_text(with_links(text, page, found.terms), encoding="utf-8")
 
 
 def _refuse(faults: Sequence[str]) -> None:

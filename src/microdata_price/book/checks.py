@@ -11,7 +11,7 @@ from ..page import output
 from ..page.output import MARKS
 from . import notebook
 from .parameters import TAG
-from .plain import check_head
+from .plain import head_of
 
 LINE = 100
 HIDDEN_CELL = 8
@@ -66,7 +66,8 @@ def _faults(content: notebook.Notebook, name: str) -> Iterator[str]:
                     f"{', '.join(notebook.DIFFICULTIES)}"
                 )
             try:
-                check_head(name, cell)
+                if notebook.role(cell) in notebook.BOXES and notebook.label(cell):
+                    head_of(name, cell)
             except BuildError as error:
                 yield str(error)
     for before, after in zip(content.cells, content.cells[1:], strict=False):

@@ -10,7 +10,7 @@ from typing import Any
 
 from . import notebook
 from .picture import for_the_site
-from .plain import Places, with_links
+from .plain import with_links
 from .run import Run
 
 
@@ -36,7 +36,7 @@ def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
             look = "computed-figure" if svg else "plain-figure"
             return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}\n```"
     if "text/markdown" in data:
-        return with_links(str(data["text/markdown"]), "comparison", Places(whole=False))
+        return with_links(str(data["text/markdown"]), "comparison", {})
     text = str(output.get("text") or data.get("text/plain") or output.get("evalue", ""))
     return f"<pre>{html.escape(text)}</pre>"
 

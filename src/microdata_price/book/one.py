@@ -26,7 +26,7 @@ from .extras import EXTRA, redirect
 from .grids import Folders, compute_folders
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
-from .plain import Places, read_terms
+from .plain import read_terms
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .quote import Found
 from .run import Run, run_all
@@ -108,9 +108,15 @@ def _file_name(*words: object) -> str:
     return f"{text[:_LONGEST_NAME]}-{digest(exact)[:8]}"
 
 
+def _short(value: object) -> str:
+    """Return a value as one types it: 1 for 1.0."""
+    short = f"{value:g}" if isinstance(value, float) else str(value)
+    return short if not isinstance(value, float) or float(short) == value else str(value)
+
+
 def _names(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a file's name for each run; those whose values are written alike are numbered."""
-    found = [_file_name(name, *(word for pair in row.items() for word in pair)) for row in rows]
+    found = [_file_name(name, *(_short(w) for pair in row.items() for w in pair)) for row in rows]
     return [n if found.count(n) == 1 else f"{n}-{i}" for i, n in enumerate(found, 1)]
 
 
@@ -284,8 +290,7 @@ def _pages(
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     (target / EXTRA).mkdir(parents=True)
-    terms = read_terms(root / "book" / "reference" / "notation.md")
-    found = Found(places=Places(terms=terms, whole=False))
+    found = Found(terms=read_terms(root / "book"))
     stage_notebooks(root, Edition(), runs[:1], found, target)
     stage_generated(Edition(), runs[:1], found, folders, target)
     first = f"notebooks/{runs[0].name}"

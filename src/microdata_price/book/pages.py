@@ -126,7 +126,7 @@ def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) ->
         asked = [c for c in content.cells if notebook.role(c) == "exercise"]
         chapters += bool(asked)
         for i, cell in enumerate(asked):
-            called, title = head_of(name, cell)
+            called, title, _ = head_of(name, cell)
             words = title.removeprefix(called).strip().removeprefix("(").removesuffix(")")
             link = f"{{ref}}`{called.replace(' ', NO_BREAK)} <{notebook.label(cell)}>`"
             hard = notebook.difficulty(cell)

@@ -2,8 +2,8 @@
 
 A notebook has no mark of the builder. What the site adds is told by tags (a cell tagged
 ``theorem`` becomes a box, one tagged ``proof``, ``solution`` or ``fold`` folds, those tagged
-``switch`` are shown one at a time) and by ordinary links: to a box, figure, table or equation of
-the book, to the glossary, to the list of sources.
+``switch`` are shown one at a time) and by ordinary links: to a box, figure, table or equation, to
+the glossary, to the list of sources. The builder itself resolves places and warns of broken links.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from ..exceptions import BuildError, unknown_name
 from . import notebook
 from .notebook import BOXES, FOLDS, SWITCH
 
+GLOSSARY = Path("reference") / "notation.md"
 _HEAD = re.compile(
     r"\*\*(?P<kind>[A-Z][a-z]+)(?: (?P<number>[A-Z]?[0-9][0-9.]*))?(?: \((?P<title>.+?)\))?"
     r"\.\*\*\s*"
@@ -32,63 +33,6 @@ _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]+)\)")
 _TAGGED = re.compile(
     r"^\$\$(?:(?!\$\$).)*?\\tag\{(?P<tag>[^}]+)\}.*?\$\$", re.MULTILINE | re.DOTALL
 )
-_TARGET = re.compile(r"^\(([^)\s]+)\)=$", re.MULTILINE)
-
-
-@dataclass(frozen=True)
-class Label:
-    """A place of the book that links may lead to.
-
-    Parameters
-    ----------
-    kind
-        What is there: a box such as ``"theorem"``, ``"figure"``, ``"table"``, ``"equation"``,
-        ``"place"``.
-    page
-        The name of its page.
-    title
-        What a box is called there: ``"Theorem 3"``.
-    """
-
-    kind: str
-    page: str
-    title: str = ""
-
-
-@dataclass
-class Places:
-    """Every place of the book that a link may lead to, and the glossary's terms.
-
-    Parameters
-    ----------
-    labels
-        Places by name.
-    terms
-        The glossary's terms by the form that they have in a link.
-    whole
-        Whether all pages are known, so that an unknown place is an error.
-    """
-
-    labels: dict[str, Label] = field(default_factory=dict)
-    terms: dict[str, str] = field(default_factory=dict)
-    whole: bool = True
-
-    def add(self, name: str, label: Label) -> None:
-        """Note a place.
-
-        Raises
-        ------
-        BuildError
-            A name that is taken, or a box that is called as another one is.
-        """
-        if name in self.labels:
-            pages = f"{self.labels[name].page!r} and {label.page!r}"
-            raise BuildError(f"the label {name!r} is used twice, on the pages {pages}")
-        if label.kind in BOXES and label.kind != "exercise" and label.title[-1:].isdigit():
-            for other, known in self.labels.items():
-                if known.title == label.title:
-                    raise BuildError(f"{name!r} and {other!r} are both called {label.title!r}")
-        self.labels[name] = label
 
 
 def slug(term: str) -> str:
@@ -102,90 +46,17 @@ def slug(term: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-")
 
 
-def read_terms(glossary: Path) -> dict[str, str]:
-    """Return the terms of the glossary's page by their form in links; none without the page."""
-    if not glossary.is_file():
+def read_terms(book: Path) -> dict[str, str]:
+    """Return the glossary's terms by their form in links; none without its page."""
+    if not (book / GLOSSARY).is_file():
         return {}
-    found = re.search(
-        r"^(:{3,})\{glossary\}\n(.*?)^\1", glossary.read_text("utf-8"), re.DOTALL | re.MULTILINE
-    )
+    text = (book / GLOSSARY).read_text(encoding="utf-8")
+    found = re.search(r"^(:{3,})\{glossary\}\n(.*?)^\1", text, re.DOTALL | re.MULTILINE)
     lines = found.group(2).splitlines() if found else []
     return {slug(line): line.strip() for line in lines if line[:1].strip(" :")}
 
 
-def note_places(page: str, text: str, places: Places) -> None:
-    """Note the places that a prose page marks, ``(name)=``."""
-    for name in _TARGET.findall(text):
-        places.add(name, Label("place", page))
-
-
-def note_cells(page: str, cells: Iterable[notebook.Notebook], places: Places) -> None:
-    """Note the places of a notebook: labelled boxes and cells, numbered equations.
-
-    Raises
-    ------
-    BuildError
-        A box that does not begin with its name.
-    """
-    for cell in cells:
-        if cell.cell_type != "markdown":
-            continue
-        if notebook.label(cell):
-            kind = box_of(cell)
-            title = _box_head(page, kind, cell.source)[0] if kind else ""
-            places.add(notebook.label(cell), Label(kind or "place", page, title))
-        for found in _TAGGED.finditer(cell.source):
-            places.add(_equation(page, found["tag"]), Label("equation", page, f"({found['tag']})"))
-
-
-def box_of(cell: notebook.Notebook) -> str:
-    """Return the box that a cell is tagged as; a fold's cells are in none."""
-    role = notebook.role(cell)
-    return role if role in BOXES else ""
-
-
-def _equation(page: str, tag: str) -> str:
-    return f"{page.rpartition('/')[2]}-eq-{tag}"
-
-
-def head_of(page: str, cell: notebook.Notebook) -> tuple[str, str]:
-    """Return what a box is called and its whole title: "Exercise 1", "Exercise 1 (Coins)".
-
-    Raises
-    ------
-    BuildError
-        It does not begin so.
-    """
-    return _box_head(page, box_of(cell), cell.source)[:2]
-
-
-def _box_head(page: str, kind: str, source: str) -> tuple[str, str, str]:
-    """Return a box's name, its whole title and its body."""
-    found = _HEAD.match(source)
-    if found is None or found["kind"].lower() != kind:
-        wanted = f"**{kind.capitalize()} 1 (its title).**"
-        raise BuildError(
-            f"page {page!r} has a cell tagged {kind!r} that begins {source[:50]!r}; it must begin "
-            f"{wanted!r}"
-        )
-    name = " ".join(filter(None, [found["kind"], found["number"]]))
-    title = f"{name} ({found['title']})" if found["title"] else name
-    return name, title, source[found.end() :]
-
-
-def check_head(page: str, cell: notebook.Notebook) -> None:
-    """Check that a labelled box has the head that its tag asks for.
-
-    Raises
-    ------
-    BuildError
-        It has none, or another kind's.
-    """
-    if box_of(cell) and notebook.label(cell):
-        _box_head(page, box_of(cell), cell.source)
-
-
-def with_links(text: str, page: str, places: Places) -> str:
+def with_links(text: str, page: str, terms: Mapping[str, str]) -> str:
     """Turn links to places of the book, to terms and to sources into the builder's references.
 
     Parameters
@@ -194,65 +65,62 @@ def with_links(text: str, page: str, places: Places) -> str:
         Markdown.
     page
         The name of the page that it stands on.
-    places
-        What links may lead to.
+    terms
+        The glossary's terms.
 
     Raises
     ------
     BuildError
-        A link to a place, a term or a page's place that does not exist, or one whose words call a
-        box otherwise than the box itself.
+        A term that the glossary does not have.
 
     Examples
     --------
-    >>> places = Places({"t": Label("theorem", "a", "Theorem 3")}, {"zcdp": "zCDP"})
-    >>> with_links("[Theorem 3](a.ipynb#t)", "b", places)
-    '{ref}`Theorem 3 <t>`'
-    >>> with_links("[levels of zCDP](../book/reference/notation.md#zcdp)", "b", places)
-    '{term}`levels of zCDP <zCDP>`'
+    >>> with_links("[Theorem 3](a.ipynb#t), [Figure](#f), [(1)](#eq-1)", "notebooks/b", {})
+    '[Theorem 3](#t), {numref}`f`, [(1)](#b-eq-1)'
+    >>> with_links("[its level](../book/reference/notation.md#zcdp)", "b", {"zcdp": "zCDP"})
+    '{term}`its level <zCDP>`'
     """
 
     def replace(match: re.Match[str]) -> str:
         words, target = match["text"], match["target"]
         path, _, place = target.partition("#")
-        if "://" in path:
+        if "://" in path or path.startswith("mailto:"):
             return match.group()
-        if path.endswith("references.bib"):
+        if path.endswith(".bib"):
             return f"{{cite:{'p' if words.startswith('(') else 't'}}}`{place}`"
-        if path.endswith("reference/notation.md") and place:
-            if place not in places.terms:
-                _fail(page, target, "the glossary has no such term", places)
-            return f"{{term}}`{words} <{places.terms.get(place, place)}>`"
-        path = path.replace("../book/", "../", 1)
+        if path.endswith(GLOSSARY.as_posix()) and place in terms:
+            return f"{{term}}`{words} <{terms[place]}>`"
+        if path.endswith(GLOSSARY.as_posix()) and place:
+            raise BuildError(f"page {page!r}: {unknown_name('term', place, terms)}")
         if not place:
-            return f"[{words}]({path})"
-        return _reference(words, path, place)
-
-    def _reference(words: str, path: str, place: str) -> str:
-        home = path.rpartition("/")[2].rpartition(".")[0] or page.rpartition("/")[2]
-        name = _equation(home, place[3:]) if place.startswith("eq-") else place
-        label = places.labels.get(name)
-        if label is None:
-            if places.whole:
-                _fail(page, f"{path}#{place}", "the book has no such place", places, name)
-            return words
-        if label.page.rpartition("/")[2] != home:
-            _fail(page, f"{path}#{place}", f"that is on the page {label.page!r}", places)
-        if label.kind in ("figure", "table") and words.lower() in ("figure", "table"):
+            return f"[{words}]({path.replace('../book/', '../', 1)})"
+        home = Path(path).stem or page.rpartition("/")[2]
+        name = f"{home}-{place}" if place.startswith("eq-") else place
+        if words.lower() in ("figure", "table"):
             return f"{{numref}}`{name}`"
-        named = re.fullmatch(r"[A-Z][a-z]+ [A-Z]?[0-9][0-9.]*", words)
-        if label.kind in BOXES and named and words != label.title:
-            _fail(page, f"{path}#{place}", f"{words!r} is called {label.title!r} there", places)
-        if re.search(r"[`<>$]", words):
-            _fail(page, f"{path}#{place}", f"the words {words!r} must be plain", places)
-        return f"{{ref}}`{words} <{name}>`"
+        return f"[{words}](#{name})"
 
     return _LINK.sub(replace, text)
 
 
-def _fail(page: str, target: str, why: str, places: Places, name: str = "") -> None:
-    near = f"; {unknown_name('label', name, places.labels)}" if name else ""
-    raise BuildError(f"page {page!r} links to {target!r}, but {why}{near}")
+def head_of(page: str, cell: notebook.Notebook) -> tuple[str, str, str]:
+    """Return a box's name, its whole title and its body: "Exercise 1", "Exercise 1 (Coins)", ...
+
+    Raises
+    ------
+    BuildError
+        It does not begin with its name.
+    """
+    kind = notebook.role(cell)
+    found = _HEAD.match(cell.source)
+    if found is None or found["kind"].lower() != kind:
+        raise BuildError(
+            f"page {page!r} has a cell tagged {kind!r} that begins {cell.source[:50]!r}; it must "
+            f"begin '**{kind.capitalize()} 1 (its title).**'"
+        )
+    name = " ".join(filter(None, [found["kind"], found["number"]]))
+    title = f"{name} ({found['title']})" if found["title"] else name
+    return name, title, cell.source[found.end() :]
 
 
 def markdown(source: str) -> notebook.Notebook:
@@ -260,13 +128,13 @@ def markdown(source: str) -> notebook.Notebook:
     return nbformat.from_dict({"cell_type": "markdown", "metadata": {}, "source": source})
 
 
-def text_of(cell: notebook.Notebook, page: str, places: Places) -> str:
+def text_of(cell: notebook.Notebook, page: str, terms: Mapping[str, str]) -> str:
     """Return a text cell's source for the builder: its links, its equations and its own place."""
     source = _TAGGED.sub(
-        lambda m: f"({_equation(page, m['tag'])})=\n{m.group()}",
-        with_links(cell.source, page, places),
+        lambda m: f"({page.rpartition('/')[2]}-eq-{m['tag']})=\n{m.group()}",
+        with_links(cell.source, page, terms),
     )
-    own = "" if box_of(cell) else notebook.label(cell)
+    own = "" if notebook.role(cell) in BOXES else notebook.label(cell)
     return f"({own})=\n{source}" if own else source
 
 
@@ -281,9 +149,9 @@ class Piece:
     label
         The label that its cell has.
     cells
-        What the builder reads: texts, figures, code.
+        Texts, figures and code for the builder.
     mark
-        What the title of its box ends with: how hard an exercise is.
+        The end of its box's title: how hard an exercise is.
     """
 
     role: str
@@ -304,51 +172,42 @@ def assemble(page: str, pieces: Sequence[Piece]) -> list[notebook.Notebook]:
         A box, fold or state that begins without its head, code in a box or state, a heading in any.
     """
     made: list[notebook.Notebook] = []
+    states: list[str] = []
     exercise = ""
     i = 0
     while i < len(pieces):
-        piece = pieces[i]
-        if not piece.role:
-            made += piece.cells
-            i += 1
-            continue
-        j = _end(pieces, i)
+        piece, j = pieces[i], _end(pieces, i)
         cells = [cell for p in pieces[i:j] for cell in p.cells]
+        i = j
+        if not piece.role:
+            made += cells
+            continue
         _check_inside(page, piece.role, cells)
         if piece.role == SWITCH:
-            states = [cells]
-            while j < len(pieces) and pieces[j].role == SWITCH:
-                i, j = j, _end(pieces, j)
-                states.append([cell for p in pieces[i:j] for cell in p.cells])
-                _check_inside(page, SWITCH, states[-1])
-            made.append(_switch(page, states))
+            states.append(_state(page, cells))
+            if j == len(pieces) or pieces[j].role != SWITCH:
+                made.append(markdown("\n\n".join([f"{':' * 9}{{tab-set}}", *states, ":" * 9])))
+                states = []
         elif piece.role in FOLDS:
             made += _fold(page, piece.role, cells, exercise)
         else:
             name, box = _box(page, piece, cells)
             exercise = name if piece.role == "exercise" else exercise
             made.append(box)
-        i = j
     return made
 
 
 def _end(pieces: Sequence[Piece], i: int) -> int:
     """Return the place after the box, fold or state that begins at one piece."""
+    role = pieces[i].role
+    head = _HEAD if role in BOXES else _FOLD_HEAD if role in ("proof", "solution") else _TITLE
     j = i + 1
-    while j < len(pieces) and pieces[j].role == pieces[i].role and not _begins(pieces[j]):
+    while role and j < len(pieces) and pieces[j].role == role:
+        first = pieces[j].cells[0] if pieces[j].cells else markdown("")
+        if first.cell_type == "markdown" and head.match(first.source):
+            break
         j += 1
     return j
-
-
-def _begins(piece: Piece) -> bool:
-    head = _HEAD if piece.role in BOXES else _fold_head(piece.role)
-    return bool(
-        piece.cells and piece.cells[0].cell_type == "markdown" and head.match(piece.cells[0].source)
-    )
-
-
-def _fold_head(role: str) -> re.Pattern[str]:
-    return _TITLE if role in ("fold", SWITCH) else _FOLD_HEAD
 
 
 def _check_inside(page: str, role: str, cells: Sequence[notebook.Notebook]) -> None:
@@ -363,24 +222,31 @@ def _check_inside(page: str, role: str, cells: Sequence[notebook.Notebook]) -> N
             )
 
 
+def _joined(first: str, cells: Iterable[notebook.Notebook]) -> str:
+    return "\n\n".join([first, *(c.source for c in cells)]).strip()
+
+
 def _box(
     page: str, piece: Piece, cells: Sequence[notebook.Notebook]
 ) -> tuple[str, notebook.Notebook]:
-    name, title, rest = _box_head(page, piece.role, cells[0].source)
-    body = "\n\n".join([rest, *(c.source for c in cells[1:])])
+    tagged = nbformat.from_dict({**cells[0], "metadata": {"tags": [piece.role]}})
+    name, title, rest = head_of(page, tagged)
     look = "exercise" if piece.role == "exercise" else f"proof {piece.role}"
     label = f":name: {piece.label}\n" if piece.label else ""
-    fence = ":" * 7
     shown = f"{title} · {piece.mark}" if piece.mark else title
-    text = f"{fence}{{admonition}} {shown}\n:class: {look}\n{label}\n{body.strip()}\n{fence}\n"
-    return name, markdown(text)
+    body = _joined(rest, cells[1:])
+    fence = ":" * 7
+    return name, markdown(
+        f"{fence}{{admonition}} {shown}\n:class: {look}\n{label}\n{body}\n{fence}\n"
+    )
 
 
 def _fold(
     page: str, role: str, cells: list[notebook.Notebook], exercise: str
 ) -> list[notebook.Notebook]:
+    head = _TITLE if role == "fold" else _FOLD_HEAD
     first = cells[0] if cells else markdown("")
-    found = _fold_head(role).match(first.source) if first.cell_type == "markdown" else None
+    found = head.match(first.source) if first.cell_type == "markdown" else None
     if found is None or not (role == "fold" or found["title"].lower().startswith(role)):
         wanted = "Its title" if role == "fold" else role.capitalize()
         raise BuildError(
@@ -399,20 +265,17 @@ def _fold(
     return [markdown(opening), *body, *cells[1:], markdown("</div>\n</details>\n")]
 
 
-def _switch(page: str, states: Sequence[list[notebook.Notebook]]) -> notebook.Notebook:
-    """Return states as tabs, which need no script; on paper they stand below each other."""
-    tabs = []
-    for cells in states:
-        found = _TITLE.match(cells[0].source) if cells else None
-        if found is None:
-            start = cells[0].source[:50] if cells else ""
-            raise BuildError(
-                f"page {page!r} has cells tagged {SWITCH!r} that begin {start!r}; the first of "
-                "each state must be text and begin '**Its name.**'"
-            )
-        body = "\n\n".join([cells[0].source[found.end() :], *(c.source for c in cells[1:])])
-        tabs.append(f"{':' * 8}{{tab-item}} {found['title']}\n\n{body.strip()}\n{':' * 8}")
-    return markdown("\n\n".join([f"{':' * 9}{{tab-set}}", *tabs, ":" * 9]) + "\n")
+def _state(page: str, cells: Sequence[notebook.Notebook]) -> str:
+    """Return a state of a switch as a tab, which needs no script."""
+    found = _TITLE.match(cells[0].source) if cells else None
+    if found is None:
+        start = cells[0].source[:50] if cells else ""
+        raise BuildError(
+            f"page {page!r} has cells tagged {SWITCH!r} that begin {start!r}; the first of each "
+            "state must be text and begin '**Its name.**'"
+        )
+    body = _joined(cells[0].source[found.end() :], cells[1:])
+    return f"{':' * 8}{{tab-item}} {found['title']}\n\n{body}\n{':' * 8}"
 
 
 def _inline(title: str) -> str:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
-from .plain import Label, Places, note_cells
 
 _VALUE = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 
@@ -25,8 +24,8 @@ class Found:
         The worst certificate by notebook, where it reported one.
     uses
         Which texts some page quotes.
-    places
-        What links may lead to.
+    terms
+        The glossary's terms by their form in links.
     address
         Where the project can be installed from; empty if no place is configured.
     """
@@ -34,7 +33,7 @@ class Found:
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
     certificates: dict[str, float] = field(default_factory=dict)
     uses: set[tuple[str, str]] = field(default_factory=set)
-    places: Places = field(default_factory=Places)
+    terms: dict[str, str] = field(default_factory=dict)
     address: str = ""
 
     def unused(self) -> list[str]:
@@ -47,9 +46,7 @@ class Found:
         ]
 
 
-def collect(
-    name: str, executed: notebook.Notebook, found: Found, *, with_page: bool = True
-) -> None:
+def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
     """Read what one executed notebook computed for the text.
 
     Raises
@@ -58,8 +55,6 @@ def collect(
         A name used twice in the notebook.
     """
     texts = found.quoted.setdefault(name, {})
-    if with_page:
-        note_cells(name, executed.cells, found.places)
     for cell in executed.cells:
         for output in cell.get("outputs", []):
             ours = output.get("metadata", {}).get(METADATA_KEY, {})
@@ -67,12 +62,8 @@ def collect(
                 if key in texts:
                     raise BuildError(f"notebook {name!r} records {key!r} twice")
                 texts[key] = text
-            if "table" in ours and with_page:
-                found.places.add(ours["table"]["name"], Label("table", name))
             if "figure" in ours:
                 about = ours["figure"]
-                if with_page:
-                    found.places.add(about["name"], Label("figure", name))
                 for part in ("alt", "caption"):
                     # Quoted as a directive's option, between double quotes.
                     texts[f"{about['name']}.{part}"] = about[part].replace('"', "'")

@@ -150,7 +150,7 @@ def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.No
 
     def linked(about: Mapping[str, str]) -> dict[str, str]:
         told = {"caption", "markdown"} & {*about}
-        return {**about, **{k: with_links(about[k], name, found.places) for k in told}}
+        return {**about, **{k: with_links(about[k], name, found.terms) for k in told}}
 
     kept: list[Any] = []
     blocks: list[notebook.Notebook] = []
@@ -161,7 +161,7 @@ def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.No
         elif "table" in ours:
             blocks.append(_table_cell(linked(ours["table"])))
         elif "say" in ours:
-            blocks.append(markdown(with_links(ours["say"], name, found.places)))
+            blocks.append(markdown(with_links(ours["say"], name, found.terms)))
         elif "file" in ours:
             blocks.append(_file_cell(ours["file"]))
         elif not ours:
@@ -236,7 +236,7 @@ def _cells(
         if INJECTED in tags or (_is_solution(cell) and not solutions):
             continue
         if cell.cell_type == "markdown":
-            staged = [markdown(text_of(cell, name, found.places))]
+            staged = [markdown(text_of(cell, name, found.terms))]
         else:
             fresh = nbformat.from_dict(cell)
             if TAG in tags:
