@@ -82,14 +82,7 @@ def stage(
     *,
     students: bool = False,
 ) -> None:
-    """Write all pages that the site's builder reads into an empty folder.
-
-    Raises
-    ------
-    BuildError
-        A quoted text that is not defined, a defined one that nothing quotes, a page of the table of
-        contents that does not exist.
-    """
+    """Write all pages that the site's builder reads into an empty folder."""
     found = Found(terms=read_terms(root / "book"), address=repository(root))
     stage_notebooks(root, edition, runs, found, target)
     executed = {run.name: notebook.read(run.path) for run in runs}
@@ -212,32 +205,7 @@ def build(
     *,
     students: bool = False,
 ) -> Path:
-    """Compute what changed, build the site and return the path of its first page.
-
-    Parameters
-    ----------
-    root
-        The checkout.
-    edition
-        The levels.
-    site
-        Where the site goes; by default the edition's own folder in ``book/_build``.
-    report
-        Called with each line of progress.
-    extras
-        What computes the parts of the site that are no pages, such as the explorer.
-    students
-        Whether the site has the students' edition in a folder of its own, and a link to it.
-
-    Raises
-    ------
-    InputError
-        A parameter or a notebook that cannot be used, before anything runs; or a students' edition
-        within itself.
-    BuildError
-        A notebook or page that fails, writes to standard error or shows a path of the machine; the
-        last good site stays as it was.
-    """
+    """Compute what changed, build the site and return the path of its first page."""
     if students and not edition.solutions:
         raise InputError(
             "the students' edition cannot hold itself; give either --with-students or "

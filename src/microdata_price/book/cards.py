@@ -17,19 +17,7 @@ _INCHES = (12.0, 6.3)
 
 
 def draw_card(site: Path, page: str, title: str, book: str) -> str:
-    """Draw a page's card into a site and return its path there.
-
-    Parameters
-    ----------
-    site
-        The folder of HTML.
-    page
-        The page's path in it.
-    title
-        What the page is called.
-    book
-        What stands below: the book's title.
-    """
+    """Draw a page's card into a site and return its path there."""
     figure = Figure(figsize=_INCHES, dpi=100, facecolor="white")
     axes = figure.add_axes((0.0, 0.0, 1.0, 1.0))
     axes.set_axis_off()

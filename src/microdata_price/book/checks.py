@@ -37,15 +37,7 @@ def hidden_lines(content: notebook.Notebook) -> int:
 
 
 def plain_faults(content: notebook.Notebook, name: str) -> list[str]:
-    """Return what keeps a notebook from being plain and short, one sentence a fault.
-
-    Parameters
-    ----------
-    content
-        The notebook.
-    name
-        What it is called in the sentences.
-    """
+    """Return what keeps a notebook from being plain and short, one sentence a fault."""
     return [f"{name}: {fault}" for fault in _faults(content, name)]
 
 

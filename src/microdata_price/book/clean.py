@@ -53,22 +53,7 @@ def _around(text: str, match: re.Match[str]) -> str:
 
 
 def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern[str]) -> list[str]:
-    """Return what the outputs of an executed notebook hold and a page must not show.
-
-    Parameters
-    ----------
-    name
-        The notebook's name.
-    executed
-        As papermill left it.
-    paths
-        From `machine_paths`.
-
-    Returns
-    -------
-    list of str
-        A line a fault: the notebook, the cell as its author counts it, and what is wrong.
-    """
+    """Return what the outputs of an executed notebook hold and a page must not show."""
     found = []
     shown = [c for c in executed.cells if "injected-parameters" not in notebook.tags(c)]
     for count, cell in enumerate(shown, 1):
@@ -88,15 +73,7 @@ def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern
 
 
 def faults_of_site(html: Path, paths: re.Pattern[str]) -> list[str]:
-    """Return the pages and downloads of a site that show a path of the machine, a line each.
-
-    Parameters
-    ----------
-    html
-        The folder of the built site.
-    paths
-        From `machine_paths`.
-    """
+    """Return the pages and downloads of a site that show a path of the machine, a line each."""
     found = []
     for path in _readable(html):
         text = path.read_text(encoding="utf-8")

@@ -44,22 +44,7 @@ def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
 def comparison(
     runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]
 ) -> tuple[str, dict[str, bytes]]:
-    """Write the page that compares runs: every cell whose outputs differ, run beside run.
-
-    Parameters
-    ----------
-    runs
-        Executed notebooks, one a combination of values.
-    varied
-        The values that differ, in the same order.
-
-    Returns
-    -------
-    str
-        MyST text.
-    dict
-        Pictures by file name.
-    """
+    """Write the page that compares runs: every cell whose outputs differ, run beside run."""
     title = notebook.read(runs[0].path).cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
         f"# {title}: {len(runs)} runs compared",

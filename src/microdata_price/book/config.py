@@ -75,13 +75,6 @@ def source_date(root: Path) -> datetime.date | None:
 def footer(date: datetime.date | None, remarks: str) -> str:
     """Return what stands under every page.
 
-    Parameters
-    ----------
-    date
-        The day of the sources, if it is known.
-    remarks
-        A web or mail address for remarks; nothing is said of them without one.
-
     Examples
     --------
     >>> footer(None, "")

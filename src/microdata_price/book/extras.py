@@ -24,26 +24,7 @@ Extras = Mapping[str, Extra]
 def stage_extras(
     extras: Extras, root: Path, edition: Edition, cache: Path, target: Path
 ) -> list[str]:
-    """Compute every extra whose sources the book has, and put it beside the staged pages.
-
-    Parameters
-    ----------
-    extras
-        What computes each of them.
-    root
-        The checkout; an extra's sources are in ``book/NAME``.
-    edition
-        The book's levels.
-    cache
-        The folder in which each extra keeps what it computed.
-    target
-        The staged book.
-
-    Returns
-    -------
-    list
-        The names of the extras that are there.
-    """
+    """Compute every extra whose sources the book has, and put it beside the staged pages."""
     (target / EXTRA).mkdir(parents=True, exist_ok=True)
     names = [name for name in extras if (root / "book" / name).is_dir()]
     for name in names:
@@ -72,15 +53,7 @@ def redirect(target: str) -> str:
 
 
 def stage_redirects(root: Path, extra: Path) -> None:
-    """Write a small page at the place of each page that an earlier edition had.
-
-    Parameters
-    ----------
-    root
-        The checkout; ``book/_redirects.yml`` maps old names to new ones.
-    extra
-        The folder that becomes the top of the site.
-    """
+    """Write a small page at the place of each page that an earlier edition had."""
     path = root / REDIRECTS
     moved = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
     for old, new in (moved or {}).items():

@@ -40,17 +40,7 @@ _GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "gamma": "γ", "lambda": 
 
 
 def finish(site: Path, title: str, address: str) -> None:
-    """Mend every page of a built site, describe it and write what its links show.
-
-    Parameters
-    ----------
-    site
-        The folder of HTML.
-    title
-        The site's title.
-    address
-        Where the site is published; empty if that is not known.
-    """
+    """Mend every page of a built site, describe it and write what its links show."""
     pages = {}
     for path in sorted(site.rglob("*.html")):
         name = path.relative_to(site).as_posix()

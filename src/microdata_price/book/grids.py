@@ -36,17 +36,7 @@ _CALLED = {
 
 @dataclass(frozen=True)
 class Folders:
-    """Folders of computed results for notebooks.
-
-    Parameters
-    ----------
-    paths
-        By the name of the parameter that gives them to a notebook.
-    keys
-        Hashes of what they depend on, by the same names.
-    facts
-        What the page of computations says about them.
-    """
+    """Folders of computed results for notebooks."""
 
     paths: dict[str, Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
@@ -81,24 +71,7 @@ def grid_specs(edition: Edition) -> dict[str, GridSpec]:
 def compute_folders(
     chapters: Sequence[Chapter], edition: Edition, cache: Path, report: Report
 ) -> Folders:
-    """Compute the grids that some notebook reads, or find them computed before.
-
-    Parameters
-    ----------
-    chapters
-        The notebooks.
-    edition
-        The book's levels.
-    cache
-        The folder in which each grid has its own.
-    report
-        Called with each line of progress.
-
-    Raises
-    ------
-    InputError, CertificateError
-        As for `run_grid`.
-    """
+    """Compute the grids that some notebook reads, or find them computed before."""
     found = Folders()
     wanted = {name for chapter in chapters for name in chapter.folders}
     for name, spec in grid_specs(edition).items():

@@ -66,13 +66,7 @@ KNOWN_TAGS = {
 
 
 def read(path: Path) -> Notebook:
-    """Read a notebook, or say why it is none.
-
-    Raises
-    ------
-    InputError
-        A file that is missing or is not a notebook.
-    """
+    """Read a notebook, or say why it is none."""
     if path.suffix != ".ipynb" or not path.is_file():
         raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
     return open_notebook(path)
@@ -122,13 +116,7 @@ def is_prose(cell: Notebook) -> bool:
 
 
 def parameters_cell(notebook: Notebook, where: str) -> Notebook:
-    """Return the one code cell tagged ``parameters``.
-
-    Raises
-    ------
-    InputError
-        None, or several.
-    """
+    """Return the one code cell tagged ``parameters``."""
     cells = [c for c in notebook.cells if c.cell_type == "code" and TAG in tags(c)]
     if len(cells) != 1:
         raise InputError(f"{where} has {len(cells)} cells tagged '{TAG}'; it must have one")
@@ -138,24 +126,7 @@ def parameters_cell(notebook: Notebook, where: str) -> Notebook:
 def parameters(
     notebook: Notebook, where: str = "the notebook", given: Collection[str] | None = None
 ) -> dict[str, Parameter]:
-    """Return the parameters that a notebook declares and reads.
-
-    Parameters
-    ----------
-    notebook
-        The notebook.
-    where
-        What messages call it.
-    given
-        The parameters that get values: only they must be plain and read, and without a tagged cell
-        there are none. By default all must be, and there must be such a cell.
-
-    Raises
-    ------
-    InputError
-        No tagged cell, or a parameter that no code cell reads, or that a later cell overwrites: a
-        value given for it would be ignored in silence.
-    """
+    """Return the parameters that a notebook declares and reads."""
     code_cells = [c for c in notebook.cells if c.cell_type == "code"]
     if given is not None and not any(TAG in tags(c) for c in code_cells):
         return {}

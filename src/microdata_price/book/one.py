@@ -37,13 +37,7 @@ Report = Callable[[str], None]
 
 
 def find_notebook(given: str) -> tuple[Path, Path]:
-    """Return a notebook's path and the checkout, from a path or the name of a chapter.
-
-    Raises
-    ------
-    InputError
-        Neither a file nor a chapter of the book.
-    """
+    """Return a notebook's path and the checkout, from a path or the name of a chapter."""
     path = Path(given)
     if path.suffix == ".ipynb" or path.exists():
         if not path.is_file():
@@ -153,28 +147,7 @@ def run_one(
     out: Path | None,
     report: Report,
 ) -> Path:
-    """Execute a notebook and return the path of its first page.
-
-    Parameters
-    ----------
-    given
-        A notebook's path, or the name of a chapter.
-    values
-        Parameters by name, unchecked.
-    grid
-        Parameters with several values each: one run a combination, compared on one page.
-    out
-        The folder to write; by default ``results/NAME`` with the given values after the name.
-    report
-        Called with each line of progress.
-
-    Raises
-    ------
-    InputError
-        Before anything runs: a parameter, notebook or folder that cannot be used.
-    BuildError
-        A cell that fails.
-    """
+    """Execute a notebook and return the path of its first page."""
     path, root = find_notebook(given)
     original = notebook.read(path)
     check_can_run(path, original)

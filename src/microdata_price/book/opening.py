@@ -24,13 +24,7 @@ _OTHERS = re.compile(
 
 
 def open_notebook(path: Path) -> Any:
-    """Read a notebook of any format that Jupyter reads, in format 4.
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read as one.
-    """
+    """Read a notebook of any format that Jupyter reads, in format 4."""
     faults: dict[str, Any] = {}
     try:
         data = path.read_bytes()
@@ -70,13 +64,7 @@ def _check(cell: Any) -> None:
 
 
 def check_can_run(path: Path, notebook: Any) -> None:
-    """Refuse a notebook of another language than Python, and one without code.
-
-    Raises
-    ------
-    InputError
-        It says which language, or which kernel.
-    """
+    """Refuse a notebook of another language than Python, and one without code."""
     spec, info = (notebook.metadata.get(name) or {} for name in _ABOUT)
     for said in (spec.get("language"), info.get("name")):
         if said and not _PYTHON.search(str(said)):

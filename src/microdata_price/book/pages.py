@@ -45,19 +45,7 @@ _COMMANDS = (
 
 
 def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[str, str]) -> str:
-    """Write the page that says how and when each notebook was computed.
-
-    Parameters
-    ----------
-    edition
-        The book's levels.
-    runs
-        The executed notebooks, in the book's order.
-    found
-        What they reported.
-    grid
-        Facts about the experiment grid, by what they are; empty if no notebook reads it.
-    """
+    """Write the page that says how and when each notebook was computed."""
     levels = edition.levels or "each notebook's own values"
     lines = [
         "(computed)=",
@@ -110,15 +98,7 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
 
 
 def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
-    """Write the list of every exercise of the book's chapters, as a paragraph and a table.
-
-    Parameters
-    ----------
-    notebooks
-        The executed notebooks by name, in the book's order.
-    solutions
-        Whether the pages have them.
-    """
+    """Write the list of every exercise of the book's chapters, as a paragraph and a table."""
     rows: list[str] = []
     counts = dict.fromkeys(notebook.DIFFICULTIES, 0)
     chapters = 0

@@ -28,17 +28,6 @@ _SCALARS = {"int": int, "float": float, "str": str, "bool": bool}
 class Parameter:
     """One parameter as a notebook's tagged cell declares it.
 
-    Parameters
-    ----------
-    name
-        Its name.
-    default
-        The value in the notebook.
-    kinds
-        The types a value may have; ``list`` goes with ``item``.
-    item
-        For lists, the type of every entry.
-
     Examples
     --------
     >>> declared("epsilon = 0.5")["epsilon"].kinds
@@ -55,20 +44,6 @@ def declared(source: str, needed: Collection[str] | None = None) -> dict[str, Pa
     """Read the parameters from the source of the cell tagged ``parameters``.
 
     Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count.
-
-    Parameters
-    ----------
-    source
-        The cell's source.
-    needed
-        The names that get values. Other lines may be any Python, as in Jupyter, and are left out.
-        By default every line must declare a parameter.
-
-    Raises
-    ------
-    InputError
-        A line that is not ``name = literal value``, or an annotation other than int, float, str,
-        bool, None and lists of them.
 
     Examples
     --------
@@ -251,20 +226,6 @@ def check(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], where: str = "the notebook"
 ) -> dict[str, Any]:
     """Return given values ready to run with: known names, right types, values in range.
-
-    Parameters
-    ----------
-    parameters
-        What the notebook declares.
-    given
-        Values by name.
-    where
-        The notebook's name, for the message.
-
-    Raises
-    ------
-    InputError
-        An unknown name (with the nearest suggested), a wrong type, a value out of range.
 
     Examples
     --------

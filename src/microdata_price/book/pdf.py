@@ -26,22 +26,7 @@ _WHOLE = """async () => {
 
 
 def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
-    """Print pages of a built site, each to a PDF of its own.
-
-    Parameters
-    ----------
-    site
-        The folder of the site.
-    pages
-        Names of pages, as in the table of contents.
-
-    Raises
-    ------
-    BuildError
-        No Chromium, or no Playwright.
-    InputError
-        A page that is not built.
-    """
+    """Print pages of a built site, each to a PDF of its own."""
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
@@ -78,15 +63,7 @@ def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
 
 
 def join(site: Path, pages: Sequence[str], printed: Sequence[bytes]) -> bytes:
-    """Join printed pages to one document with an outline; links between pages stay links.
-
-    Parameters
-    ----------
-    site
-        The folder of the site, to know which links lead to its pages.
-    pages, printed
-        Names of pages and their PDFs, in order.
-    """
+    """Join printed pages to one document with an outline; links between pages stay links."""
     from pypdf import PdfReader, PdfWriter
     from pypdf.annotations import Link
     from pypdf.generic import Fit

@@ -27,11 +27,6 @@ def for_the_site(svg: str) -> str:
     """Return a figure's SVG for both themes, its own width such that no letter is too small.
 
     The site shows it as wide as its place, and scrolls it where its own width is larger.
-
-    Parameters
-    ----------
-    svg
-        As `microdata_price.page.style.render` returns it.
     """
     tree = ElementTree.fromstring(svg)
     sizes = [float(part) for part in tree.attrib["viewBox"].split()[2:]]

@@ -59,20 +59,6 @@ def read_terms(book: Path) -> dict[str, str]:
 def with_links(text: str, page: str, terms: Mapping[str, str]) -> str:
     """Turn links to places of the book, to terms and to sources into the builder's references.
 
-    Parameters
-    ----------
-    text
-        Markdown.
-    page
-        The name of the page that it stands on.
-    terms
-        The glossary's terms.
-
-    Raises
-    ------
-    BuildError
-        A term that the glossary does not have.
-
     Examples
     --------
     >>> with_links("[Theorem 3](a.ipynb#t), [Figure](#f), [(1)](#eq-1)", "notebooks/b", {})
@@ -104,13 +90,7 @@ def with_links(text: str, page: str, terms: Mapping[str, str]) -> str:
 
 
 def head_of(page: str, cell: notebook.Notebook) -> tuple[str, str, str]:
-    """Return a box's name, its whole title and its body: "Exercise 1", "Exercise 1 (Coins)", ...
-
-    Raises
-    ------
-    BuildError
-        It does not begin with its name.
-    """
+    """Return a box's name, its whole title and its body: "Exercise 1", "Exercise 1 (Coins)", ..."""
     kind = notebook.role(cell)
     found = _HEAD.match(cell.source)
     if found is None or found["kind"].lower() != kind:
@@ -140,19 +120,7 @@ def text_of(cell: notebook.Notebook, page: str, terms: Mapping[str, str]) -> str
 
 @dataclass
 class Piece:
-    """A cell of the page with the box or the fold that it belongs to.
-
-    Parameters
-    ----------
-    role
-        A tag of `BOXES` or `FOLDS`, or `SWITCH`; empty for what stands free.
-    label
-        The label that its cell has.
-    cells
-        Texts, figures and code for the builder.
-    mark
-        The end of its box's title: how hard an exercise is.
-    """
+    """A cell of the page with the box or the fold that it belongs to."""
 
     role: str
     label: str
@@ -165,11 +133,6 @@ def assemble(page: str, pieces: Sequence[Piece]) -> list[notebook.Notebook]:
 
     A box, a fold or a state of a switch begins with a text cell that has its head and goes on over
     the cells that follow with the same tag.
-
-    Raises
-    ------
-    BuildError
-        A box, fold or state that begins without its head, code in a box or state, a heading in any.
     """
     made: list[notebook.Notebook] = []
     states: list[str] = []

@@ -91,19 +91,7 @@ class Edition:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One notebook of a book, with the values that it is run with.
-
-    Parameters
-    ----------
-    path
-        The notebook's file.
-    source
-        Its content, stripped.
-    values
-        What replaces its own parameters, checked; without the folders.
-    folders
-        Which of the computed folders it reads.
-    """
+    """One notebook of a book, with the values that it is run with."""
 
     path: Path
     source: notebook.Notebook
@@ -147,13 +135,7 @@ def _files(node: Any) -> Iterator[str]:
 
 
 def toc_entries(root: Path) -> list[str]:
-    """Return the pages and notebooks of the table of contents, in the book's order.
-
-    Raises
-    ------
-    InputError
-        A table of contents that is not YAML or lists a page twice.
-    """
+    """Return the pages and notebooks of the table of contents, in the book's order."""
     path = root / "book" / "_toc.yml"
     try:
         entries = list(_files(yaml.safe_load(path.read_text(encoding="utf-8"))))

@@ -16,15 +16,7 @@ _LONGEST = 2500
 
 
 def write_previews(site: Path, pages: Mapping[str, BeautifulSoup]) -> None:
-    """Write the script that holds the preview of every place that some page links to.
-
-    Parameters
-    ----------
-    site
-        The folder of HTML.
-    pages
-        Its parsed pages, by their path in it.
-    """
+    """Write the script that holds the preview of every place that some page links to."""
     found = {}
     for target in sorted({t for path, page in pages.items() for t in _targets(path, page)}):
         name, place = urldefrag(target)

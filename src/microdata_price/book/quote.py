@@ -14,21 +14,7 @@ _VALUE = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 
 @dataclass
 class Found:
-    """What the notebooks of a book computed for its text.
-
-    Parameters
-    ----------
-    quoted
-        Texts by notebook and name.
-    certificates
-        The worst certificate by notebook, where it reported one.
-    uses
-        Which texts some page quotes.
-    terms
-        The glossary's terms by their form in links.
-    address
-        Where the project can be installed from; empty if no place is configured.
-    """
+    """What the notebooks of a book computed for its text."""
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
     certificates: dict[str, float] = field(default_factory=dict)
@@ -47,13 +33,7 @@ class Found:
 
 
 def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
-    """Read what one executed notebook computed for the text.
-
-    Raises
-    ------
-    BuildError
-        A name used twice in the notebook.
-    """
+    """Read what one executed notebook computed for the text."""
     texts = found.quoted.setdefault(name, {})
     for cell in executed.cells:
         for output in cell.get("outputs", []):
@@ -74,22 +54,7 @@ def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
 
 
 def quote(text: str, page: str, found: Found) -> str:
-    """Put computed texts where a page quotes them.
-
-    Parameters
-    ----------
-    text
-        MyST text with ``{{ notebook.name }}``.
-    page
-        The page's own name.
-    found
-        What the notebooks computed; the texts used are noted in it.
-
-    Raises
-    ------
-    BuildError
-        A name that is not defined; the page is named.
-    """
+    """Put computed texts where a page quotes them."""
 
     def value(match: re.Match[str]) -> str:
         book, name = match.groups()

@@ -19,18 +19,7 @@ PLACE = Path("docs") / "main-result.svg"
 
 
 def make_picture(root: Path) -> Path:
-    """Compute the chapter if need be and write its figure to the README's place.
-
-    Parameters
-    ----------
-    root
-        The checkout.
-
-    Raises
-    ------
-    BuildError
-        The chapter fails.
-    """
+    """Compute the chapter if need be and write its figure to the README's place."""
     chapter = [c for c in chapters(root, Edition()) if c.name == CHAPTER]
     cache = root / "book" / "_generated" / "notebooks"
     (run,) = run_all(root, chapter, cache, {}, {}, print)

@@ -37,23 +37,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Run:
-    """An executed notebook and how it came about.
-
-    Parameters
-    ----------
-    name
-        The notebook's name.
-    path
-        The executed notebook.
-    seconds
-        How long it took when it was computed.
-    when
-        The day on which it was computed, UTC.
-    values
-        Every parameter's value, by name, without the folders.
-    versions
-        The versions that computed it.
-    """
+    """An executed notebook and how it came about."""
 
     name: str
     path: Path
@@ -331,26 +315,7 @@ def run_all(
     folder_keys: Mapping[str, str],
     report: Report,
 ) -> list[Run]:
-    """Execute the notebooks that changed, two at a time; return all, in the book's order.
-
-    Parameters
-    ----------
-    root
-        The checkout.
-    chapters
-        The notebooks and their values.
-    cache
-        The folder in which each result has a folder named after all it depends on.
-    folders, folder_keys
-        The computed folders that notebooks read, and hashes of what those depend on.
-    report
-        Called with each line of progress.
-
-    Raises
-    ------
-    BuildError
-        One or more failed; the message names notebook, cell and error. The others are kept.
-    """
+    """Execute the notebooks that changed, two at a time; return all, in the book's order."""
     places = [cache / c.name / chapter_key(root, c, folder_keys) for c in chapters]
     cached = {c.name: _cached(place) for c, place in zip(chapters, places, strict=True)}
     found = {name: run for name, run in cached.items() if run is not None}

@@ -33,22 +33,7 @@ def is_current(site: Path, key: str) -> bool:
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
-    """Run Jupyter Book on staged pages and return the folder of HTML.
-
-    Parameters
-    ----------
-    stage
-        The folder with ``_config.yml`` and ``_toc.yml``.
-    target
-        An empty folder to build in.
-    strict
-        Whether any warning, an unresolved reference too, is an error.
-
-    Raises
-    ------
-    BuildError
-        With what the builder complained about.
-    """
+    """Run Jupyter Book on staged pages and return the folder of HTML."""
     flags = ["-W", "-n", "--keep-going"] if strict else []
     code = "from jupyter_book.cli.main import main; main()"
     command = [sys.executable, "-c", code, "build", str(stage), "--path-output", str(target)]

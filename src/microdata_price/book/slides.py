@@ -95,15 +95,6 @@ Reveal.initialize({ hash: true, width: 1280, height: 720, margin: 0.05, transiti
 class Slide:
     """One slide: HTML of its body and of its speaker notes, and its place on the clock.
 
-    Parameters
-    ----------
-    title
-        Its heading, as Markdown.
-    body, notes
-        HTML.
-    start, end
-        Minutes after the lesson's beginning; both 0 on a slide without notes.
-
     Examples
     --------
     >>> print(Slide("Title", "<h2>Title</h2>", "").section())
@@ -187,20 +178,6 @@ def _body(text: str) -> str:
 def read_slides(text: str) -> list[Slide]:
     r"""Read a page as slides: its title with what follows, then each second-level section.
 
-    Parameters
-    ----------
-    text
-        MyST text with every quoted value filled in. Allowed are CommonMark, tables, mathematics,
-        ``{image}``, ``{admonition} Say, minutes 2 to 5`` (the speaker's notes), ``{admonition} Ask
-        (1 minute)`` (a question with a pause), ``{div} fragment`` (shown at a key press) and
-        ``{div} steps`` (a list, shown item by item).
-
-    Raises
-    ------
-    BuildError
-        Another directive or a role: a deck could only show its source; or minutes that do not go
-        on where the slide before ends.
-
     Examples
     --------
     >>> [s.body.strip() for s in read_slides("# A\n\nb\n\n## C\n\n$x$\n")]
@@ -280,27 +257,7 @@ def reveal_folder() -> Path:
 
 
 def stage_slides(staged: Path, extra: Path, title: str) -> bool:
-    """Make the deck from the staged page, if the book has one.
-
-    Parameters
-    ----------
-    staged
-        The staged book: its ``teach/slides.md`` with every value filled in, and ``images``.
-    extra
-        The folder that becomes the top of the site.
-    title
-        The book's title.
-
-    Returns
-    -------
-    bool
-        Whether there is a deck.
-
-    Raises
-    ------
-    BuildError
-        A picture that no notebook drew, or text that a deck cannot show.
-    """
+    """Make the deck from the staged page, if the book has one."""
     page = staged / PAGE
     if not page.is_file():
         return False
