@@ -73,14 +73,7 @@ class Audit:
 
 
 def log_clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
-    """Return the logarithms of the law of ``count + z`` clipped to ``low..high``, far tails too.
-
-    Examples
-    --------
-    >>> law = log_clipped_law(DoubleGeometric(0.5), 3, 0, 5000)
-    >>> bool(np.isfinite(law).all()), round(float(np.exp(law).sum()), 12)
-    (True, 1.0)
-    """
+    """Return the logarithms of the law of ``count + z`` clipped to ``low..high``, far tails too."""
     values = np.arange(low, high + 1, dtype=float)
     law = np.array(noise.log_pmf(values - count))
     law[0] = noise.log_cdf(np.asarray(float(low - count)))
@@ -89,21 +82,7 @@ def log_clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Ar
 
 
 def worst_loss(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
-    """Return the largest absolute log ratio between the laws at q and q + 1, and that q.
-
-    Parameters
-    ----------
-    law
-        Gives the logarithms of all output probabilities at a count.
-    counts
-        The counts q to look at.
-
-    Examples
-    --------
-    >>> law = lambda q: log_clipped_law(DoubleGeometric(0.5), q, 0, 100)
-    >>> round(worst_loss(law, (0, 1, 2))[0], 12)
-    0.5
-    """
+    """Return the largest absolute log ratio between the laws at q and q + 1, and that q."""
 
     def loss(q: int) -> float:
         one, two = law(q), law(q + 1)
@@ -117,12 +96,6 @@ def worst_renyi(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
     """Return the largest Renyi divergence over its order between q and q + 1, and that q.
 
     Both directions, at all `ORDERS`: the least rho of zCDP that these orders allow.
-
-    Examples
-    --------
-    >>> law = lambda q: log_clipped_law(DiscreteGaussian(4.0), q, 0, 400)
-    >>> round(worst_renyi(law, (0, 5))[0], 6)
-    0.125
     """
 
     def divergence(one: Array, two: Array) -> float:
@@ -146,22 +119,7 @@ def worst_renyi(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
 
 
 def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
-    """Audit ``max(0, q + z)``: its loss (geometric noise) or its divergences (discrete Gaussian).
-
-    Parameters
-    ----------
-    noise
-        The law of z.
-    claimed
-        The epsilon or, for the discrete Gaussian, the rho that is claimed.
-    name
-        What the mechanism is called.
-
-    Examples
-    --------
-    >>> audit_clipping(DoubleGeometric(0.5), 0.5, "M_epsilon").holds
-    True
-    """
+    """Audit ``max(0, q + z)``: loss of geometric noise, divergences of discrete Gaussian."""
     zcdp = isinstance(noise, DiscreteGaussian)
     reach = math.ceil(64 + 12 * noise.sigma) if isinstance(noise, DiscreteGaussian) else 100
 
@@ -176,13 +134,7 @@ def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
 
 
 def audit_lifted_noise(rho: float) -> Audit:
-    """Audit ``q + max(0, z)``, the paper's printed M_rho: the output q is impossible at q + 1.
-
-    Examples
-    --------
-    >>> audit_lifted_noise(0.5).worst
-    inf
-    """
+    """Audit ``q + max(0, z)``, the paper's printed M_rho: the output q is impossible at q + 1."""
     noise = m_rho(rho)
     top = math.ceil(12 * noise.sigma) + 70
 

@@ -153,23 +153,7 @@ def moment_sum_error(
 def best_records(
     score: Callable[[Array], Array], low: Array, high: Array, integer: bool, max_records: float
 ) -> MomentBound:
-    """Maximise a score over m from ``low`` to ``high``; m is 0 where no score is finite.
-
-    Parameters
-    ----------
-    score
-        Takes m of shape (..., n), a column of n values for each problem, and gives that shape.
-    low, high
-        The range, shape (...).
-    integer, max_records
-        As for `moment_point_error`.
-
-    Examples
-    --------
-    >>> found = best_records(lambda m: -((m - 2.3) ** 2), np.zeros(1), np.full(1, 9.0), True, 9)
-    >>> float(found.m[0])
-    2.0
-    """
+    """Maximise a score over m from ``low`` to ``high``; m is 0 where no score is finite."""
     high = np.minimum(high, max_records)
     low = np.minimum(low, high)
     # Distances from the low end on a logarithmic scale: the best m may lie just above it.

@@ -85,23 +85,7 @@ def printed_sides(
 
 
 def printed_point_error(guarantee: Guarantee, d: Array, D: Array) -> Printed:
-    """Return the largest C that the printed inequality excludes at some k in its range.
-
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    d
-        Number of point queries, 2 or more.
-    D
-        Root expected squared error of the sum, in counts.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> round(float(printed_point_error(PureDP(0.1), np.array(1e6), np.array(10.0)).value), 3)
-    20.882
-    """
+    """Return the largest C that the printed inequality excludes at some k in its range."""
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
     if isinstance(guarantee, ConcentratedDP):
         reach = np.sqrt(np.log2(d) / guarantee.rho) / 8
@@ -157,12 +141,6 @@ def printed_sum_error(guarantee: Guarantee, d: Array, C: Array) -> Printed:
 
     Solved for D it is ``k (c exp(-2 eps k) - c0)`` up to constants, whose best k has ``1 - 2 eps k
     = W(e c0/c)``, W being Lambert's function; for zCDP the best k comes by bisection.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> round(float(printed_sum_error(PureDP(0.1), np.array(1e6), np.array(5.0)).value), 1)
-    31104.4
     """
     d, C = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(C, dtype=float))
     if isinstance(guarantee, ConcentratedDP):

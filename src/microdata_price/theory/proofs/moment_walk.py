@@ -66,15 +66,7 @@ def clipping_setting(noise: DiscreteNoise, d: int, m: int) -> Setting:
 
 
 def empty_steps(noise: DiscreteNoise, case: Setting) -> list[Step]:
-    """Return what happens on the empty table: a mean is at most a root mean square, one cell's.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> z = DoubleGeometric(0.5)
-    >>> all(s.holds for s in empty_steps(z, clipping_setting(z, 100, 8)))
-    True
-    """
+    """Return what happens on the empty table: a mean is at most a root mean square, one cell's."""
     root = math.sqrt(clipped_sum(noise, [0], cells=[case.d]))
     return [
         Step(r"Jensen: $\sum_i E_0 \tilde x_i \le \sqrt{E_0 \tilde x_*^2}$",
@@ -143,18 +135,7 @@ def approximate_moment_steps(
 
 
 def best_order(guarantee: ConcentratedDP, case: Setting) -> float:
-    """Return the Renyi order that the zCDP proof takes: ``sqrt(L/(rho m^2))``, L = ln(d m/D).
-
-    Raises
-    ------
-    InputError
-        ``L <= rho m^2``, where the bound says nothing.
-
-    Examples
-    --------
-    >>> best_order(ConcentratedDP(0.125), Setting(10**6, 4, 1.0, 5.0, 0.1, 4.0)) > 1
-    True
-    """
+    """Return the Renyi order that the zCDP proof takes: ``sqrt(L/(rho m^2))``, L = ln(d m/D)."""
     L, spread = math.log(case.m / case.share), guarantee.rho * case.m**2
     if not spread < L:
         raise InputError(

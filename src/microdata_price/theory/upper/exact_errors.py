@@ -19,26 +19,14 @@ AnyNoise = Laplace | Gaussian | DiscreteNoise
 
 
 class Clipped(NamedTuple):
-    """What ``max(0, q + z)`` does to counts q: bias in counts, squared error in squared counts.
-
-    Examples
-    --------
-    >>> clipped(Laplace(2.0), 0.0).bias
-    array(1.)
-    """
+    """What ``max(0, q + z)`` does to counts q: bias in counts, squared error in squared counts."""
 
     bias: Array
     squared_error: Array
 
 
 class WorstSum(NamedTuple):
-    """The largest expected squared error of the sum over all tables, and where it is attained.
-
-    Examples
-    --------
-    >>> bool(worst_clipped_sum(Laplace(1.0), 2).all_zero)
-    False
-    """
+    """The largest expected squared error of the sum over all tables, and where it is attained."""
 
     squared_error: Array
     all_zero: NDArray[np.bool_]

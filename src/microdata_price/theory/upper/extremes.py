@@ -28,14 +28,7 @@ class Extremes(NamedTuple):
 
 
 def harmonic(d: float | Array) -> tuple[Array, Array]:
-    """Return the sums of ``1/i`` and of ``1/i^2`` over i = 1, ..., d.
-
-    Examples
-    --------
-    >>> first, second = harmonic(2)
-    >>> round(float(first), 12), round(float(second), 12)
-    (1.5, 1.25)
-    """
+    """Return the sums of ``1/i`` and of ``1/i^2`` over i = 1, ..., d."""
     d = check_points(d)
     first = special.digamma(d + 1) + np.euler_gamma
     second = math.pi**2 / 6 - special.polygamma(1, d + 1)

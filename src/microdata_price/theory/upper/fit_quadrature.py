@@ -58,31 +58,7 @@ def _panels(edges: Array) -> tuple[Array, Array]:
 
 
 def half_line(g: Array, kinks: list[Array], noise: AnyNoise, end: Array) -> tuple[Array, Array]:
-    """Return nodes and weights on (0, end) for every g, fine at and around the kinks.
-
-    Parameters
-    ----------
-    g
-        Thresholds, shape (G,).
-    kinks
-        Where the integrand bends or has its peak, each of shape (G,).
-    noise
-        Whose density falls along the half-line.
-    end
-        Shape (G,); infinity for as far as the noise matters.
-
-    Returns
-    -------
-    tuple of ndarray
-        Shape (G, nodes) each.
-
-    Examples
-    --------
-    >>> g = np.zeros(1)
-    >>> v, w = half_line(g, [g], Laplace(1.0), g + np.inf)
-    >>> round(float((np.exp(-v) * w).sum()), 12)
-    1.0
-    """
+    """Return nodes and weights on (0, end) for every g, fine at and around the kinks."""
     steps = _STEPS[type(noise)] * unit(noise)
     around = [np.zeros((g.size, 1)), np.broadcast_to(steps, (g.size, steps.size))]
     for kink in kinks:
@@ -92,14 +68,7 @@ def half_line(g: Array, kinks: list[Array], noise: AnyNoise, end: Array) -> tupl
 
 
 def tail(start: Array, kink: Array, noise: Laplace) -> tuple[Array, Array]:
-    """Return nodes and weights from each start on, for Laplace tails with one kink.
-
-    Examples
-    --------
-    >>> v, w = tail(np.ones(1), np.ones(1) * 2, Laplace(1.0))
-    >>> round(float((np.exp(1 - v) * w).sum()), 12)
-    1.0
-    """
+    """Return nodes and weights from each start on, for Laplace tails with one kink."""
     steps = start[:, None] + np.concatenate([[0.0], _STEPS[Laplace]]) * noise.scale
     bend = np.clip(kink[:, None], steps[:, :1], steps[:, -1:])
     return _panels(np.sort(np.concatenate([steps, bend], axis=1), axis=1))

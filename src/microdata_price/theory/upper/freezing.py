@@ -59,13 +59,7 @@ def cell_share(lam: float) -> float:
 
 
 class Limits(NamedTuple):
-    """What is known of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``.
-
-    Examples
-    --------
-    >>> leading_limits(8.0).split
-    2.0
-    """
+    """What is known of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``."""
 
     lower: float
     """No mechanism has less (first moments)."""
@@ -246,11 +240,6 @@ class Freezing:
 
         Reports and silence, every kind of step: out of 0, within the frozen counts, into G, beyond.
         It is e or less if the mechanism is private as proved.
-
-        Parameters
-        ----------
-        points
-            How many values of the sum are looked at, beside those where a density bends.
         """
         G = self.G
         counts = {0, 1, 2, G // 2, G - 2, G - 1, G, G + 1, math.floor(self.threshold)}

@@ -21,13 +21,7 @@ class Bracket(NamedTuple):
 
 
 def check_weight(weight: float) -> float:
-    """Return the weight of the sum as a float in [0, inf], or say why it cannot be one (ours).
-
-    Examples
-    --------
-    >>> check_weight(1)
-    1.0
-    """
+    """Return the weight of the sum as a float in [0, inf], or say why it cannot be one (ours)."""
     value = float(weight)
     if not value >= 0:
         raise InputError(

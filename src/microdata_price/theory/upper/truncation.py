@@ -54,33 +54,13 @@ def privacy_losses(noise: TruncatedDoubleGeometric) -> Losses:
 
 
 def delta_of(losses: Losses, epsilon: ArrayLike) -> Array:
-    """Return the least delta at each epsilon: the mean of ``(1 - exp(epsilon - loss))+``.
-
-    Parameters
-    ----------
-    losses
-        From `privacy_losses` or `composed`.
-    epsilon
-        Any shape, 0 or more, in nats.
-
-    Examples
-    --------
-    >>> float(delta_of(Losses(np.array([1.0, -1.0]), np.array([0.7, 0.3])), 1.0))
-    0.0
-    """
+    """Return the least delta at each epsilon: the mean of ``(1 - exp(epsilon - loss))+``."""
     gap = np.asarray(epsilon, dtype=float)[..., None] - losses.loss
     return np.asarray((losses.probability * np.maximum(-np.expm1(np.minimum(gap, 0)), 0)).sum(-1))
 
 
 def composed(first: Losses, second: Losses) -> Losses:
-    """Return the privacy loss of two independent outputs that one record moves together.
-
-    Examples
-    --------
-    >>> one = privacy_losses(TruncatedDoubleGeometric(1.0, 10))
-    >>> composed(one, one).loss.size
-    25
-    """
+    """Return the privacy loss of two independent outputs that one record moves together."""
     return Losses(
         (first.loss[:, None] + second.loss).ravel(),
         np.outer(first.probability, second.probability).ravel(),

@@ -28,13 +28,7 @@ _SUMMED = 100_000
 
 
 class Guaranteed(NamedTuple):
-    """Root errors that hold on every table: C of each point query and D of the sum, in counts.
-
-    Examples
-    --------
-    >>> item1(1.0, np.array(100.0)).C.round(4)
-    np.float64(1.4142)
-    """
+    """Root errors that hold on every table: C of each point query and D of the sum, in counts."""
 
     C: Array
     D: Array
