@@ -17,23 +17,6 @@ def difficult_table(d: int, epsilon: float) -> NDArray[np.float64]:
 
     That number is rounded up, since records are whole (the paper's Remark 2 leaves that open).
 
-    Parameters
-    ----------
-    d
-        The number of cells, 1 or more.
-    epsilon
-        The level of pure differential privacy.
-
-    Returns
-    -------
-    ndarray
-        Shape (d,), in counts.
-
-    Raises
-    ------
-    InputError
-        d or epsilon out of range.
-
     Examples
     --------
     >>> difficult_table(1000, 0.5).max()

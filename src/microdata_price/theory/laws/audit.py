@@ -51,11 +51,6 @@ class Audit:
         The claim and the exact value over all neighbouring counts.
     count
         The count q at which it is worst, against q + 1 records; ``None`` for large counts.
-
-    Examples
-    --------
-    >>> Audit("none", "epsilon", 1.0, 1.0, 0).holds
-    True
     """
 
     mechanism: str
@@ -66,7 +61,7 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether the worst is within the claim, up to rounding."""
+        """True if the worst is within the claim, up to rounding."""
         # Losses are differences of logarithms, which carry an absolute rounding error.
         rounding = 0.0 if self.measure == "delta" else 1e-13
         return self.worst <= self.claimed * (1 + 1e-9) + rounding

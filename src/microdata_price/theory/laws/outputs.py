@@ -37,11 +37,6 @@ def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
     ndarray
         Probabilities of low, ..., high; shape (high - low + 1,).
 
-    Raises
-    ------
-    InputError
-        An empty range.
-
     Examples
     --------
     >>> from microdata_price.model.noise_discrete import DoubleGeometric
@@ -59,18 +54,6 @@ def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
 
 def postprocess(law: ArrayLike, images: ArrayLike) -> Array:
     """Return the law of a function of the output (postprocessing, the paper's Section 2.2).
-
-    Parameters
-    ----------
-    law
-        Probabilities of the outcomes, shape (outcomes,).
-    images
-        What each outcome becomes, shape (outcomes,): anything that can be compared.
-
-    Returns
-    -------
-    ndarray
-        Probabilities of the distinct images, in sorted order.
 
     Examples
     --------
@@ -120,17 +103,6 @@ def randomised_response(epsilon: float, truth: bool) -> Array:
 def neighbours(table: ArrayLike) -> Array:
     """Return all neighbours of a table: one record added or removed (the paper's Definition 1).
 
-    Parameters
-    ----------
-    table
-        Whole counts of any shape.
-
-    Returns
-    -------
-    ndarray
-        Shape (neighbours, table shape): first those with a record more, cell by cell, then those
-        with one less (an empty cell has none to remove).
-
     Examples
     --------
     >>> neighbours([2, 0])
@@ -170,17 +142,6 @@ class ErrorProfile(NamedTuple):
 
 def sampled_errors(noise: Noise, d: int, runs: int, rng: np.random.Generator) -> ErrorProfile:
     """Estimate both sides of the paper's Equation 1 for d independently noisy answers.
-
-    Parameters
-    ----------
-    noise
-        The law of every answer's error.
-    d
-        How many answers.
-    runs
-        How many independent repetitions, 2 or more.
-    rng
-        The random stream.
 
     Examples
     --------

@@ -24,13 +24,6 @@ def negative_probability(noise: Noise, counts: ArrayLike) -> Array:
 
     For Laplace noise of scale b it is ``exp(-q/b)/2`` at a count of q.
 
-    Parameters
-    ----------
-    noise
-        The law of the noise.
-    counts
-        True counts, 0 or more; any shape.
-
     Examples
     --------
     >>> negative_probability(Laplace(2.0), [0, 100]).round(6)
@@ -56,17 +49,6 @@ def sampled_signed(
     table: ArrayLike, guarantee: PureDP | ConcentratedDP, runs: int, rng: np.random.Generator
 ) -> SampledErrors:
     """Simulate the mechanism of Theorem 1 or 2 on the sum and the cells of a list.
-
-    Parameters
-    ----------
-    table
-        True counts, shape (d,).
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise), for all d + 1 answers together.
-    runs
-        How many independent repetitions, 2 or more.
-    rng
-        The random stream.
 
     Examples
     --------
@@ -102,24 +84,6 @@ def privacy_losses(
     Laplace noise it is the sum over the answers of ``(|a - q'| - |a - q|)/b``, for Gaussian noise
     of ``((a - q')^2 - (a - q)^2)/(2 sigma^2)``.
 
-    Parameters
-    ----------
-    workload
-        The queries, answered with the paper's Theorem 1 or 2.
-    guarantee
-        Pure DP or zCDP.
-    table, neighbour
-        Two tables; outputs are drawn on the first.
-    runs
-        How many outputs.
-    rng
-        The random stream.
-
-    Returns
-    -------
-    ndarray
-        Shape (runs,), in nats.
-
     Examples
     --------
     >>> w = Workload.table(2)
@@ -149,15 +113,6 @@ def safe_count(noise: Laplace, d: int, chance: float) -> int:
     """Return the least count at which d cells of it are all nonnegative but for a small chance.
 
     By the union bound ``d exp(-q/b)/2 <= chance``, so q is ``b ln(d/(2 chance))``, rounded up.
-
-    Parameters
-    ----------
-    noise
-        Laplace noise on every cell.
-    d
-        How many cells.
-    chance
-        The chance, between 0 and 1, that some cell comes out negative.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A linear program over private channels: the most that looking at single cells can prove (ours).
+"""A linear program over private channels: the most that looking at single cells can prove.
 
 A channel sends a count 0, ..., N of one cell to an output on the same range. Clipping to that range
 and averaging over the cells turns every mechanism into such a channel, whose mean at count 0 is at
@@ -81,24 +81,6 @@ def best_channel(
     error of at most ``point_error^2`` at every count. With a step s only multiples of s are used,
     as counts and as outputs, and neighbouring ones are s records apart (by group privacy).
 
-    Parameters
-    ----------
-    guarantee
-        Pure or approximate DP.
-    point_error
-        C, in counts.
-    largest
-        N, in steps, from 1 to 80.
-    step
-        s, in records.
-
-    Raises
-    ------
-    InputError
-        An N or a step out of range, or an error so small that no private channel has it.
-    CertificateError
-        The solver's answer is not optimal to 1e-7.
-
     Examples
     --------
     >>> found = best_channel(PureDP(1.0), 2.0, 8)
@@ -152,15 +134,6 @@ def channel_sum_error(
     whole: bool = True,
 ) -> float:
     """Return what the program proves about D, per cell: ``D >= d`` times this.
-
-    Parameters
-    ----------
-    guarantee, point_error, largest, step
-        As for `best_channel`.
-    whole
-        Whether outputs are whole numbers of records (microdata) and the step is 1; if not, they may
-        be any weights, and are rounded without bias to multiples of the step, which adds at most
-        ``step^2/4`` to the squared error.
 
     Examples
     --------

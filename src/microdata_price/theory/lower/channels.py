@@ -1,4 +1,4 @@
-"""A linear program over all private mechanisms on small tables: the exact price (ours).
+"""A linear program over all private mechanisms on small tables: the exact price.
 
 A mechanism is a channel, a table of probabilities of outputs given tables. Privacy, accuracy and
 total probability are linear in it, so that the least possible error is a linear program: here over
@@ -111,24 +111,6 @@ def table_program(
     Every cell's count runs from 0 to ``max_count`` and its output over the integers from ``low`` to
     ``high``; a ``low`` below 0 allows signed answers, 0 asks for microdata. Permuting the cells
     changes nothing, so that only symmetric channels are looked at.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP.
-    d
-        The number of cells; 2 or 3 are within reach.
-    sum_error
-        D, in counts, which the sum's root error may reach on every table.
-    max_count
-        The largest count of a cell.
-    low, high
-        The range of every cell's output.
-
-    Raises
-    ------
-    InputError
-        A program too large, or a sum error that no such mechanism reaches.
 
     Examples
     --------

@@ -46,11 +46,6 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
     gamma
         Between 0 and 1: D grows at least like d to this power.
 
-    Raises
-    ------
-    InputError
-        A gamma that is not between 0 and 1.
-
     Examples
     --------
     >>> low, high = gamma_sum_error(0.125, [1e60, 1e80], 2.0, 0.5).value
@@ -74,13 +69,6 @@ def best_gamma_sum_error(
     rho: float, d: ArrayLike, C: float, gammas: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Return the largest of these bounds over gamma for each d, and the gamma that gives it.
-
-    Parameters
-    ----------
-    rho, d, C
-        As for `gamma_sum_error`.
-    gammas
-        Where to look; 399 values between 0 and 1 if not given.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lower bounds from first moments (ours): sharper than packings, and with no gap left for zCDP.
+"""Lower bounds from first moments: sharper than packings, and with no gap left for zCDP.
 
 On the all-zero table the cells are nonnegative and their sum has a root error of at most D, so some
 cell has an expected value of at most D/d there. With m records in that cell its expected value must
@@ -50,20 +50,6 @@ def moment_point_error(
     For pure DP the best real m is ``ln(d/(eps D))/eps``, and the bound about ``(ln(d/(eps D)) -
     1)/eps``.
 
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    d
-        Number of point queries.
-    D
-        Root expected squared error of the sum, in counts.
-    integer
-        Whether m is a whole number, as the proof needs; if not, the value is what the formula
-        would give without rounding, and no bound.
-    max_records
-        The largest m to use, for tables of at most so many records.
-
     Examples
     --------
     >>> from microdata_price.model.privacy import PureDP
@@ -110,13 +96,6 @@ def moment_sum_error(
     Pure and approximate DP: ``d e^(-eps m) (m (1 - delta_m) - C)``, with the best real m at ``C +
     1/eps`` for pure DP. zCDP: ``d m exp(-(sqrt(rho) m + sqrt(-ln(1 - C/m)))^2)``. Hence D is at
     least a constant times d at every fixed level, in all three.
-
-    Parameters
-    ----------
-    guarantee, d, integer, max_records
-        As for `moment_point_error`.
-    C
-        Root expected squared error of every point query, in counts.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Lower bounds from packings with free constants and closer base tables (ours).
+"""Lower bounds from packings with free constants and closer base tables.
 
 The paper's packing (Theorem 3) puts m records into one of the cells and compares with a base table.
 Its printed constants are alpha = beta = 2 and a base table 2m records away. Here alpha, beta and m

@@ -2,7 +2,7 @@
 
 Everything takes arrays of d and of the given error, which broadcast. With ``y = 2 C + k`` the
 printed inequalities follow from a packing at the whole number ``ceil(y)`` of records around a base
-table that many records away (ours; the paper goes twice as far), which is why they are true
+table that many records away (the paper goes twice as far), which is why they are true
 exactly where `in_range` says.
 """
 
@@ -35,7 +35,7 @@ class Printed(NamedTuple):
 
 
 def in_range(guarantee: Guarantee, y: float | Array) -> NDArray[np.bool_]:
-    """Say where the printed inequality is true, for ``y = alpha C + k`` (ours).
+    """Say where the printed inequality is true, for ``y = alpha C + k``.
 
     Pure and approximate DP: from 1/2 on. zCDP, whose right side is in bits: from 0.6006 to 1, and
     from 1.2011 on.

@@ -1,4 +1,4 @@
-"""First moments on other terms: a public total, one family of tables, asymptotic forms (ours).
+"""First moments on other terms: a public total, one family of tables, asymptotic forms.
 
 The first-moment proof uses two facts only: on the all-zero table the expected sum is at most D, and
 with m records in a cell its expected value is at least m - C. So it holds word for word where C and
@@ -32,21 +32,6 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
     C)``, so one of them has ``(C + D)/(d - 1)``; and m replaced records fill it: for every whole m
     up to n, ``(d - 1)(m - C) <= e^(eps m) (C + D)``.
 
-    Parameters
-    ----------
-    epsilon
-        The level of pure DP, for replacing one record.
-    d
-        Numbers of cells, 2 or more.
-    sum_error
-        D, in counts, 0 or more; broadcasts against d.
-
-    Returns
-    -------
-    ndarray
-        C in counts, in the sense of root, mean absolute or one-sided errors; n must be as large as
-        ``ln(d)/eps`` or so.
-
     Examples
     --------
     >>> public_total_bound(0.5, [100, 10**6]).round(2)
@@ -69,7 +54,7 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
 
 
 class SameTable(NamedTuple):
-    """How large the larger of two root errors on one table must be, and what shows it."""
+    """Lower bound on the larger of two root errors on one table, and what shows it."""
 
     error: float
     """In counts: of that cell or of the sum, whichever is larger."""
@@ -149,18 +134,6 @@ def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: Arr
     ``C >= m (1 - delta_m) - e^(eps m) D/d``, where ``e^(eps m) D/d <= 1/eps`` and ``m delta_m <=
     1/eps`` or so: ``C >= (1 - o(1)) min(ln(d/(eps D)), ln(eps/delta))/eps`` as d grows and delta
     falls at a fixed epsilon.
-
-    Parameters
-    ----------
-    guarantee
-        Approximate DP.
-    d, sum_error
-        As for `point_error_bound`.
-
-    Returns
-    -------
-    ndarray
-        The corollary's value, at most that of the first-moment bound; 0 where m would be below 1.
 
     Examples
     --------

@@ -92,17 +92,6 @@ def sampled_information(
     Each sampled output contributes its exact posterior entropies, so that the chain rule ``H(X|M) =
     H(G|M) + H(X|G,M)`` holds output by output.
 
-    Parameters
-    ----------
-    noise
-        Integer noise without an end (double geometric or discrete Gaussian).
-    packing
-        The tables and sets.
-    runs
-        How many outputs, 2 or more.
-    rng
-        The random stream.
-
     Examples
     --------
     >>> from microdata_price.model.noise_discrete import DiscreteGaussian
@@ -149,19 +138,6 @@ def information_curve(
     noise: DiscreteNoise, d: int, records: Array, runs: int, rng: np.random.Generator
 ) -> InformationCurve:
     """Estimate what an output tells about where m records are, for several m.
-
-    Parameters
-    ----------
-    noise
-        Integer noise without an end, put on every cell before clipping at zero.
-    d
-        Number of cells, 2 or more; the records are in one of the last d - 1.
-    records
-        Whole numbers m of 1 or more.
-    runs
-        How many outputs for each m.
-    rng
-        The random stream.
 
     Examples
     --------

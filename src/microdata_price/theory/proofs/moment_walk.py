@@ -1,4 +1,4 @@
-"""Every inequality in the first-moment proofs (ours), on a mechanism whose law is known exactly.
+"""Every inequality in the first-moment proofs, on a mechanism whose law is known exactly.
 
 The mechanism adds independent integer noise to every cell and clips at zero. "Empty" is the
 all-zero table, "full" the table with m records in one cell and nothing else.
@@ -26,13 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """A mechanism at d cells and a number m of records, with its exact errors.
-
-    Examples
-    --------
-    >>> Setting(10, 3, 1.0, 5.0, 0.5, 2.9).share
-    0.5
-    """
+    """A mechanism at d cells and a number m of records, with its exact errors."""
 
     d: int
     m: int

@@ -34,11 +34,6 @@ class Packing:
     alpha, beta
         How many of them an output may be off.
 
-    Raises
-    ------
-    InputError
-        An m that leaves no ``k = m - alpha C`` above zero, or a d below 2.
-
     Examples
     --------
     >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
@@ -69,7 +64,7 @@ class Packing:
 
     @property
     def k(self) -> float:
-        """What every set asks of its cell at the least, in counts: ``m - alpha C``."""
+        """Least count of cell i in G_i: ``m - alpha C``."""
         return self.m - self.alpha * self.C
 
     @property
@@ -84,23 +79,23 @@ class Packing:
 
     @property
     def steps(self) -> int:
-        """How many records lie between table 1 and any other: ``2 m``."""
+        """Number of records between table 1 and any other: ``2 m``."""
         return 2 * self.m
 
     @property
     def cell_range(self) -> tuple[float, float]:
-        """What G_i asks of cell i, in counts."""
+        """Range of cell i in G_i, in counts."""
         return self.k, self.m + self.alpha * self.C
 
     @property
     def first_range(self) -> tuple[float, float]:
-        """What G_i asks of the first cell, in counts."""
+        """Range of the first cell in G_i, in counts."""
         middle = self.n - self.m
         return middle - self.alpha * self.C, middle + self.alpha * self.C
 
     @property
     def sum_range(self) -> tuple[float, float]:
-        """What G_i asks of the sum, in counts."""
+        """Range of the sum in G_i, in counts."""
         return self.n - self.beta * self.D, self.n + self.beta * self.D
 
     def table(self, i: int) -> Array:

@@ -68,7 +68,7 @@ def clipped_packing(noise: DiscreteNoise, d: int, k: float) -> Packing:
 
 
 def truncated_cells(guarantee: ApproximateDP) -> TruncatedDoubleGeometric:
-    """Return the noise that makes every cell (epsilon, delta)-DP and never exceeds a bound (ours).
+    """Return the noise that makes every cell (epsilon, delta)-DP and never exceeds a bound.
 
     TDGeo(epsilon, B) with the smallest B; one record moves one cell only.
 
@@ -116,18 +116,6 @@ class _Laws:
 
 def packing_odds(noise: DiscreteNoise, packing: Packing) -> PackingOdds:
     """Return the exact probabilities of the proof's events.
-
-    Parameters
-    ----------
-    noise
-        Integer noise, put on every cell before clipping at zero.
-    packing
-        The tables and sets.
-
-    Raises
-    ------
-    InputError
-        A sum over so many cells or of so much noise that its law does not fit in memory.
 
     Examples
     --------

@@ -1,8 +1,8 @@
-"""Where a proof loses: its last inequality's slack, shared out among the steps.
+"""Losses of a proof: its last inequality's slack, shared out among the steps.
 
 Each proof is a chain of inequalities from what privacy allows down to what the theorem asks. Here
 every link is a difference on one scale, so that the differences add up to the whole slack: in nats
-for the proofs of Theorem 3, in records for ours by first moments.
+for the proofs of Theorem 3, in records for those by first moments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .steps import Step
 
 
 class Slack(NamedTuple):
-    """What a theorem asks, and what each step of its proof adds until all is used that is allowed.
+    """Slack of a theorem, from the side it asks for up to what is allowed, step by step.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ class Slack(NamedTuple):
 
 
 def packing_slack(guarantee: PureDP | ApproximateDP, packing: Packing, odds: PackingOdds) -> Slack:
-    r"""Share out the slack of Theorem 3, items 1 and 2, in logarithms (ours).
+    r"""Share out the slack of Theorem 3, items 1 and 2, in logarithms.
 
     The chain is, with ``s = exp(-2 m eps)`` and the exact delta' of group privacy, ``P s <= P(G_i
     on table i) s <= P(G_i on table 1) + delta' <= P(G_i on table 1) + delta/eps <= K P(any
@@ -113,7 +113,7 @@ def fano_slack(
     odds: PackingOdds,
     found: Information,
 ) -> Slack:
-    """Share out the slack of Theorem 3, item 3 (ours); sampled entropies make two pieces sampled.
+    """Share out the slack of Theorem 3, item 3; sampled entropies make two pieces sampled.
 
     Examples
     --------
@@ -142,14 +142,7 @@ def fano_slack(
 def moment_slack(
     guarantee: PureDP | ApproximateDP | ConcentratedDP, case: Setting, steps: Sequence[Step]
 ) -> Slack:
-    r"""Share out the slack of a first-moment proof, in records (ours).
-
-    Parameters
-    ----------
-    guarantee, case
-        The level, and the mechanism with the number of records.
-    steps
-        What `moment_walk` returns for them.
+    r"""Share out the slack of a first-moment proof, in records.
 
     Examples
     --------

@@ -36,7 +36,7 @@ def harmonic(d: float | Array) -> tuple[Array, Array]:
 
 
 def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Extremes:
-    """Return the exact moments of the largest absolute value of d independent noises (ours).
+    """Return the exact moments of the largest absolute value of d independent noises.
 
     Laplace noise of scale b: ``|z|`` is exponential, so its largest value is the sum of d
     independent exponentials of means b/1, ..., b/d; hence ``b H_d`` and ``b^2 (H_d^2 + H2_d)``.
@@ -49,12 +49,6 @@ def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Ext
         The law of one draw.
     d
         How many draws, 1 or more; any shape (a single number for integer noise is fastest).
-
-    Raises
-    ------
-    InputError
-        A d that is not a whole number of 1 or more, or integer noise so wide that more than 10^7
-        terms would be summed.
 
     Examples
     --------
@@ -113,11 +107,6 @@ def lemma1(noise: Laplace | Gaussian, d: float | Array) -> Extremes:
     Laplace noise of scale b: ``b (ln d + 1)`` and ``b^2 (ln^2 d + 2 ln d + 2)``, for d >= 1.
     Gaussian noise, for d >= 2: ``std (g + 4/(sqrt(2 pi) g^2))`` and ``std^2 (g^2 + 4/(sqrt(2 pi)
     g))`` with ``g = sqrt(2 ln d)``.
-
-    Raises
-    ------
-    InputError
-        d below 2 for Gaussian noise (the bound divides by ``ln d``).
 
     Examples
     --------

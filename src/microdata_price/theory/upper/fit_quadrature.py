@@ -81,19 +81,6 @@ def thresholds(
 
     Up to noise it solves ``(pull + 1/weight) g = E S(g)``.
 
-    Parameters
-    ----------
-    cell, other
-        The noise of every cell and of the sum.
-    n
-        The number of empty cells.
-    weight
-        The weight of the sum beside a cell's.
-    pull
-        1 where a large cell takes part, else 0.
-    count
-        The count of that cell, where it matters.
-
     Examples
     --------
     >>> g, weights = thresholds(Laplace(1.0), Laplace(1.0), 99, 1.0, 1.0)

@@ -1,4 +1,4 @@
-"""Exact errors of fitting cells to their noisy sum, on the tables that are worst for it (ours).
+"""Exact errors of fitting cells to their noisy sum, on the tables that are worst for it.
 
 The fit is `project`: ``x_i = (a_i - gamma)+``, with gamma the weight of the sum times how far the
 fitted sum exceeds the noisy one. At infinite weight that is the paper's M'_epsilon and M'_rho.
@@ -45,23 +45,6 @@ def cell_errors(
     weight: float = math.inf,
 ) -> CellErrors:
     """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones.
-
-    Parameters
-    ----------
-    cell_noise, sum_noise
-        The laws of every cell's and of the sum's noise, both Laplace or both Gaussian. M'_epsilon
-        has Laplace(2/epsilon) for both, M'_rho Gaussian(1/sqrt(rho)); a split budget has two.
-    d
-        The number of cells, 2 or more.
-    count
-        Its true count, 0 or more; infinity for the limit of large counts, the worst tested.
-    weight
-        The weight of the sum beside a cell's; infinity fits the sum exactly.
-
-    Raises
-    ------
-    InputError
-        d below 2, a negative count, a weight below 0, or noises of two kinds.
 
     Examples
     --------

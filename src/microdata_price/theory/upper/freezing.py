@@ -1,4 +1,4 @@
-"""The mechanism that reaches the leading constant: counts are frozen where a report is rare (ours).
+"""The mechanism that reaches the leading constant: counts are frozen where a report is rare.
 
 Fitting to a noisy sum costs ``ln(d)/(sigma eps)``, sigma the cells' share of the upper tail. The
 whole budget can serve the cells where a report is so rare that it need not be right about the sum.
@@ -37,16 +37,6 @@ def cell_share(lam: float) -> float:
     """Return ``sigma = 1 - 1/sqrt(lambda - 1)``, the cells' share of the upper tail.
 
     With the rest of that tail, and nearly all of the other, the sum has ``D^2 = lambda/eps^2``.
-
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above 2; a signed answer has 8.
-
-    Raises
-    ------
-    InputError
-        A lambda of 2 or less, which the sum's noise alone uses up.
 
     Examples
     --------
@@ -109,12 +99,6 @@ class Freezing:
         ``ln d``.
     few
         Whether that number was below ``d^eta``, so that there may be none.
-
-    Examples
-    --------
-    >>> case = Freezing(1.0, 2000.0, 0.6, 0.05, 400.0)
-    >>> case.frozen, round(case.largest_loss() / case.e, 9)
-    (True, 1.0)
     """
 
     epsilon: float
@@ -266,13 +250,6 @@ def threshold_limit(sigma: float, kappa: ArrayLike) -> Array:
 
     With frozen counts ``1 - 2 kappa + kappa/sigma``; without, from kappa = 1/2 on, ``(1 -
     kappa)/sigma``. The largest of all is ``max(1, 1/(2 sigma))``.
-
-    Parameters
-    ----------
-    sigma
-        The cells' share of the upper tail.
-    kappa
-        Between 0 and 1, any shape.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""One-sided bounds on fitting cells to a noisy sum: only the upper tail costs ``ln d`` (ours).
+"""One-sided bounds on fitting cells to a noisy sum: only the upper tail costs ``ln d``.
 
 The fit is ``x_i = (a_i - g)+``, nonnegative least squares with any weight of the sum (infinite for
 M'). With z the noise of the cells, w that of the sum, ``M = max_j (z_j)+`` and ``S = sum_j z_j``,

@@ -1,4 +1,4 @@
-"""What known nonnegative mechanisms pay: their places in the plane of C and D (ours).
+"""Known nonnegative mechanisms: their places in the plane of C and D.
 
 Every place says how it is known. The suprema over all tables are exact for clipping; where a table
 that is worst is not known, there are the worst of a family of tables, which is a lower end, and
@@ -139,7 +139,7 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
 
 
 def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
-    """Return nonnegative least squares with a weight of the sum, certified for all tables (ours).
+    """Return nonnegative least squares with a weight of the sum, certified for all tables.
 
     The one-sided lemma (`one_sided`) bounds a cell's error at every weight, and the root mean
     square of the threshold gamma. A cell also errs by no more than its noise and gamma, which is

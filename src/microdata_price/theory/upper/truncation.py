@@ -30,7 +30,7 @@ class Losses(NamedTuple):
 
 
 def privacy_losses(noise: TruncatedDoubleGeometric) -> Losses:
-    """Return the privacy loss of ``q + z`` against ``q + 1 + z`` (ours; the same the other way).
+    """Return the privacy loss of ``q + z`` against ``q + 1 + z`` (the same the other way).
 
     Examples
     --------
@@ -68,7 +68,7 @@ def composed(first: Losses, second: Losses) -> Losses:
 
 
 def profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
-    """Return the exact delta of one noisy count at each epsilon (ours).
+    """Return the exact delta of one noisy count at each epsilon.
 
     At epsilon = e, the noise's own decay, it is ``r^B (1 + max(0, 1 + exp(e) - exp(2e)))/(1 + r)``
     with ``r = exp(-e)``.
@@ -83,7 +83,7 @@ def profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
 
 
 def joint_profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
-    """Return the exact delta of a noisy cell and the noisy sum together (ours).
+    """Return the exact delta of a noisy cell and the noisy sum together.
 
     One record moves one cell and the sum, so this is the guarantee of the paper's
     M'_(epsilon,delta), which the paper bounds by adding two guarantees.
@@ -114,7 +114,7 @@ def paper_bound(epsilon: float, delta: float) -> int:
 
 
 def smallest_bound(epsilon: float, delta: float, *, joint: bool = False) -> int:
-    """Return the smallest B that TDGeo(epsilon/2, B) noise needs in M'_(epsilon,delta) (ours).
+    """Return the smallest B that TDGeo(epsilon/2, B) noise needs in M'_(epsilon,delta).
 
     Parameters
     ----------

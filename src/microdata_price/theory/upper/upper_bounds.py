@@ -61,7 +61,7 @@ def item2(rho: float, d: float | Array) -> Guaranteed:
 
 
 def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guaranteed:
-    """Return the exact suprema over all tables of the errors of M_epsilon or M_rho (ours).
+    """Return the exact suprema over all tables of the errors of M_epsilon or M_rho.
 
     A large count has the whole noise variance; the sum's worst table is in `worst_clipped_sum`.
 
@@ -83,13 +83,6 @@ def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
     That is ``E z*^2 + 4 E|z*| E max|z_j| + 4 E max z_j^2``, with the largest noise's moments exact
     or from Lemma 1.
 
-    Parameters
-    ----------
-    noise
-        The law of every noise.
-    largest
-        Moments of the largest of d noises, in counts and squared counts.
-
     Examples
     --------
     >>> float(equation_bound(Laplace(1.0), Extremes(1.0, 2.0)))
@@ -106,15 +99,6 @@ def item3(epsilon: float, d: float | Array, *, exact: bool = False) -> Guarantee
 
     ``D^2 <= 8/eps^2`` (the paper's proof writes 2/eps^2), and with b = 2/eps ``C^2 <= b^2 (2 + 4
     (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))`` through Lemma 1.
-
-    Parameters
-    ----------
-    epsilon
-        The level.
-    d
-        Number of point queries.
-    exact
-        Use the exact moments of the largest noise instead of Lemma 1's.
 
     Examples
     --------
@@ -149,15 +133,6 @@ def item5(epsilon: float, delta: float, d: float | Array, B: int | None = None) 
     With TDGeo(eps/2, B) noise z, ``D^2 <= Var z <= 8/eps^2`` and ``C^2 <= E (|z*| + 2B)^2``,
     whatever d.
 
-    Parameters
-    ----------
-    epsilon, delta
-        The level.
-    d
-        Number of point queries; only its shape matters.
-    B
-        The noise's bound; the smallest that suffices if not given.
-
     Examples
     --------
     >>> C = item5(1.0, 1e-6, np.array([10.0, 1e9])).C
@@ -182,7 +157,7 @@ def _truncated(epsilon: float, delta: float, B: int | None) -> TruncatedDoubleGe
 def certified(
     guarantee: PureDP | ConcentratedDP, d: float | Array, theta: float | Array = 0.5
 ) -> Guaranteed:
-    """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows (ours).
+    """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows.
 
     The sum gets the share theta of the budget and the cells the rest; at theta = 1/2 this is
     M'_epsilon or M'_rho. From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's
@@ -198,11 +173,6 @@ def certified(
         Number of point queries.
     theta
         The sum's share of the budget, between 0 and 1; broadcasts against d.
-
-    Raises
-    ------
-    InputError
-        A share that is not between 0 and 1.
 
     Examples
     --------
@@ -224,7 +194,7 @@ def certified(
 def certified_truncated(
     epsilon: float, delta: float, d: float | Array, B: int | None = None
 ) -> Guaranteed:
-    """Bound M'_(epsilon,delta) as tightly as the bracket allows (ours; see `certified`).
+    """Bound M'_(epsilon,delta) as tightly as the bracket allows (see `certified`).
 
     ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``, which is at most ``sd(z) + sd(z*) + B`` whatever d.
 
