@@ -148,12 +148,6 @@ def audit_asymmetric(pair: AsymmetricPair) -> Audit:
 
     The loss is the sum of two log ratios, each of which takes two values; all four combinations
     are looked at, at every whole number within reach of the noise.
-
-    Examples
-    --------
-    >>> from microdata_price.theory.upper.asymmetric import asymmetric_pair
-    >>> audit_asymmetric(asymmetric_pair(0.5, 1000, whole=True)).holds
-    True
     """
     reach = np.arange(-200, 201)
     steps = [np.diff(noise.log_density(reach)) for noise in (pair.cell, pair.total)]

@@ -52,23 +52,12 @@ def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
     """Return the largest absolute privacy loss: the least epsilon for this pair (Definition 2).
 
     It is taken in both directions; infinite where an outcome is possible under one only.
-
-    Examples
-    --------
-    >>> round(max_divergence([0.75, 0.25], [0.25, 0.75]), 4)
-    1.0986
     """
     return float(np.nanmax(np.abs(log_ratios(p, q))))
 
 
 def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
-    """Return the Renyi divergence ``D_order(p || q)`` in nats (the paper's Definition 3).
-
-    Examples
-    --------
-    >>> round(renyi_divergence([0.75, 0.25], [0.25, 0.75], 2), 4)
-    0.8473
-    """
+    """Return the Renyi divergence ``D_order(p || q)`` in nats (the paper's Definition 3)."""
     a = _order(order)
     first, second = _pair(p, q)
     if (second[first > 0] == 0).any():
@@ -83,13 +72,6 @@ def least_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 
     In one direction it is ``sum of max(0, p - exp(epsilon) q)``, attained by the event that holds
     every outcome with privacy loss above epsilon (Definition 2).
-
-    Examples
-    --------
-    >>> least_delta([0.75, 0.25], [0.25, 0.75], 0.5) > 0
-    True
-    >>> least_delta([0.75, 0.25], [0.25, 0.75], 1.1)
-    0.0
     """
     factor = math.exp(min(check_epsilon(epsilon), 700.0))
     first, second = _pair(p, q)

@@ -111,13 +111,6 @@ def table_program(
     Every cell's count runs from 0 to ``max_count`` and its output over the integers from ``low`` to
     ``high``; a ``low`` below 0 allows signed answers, 0 asks for microdata. Permuting the cells
     changes nothing, so that only symmetric channels are looked at.
-
-    Examples
-    --------
-    >>> plain = table_program(PureDP(1.0), 3, 1.3, max_count=2, low=0, high=3)
-    >>> signed = table_program(PureDP(1.0), 3, 1.3, max_count=2, low=-1, high=3)
-    >>> round(plain.C, 4), round(signed.C, 4)
-    (0.9585, 0.9508)
     """
     points, D = int(check_points(d)), float(check_error(sum_error, "sum error"))
     if not (max_count >= 1 and high > low):

@@ -49,13 +49,6 @@ def moment_point_error(
 
     For pure DP the best real m is ``ln(d/(eps D))/eps``, and the bound about ``(ln(d/(eps D)) -
     1)/eps``.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> bound = moment_point_error(PureDP(1.0), np.array(1e6), np.array(math.sqrt(8)))
-    >>> float(bound.m), round(float(bound.value), 3)
-    (13.0, 11.749)
     """
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
     log_share = np.log(D) - np.log(d)

@@ -39,12 +39,6 @@ def in_range(guarantee: Guarantee, y: float | Array) -> NDArray[np.bool_]:
 
     Pure and approximate DP: from 1/2 on. zCDP, whose right side is in bits: from 0.6006 to 1, and
     from 1.2011 on.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> in_range(PureDP(1.0), np.array([0.4, 0.5])).tolist()
-    [False, True]
     """
     y = np.asarray(y, dtype=float)
     if isinstance(guarantee, ConcentratedDP):

@@ -31,11 +31,6 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
     with all records in cell 1, the other cells' expected values add up to at most ``(n + D) - (n -
     C)``, so one of them has ``(C + D)/(d - 1)``; and m replaced records fill it: for every whole m
     up to n, ``(d - 1)(m - C) <= e^(eps m) (C + D)``.
-
-    Examples
-    --------
-    >>> public_total_bound(0.5, [100, 10**6]).round(2)
-    array([ 5.25, 20.93])
     """
     eps, points = check_epsilon(epsilon), check_queries(d)
     D = np.asarray(sum_error, dtype=float)
@@ -109,12 +104,6 @@ def same_table_error(epsilon: float, d: float, m: int) -> SameTable:
     With a chance P as in `placement_chance`, ``P <= C^2/(m - k)^2 + D^2/h^2`` by Markov's
     inequality for the two root errors C and D on that table, so the larger of them is at least
     ``sqrt(P/(1/(m - k)^2 + 1/h^2))``. k and h are searched for.
-
-    Examples
-    --------
-    >>> found = same_table_error(0.1, 10**6, 138)
-    >>> bool(found.error > 138 / math.sqrt(80))
-    True
     """
     best = SameTable(0.0, 0.0, 0, math.nan, math.nan)
     for share in _SHARES:
@@ -134,13 +123,6 @@ def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: Arr
     ``C >= m (1 - delta_m) - e^(eps m) D/d``, where ``e^(eps m) D/d <= 1/eps`` and ``m delta_m <=
     1/eps`` or so: ``C >= (1 - o(1)) min(ln(d/(eps D)), ln(eps/delta))/eps`` as d grows and delta
     falls at a fixed epsilon.
-
-    Examples
-    --------
-    >>> g = ApproximateDP(0.5, 1e-6)
-    >>> values = approximate_corollary(g, [1e3, 1e9, 1e100], math.sqrt(8) / 0.5)
-    >>> bool(values[1] < values[2] * 1.1)
-    True
     """
     points = check_queries(d)
     D = np.asarray(sum_error, dtype=float)
@@ -160,11 +142,6 @@ def one_record_bound(epsilon: float, d: ArrayLike, point_error: ArrayLike) -> Ar
     """Return the first-moment bound on D at m = 1: ``d e^(-eps) (1 - C)``, tight for large epsilon.
 
     There M_epsilon errs in the sum by about ``d e^(-eps)``, and in a cell by ``sqrt2 e^(-eps/2)``.
-
-    Examples
-    --------
-    >>> one_record_bound(10.0, 1000, 0.01).round(4)
-    np.float64(0.0449)
     """
     points, C = check_queries(d), np.asarray(point_error, dtype=float)
     return np.asarray(points * math.exp(-check_epsilon(epsilon)) * np.maximum(1 - C, 0))

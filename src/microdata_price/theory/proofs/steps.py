@@ -45,11 +45,6 @@ def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
     r"""Return the steps as a table: name, both sides, slack, inequality.
 
     Sampled sides are written with their standard errors.
-
-    Examples
-    --------
-    >>> steps_frame([Step("Order: $a \\le b$", 1.0, 2.0)])["inequality"].tolist()
-    ['$a \\le b$']
     """
     rows = list(steps)
     for step in rows:

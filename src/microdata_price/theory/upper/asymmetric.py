@@ -193,14 +193,7 @@ class AsymmetricPair:
 def asymmetric_pair(
     epsilon: float, d: float, D: float | None = None, *, whole: bool = False
 ) -> AsymmetricPair:
-    """Return the noises that certify the least C at a sum error of about D.
-
-    Examples
-    --------
-    >>> pair = asymmetric_pair(0.5, 1000)
-    >>> round(pair.epsilon, 9), round(pair.D * 0.5 / math.sqrt(8), 9)
-    (0.5, 1.0)
-    """
+    """Return the noises that certify the least C at a sum error of about D."""
     eps = check_epsilon(epsilon)
     rates = best_rates(eps, d, math.sqrt(8) / eps if D is None else D)
     up, down = float(rates.right), float(rates.left)

@@ -45,13 +45,7 @@ def m_epsilon(epsilon: float) -> DoubleGeometric:
 
 
 def m_rho(rho: float) -> DiscreteGaussian:
-    """Return the noise of M_rho: DGauss(0, 1/(2 rho)) on every cell (Theorem 4, item 2).
-
-    Examples
-    --------
-    >>> m_rho(0.125)
-    DiscreteGaussian(sigma2=4.0)
-    """
+    """Return the noise of M_rho: DGauss(0, 1/(2 rho)) on every cell (Theorem 4, item 2)."""
     return DiscreteGaussian(1 / (2 * check_rho(rho)))
 
 

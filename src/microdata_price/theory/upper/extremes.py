@@ -125,12 +125,6 @@ def lemma1_split(noise: Laplace | Gaussian, d: float | Array, split: float | Arr
 
     The proof bounds ``P(max > t)`` by 1 below the split and by ``d P(|z| > t)`` above it. The lemma
     takes ``ln d`` for Laplace and ``sqrt(2 ln d)`` for Gaussian noise.
-
-    Examples
-    --------
-    >>> bound = lemma1_split(Laplace(1.0), 100, [1.0, math.log(100), 9.0]).mean
-    >>> int(np.argmin(bound))
-    1
     """
     points, g = check_points(d), np.asarray(split, dtype=float)
     if isinstance(noise, Laplace):

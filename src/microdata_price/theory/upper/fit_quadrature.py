@@ -26,11 +26,6 @@ def ends(cell: AnyNoise, other: AnyNoise, n: float) -> tuple[float, float]:
     """Return between what the threshold lies, but for chances that are below rounding.
 
     Below, all noise exceeds it; above, none does, whatever one cell and the sum do.
-
-    Examples
-    --------
-    >>> ends(Laplace(2.0), Laplace(1.0), 1)
-    (-90.0, 135.0)
     """
     far, scale = float(_STEPS[type(cell)][-1]), unit(cell)
     log = math.log(max(n, 1.0))
@@ -80,12 +75,6 @@ def thresholds(
     """Return nodes for the threshold g, fine where it mostly lies.
 
     Up to noise it solves ``(pull + 1/weight) g = E S(g)``.
-
-    Examples
-    --------
-    >>> g, weights = thresholds(Laplace(1.0), Laplace(1.0), 99, 1.0, 1.0)
-    >>> bool((np.diff(g) > 0).all()), bool((weights > 0).all())
-    (True, True)
     """
     scale, steps = unit(cell), _STEPS[type(cell)]
     low, high = ends(cell, other, n)

@@ -44,17 +44,7 @@ def cell_errors(
     count: float = math.inf,
     weight: float = math.inf,
 ) -> CellErrors:
-    """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones.
-
-    Examples
-    --------
-    >>> noise = Laplace(4.0)
-    >>> error = cell_errors(noise, noise, 100).squared_error
-    >>> bool(2 * 16 < error < 300)
-    True
-    >>> cell_errors(noise, noise, 100, weight=0.0).squared_error
-    32.0
-    """
+    """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones."""
     n, w = _check(cell_noise, sum_noise, d, weight)
     q = float(count)
     if not q >= 0:

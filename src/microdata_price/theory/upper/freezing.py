@@ -37,11 +37,6 @@ def cell_share(lam: float) -> float:
     """Return ``sigma = 1 - 1/sqrt(lambda - 1)``, the cells' share of the upper tail.
 
     With the rest of that tail, and nearly all of the other, the sum has ``D^2 = lambda/eps^2``.
-
-    Examples
-    --------
-    >>> cell_share(5.0)
-    0.5
     """
     if not 2 < lam < math.inf:
         raise InputError(f"lambda is {lam!r}; it must be a number above 2")
@@ -250,11 +245,6 @@ def threshold_limit(sigma: float, kappa: ArrayLike) -> Array:
 
     With frozen counts ``1 - 2 kappa + kappa/sigma``; without, from kappa = 1/2 on, ``(1 -
     kappa)/sigma``. The largest of all is ``max(1, 1/(2 sigma))``.
-
-    Examples
-    --------
-    >>> threshold_limit(0.5, [0.0, 0.25, 0.5, 1.0])
-    array([1., 1., 1., 0.])
     """
     k = np.asarray(kappa, dtype=float)
     return np.where(k < 0.5, 1 - 2 * k + k / sigma, (1 - k) / sigma)

@@ -34,14 +34,7 @@ class Leading(NamedTuple):
 
 
 def leading_ratios(guarantee: PureDP | ConcentratedDP, d: ArrayLike) -> Leading:
-    """Return both bounds when the sum gets the share ``1/sqrt(ln d)`` of the budget.
-
-    Examples
-    --------
-    >>> r = leading_ratios(PureDP(0.5), [1e6, 1e100])
-    >>> bool((r.lower < 1).all() and (r.upper > 1).all() and r.upper[1] < r.upper[0])
-    True
-    """
+    """Return both bounds when the sum gets the share ``1/sqrt(ln d)`` of the budget."""
     points = check_points(np.asarray(d, dtype=float))
     if (points < 3).any():
         raise InputError(f"the number of cells is {d!r}; the leading term needs 3 or more")

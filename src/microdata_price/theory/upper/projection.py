@@ -117,11 +117,6 @@ def bracket(cell_noise: ArrayLike, sum_noise: ArrayLike) -> Bracket:
     From the proof of the paper's Theorem 4, item 3 (whose second "gamma <= L" is gamma >= L). It
     holds on every table, when the sum is fitted exactly to ``max(0, a*)``; where that is 0, for
     one of the thresholds that all give the same cells.
-
-    Examples
-    --------
-    >>> bracket([1.0, -2.0], 0.5)
-    Bracket(low=np.float64(-2.5), high=np.float64(1.5))
     """
     z, size = np.asarray(cell_noise, dtype=float), np.abs(np.asarray(sum_noise, dtype=float))
     return Bracket(z.min(axis=-1) - size, z.max(axis=-1) + size)

@@ -30,14 +30,7 @@ class Losses(NamedTuple):
 
 
 def privacy_losses(noise: TruncatedDoubleGeometric) -> Losses:
-    """Return the privacy loss of ``q + z`` against ``q + 1 + z`` (the same the other way).
-
-    Examples
-    --------
-    >>> losses = privacy_losses(TruncatedDoubleGeometric(1.0, 10))
-    >>> round(float(losses.probability.sum()), 12)
-    1.0
-    """
+    """Return the privacy loss of ``q + z`` against ``q + 1 + z`` (the same the other way)."""
     e, B = noise.epsilon, noise.bound
     edge = math.exp(-e * B) / (1 + noise.ratio)
     inner = -math.expm1(-e) / (1 + noise.ratio)
@@ -87,12 +80,6 @@ def joint_profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
 
     One record moves one cell and the sum, so this is the guarantee of the paper's
     M'_(epsilon,delta), which the paper bounds by adding two guarantees.
-
-    Examples
-    --------
-    >>> z = TruncatedDoubleGeometric(0.5, 40)
-    >>> bool(joint_profile(z, 1.0) < 2 * profile(z, 0.5))
-    True
     """
     one = privacy_losses(noise)
     return delta_of(composed(one, one), epsilon)
@@ -103,11 +90,6 @@ def paper_bound(epsilon: float, delta: float) -> int:
 
     It makes each answer with TDGeo(epsilon/2, B) noise (epsilon/2, delta/2)-DP (Theorem 4, item 5;
     the paper writes "satisfies epsilon, delta").
-
-    Examples
-    --------
-    >>> paper_bound(1.0, 1e-6)
-    32
     """
     e, log = check_epsilon(epsilon), math.log(4) - math.log(check_delta(delta))
     return math.ceil(2 * log / e + 1)
