@@ -189,7 +189,7 @@ def pure_steps(guarantee: PureDP, packing: Packing, odds: PackingOdds) -> list[S
 
 
 def approximate_steps(guarantee: ApproximateDP, packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return group privacy with its delta, its looser printed form, and the conclusion of item 2."""
+    """Return group privacy with its delta, its looser printed form, and the end of item 2."""
     eps, shrink = guarantee.epsilon, math.exp(-guarantee.epsilon * packing.steps)
     exact = shrink * float(group_delta(guarantee, np.array(float(packing.steps))))
     printed = guarantee.delta / eps
