@@ -10,7 +10,7 @@ Proof. *Lemma*: either ``g <= M + w-``, or all cells are 0 and none had more tha
 0, then ``d |g| <= w+ + S-``. For at ``U = M + w-`` the cells ``(q_i + z_i - U)+`` add up to at most
 ``(q* - w-)+``. The fit's sum is ``a* + g/weight``, which at g = U is ``q* - w-`` or more; so ``g <=
 U`` if ``q* >= w-``, and otherwise no cell is above U, so that g > U leaves the table empty. If g <
-0, no cell loses: ``q* + S + d |g| <= sum_i (a_i - g)+ <= q* + w``.
+0, the fitted sum is below the noisy one: ``q* + S + d |g| <= sum_i (a_i - g)+ < q* + w``.
 
 *Where g >= 0* a cell rises by at most ``(z_i)+ <= M`` and falls by at most ``(z_i)- + g``, or by g
 alone where ``z_i >= 0``. *Where g < 0* it rises by at most ``(z_i)+ + |g|`` and falls by at most
