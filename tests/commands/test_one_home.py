@@ -56,7 +56,7 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> 
         return Printed(BOUNDS["first_moment"].point_error(guarantee, d, given).value / 10, d * 0)
 
     record = Bound(
-        "tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the sharpest", lambda *_: "no"
+        "tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the sharpest", "no m"
     )
     monkeypatch.setitem(BOUNDS, record.name, record)
     asked = ["--privacy", "pure", "--epsilon", "0.5", "--points", "1000000", "--sum-error", "5.66"]

@@ -16,28 +16,6 @@ def difficult_table(d: int, epsilon: float) -> NDArray[np.float64]:
     """Return a list of d cells, empty but for the first, which has ``ln(d)/epsilon`` records.
 
     That number is rounded up, since records are whole (the paper's Remark 2 leaves that open).
-
-    Parameters
-    ----------
-    d
-        The number of cells, 1 or more.
-    epsilon
-        The level of pure differential privacy.
-
-    Returns
-    -------
-    ndarray
-        Shape (d,), in counts.
-
-    Raises
-    ------
-    InputError
-        d or epsilon out of range.
-
-    Examples
-    --------
-    >>> difficult_table(1000, 0.5).max()
-    np.float64(14.0)
     """
     check_points(float(d))
     table = np.zeros(check_whole(d, "d"))

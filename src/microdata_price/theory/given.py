@@ -15,13 +15,7 @@ MOST_POINTS = 1e250
 
 
 def check_points(d: ArrayLike, least: int = 1) -> Array:
-    """Return numbers of point queries as floats, or say why they cannot be (ours).
-
-    Examples
-    --------
-    >>> float(check_points(100))
-    100.0
-    """
+    """Return numbers of point queries as floats, or say why they cannot be."""
     try:
         points = np.asarray(d, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -35,13 +29,7 @@ def check_points(d: ArrayLike, least: int = 1) -> Array:
 
 
 def check_error(value: ArrayLike, name: str) -> Array:
-    """Return root errors as positive floats, or say why they cannot be (ours).
-
-    Examples
-    --------
-    >>> float(check_error(2, "sum error"))
-    2.0
-    """
+    """Return root errors as positive floats, or say why they cannot be."""
     try:
         errors = np.asarray(value, dtype=float)
     except (TypeError, ValueError, OverflowError):
@@ -60,13 +48,7 @@ def check_error(value: ArrayLike, name: str) -> Array:
 
 
 def check_cells(d: float) -> float:
-    """Return one number of cells of 2 or more as a float, or say why it cannot be (ours).
-
-    Examples
-    --------
-    >>> check_cells(100)
-    100.0
-    """
+    """Return one number of cells of 2 or more as a float, or say why it cannot be."""
     points = check_points(d)
     if points.ndim or points < 2:
         raise InputError(f"the number of cells is {d!r}; one whole number of 2 or more is needed")
@@ -74,7 +56,7 @@ def check_cells(d: float) -> float:
 
 
 def check_queries(d: ArrayLike) -> Array:
-    """Return numbers of point queries, each 2 or more, as floats, or say why they cannot be (ours).
+    """Return numbers of point queries, each 2 or more, as floats, or say why they cannot be.
 
     Examples
     --------

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import integrate, stats
+from scipy import integrate, optimize, stats
 
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
@@ -121,6 +121,34 @@ def test_gaussian_delta_is_the_integral(rho, epsilon):
     assert dv.gaussian_delta(rho, epsilon) == pytest.approx(
         integrate.quad(excess, start, start + 40, epsabs=0, epsrel=1e-10)[0], rel=1e-8
     )
+
+
+def test_no_conversion_from_zcdp_to_a_delta_is_better():
+    """A pair of laws that keeps to every order has nearly the delta that the conversion allows."""
+    rho, delta = 0.125, 1e-6
+    least = dv.best_zcdp_epsilon(rho, delta)
+    assert least == pytest.approx(2.4191, abs=1e-4)
+    epsilon = least - 0.03
+    x = np.linspace(-3, 6, 451)  # privacy losses
+
+    def moments(orders):
+        a = np.tile(orders, 2)[:, None]
+        first = np.arange(a.size)[:, None] < orders.size
+        return np.exp(np.where(first, (a - 1) * x, -a * x) - a * (a - 1) * rho)
+
+    orders = np.concatenate([1 + np.geomspace(0.01, 1, 15), np.arange(2.2, 25, 0.15)])
+    rows = moments(orders)
+    size = np.maximum(rows.max(axis=0), 1)  # so that no unknown is tiny
+    found = optimize.linprog(
+        -1e6 * np.maximum(-np.expm1(epsilon - x), 0) / size,
+        rows / size,
+        np.tile(1 - 0.005 * np.minimum(orders - 1, 1), 2),
+        np.array([1 / size, np.exp(-x) / size]),
+        [1, 1],
+    )
+    law = found.x / size
+    assert (moments(1 + np.geomspace(1e-3, 1000, 900)) @ law).max() <= 1 + 1e-9
+    assert law @ np.maximum(-np.expm1(epsilon - x), 0) >= delta
 
 
 @pytest.mark.parametrize("order", [1.1, 3.0, 20.0])

@@ -71,6 +71,14 @@ def test_no_mechanism_with_a_public_total_is_better_than_the_bound(
     assert public_total_bound(epsilon, d) >= bound - 1e-12
 
 
+def test_a_public_and_a_private_total_are_two_relations() -> None:
+    """At the same D the bound for replaced records is not the one for added records."""
+    D = math.sqrt(8) / 0.5
+    assert float(public_total_bound(0.5, 1000, D)) == pytest.approx(7.975, abs=5e-4)
+    added = float(point_error_bound("first_moment", PureDP(0.5), 1000, D))
+    assert added == pytest.approx(9.718, abs=5e-4)
+
+
 @given(st.floats(0.01, 5.0), st.integers(2, 10**7), st.floats(0, 50))
 def test_the_best_number_of_replaced_records_is_found(eps: float, d: int, D: float) -> None:
     m = np.arange(1.0, 4000.0)

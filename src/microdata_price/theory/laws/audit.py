@@ -51,11 +51,6 @@ class Audit:
         The claim and the exact value over all neighbouring counts.
     count
         The count q at which it is worst, against q + 1 records; ``None`` for large counts.
-
-    Examples
-    --------
-    >>> Audit("none", "epsilon", 1.0, 1.0, 0).holds
-    True
     """
 
     mechanism: str
@@ -66,21 +61,14 @@ class Audit:
 
     @property
     def holds(self) -> bool:
-        """Whether the worst is within the claim, up to rounding."""
+        """True if the worst is within the claim, up to rounding."""
         # Losses are differences of logarithms, which carry an absolute rounding error.
         rounding = 0.0 if self.measure == "delta" else 1e-13
         return self.worst <= self.claimed * (1 + 1e-9) + rounding
 
 
 def log_clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
-    """Return the logarithms of the law of ``count + z`` clipped to ``low..high``, far tails too.
-
-    Examples
-    --------
-    >>> law = log_clipped_law(DoubleGeometric(0.5), 3, 0, 5000)
-    >>> bool(np.isfinite(law).all()), round(float(np.exp(law).sum()), 12)
-    (True, 1.0)
-    """
+    """Return the logarithms of the law of ``count + z`` clipped to ``low..high``, far tails too."""
     values = np.arange(low, high + 1, dtype=float)
     law = np.array(noise.log_pmf(values - count))
     law[0] = noise.log_cdf(np.asarray(float(low - count)))
@@ -89,21 +77,7 @@ def log_clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Ar
 
 
 def worst_loss(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
-    """Return the largest absolute log ratio between the laws at q and q + 1, and that q.
-
-    Parameters
-    ----------
-    law
-        Gives the logarithms of all output probabilities at a count.
-    counts
-        The counts q to look at.
-
-    Examples
-    --------
-    >>> law = lambda q: log_clipped_law(DoubleGeometric(0.5), q, 0, 100)
-    >>> round(worst_loss(law, (0, 1, 2))[0], 12)
-    0.5
-    """
+    """Return the largest absolute log ratio between the laws at q and q + 1, and that q."""
 
     def loss(q: int) -> float:
         one, two = law(q), law(q + 1)
@@ -117,12 +91,6 @@ def worst_renyi(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
     """Return the largest Renyi divergence over its order between q and q + 1, and that q.
 
     Both directions, at all `ORDERS`: the least rho of zCDP that these orders allow.
-
-    Examples
-    --------
-    >>> law = lambda q: log_clipped_law(DiscreteGaussian(4.0), q, 0, 400)
-    >>> round(worst_renyi(law, (0, 5))[0], 6)
-    0.125
     """
 
     def divergence(one: Array, two: Array) -> float:
@@ -146,22 +114,7 @@ def worst_renyi(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
 
 
 def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
-    """Audit ``max(0, q + z)``: its loss (geometric noise) or its divergences (discrete Gaussian).
-
-    Parameters
-    ----------
-    noise
-        The law of z.
-    claimed
-        The epsilon or, for the discrete Gaussian, the rho that is claimed.
-    name
-        What the mechanism is called.
-
-    Examples
-    --------
-    >>> audit_clipping(DoubleGeometric(0.5), 0.5, "M_epsilon").holds
-    True
-    """
+    """Audit ``max(0, q + z)``: loss of geometric noise, divergences of discrete Gaussian."""
     zcdp = isinstance(noise, DiscreteGaussian)
     reach = math.ceil(64 + 12 * noise.sigma) if isinstance(noise, DiscreteGaussian) else 100
 
@@ -176,13 +129,7 @@ def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
 
 
 def audit_lifted_noise(rho: float) -> Audit:
-    """Audit ``q + max(0, z)``, the paper's printed M_rho: the output q is impossible at q + 1.
-
-    Examples
-    --------
-    >>> audit_lifted_noise(0.5).worst
-    inf
-    """
+    """Audit ``q + max(0, z)``, the paper's printed M_rho: the output q is impossible at q + 1."""
     noise = m_rho(rho)
     top = math.ceil(12 * noise.sigma) + 70
 
@@ -201,12 +148,6 @@ def audit_asymmetric(pair: AsymmetricPair) -> Audit:
 
     The loss is the sum of two log ratios, each of which takes two values; all four combinations
     are looked at, at every whole number within reach of the noise.
-
-    Examples
-    --------
-    >>> from microdata_price.theory.upper.asymmetric import asymmetric_pair
-    >>> audit_asymmetric(asymmetric_pair(0.5, 1000, whole=True)).holds
-    True
     """
     reach = np.arange(-200, 201)
     steps = [np.diff(noise.log_density(reach)) for noise in (pair.cell, pair.total)]

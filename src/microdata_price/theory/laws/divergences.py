@@ -42,18 +42,7 @@ def _order(order: float) -> float:
 
 
 def log_ratios(p: ArrayLike, q: ArrayLike) -> Array:
-    """Return the privacy loss ``ln(p/q)`` of every outcome, NaN where both are impossible.
-
-    Parameters
-    ----------
-    p, q
-        Two distributions, shape (outcomes,).
-
-    Examples
-    --------
-    >>> log_ratios([0.75, 0.25], [0.25, 0.75]).round(4)
-    array([ 1.0986, -1.0986])
-    """
+    """Return the privacy loss ``ln(p/q)`` of every outcome, NaN where both are impossible."""
     first, second = _pair(p, q)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where((first == 0) & (second == 0), np.nan, np.log(first) - np.log(second))
@@ -63,28 +52,12 @@ def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
     """Return the largest absolute privacy loss: the least epsilon for this pair (Definition 2).
 
     It is taken in both directions; infinite where an outcome is possible under one only.
-
-    Examples
-    --------
-    >>> round(max_divergence([0.75, 0.25], [0.25, 0.75]), 4)
-    1.0986
     """
     return float(np.nanmax(np.abs(log_ratios(p, q))))
 
 
 def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
-    """Return the Renyi divergence ``D_order(p || q)`` in nats (the paper's Definition 3).
-
-    Raises
-    ------
-    InputError
-        An order that is not above 1, or arrays that are no distributions.
-
-    Examples
-    --------
-    >>> round(renyi_divergence([0.75, 0.25], [0.25, 0.75], 2), 4)
-    0.8473
-    """
+    """Return the Renyi divergence ``D_order(p || q)`` in nats (the paper's Definition 3)."""
     a = _order(order)
     first, second = _pair(p, q)
     if (second[first > 0] == 0).any():
@@ -99,13 +72,6 @@ def least_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
 
     In one direction it is ``sum of max(0, p - exp(epsilon) q)``, attained by the event that holds
     every outcome with privacy loss above epsilon (Definition 2).
-
-    Examples
-    --------
-    >>> least_delta([0.75, 0.25], [0.25, 0.75], 0.5) > 0
-    True
-    >>> least_delta([0.75, 0.25], [0.25, 0.75], 1.1)
-    0.0
     """
     factor = math.exp(min(check_epsilon(epsilon), 700.0))
     first, second = _pair(p, q)
@@ -119,12 +85,7 @@ def laplace_renyi(epsilon: float, order: float) -> float:
     """Return the Renyi divergence between Laplace(1/epsilon) noise at two counts one apart.
 
     It is ``ln(a/(2a - 1) exp((a - 1) epsilon) + (a - 1)/(2a - 1) exp(-a epsilon)) / (a - 1)`` with
-    a the order (ours, by integrating three pieces).
-
-    Examples
-    --------
-    >>> laplace_renyi(0.5, 1e6) < 0.5
-    True
+    a the order (integrate three pieces).
     """
     a, e = _order(order), check_epsilon(epsilon)
     terms = [
@@ -139,11 +100,6 @@ def worst_pure_renyi(epsilon: float, order: float) -> float:
 
     It is ``ln(cosh((a - 1/2) epsilon) / cosh(epsilon/2)) / (a - 1)`` with a the order, and at most
     ``a epsilon^2/2``: why epsilon-DP implies (epsilon^2/2)-zCDP.
-
-    Examples
-    --------
-    >>> worst_pure_renyi(0.5, 2) <= 2 * 0.5**2 / 2
-    True
     """
     a, e = _order(order), check_epsilon(epsilon)
     return (_log_cosh((a - 0.5) * e) - _log_cosh(e / 2)) / (a - 1)
@@ -159,11 +115,6 @@ def gaussian_delta(rho: float, epsilon: float) -> float:
 
     With ``u = sqrt(2 rho)``, the shift over the standard deviation, it is ``Phi(u/2 - epsilon/u) -
     exp(epsilon) Phi(-u/2 - epsilon/u)``.
-
-    Examples
-    --------
-    >>> 0 < gaussian_delta(0.125, 1.0) < 0.125
-    True
     """
     u, e = math.sqrt(2 * check_rho(rho)), check_epsilon(epsilon)
     first = float(special.log_ndtr(u / 2 - e / u))
@@ -175,12 +126,6 @@ def gaussian_epsilon(rho: float, delta: float) -> float:
     """Return the exact least epsilon at delta of the Gaussian mechanism that satisfies rho-zCDP.
 
     Zero where delta alone suffices.
-
-    Examples
-    --------
-    >>> e = gaussian_epsilon(0.125, 1e-6)
-    >>> abs(gaussian_delta(0.125, e) / 1e-6 - 1) < 1e-6
-    True
     """
     r, d = check_rho(rho), check_delta(delta)
     if gaussian_delta(r, _NONE) <= d:
@@ -201,11 +146,6 @@ def best_zcdp_epsilon(rho: float, delta: float) -> float:
     It is the least over orders a > 1 of ``a rho + ln((a - 1)/a) - ln(a delta)/(a - 1)``, at least
     0, which is never above ``rho + 2 sqrt(rho ln(1/delta))``. The conversion is the one that the
     paper cites for the discrete Gaussian.
-
-    Examples
-    --------
-    >>> gaussian_epsilon(0.125, 1e-6) <= best_zcdp_epsilon(0.125, 1e-6) <= 2.7533
-    True
     """
     r, d = check_rho(rho), check_delta(delta)
 

@@ -37,11 +37,6 @@ def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
     ndarray
         Probabilities of low, ..., high; shape (high - low + 1,).
 
-    Raises
-    ------
-    InputError
-        An empty range.
-
     Examples
     --------
     >>> from microdata_price.model.noise_discrete import DoubleGeometric
@@ -58,25 +53,7 @@ def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
 
 
 def postprocess(law: ArrayLike, images: ArrayLike) -> Array:
-    """Return the law of a function of the output (postprocessing, the paper's Section 2.2).
-
-    Parameters
-    ----------
-    law
-        Probabilities of the outcomes, shape (outcomes,).
-    images
-        What each outcome becomes, shape (outcomes,): anything that can be compared.
-
-    Returns
-    -------
-    ndarray
-        Probabilities of the distinct images, in sorted order.
-
-    Examples
-    --------
-    >>> postprocess([0.25, 0.25, 0.5], ["low", "high", "high"])
-    array([0.75, 0.25])
-    """
+    """Return the law of a function of the output (postprocessing, the paper's Section 2.2)."""
     p, image = np.asarray(law, dtype=float), np.asarray(images)
     if p.ndim != 1 or p.shape != image.shape:
         raise InputError(
@@ -88,13 +65,7 @@ def postprocess(law: ArrayLike, images: ArrayLike) -> Array:
 
 
 def independent(law: ArrayLike, copies: int) -> Array:
-    """Return the law of several independent outputs together (composition, Section 2.2).
-
-    Examples
-    --------
-    >>> independent([0.75, 0.25], 2)
-    array([0.5625, 0.1875, 0.1875, 0.0625])
-    """
+    """Return the law of several independent outputs together (composition, Section 2.2)."""
     one = np.asarray(law, dtype=float).ravel()
     joint = np.ones(1)
     for _ in range(int(check_points(copies))):
@@ -106,11 +77,6 @@ def randomised_response(epsilon: float, truth: bool) -> Array:
     """Return the law of randomised response: the truth with the odds ``exp(epsilon)`` to 1.
 
     The probabilities are those of the answers "no" and "yes".
-
-    Examples
-    --------
-    >>> randomised_response(math.log(3), True).round(12)
-    array([0.25, 0.75])
     """
     e = check_epsilon(epsilon)
     right, wrong = 1 / (1 + math.exp(-e)), math.exp(-e) / (1 + math.exp(-e))
@@ -118,26 +84,7 @@ def randomised_response(epsilon: float, truth: bool) -> Array:
 
 
 def neighbours(table: ArrayLike) -> Array:
-    """Return all neighbours of a table: one record added or removed (the paper's Definition 1).
-
-    Parameters
-    ----------
-    table
-        Whole counts of any shape.
-
-    Returns
-    -------
-    ndarray
-        Shape (neighbours, table shape): first those with a record more, cell by cell, then those
-        with one less (an empty cell has none to remove).
-
-    Examples
-    --------
-    >>> neighbours([2, 0])
-    array([[3., 0.],
-           [2., 1.],
-           [1., 0.]])
-    """
+    """Return all neighbours of a table: one record added or removed (the paper's Definition 1)."""
     counts = check_table(table)
     one = np.eye(counts.size).reshape(counts.size, *counts.shape)
     return np.concatenate([counts + one, (counts - one)[counts.ravel() > 0]])
@@ -147,11 +94,6 @@ def largest_change(workload: Workload, table: ArrayLike, p: int) -> float:
     """Return how far a workload's answers move, in L_p norm, to the worst neighbour of a table.
 
     The supremum of this over all tables is the sensitivity (the paper's Definition 4).
-
-    Examples
-    --------
-    >>> largest_change(Workload.table(3), [5, 0, 2], p=1)
-    2.0
     """
     own = workload.answers(check_table(table, workload.shape)[None])
     other = workload.answers(neighbours(table))
@@ -169,26 +111,7 @@ class ErrorProfile(NamedTuple):
 
 
 def sampled_errors(noise: Noise, d: int, runs: int, rng: np.random.Generator) -> ErrorProfile:
-    """Estimate both sides of the paper's Equation 1 for d independently noisy answers.
-
-    Parameters
-    ----------
-    noise
-        The law of every answer's error.
-    d
-        How many answers.
-    runs
-        How many independent repetitions, 2 or more.
-    rng
-        The random stream.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> e = sampled_errors(Laplace(1.0), 10, 500, np.random.default_rng(1))
-    >>> bool(e.per_query.max() < e.simultaneous)
-    True
-    """
+    """Estimate both sides of the paper's Equation 1 for d independently noisy answers."""
     if runs < 2:
         raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
     squares = noise.sample(rng, (runs, d)) ** 2

@@ -39,13 +39,6 @@ def output_pair(guarantee: PureDP | ConcentratedDP, count: float) -> OutputPair:
     Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP
     (the paper's Theorems 1 and 2 for one query).
 
-    Parameters
-    ----------
-    guarantee
-        Pure DP or zCDP.
-    count
-        The true count; the neighbour has one record more.
-
     Examples
     --------
     >>> pair = output_pair(PureDP(0.5), 10)
@@ -84,15 +77,6 @@ def tail_events(
     guarantee: PureDP | ConcentratedDP, count: float, steps: tuple[float, ...] = (-2, 0, 1, 4, 8)
 ) -> list[Event]:
     """Return the probabilities of outputs that lie some noise scales above the true count.
-
-    Parameters
-    ----------
-    guarantee
-        As for `output_pair`.
-    count
-        The true count; the neighbour has one record more.
-    steps
-        How far above the neighbour's count the events begin, in standard deviations of the noise.
 
     Examples
     --------

@@ -23,18 +23,6 @@ def negative_probability(noise: Noise, counts: ArrayLike) -> Array:
     """Return the probability that a noisy count is below zero, for continuous noise.
 
     For Laplace noise of scale b it is ``exp(-q/b)/2`` at a count of q.
-
-    Parameters
-    ----------
-    noise
-        The law of the noise.
-    counts
-        True counts, 0 or more; any shape.
-
-    Examples
-    --------
-    >>> negative_probability(Laplace(2.0), [0, 100]).round(6)
-    array([0.5, 0. ])
     """
     return np.exp(noise.log_cdf(-np.asarray(counts, dtype=float)))
 
@@ -55,25 +43,7 @@ class SampledErrors(NamedTuple):
 def sampled_signed(
     table: ArrayLike, guarantee: PureDP | ConcentratedDP, runs: int, rng: np.random.Generator
 ) -> SampledErrors:
-    """Simulate the mechanism of Theorem 1 or 2 on the sum and the cells of a list.
-
-    Parameters
-    ----------
-    table
-        True counts, shape (d,).
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise), for all d + 1 answers together.
-    runs
-        How many independent repetitions, 2 or more.
-    rng
-        The random stream.
-
-    Examples
-    --------
-    >>> e = sampled_signed([5, 0, 0], PureDP(1.0), 2000, np.random.default_rng(1))
-    >>> bool(abs(e.total - 8) < 5 * e.total_se)
-    True
-    """
+    """Simulate the mechanism of Theorem 1 or 2 on the sum and the cells of a list."""
     if runs < 2:
         raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
     truth = check_table(table)
@@ -101,32 +71,6 @@ def privacy_losses(
     The loss of an output is the logarithm of the ratio of its densities on the two tables. For
     Laplace noise it is the sum over the answers of ``(|a - q'| - |a - q|)/b``, for Gaussian noise
     of ``((a - q')^2 - (a - q)^2)/(2 sigma^2)``.
-
-    Parameters
-    ----------
-    workload
-        The queries, answered with the paper's Theorem 1 or 2.
-    guarantee
-        Pure DP or zCDP.
-    table, neighbour
-        Two tables; outputs are drawn on the first.
-    runs
-        How many outputs.
-    rng
-        The random stream.
-
-    Returns
-    -------
-    ndarray
-        Shape (runs,), in nats.
-
-    Examples
-    --------
-    >>> w = Workload.table(2)
-    >>> rng = np.random.default_rng(1)
-    >>> losses = privacy_losses(w, PureDP(0.5), [3, 0], [3, 1], 100, rng)
-    >>> bool(abs(losses).max() <= 0.5 + 1e-12)
-    True
     """
     found = measure(table, workload, guarantee, runs=runs, rng=rng)
     total = np.zeros(runs)
@@ -149,20 +93,6 @@ def safe_count(noise: Laplace, d: int, chance: float) -> int:
     """Return the least count at which d cells of it are all nonnegative but for a small chance.
 
     By the union bound ``d exp(-q/b)/2 <= chance``, so q is ``b ln(d/(2 chance))``, rounded up.
-
-    Parameters
-    ----------
-    noise
-        Laplace noise on every cell.
-    d
-        How many cells.
-    chance
-        The chance, between 0 and 1, that some cell comes out negative.
-
-    Examples
-    --------
-    >>> safe_count(Laplace(4.0), 100, 0.05)
-    28
     """
     if not 0 < chance < 1:
         raise InputError(f"the chance is {chance!r}; it must lie between 0 and 1")

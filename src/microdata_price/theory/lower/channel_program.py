@@ -1,4 +1,4 @@
-"""A linear program over private channels: the most that looking at single cells can prove (ours).
+"""A linear program over private channels: the most that looking at single cells can prove.
 
 A channel sends a count 0, ..., N of one cell to an output on the same range. Clipping to that range
 and averaging over the cells turns every mechanism into such a channel, whose mean at count 0 is at
@@ -51,24 +51,12 @@ class BestChannel(NamedTuple):
 
 
 def suggested_step(epsilon: float) -> int:
-    """Return how many records a step should be, so that the program stays small: about 0.4/eps.
-
-    Examples
-    --------
-    >>> suggested_step(0.5), suggested_step(0.01)
-    (1, 40)
-    """
+    """Return how many records a step should be, so that the program stays small: about 0.4/eps."""
     return max(1, round(0.4 / epsilon))
 
 
 def suggested_largest(epsilon: float, point_error: float, step: int) -> int:
-    """Return an N, in steps, beyond which larger counts hardly matter: ``(C + 6/eps)/step``.
-
-    Examples
-    --------
-    >>> suggested_largest(0.5, 3.0, 1)
-    15
-    """
+    """Return an N, in steps, beyond which larger counts hardly matter: ``(C + 6/eps)/step``."""
     return min(max(math.ceil((point_error + 6 / epsilon) / step), 3), _LARGEST)
 
 
@@ -80,30 +68,6 @@ def best_channel(
     The channel is (epsilon, delta)-DP between counts one record apart and has an expected squared
     error of at most ``point_error^2`` at every count. With a step s only multiples of s are used,
     as counts and as outputs, and neighbouring ones are s records apart (by group privacy).
-
-    Parameters
-    ----------
-    guarantee
-        Pure or approximate DP.
-    point_error
-        C, in counts.
-    largest
-        N, in steps, from 1 to 80.
-    step
-        s, in records.
-
-    Raises
-    ------
-    InputError
-        An N or a step out of range, or an error so small that no private channel has it.
-    CertificateError
-        The solver's answer is not optimal to 1e-7.
-
-    Examples
-    --------
-    >>> found = best_channel(PureDP(1.0), 2.0, 8)
-    >>> all(math.exp(-m) * (m - 2.0) <= found.bound for m in range(9))
-    True
     """
     check_whole(largest, "N", 1, _LARGEST)
     check_whole(step, "the step")
@@ -151,23 +115,7 @@ def channel_sum_error(
     *,
     whole: bool = True,
 ) -> float:
-    """Return what the program proves about D, per cell: ``D >= d`` times this.
-
-    Parameters
-    ----------
-    guarantee, point_error, largest, step
-        As for `best_channel`.
-    whole
-        Whether outputs are whole numbers of records (microdata) and the step is 1; if not, they may
-        be any weights, and are rounded without bias to multiples of the step, which adds at most
-        ``step^2/4`` to the squared error.
-
-    Examples
-    --------
-    >>> weights = channel_sum_error(PureDP(1.0), 2.0, 8, whole=False)
-    >>> weights < channel_sum_error(PureDP(1.0), 2.0, 8)
-    True
-    """
+    """Return what the program proves about D, per cell: ``D >= d`` times this."""
     exact = whole and step == 1
     error = point_error if exact else math.hypot(point_error, step / 2)
     return best_channel(guarantee, error, largest, step).bound

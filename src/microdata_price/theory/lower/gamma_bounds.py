@@ -46,11 +46,6 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
     gamma
         Between 0 and 1: D grows at least like d to this power.
 
-    Raises
-    ------
-    InputError
-        A gamma that is not between 0 and 1.
-
     Examples
     --------
     >>> low, high = gamma_sum_error(0.125, [1e60, 1e80], 2.0, 0.5).value
@@ -73,21 +68,7 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
 def best_gamma_sum_error(
     rho: float, d: ArrayLike, C: float, gammas: ArrayLike | None = None
 ) -> tuple[Array, Array]:
-    """Return the largest of these bounds over gamma for each d, and the gamma that gives it.
-
-    Parameters
-    ----------
-    rho, d, C
-        As for `gamma_sum_error`.
-    gammas
-        Where to look; 399 values between 0 and 1 if not given.
-
-    Examples
-    --------
-    >>> value, gamma = best_gamma_sum_error(0.125, [1e6, 1e100], 2.0)
-    >>> bool(gamma[0] < gamma[1])
-    True
-    """
+    """Return the largest of these bounds over gamma for each d, and the gamma that gives it."""
     places = np.linspace(0, 1, 401)[1:-1] if gammas is None else np.asarray(gammas, dtype=float)
     values = np.stack([gamma_sum_error(rho, d, C, float(g)).value for g in places.ravel()])
     best = values.argmax(axis=0)

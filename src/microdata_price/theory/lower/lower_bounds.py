@@ -10,15 +10,14 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...base.colours import COLOURS, Dash
 from ...exceptions import InputError, find
-from ...model.privacy import ConcentratedDP, Guarantee
+from ...model.privacy import Guarantee
 from ..given import MOST_POINTS, check_error, check_queries
 from .moment_bounds import moment_point_error, moment_sum_error
 from .packing_bounds import packing_point_error, packing_sum_error
@@ -28,47 +27,25 @@ from .printed_branches import point_error_branches, sum_error_branches
 Array = NDArray[np.float64]
 
 
-class Found(Protocol):
-    """A bound's value, and the constants that give it: any named tuple with a ``value``."""
+class Bound(NamedTuple):
+    """Lower bound: its two functions, and its name and looks for readers.
 
-    @property
-    def value(self) -> Array:
-        """The bound, in counts; 0 where it says nothing."""
-
-    def _asdict(self) -> dict[str, Any]: ...
-
-
-@dataclass(frozen=True)
-class Bound:
-    """One lower bound: how it is computed either way, what it is called, how it is drawn.
-
-    Parameters
-    ----------
-    name
-        Its name in commands and files.
-    point_error, sum_error
-        Functions of the guarantee, of d and of the given error D or C, which return C or D; the
-        keywords ``integer`` and ``max_records`` are those of `point_error_bound`.
-    label
-        Its name for readers, the same in every picture, table and text.
-    colour, dash
-        How it is drawn, in matplotlib's words.
-    meaning
-        What it is, in a few words.
-    silent
-        Says why it says nothing: takes the guarantee, ``"C"`` or ``"D"``, and what was found.
-    ours
-        Whether it is this book's and not the paper's.
+    The functions take the guarantee, d, the given error (D or C) and the keywords ``integer`` and
+    ``max_records`` of `point_error_bound`; each returns a named tuple of a ``value`` in counts (0
+    where the bound says nothing) and the constants that give it.
     """
 
     name: str
-    point_error: Callable[..., Found]
-    sum_error: Callable[..., Found]
+    """Its name in commands and files."""
+    point_error: Callable[..., Any]
+    sum_error: Callable[..., Any]
     label: str
+    """Its name in pictures, tables and texts."""
     colour: str
     dash: Dash
     meaning: str
-    silent: Callable[[Guarantee, str, Found], str]
+    silent: str
+    """The constants among which none excludes anything, where it says nothing."""
     ours: bool = True
 
     @property
@@ -77,8 +54,7 @@ class Bound:
         return f"{self.label} ({'ours' if self.ours else 'Theorem 3'})"
 
 
-def _for_all_tables(function: Callable[[Guarantee, Array, Array], Printed]) -> Callable[..., Found]:
-    @functools.wraps(function)
+def _for_all_tables(function: Callable[[Guarantee, Array, Array], Printed]) -> Callable[..., Any]:
     def bound(
         guarantee: Guarantee,
         d: Array,
@@ -86,34 +62,12 @@ def _for_all_tables(function: Callable[[Guarantee, Array, Array], Printed]) -> C
         *,
         integer: bool = True,  # noqa: ARG001 (the printed bound knows no m)
         max_records: float = math.inf,
-    ) -> Found:
+    ) -> Printed:
         if not math.isinf(max_records):
             raise InputError("the printed bound cannot be limited to small tables; use another one")
         return function(guarantee, d, given)
 
     return bound
-
-
-def _no_k(guarantee: Guarantee, other: str, _: Found) -> str:
-    zcdp = isinstance(guarantee, ConcentratedDP)
-    y = "0.6006 <= y <= 1 or y >= 1.2011" if zcdp else "y >= 1/2"
-    return (
-        f"says nothing: at no k with y = 2C + k in the range where it is true ({y}) does it "
-        f"exclude any {other}"
-    )
-
-
-def _no_constants(_: Guarantee, other: str, __: Found) -> str:
-    return (
-        f"says nothing: at no whole number of records, alpha and beta does it exclude any {other}"
-    )
-
-
-def _no_records(_: Guarantee, other: str, found: Found) -> str:
-    m = float(found._asdict()["m"])
-    if other == "D" and m > 0:
-        return f"is below the smallest number that can be written (m = {m:g})"
-    return f"says nothing: at no whole number of records does it exclude any {other}"
 
 
 BOUNDS = {
@@ -127,7 +81,8 @@ BOUNDS = {
             COLOURS["black"],
             (0, (1, 1)),
             "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
-            _no_k,
+            "no k with y = 2C + k where it is true (y >= 1/2; under zCDP 0.6006 <= y <= 1 or y >= "
+            "1.2011)",
             ours=False,
         ),
         Bound(
@@ -138,7 +93,7 @@ BOUNDS = {
             COLOURS["pink"],
             (0, (3, 1, 1, 1, 1, 1)),
             "ours: free constants, base table m records away",
-            _no_constants,
+            "no whole number of records, alpha and beta",
         ),
         Bound(
             "packing_empty",
@@ -148,7 +103,7 @@ BOUNDS = {
             COLOURS["green"],
             (0, (5, 1.5, 1, 1.5)),
             "ours: the same from the all-zero table",
-            _no_constants,
+            "no whole number of records, alpha and beta",
         ),
         Bound(
             "first_moment",
@@ -158,7 +113,7 @@ BOUNDS = {
             COLOURS["blue"],
             "-",
             "ours: first moments",
-            _no_records,
+            "no whole number of records",
         ),
     )
 }
@@ -220,11 +175,10 @@ def point_error_bound(
     >>> point_error_bound("first_moment", PureDP(1.0), [10**3, 10**6], math.sqrt(8)).round(3)
     array([ 4.859, 11.749])
     """
-    bound = find("bound", name, BOUNDS)
+    bound = find("bound", name, BOUNDS).point_error
     points, errors = check_queries(d), check_error(sum_error, "sum error")
-    return bound.point_error(
-        guarantee, points, errors, integer=integer, max_records=max_records
-    ).value
+    value: Array = bound(guarantee, points, errors, integer=integer, max_records=max_records).value
+    return value
 
 
 def sum_error_bound(
@@ -246,50 +200,25 @@ def sum_error_bound(
     >>> sum_error_bound("first_moment", PureDP(1.0), 10**6, math.sqrt(8)).round(0)
     np.float64(21458.0)
     """
-    bound = find("bound", name, BOUNDS)
+    bound = find("bound", name, BOUNDS).sum_error
     points, errors = check_queries(d), check_error(point_error, "point error")
-    return bound.sum_error(
-        guarantee, points, errors, integer=integer, max_records=max_records
-    ).value
+    value: Array = bound(guarantee, points, errors, integer=integer, max_records=max_records).value
+    return value
 
 
-@dataclass(frozen=True)
-class LowerBounds:
-    """All lower bounds on one root error, in counts; 0 where one says nothing, with a note why.
-
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    points
-        The number d of point queries.
-    given
-        Which error is given: ``"sum_error"`` (D) or ``"point_error"`` (C).
-    amount
-        The given root error.
-    values
-        The bounds, by name.
-    branches
-        The paper's own choices of k, and what each says.
-    constants
-        For each bound the k (printed) or m, alpha, beta and k that give it.
-    notes
-        What is vacuous or out of range, and why.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> lower_bounds(PureDP(1.0), 2, sum_error=3.0).best
-    0.0
-    """
+class LowerBounds(NamedTuple):
+    """All lower bounds on one root error, in counts; 0 where one says nothing, with a note why."""
 
     guarantee: Guarantee
     points: int
     given: Literal["sum_error", "point_error"]
     amount: float
+    """The given root error."""
     values: dict[str, float]
     branches: dict[str, float]
+    """The paper's own choices of k."""
     constants: dict[str, dict[str, float]]
+    """For each bound the k (printed) or m, alpha, beta and k that give it."""
     notes: tuple[str, ...]
 
     @property
@@ -328,8 +257,6 @@ def lower_bounds(
     >>> list(found.values) == sorted(found.values, key=found.values.get)
     True
     """
-    if (sum_error is None) == (point_error is None):
-        raise InputError("give either the sum error or the point error, to bound the other")
     d = np.asarray(check_queries(points))
     if d.ndim:
         raise InputError("the number of point queries must be one number; curves take arrays")
@@ -337,34 +264,34 @@ def lower_bounds(
         raise InputError(
             f"the number of point queries is {float(d):g}; the bounds take at most {MOST_POINTS:g}"
         )
-    branches, found = {}, {}
-    if sum_error is not None:
-        amount = check_error(sum_error, "sum error")
+    given: Literal["sum_error", "point_error"]
+    if sum_error is not None and point_error is None:
+        given, other, amount = "sum_error", "C", check_error(sum_error, "sum error")
         found = {n: b.point_error(guarantee, d, amount) for n, b in BOUNDS.items()}
         branches = point_error_branches(guarantee, float(d), float(amount))
-    elif point_error is not None:
-        amount = check_error(point_error, "point error")
+    elif point_error is not None and sum_error is None:
+        given, other, amount = "point_error", "D", check_error(point_error, "point error")
         found = {n: b.sum_error(guarantee, d, amount) for n, b in BOUNDS.items()}
         branches = sum_error_branches(guarantee, float(d), float(amount))
+    else:
+        raise InputError("give either the sum error or the point error, to bound the other")
     values = {n: float(f.value) for n, f in found.items()}
-    constants = {
-        n: {k: float(v) for k, v in f._asdict().items() if k != "value"} if values[n] > 0 else {}
-        for n, f in found.items()
-    }
-    given: Literal["sum_error", "point_error"]
-    given = "sum_error" if sum_error is not None else "point_error"
-    other = "C" if sum_error is not None else "D"
-    notes = [
-        f"{n} {BOUNDS[n].silent(guarantee, other, f)}" for n, f in found.items() if values[n] == 0
-    ]
+    constants, notes = {}, []
+    for n, f in found.items():
+        chosen = {k: float(v) for k, v in f._asdict().items() if k != "value"}
+        constants[n] = chosen if values[n] > 0 else {}
+        if n == "first_moment" and other == "D" and values[n] == 0 < chosen["m"]:
+            notes.append(f"{n} is below the smallest number that can be written")
+        elif values[n] == 0:
+            notes.append(f"{n} says nothing: at {BOUNDS[n].silent} does it exclude any {other}")
     notes += [f"branch {k} says nothing: {b.reason}" for k, b in branches.items() if b.reason]
     return LowerBounds(
-        guarantee=guarantee,
-        points=int(points),
-        given=given,
-        amount=float(amount),
-        branches={k: b.value for k, b in branches.items()},
-        constants=constants,
-        notes=tuple(notes),
-        values=values,
+        guarantee,
+        int(points),
+        given,
+        float(amount),
+        values,
+        {k: b.value for k, b in branches.items()},
+        constants,
+        tuple(notes),
     )

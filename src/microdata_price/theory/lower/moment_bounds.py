@@ -1,4 +1,4 @@
-"""Lower bounds from first moments (ours): sharper than packings, and with no gap left for zCDP.
+"""Lower bounds from first moments: sharper than packings, and with no gap left for zCDP.
 
 On the all-zero table the cells are nonnegative and their sum has a root error of at most D, so some
 cell has an expected value of at most D/d there. With m records in that cell its expected value must
@@ -49,27 +49,6 @@ def moment_point_error(
 
     For pure DP the best real m is ``ln(d/(eps D))/eps``, and the bound about ``(ln(d/(eps D)) -
     1)/eps``.
-
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    d
-        Number of point queries.
-    D
-        Root expected squared error of the sum, in counts.
-    integer
-        Whether m is a whole number, as the proof needs; if not, the value is what the formula
-        would give without rounding, and no bound.
-    max_records
-        The largest m to use, for tables of at most so many records.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> bound = moment_point_error(PureDP(1.0), np.array(1e6), np.array(math.sqrt(8)))
-    >>> float(bound.m), round(float(bound.value), 3)
-    (13.0, 11.749)
     """
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
     log_share = np.log(D) - np.log(d)
@@ -111,13 +90,6 @@ def moment_sum_error(
     1/eps`` for pure DP. zCDP: ``d m exp(-(sqrt(rho) m + sqrt(-ln(1 - C/m)))^2)``. Hence D is at
     least a constant times d at every fixed level, in all three.
 
-    Parameters
-    ----------
-    guarantee, d, integer, max_records
-        As for `moment_point_error`.
-    C
-        Root expected squared error of every point query, in counts.
-
     Examples
     --------
     >>> from microdata_price.model.privacy import ConcentratedDP
@@ -153,23 +125,7 @@ def moment_sum_error(
 def best_records(
     score: Callable[[Array], Array], low: Array, high: Array, integer: bool, max_records: float
 ) -> MomentBound:
-    """Maximise a score over m from ``low`` to ``high``; m is 0 where no score is finite.
-
-    Parameters
-    ----------
-    score
-        Takes m of shape (..., n), a column of n values for each problem, and gives that shape.
-    low, high
-        The range, shape (...).
-    integer, max_records
-        As for `moment_point_error`.
-
-    Examples
-    --------
-    >>> found = best_records(lambda m: -((m - 2.3) ** 2), np.zeros(1), np.full(1, 9.0), True, 9)
-    >>> float(found.m[0])
-    2.0
-    """
+    """Maximise a score over m from ``low`` to ``high``; m is 0 where no score is finite."""
     high = np.minimum(high, max_records)
     low = np.minimum(low, high)
     # Distances from the low end on a logarithmic scale: the best m may lie just above it.

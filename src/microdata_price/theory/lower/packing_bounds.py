@@ -1,4 +1,4 @@
-"""Lower bounds from packings with free constants and closer base tables (ours).
+"""Lower bounds from packings with free constants and closer base tables.
 
 The paper's packing (Theorem 3) puts m records into one of the cells and compares with a base table.
 Its printed constants are alpha = beta = 2 and a base table 2m records away. Here alpha, beta and m
@@ -42,15 +42,7 @@ _LISTED = 8
 
 
 class PackingBound(NamedTuple):
-    """A bound on the other error and the constants that give it; 0 where it says nothing.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> bound = packing_point_error(PureDP(0.1), np.array(1e6), np.array(10.0), "empty")
-    >>> round(float(bound.value), 2), float(bound.m), round(float(bound.alpha), 3)
-    (74.53, 93.0, 1.124)
-    """
+    """A bound on the other error and the constants that give it; 0 where it says nothing."""
 
     value: Array
     m: Array
@@ -112,22 +104,6 @@ def packing_point_error(
     With ``a = alpha C`` the inequalities above bound C^2 from below by ``a^2 (1 - 1/beta^2 -
     rest)``, half of it for the close base. For pure DP the rest is ``e^(eps m) K/N``, so that the
     best beta is ``(2/(c D))^(1/3)`` with ``c = e^(eps m)/(N(m - a))``. m and a are searched for.
-
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    d
-        Number of point queries, 2 or more.
-    D
-        Root expected squared error of the sum, in counts.
-    base
-        The base table.
-    integer
-        Whether m is a whole number, as the proof needs; if not, the value is what the formula
-        would give without rounding, and no bound.
-    max_records
-        The largest m to use, for tables of at most so many records.
     """
     case = _setting(guarantee, d, D, base)
     wide = case.wide()
@@ -187,20 +163,6 @@ def packing_sum_error(
     ``Q = P + 1/beta^2 - delta_m``, pure and approximate DP give ``D >= (X (Q - 1/beta^2) -
     Y)/beta``, whose best beta leaves ``2/(3 sqrt 3) X (Q - Y/X)^(3/2)``. For zCDP the best beta is
     found with Lambert's function. m and alpha are searched for.
-
-    Parameters
-    ----------
-    guarantee, d, base, integer, max_records
-        As for `packing_point_error`.
-    C
-        Root expected squared error of every point query, in counts.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> bound = packing_sum_error(PureDP(0.1), np.array(1e6), np.array(5.0), "empty")
-    >>> bool(bound.value > 10_000)
-    True
     """
     case = _setting(guarantee, d, C, base)
     wide = case.wide()

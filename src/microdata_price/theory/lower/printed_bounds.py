@@ -2,7 +2,7 @@
 
 Everything takes arrays of d and of the given error, which broadcast. With ``y = 2 C + k`` the
 printed inequalities follow from a packing at the whole number ``ceil(y)`` of records around a base
-table that many records away (ours; the paper goes twice as far), which is why they are true
+table that many records away (the paper goes twice as far), which is why they are true
 exactly where `in_range` says.
 """
 
@@ -35,16 +35,10 @@ class Printed(NamedTuple):
 
 
 def in_range(guarantee: Guarantee, y: float | Array) -> NDArray[np.bool_]:
-    """Say where the printed inequality is true, for ``y = alpha C + k`` (ours).
+    """Say where the printed inequality is true, for ``y = alpha C + k``.
 
     Pure and approximate DP: from 1/2 on. zCDP, whose right side is in bits: from 0.6006 to 1, and
     from 1.2011 on.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> in_range(PureDP(1.0), np.array([0.4, 0.5])).tolist()
-    [False, True]
     """
     y = np.asarray(y, dtype=float)
     if isinstance(guarantee, ConcentratedDP):
@@ -85,23 +79,7 @@ def printed_sides(
 
 
 def printed_point_error(guarantee: Guarantee, d: Array, D: Array) -> Printed:
-    """Return the largest C that the printed inequality excludes at some k in its range.
-
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    d
-        Number of point queries, 2 or more.
-    D
-        Root expected squared error of the sum, in counts.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> round(float(printed_point_error(PureDP(0.1), np.array(1e6), np.array(10.0)).value), 3)
-    20.882
-    """
+    """Return the largest C that the printed inequality excludes at some k in its range."""
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
     if isinstance(guarantee, ConcentratedDP):
         reach = np.sqrt(np.log2(d) / guarantee.rho) / 8
@@ -157,12 +135,6 @@ def printed_sum_error(guarantee: Guarantee, d: Array, C: Array) -> Printed:
 
     Solved for D it is ``k (c exp(-2 eps k) - c0)`` up to constants, whose best k has ``1 - 2 eps k
     = W(e c0/c)``, W being Lambert's function; for zCDP the best k comes by bisection.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> round(float(printed_sum_error(PureDP(0.1), np.array(1e6), np.array(5.0)).value), 1)
-    31104.4
     """
     d, C = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(C, dtype=float))
     if isinstance(guarantee, ConcentratedDP):

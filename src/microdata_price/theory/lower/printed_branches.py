@@ -35,12 +35,6 @@ def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, 
     ``(ln(min((d-1)/(6 eps D + 1), eps/delta)/8) - 2)/(4 eps)``. zCDP: ``sqrt(log2(d-1)/4 - 4)/(6
     sqrt rho)`` as printed, ``sqrt(ln(d-1)/4 - ln 14)/(6 sqrt rho)`` with all in nats, and ``k =
     1/sqrt rho`` at the best gamma.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> {k: round(b.value, 3) for k, b in point_error_branches(PureDP(0.1), 1e6, 10.0).items()}
-    {'k=C': 17.472, 'k=1/epsilon': 10.0}
     """
     equal = _equal_branches(guarantee, d, D, "D")
     if isinstance(guarantee, ConcentratedDP):
@@ -55,14 +49,7 @@ def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, 
 
 
 def sum_error_branches(guarantee: Guarantee, d: float, C: float) -> dict[str, Branch]:
-    """Return what each of the paper's choices of k says about D, given C.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> {k: round(b.value, 3) for k, b in sum_error_branches(PureDP(0.1), 1e6, 5.0).items()}
-    {'k=C': 17.472, 'k=1/epsilon': 7629.842}
-    """
+    """Return what each of the paper's choices of k says about D, given C."""
     equal = _equal_branches(guarantee, d, C, "C")
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_sum(guarantee.rho, d, C)}

@@ -15,22 +15,7 @@ _ROUNDS = 24
 
 
 def largest_true(holds: Callable[[Array], Flags], low: Array, high: Array) -> Array:
-    """Return the end of the interval from ``low`` on which ``holds`` is true, by bisection.
-
-    Parameters
-    ----------
-    holds
-        For each problem true up to some point and false beyond it; it takes and gives arrays of
-        the shape of ``low``.
-    low, high
-        Where to look; ``low`` comes back where ``holds`` is false at once.
-
-    Examples
-    --------
-    >>> x = largest_true(lambda x: x**2 < 2, np.zeros(1), np.full(1, 9.0))
-    >>> round(float(x[0]), 12)
-    1.414213562373
-    """
+    """Return the end of the interval from ``low`` on which ``holds`` is true, by bisection."""
     start = low
     high = np.maximum(low, high)
     for _ in range(_BISECTIONS):
@@ -46,23 +31,8 @@ def maximise(
     """Return where and how large a function of one number is at its largest, for each problem.
 
     A coarse grid finds the hill, and finer ones climb it; a function with one hill, or with hills
-    wider than the coarse grid's steps, is maximised to rounding.
-
-    Parameters
-    ----------
-    function
-        Takes an array of shape (..., n), a column of n places for each problem; gives the same
-        shape. Minus infinity is allowed, NaN is not.
-    low, high
-        The range of each problem, shape (...).
-    coarse
-        Places on the first grid.
-
-    Examples
-    --------
-    >>> x, value = maximise(lambda x: -((x - 0.3) ** 2), np.zeros(1), np.ones(1))
-    >>> round(float(x[0]), 6), abs(float(value[0])) < 1e-15
-    (0.3, True)
+    wider than the coarse grid's steps, is maximised to rounding. It takes and gives shape (..., n);
+    minus infinity is allowed, NaN is not.
     """
     ends, count = (low, high), coarse
     best_x, best = low, np.full(low.shape, -np.inf)
@@ -84,24 +54,7 @@ def maximise_two(
     high: tuple[Array, Array],
     coarse: int = 41,
 ) -> tuple[Array, Array, Array]:
-    """Return where and how large a function of two numbers is at its largest, for each problem.
-
-    Parameters
-    ----------
-    function
-        Takes two arrays that broadcast to shape (..., n, n); gives that shape.
-    low, high
-        The ranges of the two numbers, each of shape (...).
-    coarse
-        Places a side on the first grid.
-
-    Examples
-    --------
-    >>> f = lambda x, y: -((x - 0.3) ** 2) - (y - x) ** 2
-    >>> x, y, value = maximise_two(f, (np.zeros(1), np.zeros(1)), (np.ones(1), np.ones(1)))
-    >>> round(float(y[0]), 6)
-    0.3
-    """
+    """Return where and how large a function of two numbers is at its largest, for each problem."""
     (low_x, low_y), (high_x, high_y) = low, high
     ends_x, ends_y, count = (low_x, high_x), (low_y, high_y), coarse
     best_x, best_y, best = low_x, low_y, np.full(low_x.shape, -np.inf)

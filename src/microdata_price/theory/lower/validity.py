@@ -1,4 +1,4 @@
-"""From which d on a lower bound says something, and from which on it beats signed answers (ours).
+"""Numbers of cells from which on a lower bound says something, or beats signed answers.
 
 The paper's Remark 1 holds for d "large enough". Here are the numbers, for each bound; and two
 questions of the same kind: how small both errors can be at once, and what sparse outputs cost.
@@ -32,7 +32,7 @@ def first_above(
     threshold: float = 0.0,
     largest: float = LARGEST,
 ) -> float:
-    """Return the least d at which a bound on C exceeds a threshold, by bisection (ours).
+    """Return the least d at which a bound on C exceeds a threshold, by bisection.
 
     Every bound grows with d. Up to about 10,000 cells the answer is exact; beyond, the bound
     exceeds the threshold at the answer and does not at an answer smaller by one part in 10,000.
@@ -54,11 +54,6 @@ def first_above(
     -------
     float
         A whole number of 2 or more; infinity if the bound exceeds the threshold at no d tried.
-
-    Raises
-    ------
-    InputError
-        A threshold below 0, a largest d below 2, an unknown name, a D that is not positive.
 
     Examples
     --------
@@ -96,7 +91,7 @@ def first_above(
 
 
 def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
-    """Return the largest x for which a bound excludes that both C and D are x or less (ours).
+    """Return the largest x for which a bound excludes that both C and D are x or less.
 
     The paper notes that both cannot be only slightly larger than O(1/eps); this is how much larger
     at least one of them is.
@@ -131,7 +126,7 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
 
 
 def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
-    """Return a lower bound on C for outputs with few cells other than 0, of either sign (ours).
+    """Return a lower bound on C for outputs with few cells other than 0, of either sign.
 
     If on the all-zero table at most N cells are expected to come out other than 0, some cell does
     so with probability N/d at most, and with m records in it with ``e^(eps m) N/d`` at most; else
@@ -150,11 +145,6 @@ def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
     -------
     ndarray
         C in counts; 0 where it says nothing.
-
-    Raises
-    ------
-    InputError
-        An epsilon or N that is not positive, or a d that is not whole.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""First moments on other terms: a public total, one family of tables, asymptotic forms (ours).
+"""First moments on other terms: a public total, one family of tables, asymptotic forms.
 
 The first-moment proof uses two facts only: on the all-zero table the expected sum is at most D, and
 with m records in a cell its expected value is at least m - C. So it holds word for word where C and
@@ -31,26 +31,6 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
     with all records in cell 1, the other cells' expected values add up to at most ``(n + D) - (n -
     C)``, so one of them has ``(C + D)/(d - 1)``; and m replaced records fill it: for every whole m
     up to n, ``(d - 1)(m - C) <= e^(eps m) (C + D)``.
-
-    Parameters
-    ----------
-    epsilon
-        The level of pure DP, for replacing one record.
-    d
-        Numbers of cells, 2 or more.
-    sum_error
-        D, in counts, 0 or more; broadcasts against d.
-
-    Returns
-    -------
-    ndarray
-        C in counts, in the sense of root, mean absolute or one-sided errors; n must be as large as
-        ``ln(d)/eps`` or so.
-
-    Examples
-    --------
-    >>> public_total_bound(0.5, [100, 10**6]).round(2)
-    array([ 5.25, 20.93])
     """
     eps, points = check_epsilon(epsilon), check_queries(d)
     D = np.asarray(sum_error, dtype=float)
@@ -69,7 +49,7 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
 
 
 class SameTable(NamedTuple):
-    """How large the larger of two root errors on one table must be, and what shows it."""
+    """Lower bound on the larger of two root errors on one table, and what shows it."""
 
     error: float
     """In counts: of that cell or of the sum, whichever is larger."""
@@ -124,12 +104,6 @@ def same_table_error(epsilon: float, d: float, m: int) -> SameTable:
     With a chance P as in `placement_chance`, ``P <= C^2/(m - k)^2 + D^2/h^2`` by Markov's
     inequality for the two root errors C and D on that table, so the larger of them is at least
     ``sqrt(P/(1/(m - k)^2 + 1/h^2))``. k and h are searched for.
-
-    Examples
-    --------
-    >>> found = same_table_error(0.1, 10**6, 138)
-    >>> bool(found.error > 138 / math.sqrt(80))
-    True
     """
     best = SameTable(0.0, 0.0, 0, math.nan, math.nan)
     for share in _SHARES:
@@ -149,25 +123,6 @@ def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: Arr
     ``C >= m (1 - delta_m) - e^(eps m) D/d``, where ``e^(eps m) D/d <= 1/eps`` and ``m delta_m <=
     1/eps`` or so: ``C >= (1 - o(1)) min(ln(d/(eps D)), ln(eps/delta))/eps`` as d grows and delta
     falls at a fixed epsilon.
-
-    Parameters
-    ----------
-    guarantee
-        Approximate DP.
-    d, sum_error
-        As for `point_error_bound`.
-
-    Returns
-    -------
-    ndarray
-        The corollary's value, at most that of the first-moment bound; 0 where m would be below 1.
-
-    Examples
-    --------
-    >>> g = ApproximateDP(0.5, 1e-6)
-    >>> values = approximate_corollary(g, [1e3, 1e9, 1e100], math.sqrt(8) / 0.5)
-    >>> bool(values[1] < values[2] * 1.1)
-    True
     """
     points = check_queries(d)
     D = np.asarray(sum_error, dtype=float)
@@ -187,11 +142,6 @@ def one_record_bound(epsilon: float, d: ArrayLike, point_error: ArrayLike) -> Ar
     """Return the first-moment bound on D at m = 1: ``d e^(-eps) (1 - C)``, tight for large epsilon.
 
     There M_epsilon errs in the sum by about ``d e^(-eps)``, and in a cell by ``sqrt2 e^(-eps/2)``.
-
-    Examples
-    --------
-    >>> one_record_bound(10.0, 1000, 0.01).round(4)
-    np.float64(0.0449)
     """
     points, C = check_queries(d), np.asarray(point_error, dtype=float)
     return np.asarray(points * math.exp(-check_epsilon(epsilon)) * np.maximum(1 - C, 0))

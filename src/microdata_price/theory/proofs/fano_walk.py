@@ -91,26 +91,6 @@ def sampled_information(
 
     Each sampled output contributes its exact posterior entropies, so that the chain rule ``H(X|M) =
     H(G|M) + H(X|G,M)`` holds output by output.
-
-    Parameters
-    ----------
-    noise
-        Integer noise without an end (double geometric or discrete Gaussian).
-    packing
-        The tables and sets.
-    runs
-        How many outputs, 2 or more.
-    rng
-        The random stream.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> from .packing_walk import clipped_packing
-    >>> z = DiscreteGaussian(4.0)
-    >>> found = sampled_information(z, clipped_packing(z, 50, 2.8), 200, np.random.default_rng(1))
-    >>> abs(found.h_x[0] - found.h_g[0] - found.inside[0] - found.outside[0]) < 1e-9
-    True
     """
     if runs < 2:
         raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
@@ -148,29 +128,7 @@ class InformationCurve(NamedTuple):
 def information_curve(
     noise: DiscreteNoise, d: int, records: Array, runs: int, rng: np.random.Generator
 ) -> InformationCurve:
-    """Estimate what an output tells about where m records are, for several m.
-
-    Parameters
-    ----------
-    noise
-        Integer noise without an end, put on every cell before clipping at zero.
-    d
-        Number of cells, 2 or more; the records are in one of the last d - 1.
-    records
-        Whole numbers m of 1 or more.
-    runs
-        How many outputs for each m.
-    rng
-        The random stream.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> rng = np.random.default_rng(1)
-    >>> c = information_curve(DiscreteGaussian(4.0), 50, np.array([1, 10]), 200, rng)
-    >>> bool(c.information[0] < c.information[1] <= np.log(49))
-    True
-    """
+    """Estimate what an output tells about where m records are, for several m."""
     found = []
     for m in np.asarray(records, dtype=int):
         # Which outputs count as near plays no part in the information.
@@ -211,16 +169,7 @@ def _entropies(p: Packing, ratios: Array, x: Array, first: Array) -> Array:
 def information_steps(
     guarantee: ConcentratedDP, noise: DiscreteNoise, packing: Packing, found: Information
 ) -> list[Step]:
-    """Return the chain from mutual information to rho: sampled, exact, bounded.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> z, p = DiscreteGaussian(4.0), Packing(d=50, n=20, m=10, C=2.0, D=20.0)
-    >>> found = sampled_information(z, p, 200, np.random.default_rng(1))
-    >>> all(s.holds for s in information_steps(ConcentratedDP(0.125), z, p, found))
-    True
-    """
+    """Return the chain from mutual information to rho: sampled, exact, bounded."""
     up, down = cell_divergences(noise, packing.m)
     value, error = found.information
     rho = guarantee.rho
@@ -239,17 +188,7 @@ def information_steps(
 def fano_steps(
     guarantee: ConcentratedDP, packing: Packing, odds: PackingOdds, found: Information
 ) -> list[Step]:
-    """Return the Fano step by step, and the conclusion of item 3 with everything in nats.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> from .packing_walk import packing_odds
-    >>> z, p = DiscreteGaussian(4.0), Packing(d=50, n=20, m=10, C=2.0, D=20.0)
-    >>> found = sampled_information(z, p, 200, np.random.default_rng(1))
-    >>> all(s.holds for s in fano_steps(ConcentratedDP(0.125), p, packing_odds(z, p), found))
-    True
-    """
+    """Return the Fano step by step, and the conclusion of item 3 with everything in nats."""
     log_n, log_k = math.log(found.tables), math.log(packing.overlap)
     miss = 2 / packing.alpha**2 + 1 / packing.beta**2
     return [

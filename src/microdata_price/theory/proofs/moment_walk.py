@@ -1,4 +1,4 @@
-"""Every inequality in the first-moment proofs (ours), on a mechanism whose law is known exactly.
+"""Every inequality in the first-moment proofs, on a mechanism whose law is known exactly.
 
 The mechanism adds independent integer noise to every cell and clips at zero. "Empty" is the
 all-zero table, "full" the table with m records in one cell and nothing else.
@@ -26,13 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Setting(NamedTuple):
-    """A mechanism at d cells and a number m of records, with its exact errors.
-
-    Examples
-    --------
-    >>> Setting(10, 3, 1.0, 5.0, 0.5, 2.9).share
-    0.5
-    """
+    """A mechanism at d cells and a number m of records, with its exact errors."""
 
     d: int
     m: int
@@ -50,15 +44,7 @@ class Setting(NamedTuple):
 
 
 def clipping_setting(noise: DiscreteNoise, d: int, m: int) -> Setting:
-    """Return the exact means and errors of the clipping mechanism.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> s = clipping_setting(DoubleGeometric(0.5), 100, 8)
-    >>> s.d * s.empty <= s.D
-    True
-    """
+    """Return the exact means and errors of the clipping mechanism."""
     check_whole(m, "m")
     bias = clipped(noise, [0, m]).bias
     D = math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
@@ -66,15 +52,7 @@ def clipping_setting(noise: DiscreteNoise, d: int, m: int) -> Setting:
 
 
 def empty_steps(noise: DiscreteNoise, case: Setting) -> list[Step]:
-    """Return what happens on the empty table: a mean is at most a root mean square, one cell's.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> z = DoubleGeometric(0.5)
-    >>> all(s.holds for s in empty_steps(z, clipping_setting(z, 100, 8)))
-    True
-    """
+    """Return what happens on the empty table: a mean is at most a root mean square, one cell's."""
     root = math.sqrt(clipped_sum(noise, [0], cells=[case.d]))
     return [
         Step(r"Jensen: $\sum_i E_0 \tilde x_i \le \sqrt{E_0 \tilde x_*^2}$",
@@ -85,16 +63,7 @@ def empty_steps(noise: DiscreteNoise, case: Setting) -> list[Step]:
 
 
 def pure_moment_steps(guarantee: PureDP, noise: DiscreteNoise, case: Setting) -> list[Step]:
-    """Return the proof of ``d (m - C) <= exp(eps m) D``, step by step.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> z = DoubleGeometric(0.5)
-    >>> steps = pure_moment_steps(PureDP(0.5), z, clipping_setting(z, 100, 8))
-    >>> all(s.holds for s in steps)
-    True
-    """
+    """Return the proof of ``d (m - C) <= exp(eps m) D``, step by step."""
     grown = math.exp(guarantee.epsilon * case.m)
     return [
         *empty_steps(noise, case),
@@ -115,16 +84,7 @@ def _laws(noise: DiscreteNoise, m: int) -> tuple[Array, Array, Array]:
 def approximate_moment_steps(
     guarantee: ApproximateDP, noise: DiscreteNoise, case: Setting
 ) -> list[Step]:
-    """Return the proof of ``m - C <= exp(eps m) D/d + m delta_m``, step by step.
-
-    Examples
-    --------
-    >>> from .packing_walk import truncated_cells
-    >>> g = ApproximateDP(0.5, 1e-6)
-    >>> z = truncated_cells(g)
-    >>> all(s.holds for s in approximate_moment_steps(g, z, clipping_setting(z, 100, 8)))
-    True
-    """
+    """Return the proof of ``m - C <= exp(eps m) D/d + m delta_m``, step by step."""
     m = case.m
     values, full, empty = _laws(noise, m)
     cut = np.minimum(values, m)
@@ -143,18 +103,7 @@ def approximate_moment_steps(
 
 
 def best_order(guarantee: ConcentratedDP, case: Setting) -> float:
-    """Return the Renyi order that the zCDP proof takes: ``sqrt(L/(rho m^2))``, L = ln(d m/D).
-
-    Raises
-    ------
-    InputError
-        ``L <= rho m^2``, where the bound says nothing.
-
-    Examples
-    --------
-    >>> best_order(ConcentratedDP(0.125), Setting(10**6, 4, 1.0, 5.0, 0.1, 4.0)) > 1
-    True
-    """
+    """Return the Renyi order that the zCDP proof takes: ``sqrt(L/(rho m^2))``, L = ln(d m/D)."""
     L, spread = math.log(case.m / case.share), guarantee.rho * case.m**2
     if not spread < L:
         raise InputError(
@@ -165,14 +114,7 @@ def best_order(guarantee: ConcentratedDP, case: Setting) -> float:
 
 
 def usable_records(guarantee: ConcentratedDP, noise: DiscreteNoise, d: int, most: int) -> int:
-    """Return the largest m, up to ``most``, at which the zCDP bound says something; 0 if none.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> usable_records(ConcentratedDP(0.125), DiscreteGaussian(4.0), 100, 3)
-    3
-    """
+    """Return the largest m, up to ``most``, at which the zCDP bound says something; 0 if none."""
     for m in range(most, 0, -1):
         case = clipping_setting(noise, d, m)
         if math.log(m / case.share) > guarantee.rho * m**2:
@@ -181,16 +123,7 @@ def usable_records(guarantee: ConcentratedDP, noise: DiscreteNoise, d: int, most
 
 
 def zcdp_moment_steps(guarantee: ConcentratedDP, noise: DiscreteNoise, case: Setting) -> list[Step]:
-    """Return the proof of the zCDP bound, step by step, with ``f = min(x, m)/m``.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> z = DiscreteGaussian(4.0)
-    >>> case = clipping_setting(z, 100, 2)
-    >>> all(s.holds for s in zcdp_moment_steps(ConcentratedDP(0.125), z, case))
-    True
-    """
+    """Return the proof of the zCDP bound, step by step, with ``f = min(x, m)/m``."""
     m, a, rho = case.m, best_order(guarantee, case), guarantee.rho
     values, full, empty = _laws(noise, m)
     f = np.minimum(values, m) / m

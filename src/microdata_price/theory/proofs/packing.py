@@ -34,11 +34,6 @@ class Packing:
     alpha, beta
         How many of them an output may be off.
 
-    Raises
-    ------
-    InputError
-        An m that leaves no ``k = m - alpha C`` above zero, or a d below 2.
-
     Examples
     --------
     >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
@@ -69,7 +64,7 @@ class Packing:
 
     @property
     def k(self) -> float:
-        """What every set asks of its cell at the least, in counts: ``m - alpha C``."""
+        """Least count of cell i in G_i: ``m - alpha C``."""
         return self.m - self.alpha * self.C
 
     @property
@@ -84,33 +79,27 @@ class Packing:
 
     @property
     def steps(self) -> int:
-        """How many records lie between table 1 and any other: ``2 m``."""
+        """Number of records between table 1 and any other: ``2 m``."""
         return 2 * self.m
 
     @property
     def cell_range(self) -> tuple[float, float]:
-        """What G_i asks of cell i, in counts."""
+        """Range of cell i in G_i, in counts."""
         return self.k, self.m + self.alpha * self.C
 
     @property
     def first_range(self) -> tuple[float, float]:
-        """What G_i asks of the first cell, in counts."""
+        """Range of the first cell in G_i, in counts."""
         middle = self.n - self.m
         return middle - self.alpha * self.C, middle + self.alpha * self.C
 
     @property
     def sum_range(self) -> tuple[float, float]:
-        """What G_i asks of the sum, in counts."""
+        """Range of the sum in G_i, in counts."""
         return self.n - self.beta * self.D, self.n + self.beta * self.D
 
     def table(self, i: int) -> Array:
-        """Return table i, for i from 1 to d.
-
-        Examples
-        --------
-        >>> Packing(d=4, n=5, m=3, C=1.0, D=1.0).table(3)
-        array([2., 0., 3., 0.])
-        """
+        """Return table i, for i from 1 to d."""
         counts = np.zeros(check_whole(self.d, "d"))
         counts[0] = self.n if i == 1 else self.n - self.m
         if i > 1:
@@ -118,13 +107,7 @@ class Packing:
         return counts
 
     def memberships(self, outputs: ArrayLike) -> NDArray[np.intp]:
-        """Count the sets in which each output lies; outputs of shape (..., d), of any sign.
-
-        Examples
-        --------
-        >>> Packing(d=3, n=4, m=3, C=1.0, D=2.0).memberships([[1.0, 3.0, 0.0], [4.0, 0.0, 0.0]])
-        array([1, 0])
-        """
+        """Count the sets in which each output lies; outputs of shape (..., d), of any sign."""
         x = np.asarray(outputs, dtype=float)
         inside = self._within(x[..., 0], self.first_range) & self._within(
             x.sum(axis=-1), self.sum_range
@@ -142,12 +125,6 @@ class Packing:
 
         The first cell gets as little as it may, then one cell after the other gets k, as long as
         the sum allows. What is missing to the least allowed sum goes to the first cell.
-
-        Examples
-        --------
-        >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
-        >>> int(p.memberships(p.fullest_output())) <= p.overlap
-        True
         """
         x = np.zeros(self.d)
         x[0] = max(self.first_range[0], 0.0)
@@ -162,12 +139,6 @@ class Packing:
         Every cell from the second to the last but one holds m records, and the last one as many
         less than none as brings the sum back to n: the overlap bound needs nonnegative cells. (With
         two cells there is one set, and table 2 itself is returned.)
-
-        Examples
-        --------
-        >>> p = Packing(d=101, n=40, m=20, C=4.0, D=6.0)
-        >>> int(p.memberships(p.signed_output()))
-        99
         """
         x = np.full(self.d, float(self.m))
         x[0] = self.n - self.m

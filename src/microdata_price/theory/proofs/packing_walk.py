@@ -57,25 +57,14 @@ def clipped_packing(noise: DiscreteNoise, d: int, k: float) -> Packing:
 
     C is the noise's standard deviation (the supremum over counts), D the exact worst case of the
     sum.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> clipped_packing(DoubleGeometric(0.5), 100, k=2.0).m
-    8
     """
     return packing_at(d, noise.std, math.sqrt(float(worst_clipped_sum(noise, d).squared_error)), k)
 
 
 def truncated_cells(guarantee: ApproximateDP) -> TruncatedDoubleGeometric:
-    """Return the noise that makes every cell (epsilon, delta)-DP and never exceeds a bound (ours).
+    """Return the noise that makes every cell (epsilon, delta)-DP and never exceeds a bound.
 
     TDGeo(epsilon, B) with the smallest B; one record moves one cell only.
-
-    Examples
-    --------
-    >>> truncated_cells(ApproximateDP(0.5, 1e-6)).bound
-    27
     """
     # The other function serves two answers a record, each with half of the guarantee.
     bound = smallest_bound(2 * guarantee.epsilon, min(2 * guarantee.delta, 0.999))
@@ -115,28 +104,7 @@ class _Laws:
 
 
 def packing_odds(noise: DiscreteNoise, packing: Packing) -> PackingOdds:
-    """Return the exact probabilities of the proof's events.
-
-    Parameters
-    ----------
-    noise
-        Integer noise, put on every cell before clipping at zero.
-    packing
-        The tables and sets.
-
-    Raises
-    ------
-    InputError
-        A sum over so many cells or of so much noise that its law does not fit in memory.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> z = DoubleGeometric(0.5)
-    >>> odds = packing_odds(z, clipped_packing(z, 100, k=2.0))
-    >>> 0.25 <= odds.own <= 1 and odds.base < odds.union < 1
-    True
-    """
+    """Return the exact probabilities of the proof's events."""
     p, laws = packing, _Laws(noise, packing)
     near, far = math.floor(p.alpha * p.C + 1e-9), math.ceil(p.alpha * p.C - 1e-9)
     near_sum, far_sum = math.floor(p.beta * p.D + 1e-9), math.ceil(p.beta * p.D - 1e-9)
@@ -171,15 +139,7 @@ def packing_odds(noise: DiscreteNoise, packing: Packing) -> PackingOdds:
 
 
 def accuracy_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return Markov's inequality three times and the union bound, on table i.
-
-    Examples
-    --------
-    >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
-    >>> steps = accuracy_steps(p, PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.01, 0.05))
-    >>> [s.holds for s in steps]
-    [True, True, True, True]
-    """
+    """Return Markov's inequality three times and the union bound, on table i."""
     a, b = 1 / packing.alpha**2, 1 / packing.beta**2
     return [
         Step(r"Markov, cell $i$: $P(\lvert\tilde x_i - m\rvert \ge \alpha C) \le 1/\alpha^2$",
@@ -194,15 +154,7 @@ def accuracy_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
 
 
 def overlap_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return the overlap condition, what it says on table 1, and that a chance is at most 1.
-
-    Examples
-    --------
-    >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
-    >>> steps = overlap_steps(p, PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.001, 0.05))
-    >>> [s.holds for s in steps]
-    [True, True, True]
-    """
+    """Return the overlap condition, what it says on table 1, and that a chance is at most 1."""
     most = float(packing.memberships(packing.fullest_output()))
     expected = (packing.d - 1) * odds.base
     K = packing.overlap
@@ -219,15 +171,7 @@ def overlap_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
 
 
 def pure_steps(guarantee: PureDP, packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return group privacy and the conclusion of Theorem 3, item 1, in logarithms.
-
-    Examples
-    --------
-    >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
-    >>> steps = pure_steps(PureDP(1.0), p, PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.001, 0.05))
-    >>> [s.holds for s in steps]
-    [True, True]
-    """
+    """Return group privacy and the conclusion of Theorem 3, item 1, in logarithms."""
     loss = guarantee.epsilon * packing.steps
     return [
         Step(
@@ -245,16 +189,7 @@ def pure_steps(guarantee: PureDP, packing: Packing, odds: PackingOdds) -> list[S
 
 
 def approximate_steps(guarantee: ApproximateDP, packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return group privacy with its delta, its looser printed form, and the conclusion of item 2.
-
-    Examples
-    --------
-    >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
-    >>> g = ApproximateDP(1.0, 1e-6)
-    >>> steps = approximate_steps(g, p, PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.001, 0.05))
-    >>> [s.holds for s in steps]
-    [True, True, True, True]
-    """
+    """Return group privacy with its delta, its looser printed form, and the end of item 2."""
     eps, shrink = guarantee.epsilon, math.exp(-guarantee.epsilon * packing.steps)
     exact = shrink * float(group_delta(guarantee, np.array(float(packing.steps))))
     printed = guarantee.delta / eps

@@ -1,8 +1,8 @@
-"""Where a proof loses: its last inequality's slack, shared out among the steps.
+"""Losses of a proof: its last inequality's slack, shared out among the steps.
 
 Each proof is a chain of inequalities from what privacy allows down to what the theorem asks. Here
 every link is a difference on one scale, so that the differences add up to the whole slack: in nats
-for the proofs of Theorem 3, in records for ours by first moments.
+for the proofs of Theorem 3, in records for those by first moments.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .steps import Step
 
 
 class Slack(NamedTuple):
-    """What a theorem asks, and what each step of its proof adds until all is used that is allowed.
+    """Slack of a theorem, from the side it asks for up to what is allowed, step by step.
 
     Parameters
     ----------
@@ -62,23 +62,13 @@ class Slack(NamedTuple):
 
 
 def packing_slack(guarantee: PureDP | ApproximateDP, packing: Packing, odds: PackingOdds) -> Slack:
-    r"""Share out the slack of Theorem 3, items 1 and 2, in logarithms (ours).
+    r"""Share out the slack of Theorem 3, items 1 and 2, in logarithms.
 
     The chain is, with ``s = exp(-2 m eps)`` and the exact delta' of group privacy, ``P s <= P(G_i
     on table i) s <= P(G_i on table 1) + delta' <= P(G_i on table 1) + delta/eps <= K P(any
     G_i)/(d-1) + delta/eps <= K/(d-1) + delta/eps <= 2 max(K/(d-1), delta/eps)``; the last end and
     what follows from it are `approximate_steps`'s. Without a delta the third and the last link are
     equalities and are left out.
-
-    Examples
-    --------
-    >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)
-    >>> odds = PackingOdds(0.1, 0.1, 0.1, 0.2, 0.8, 0.001, 0.05)
-    >>> found = packing_slack(PureDP(1.0), p, odds)
-    >>> [name for name, _ in found.lost]
-    ['Markov and union', 'group privacy', 'overlap', 'a chance is at most 1']
-    >>> math.isclose(found.allowed, 40.0)
-    True
     """
     eps, steps, cells = guarantee.level, packing.steps, packing.d - 1
     shrink = math.exp(-eps * steps)
@@ -113,18 +103,7 @@ def fano_slack(
     odds: PackingOdds,
     found: Information,
 ) -> Slack:
-    """Share out the slack of Theorem 3, item 3 (ours); sampled entropies make two pieces sampled.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> from .fano_walk import sampled_information
-    >>> from .packing_walk import packing_odds
-    >>> z, p = DiscreteGaussian(4.0), Packing(d=50, n=20, m=10, C=2.0, D=20.0)
-    >>> known = sampled_information(z, p, 200, np.random.default_rng(1))
-    >>> math.isclose(fano_slack(ConcentratedDP(0.125), z, p, packing_odds(z, p), known).allowed, 50)
-    True
-    """
+    """Share out the slack of Theorem 3, item 3; sampled entropies make two pieces sampled."""
     log_n, log_k = math.log(found.tables), math.log(packing.overlap)
     divergence = sum(cell_divergences(noise, packing.m))
     allowed = guarantee.rho * packing.steps**2
@@ -142,25 +121,7 @@ def fano_slack(
 def moment_slack(
     guarantee: PureDP | ApproximateDP | ConcentratedDP, case: Setting, steps: Sequence[Step]
 ) -> Slack:
-    r"""Share out the slack of a first-moment proof, in records (ours).
-
-    Parameters
-    ----------
-    guarantee, case
-        The level, and the mechanism with the number of records.
-    steps
-        What `moment_walk` returns for them.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> from .moment_walk import clipping_setting, pure_moment_steps
-    >>> z, g = DoubleGeometric(0.5), PureDP(0.5)
-    >>> case = clipping_setting(z, 1000, 5)
-    >>> found = moment_slack(g, case, pure_moment_steps(g, z, case))
-    >>> [(name, round(loss, 2)) for name, loss in found.lost]
-    [('accuracy', 2.88), ('group privacy', 6.61), ('a mean below $D$', 0.02)]
-    """
+    r"""Share out the slack of a first-moment proof, in records."""
     step = {s.name.partition(": ")[0]: s for s in steps}
     last, privacy, unit = step["All together"], step["Group privacy"], 1.0
     sides = [("accuracy", step["Accuracy"].right)]

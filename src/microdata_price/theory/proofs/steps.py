@@ -22,11 +22,6 @@ class Step(NamedTuple):
         Its two sides.
     left_se
         Standard error of the left side where it is sampled, else 0.
-
-    Examples
-    --------
-    >>> Step("A chance: $P \\le 1$", 0.25, 1.0).slack
-    0.75
     """
 
     name: str
@@ -41,7 +36,7 @@ class Step(NamedTuple):
 
     @property
     def holds(self) -> bool:
-        """Whether the inequality holds, up to rounding and five standard errors."""
+        """True if the inequality holds, up to rounding and five standard errors."""
         size = max(abs(self.left), abs(self.right))
         return self.slack >= -1e-9 * size - 5 * self.left_se
 
@@ -50,16 +45,6 @@ def steps_frame(steps: Iterable[Step]) -> pd.DataFrame:
     r"""Return the steps as a table: name, both sides, slack, inequality.
 
     Sampled sides are written with their standard errors.
-
-    Raises
-    ------
-    InputError
-        A step that does not hold: then the mechanism breaks the theorem's conditions.
-
-    Examples
-    --------
-    >>> steps_frame([Step("Order: $a \\le b$", 1.0, 2.0)])["inequality"].tolist()
-    ['$a \\le b$']
     """
     rows = list(steps)
     for step in rows:

@@ -1,4 +1,4 @@
-"""Fitting cells to a noisy sum with asymmetric noise (ours): cheaper than any split of the budget.
+"""Fitting cells to a noisy sum with asymmetric noise: cheaper than any split of the budget.
 
 A record moves its cell's noisy count and the noisy sum. The logarithm of the density of the two
 changes by ``+right`` or ``-left`` for each, by which side of the truth it lies on. So only two of
@@ -72,11 +72,6 @@ def certified_asymmetric(
         Rates of the sum's noise, between 0 and epsilon; the cells have epsilon minus them. Equal
         rates are a split of the budget.
 
-    Raises
-    ------
-    InputError
-        A rate that leaves nothing for the cells, or for the sum.
-
     Examples
     --------
     >>> even = certified_asymmetric(1.0, 1000, 0.5, 0.5)
@@ -113,11 +108,6 @@ def _sides(d: Array, cell: tuple[Array, Array], total: tuple[Array, Array]) -> S
 
 def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
     """Return the rates of the sum's noise with root error D that certify the least C.
-
-    Raises
-    ------
-    InputError
-        A D that the budget cannot reach: ``sqrt 2/eps`` or less.
 
     Examples
     --------
@@ -160,12 +150,6 @@ class AsymmetricPair:
     ----------
     cell, total
         The noise of every cell and of the sum.
-
-    Examples
-    --------
-    >>> pair = AsymmetricPair(AsymmetricLaplace(0.6, 0.2), AsymmetricLaplace(0.4, 0.8))
-    >>> pair.epsilon
-    1.0
     """
 
     cell: TwoRates
@@ -178,7 +162,7 @@ class AsymmetricPair:
 
     @property
     def shift(self) -> float:
-        """What is taken off the noisy sum: the noise's mean, rounded if the noise is whole."""
+        """Shift of the noisy sum: the noise's mean, rounded if the noise is whole."""
         whole = isinstance(self.total, AsymmetricGeometric)
         return float(round(self.total.mean)) if whole else self.total.mean
 
@@ -209,27 +193,7 @@ class AsymmetricPair:
 def asymmetric_pair(
     epsilon: float, d: float, D: float | None = None, *, whole: bool = False
 ) -> AsymmetricPair:
-    """Return the noises that certify the least C at a sum error of about D.
-
-    Parameters
-    ----------
-    epsilon
-        The level.
-    d
-        The number of cells.
-    D
-        The sum's root error, in counts; a signed answer's, ``sqrt 8/eps``, if not given.
-    whole
-        Whole-number noise of the same rates, whose errors are close to the continuous noise's while
-        epsilon is small. Its cells are rounded to whole numbers that keep the sum, each up with its
-        fraction as chance, which adds at most 1/4 to C^2.
-
-    Examples
-    --------
-    >>> pair = asymmetric_pair(0.5, 1000)
-    >>> round(pair.epsilon, 9), round(pair.D * 0.5 / math.sqrt(8), 9)
-    (0.5, 1.0)
-    """
+    """Return the noises that certify the least C at a sum error of about D."""
     eps = check_epsilon(epsilon)
     rates = best_rates(eps, d, math.sqrt(8) / eps if D is None else D)
     up, down = float(rates.right), float(rates.left)

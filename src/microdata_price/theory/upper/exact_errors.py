@@ -19,26 +19,14 @@ AnyNoise = Laplace | Gaussian | DiscreteNoise
 
 
 class Clipped(NamedTuple):
-    """What ``max(0, q + z)`` does to counts q: bias in counts, squared error in squared counts.
-
-    Examples
-    --------
-    >>> clipped(Laplace(2.0), 0.0).bias
-    array(1.)
-    """
+    """Bias in counts and squared error in squared counts of ``max(0, q + z)`` at counts q."""
 
     bias: Array
     squared_error: Array
 
 
 class WorstSum(NamedTuple):
-    """The largest expected squared error of the sum over all tables, and where it is attained.
-
-    Examples
-    --------
-    >>> bool(worst_clipped_sum(Laplace(1.0), 2).all_zero)
-    False
-    """
+    """The largest expected squared error of the sum over all tables, and where it is attained."""
 
     squared_error: Array
     all_zero: NDArray[np.bool_]
@@ -57,18 +45,12 @@ def m_epsilon(epsilon: float) -> DoubleGeometric:
 
 
 def m_rho(rho: float) -> DiscreteGaussian:
-    """Return the noise of M_rho: DGauss(0, 1/(2 rho)) on every cell (Theorem 4, item 2).
-
-    Examples
-    --------
-    >>> m_rho(0.125)
-    DiscreteGaussian(sigma2=4.0)
-    """
+    """Return the noise of M_rho: DGauss(0, 1/(2 rho)) on every cell (Theorem 4, item 2)."""
     return DiscreteGaussian(1 / (2 * check_rho(rho)))
 
 
 def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
-    """Return bias and expected squared error of ``max(0, q + z)`` at counts q (ours).
+    """Return bias and expected squared error of ``max(0, q + z)`` at counts q.
 
     A noisy count below zero is lifted by the excess of ``-z`` over q, whose first two moments E1
     and E2 (the noise's `excess`) give the bias ``E1`` and the squared error ``V - E2 - 2 q E1``.
@@ -82,11 +64,6 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
         The law of z, symmetric.
     counts
         True counts of 0 or more (whole ones for integer noise), any shape.
-
-    Raises
-    ------
-    InputError
-        A negative count, or one that is not a number.
 
     Examples
     --------
@@ -104,7 +81,7 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
 
 
 def clipped_sum(noise: AnyNoise, counts: ArrayLike, cells: ArrayLike = 1) -> float:
-    """Return the expected squared error of the sum of clipped noisy counts (ours).
+    """Return the expected squared error of the sum of clipped noisy counts.
 
     The cells are independent, so it is ``sum_i (E err_i^2 - bias_i^2) + (sum_i bias_i)^2``, added
     up without rounding.
@@ -136,7 +113,7 @@ def clipped_sum(noise: AnyNoise, counts: ArrayLike, cells: ArrayLike = 1) -> flo
 
 
 def worst_clipped_sum(noise: AnyNoise, d: float | Array) -> WorstSum:
-    """Return the supremum over all tables of the sum's expected squared error (ours).
+    """Return the supremum over all tables of the sum's expected squared error.
 
     It is the larger of the all-zero table's ``d V/2 + d(d-1) bias_0^2`` and the all-large tables'
     ``d V``. Proof: the error is convex in the numbers of cells that hold each count, so some table

@@ -17,20 +17,7 @@ from .excess_laplace import LaplaceExcess
 def excess_sum(
     cell_noise: Laplace | Gaussian, other: Laplace | Gaussian, n: float
 ) -> LaplaceExcess | GaussianExcess:
-    """Return the law of n excesses of one noise, smoothed by one draw of another of its kind.
-
-    Raises
-    ------
-    InputError
-        Noises of two kinds.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> law = excess_sum(Laplace(1.0), Laplace(1.0), 99)
-    >>> round(float(law.below(np.array([40.0]), np.array([[0.0]]))[0, 0]), 12)
-    0.5
-    """
+    """Return the law of n excesses of one noise, smoothed by one draw of another of its kind."""
     if isinstance(cell_noise, Laplace) and isinstance(other, Laplace):
         return LaplaceExcess(cell_noise.scale, other.scale, n)
     if isinstance(cell_noise, Gaussian) and isinstance(other, Gaussian):

@@ -26,11 +26,6 @@ def ends(cell: AnyNoise, other: AnyNoise, n: float) -> tuple[float, float]:
     """Return between what the threshold lies, but for chances that are below rounding.
 
     Below, all noise exceeds it; above, none does, whatever one cell and the sum do.
-
-    Examples
-    --------
-    >>> ends(Laplace(2.0), Laplace(1.0), 1)
-    (-90.0, 135.0)
     """
     far, scale = float(_STEPS[type(cell)][-1]), unit(cell)
     log = math.log(max(n, 1.0))
@@ -58,31 +53,7 @@ def _panels(edges: Array) -> tuple[Array, Array]:
 
 
 def half_line(g: Array, kinks: list[Array], noise: AnyNoise, end: Array) -> tuple[Array, Array]:
-    """Return nodes and weights on (0, end) for every g, fine at and around the kinks.
-
-    Parameters
-    ----------
-    g
-        Thresholds, shape (G,).
-    kinks
-        Where the integrand bends or has its peak, each of shape (G,).
-    noise
-        Whose density falls along the half-line.
-    end
-        Shape (G,); infinity for as far as the noise matters.
-
-    Returns
-    -------
-    tuple of ndarray
-        Shape (G, nodes) each.
-
-    Examples
-    --------
-    >>> g = np.zeros(1)
-    >>> v, w = half_line(g, [g], Laplace(1.0), g + np.inf)
-    >>> round(float((np.exp(-v) * w).sum()), 12)
-    1.0
-    """
+    """Return nodes and weights on (0, end) for every g, fine at and around the kinks."""
     steps = _STEPS[type(noise)] * unit(noise)
     around = [np.zeros((g.size, 1)), np.broadcast_to(steps, (g.size, steps.size))]
     for kink in kinks:
@@ -92,14 +63,7 @@ def half_line(g: Array, kinks: list[Array], noise: AnyNoise, end: Array) -> tupl
 
 
 def tail(start: Array, kink: Array, noise: Laplace) -> tuple[Array, Array]:
-    """Return nodes and weights from each start on, for Laplace tails with one kink.
-
-    Examples
-    --------
-    >>> v, w = tail(np.ones(1), np.ones(1) * 2, Laplace(1.0))
-    >>> round(float((np.exp(1 - v) * w).sum()), 12)
-    1.0
-    """
+    """Return nodes and weights from each start on, for Laplace tails with one kink."""
     steps = start[:, None] + np.concatenate([[0.0], _STEPS[Laplace]]) * noise.scale
     bend = np.clip(kink[:, None], steps[:, :1], steps[:, -1:])
     return _panels(np.sort(np.concatenate([steps, bend], axis=1), axis=1))
@@ -111,25 +75,6 @@ def thresholds(
     """Return nodes for the threshold g, fine where it mostly lies.
 
     Up to noise it solves ``(pull + 1/weight) g = E S(g)``.
-
-    Parameters
-    ----------
-    cell, other
-        The noise of every cell and of the sum.
-    n
-        The number of empty cells.
-    weight
-        The weight of the sum beside a cell's.
-    pull
-        1 where a large cell takes part, else 0.
-    count
-        The count of that cell, where it matters.
-
-    Examples
-    --------
-    >>> g, weights = thresholds(Laplace(1.0), Laplace(1.0), 99, 1.0, 1.0)
-    >>> bool((np.diff(g) > 0).all()), bool((weights > 0).all())
-    (True, True)
     """
     scale, steps = unit(cell), _STEPS[type(cell)]
     low, high = ends(cell, other, n)

@@ -1,4 +1,4 @@
-"""Exact errors of fitting cells to their noisy sum, on the tables that are worst for it (ours).
+"""Exact errors of fitting cells to their noisy sum, on the tables that are worst for it.
 
 The fit is `project`: ``x_i = (a_i - gamma)+``, with gamma the weight of the sum times how far the
 fitted sum exceeds the noisy one. At infinite weight that is the paper's M'_epsilon and M'_rho.
@@ -44,34 +44,7 @@ def cell_errors(
     count: float = math.inf,
     weight: float = math.inf,
 ) -> CellErrors:
-    """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones.
-
-    Parameters
-    ----------
-    cell_noise, sum_noise
-        The laws of every cell's and of the sum's noise, both Laplace or both Gaussian. M'_epsilon
-        has Laplace(2/epsilon) for both, M'_rho Gaussian(1/sqrt(rho)); a split budget has two.
-    d
-        The number of cells, 2 or more.
-    count
-        Its true count, 0 or more; infinity for the limit of large counts, the worst tested.
-    weight
-        The weight of the sum beside a cell's; infinity fits the sum exactly.
-
-    Raises
-    ------
-    InputError
-        d below 2, a negative count, a weight below 0, or noises of two kinds.
-
-    Examples
-    --------
-    >>> noise = Laplace(4.0)
-    >>> error = cell_errors(noise, noise, 100).squared_error
-    >>> bool(2 * 16 < error < 300)
-    True
-    >>> cell_errors(noise, noise, 100, weight=0.0).squared_error
-    32.0
-    """
+    """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones."""
     n, w = _check(cell_noise, sum_noise, d, weight)
     q = float(count)
     if not q >= 0:
@@ -139,12 +112,6 @@ def large_table_errors(
 
     Nothing is clipped: with ``c = weight/(1 + d weight)`` a cell errs by ``z_i - c (sum z - z*)``
     and the sum by ``(1 - d c) sum z + d c z*``.
-
-    Examples
-    --------
-    >>> cell, total = large_table_errors(Laplace(1.0), Laplace(1.0), 100, 1.0)
-    >>> round(cell, 12) == round(total, 12) == round(2 * 100 / 101, 12)
-    True
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
     m = n + 1
@@ -161,11 +128,6 @@ def lone_cell_sum_error(
 
     The fitted sum errs by more than v exactly when ``S(g) + z_1 > v + g`` at ``g = weight (v -
     z*)``.
-
-    Examples
-    --------
-    >>> lone_cell_sum_error(Laplace(1.0), Laplace(1.0), 100, math.inf)
-    2.0
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
     if math.isinf(w):
@@ -210,12 +172,6 @@ def empty_table_sum_error(
 
     The fitted sum exceeds v exactly when ``S(g) > v`` at ``g = weight (v - z*)``, S over all d
     cells.
-
-    Examples
-    --------
-    >>> z = Laplace(1.0)
-    >>> empty_table_sum_error(z, z, 100, 0.0) == 100 * (1 - 0.25) + 2500
-    True
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
     m = n + 1

@@ -1,4 +1,4 @@
-"""The mechanism that reaches the leading constant: counts are frozen where a report is rare (ours).
+"""The mechanism that reaches the leading constant: counts are frozen where a report is rare.
 
 Fitting to a noisy sum costs ``ln(d)/(sigma eps)``, sigma the cells' share of the upper tail. The
 whole budget can serve the cells where a report is so rare that it need not be right about the sum.
@@ -37,21 +37,6 @@ def cell_share(lam: float) -> float:
     """Return ``sigma = 1 - 1/sqrt(lambda - 1)``, the cells' share of the upper tail.
 
     With the rest of that tail, and nearly all of the other, the sum has ``D^2 = lambda/eps^2``.
-
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above 2; a signed answer has 8.
-
-    Raises
-    ------
-    InputError
-        A lambda of 2 or less, which the sum's noise alone uses up.
-
-    Examples
-    --------
-    >>> cell_share(5.0)
-    0.5
     """
     if not 2 < lam < math.inf:
         raise InputError(f"lambda is {lam!r}; it must be a number above 2")
@@ -59,13 +44,7 @@ def cell_share(lam: float) -> float:
 
 
 class Limits(NamedTuple):
-    """What is known of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``.
-
-    Examples
-    --------
-    >>> leading_limits(8.0).split
-    2.0
-    """
+    """What is known of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``."""
 
     lower: float
     """No mechanism has less (first moments)."""
@@ -115,12 +94,6 @@ class Freezing:
         ``ln d``.
     few
         Whether that number was below ``d^eta``, so that there may be none.
-
-    Examples
-    --------
-    >>> case = Freezing(1.0, 2000.0, 0.6, 0.05, 400.0)
-    >>> case.frozen, round(case.largest_loss() / case.e, 9)
-    (True, 1.0)
     """
 
     epsilon: float
@@ -246,11 +219,6 @@ class Freezing:
 
         Reports and silence, every kind of step: out of 0, within the frozen counts, into G, beyond.
         It is e or less if the mechanism is private as proved.
-
-        Parameters
-        ----------
-        points
-            How many values of the sum are looked at, beside those where a density bends.
         """
         G = self.G
         counts = {0, 1, 2, G // 2, G - 2, G - 1, G, G + 1, math.floor(self.threshold)}
@@ -277,18 +245,6 @@ def threshold_limit(sigma: float, kappa: ArrayLike) -> Array:
 
     With frozen counts ``1 - 2 kappa + kappa/sigma``; without, from kappa = 1/2 on, ``(1 -
     kappa)/sigma``. The largest of all is ``max(1, 1/(2 sigma))``.
-
-    Parameters
-    ----------
-    sigma
-        The cells' share of the upper tail.
-    kappa
-        Between 0 and 1, any shape.
-
-    Examples
-    --------
-    >>> threshold_limit(0.5, [0.0, 0.25, 0.5, 1.0])
-    array([1., 1., 1., 0.])
     """
     k = np.asarray(kappa, dtype=float)
     return np.where(k < 0.5, 1 - 2 * k + k / sigma, (1 - k) / sigma)

@@ -1,4 +1,4 @@
-"""The trade-off to its leading constant (ours): lower and upper bounds on C over one leading term.
+"""The trade-off to its leading constant: lower and upper bounds on C over one leading term.
 
 When the sum's error may grow a little faster than a constant, ``D = sqrt(2 ln d)/eps`` or ``D^2 =
 sqrt(ln d)/(2 rho)``, the least C is ``(1 + o(1)) ln(d)/eps`` or ``(1 + o(1)) sqrt(ln(d)/rho)``.
@@ -34,26 +34,7 @@ class Leading(NamedTuple):
 
 
 def leading_ratios(guarantee: PureDP | ConcentratedDP, d: ArrayLike) -> Leading:
-    """Return both bounds when the sum gets the share ``1/sqrt(ln d)`` of the budget.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP or zCDP.
-    d
-        Numbers of cells, whole and 3 or more (so that the share is below 1).
-
-    Raises
-    ------
-    InputError
-        A d below 3.
-
-    Examples
-    --------
-    >>> r = leading_ratios(PureDP(0.5), [1e6, 1e100])
-    >>> bool((r.lower < 1).all() and (r.upper > 1).all() and r.upper[1] < r.upper[0])
-    True
-    """
+    """Return both bounds when the sum gets the share ``1/sqrt(ln d)`` of the budget."""
     points = check_points(np.asarray(d, dtype=float))
     if (points < 3).any():
         raise InputError(f"the number of cells is {d!r}; the leading term needs 3 or more")

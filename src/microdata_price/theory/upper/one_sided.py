@@ -1,4 +1,4 @@
-"""One-sided bounds on fitting cells to a noisy sum: only the upper tail costs ``ln d`` (ours).
+"""One-sided bounds on fitting cells to a noisy sum: only the upper tail costs ``ln d``.
 
 The fit is ``x_i = (a_i - g)+``, nonnegative least squares with any weight of the sum (infinite for
 M'). With z the noise of the cells, w that of the sum, ``M = max_j (z_j)+`` and ``S = sum_j z_j``,
@@ -10,7 +10,7 @@ Proof. *Lemma*: either ``g <= M + w-``, or all cells are 0 and none had more tha
 0, then ``d |g| <= w+ + S-``. For at ``U = M + w-`` the cells ``(q_i + z_i - U)+`` add up to at most
 ``(q* - w-)+``. The fit's sum is ``a* + g/weight``, which at g = U is ``q* - w-`` or more; so ``g <=
 U`` if ``q* >= w-``, and otherwise no cell is above U, so that g > U leaves the table empty. If g <
-0, no cell loses: ``q* + S + d |g| <= sum_i (a_i - g)+ <= q* + w``.
+0, the fitted sum is below the noisy one: ``q* + S + d |g| <= sum_i (a_i - g)+ < q* + w``.
 
 *Where g >= 0* a cell rises by at most ``(z_i)+ <= M`` and falls by at most ``(z_i)- + g``, or by g
 alone where ``z_i >= 0``. *Where g < 0* it rises by at most ``(z_i)+ + |g|`` and falls by at most
@@ -41,13 +41,7 @@ SURE = 45.0
 
 
 class Sides(NamedTuple):
-    """Root mean squares of the sides of noise that the bound adds up, in counts; any shape.
-
-    Examples
-    --------
-    >>> float(Sides(*np.ones(5)).gamma(10))
-    2.2
-    """
+    """Root mean squares of the sides of noise that the bound adds up, in counts; any shape."""
 
     largest: Array
     """Of M, the largest noise of a cell, or 0."""
@@ -78,18 +72,6 @@ def largest_square(chance: ArrayLike, d: ArrayLike) -> Array:
     """Return ``E M^2`` for d draws, each 0 or, with a chance, exponential of rate 1.
 
     By quadrature of ``2 t (1 - (1 - p e^(-t))^d)``.
-
-    Parameters
-    ----------
-    chance
-        The chance p of not being 0.
-    d
-        Numbers of draws; broadcasts against the chance.
-
-    Examples
-    --------
-    >>> round(float(largest_square(1.0, 2)), 12)
-    3.5
     """
     p, n = np.broadcast_arrays(np.asarray(chance, dtype=float), check_points(d))
     t, weights = _nodes(np.maximum(np.log(n * p), 0) + SURE)
@@ -98,13 +80,7 @@ def largest_square(chance: ArrayLike, d: ArrayLike) -> Array:
 
 
 def largest_gaussian_square(d: ArrayLike) -> Array:
-    """Return ``E M^2`` for d standard normal draws: quadrature of ``2 t (1 - Phi(t)^d)``.
-
-    Examples
-    --------
-    >>> round(float(largest_gaussian_square(1)), 12)
-    0.5
-    """
+    """Return ``E M^2`` for d standard normal draws: quadrature of ``2 t (1 - Phi(t)^d)``."""
     n = check_points(d)
     t, weights = _nodes(np.sqrt(2 * (np.log(n) + SURE)))
     above = -np.expm1(n[..., None, None] * special.log_ndtr(t))
@@ -120,28 +96,7 @@ def _nodes(end: Array) -> tuple[Array, Array]:
 def split_sides(
     guarantee: PureDP | ConcentratedDP, d: ArrayLike, theta: ArrayLike = 0.5
 ) -> tuple[Sides, Array]:
-    """Return the sides of M' with a share theta of the budget for the sum, and the sum's D.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise).
-    d
-        Numbers of cells.
-    theta
-        The sum's share, between 0 and 1; broadcasts against d.
-
-    Raises
-    ------
-    InputError
-        A share that is not between 0 and 1.
-
-    Examples
-    --------
-    >>> sides, D = split_sides(PureDP(1.0), 1000)
-    >>> bool(D == math.sqrt(8)), bool(sides.sum_below == sides.sum_above == 2)
-    (True, True)
-    """
+    """Return the sides of M' with a share theta of the budget for the sum, and the sum's D."""
     n, share = np.broadcast_arrays(check_points(d), np.asarray(theta, dtype=float))
     if not ((share > 0) & (share < 1)).all():
         raise InputError(f"theta is {theta!r}; it must be between 0 and 1 (both excluded)")

@@ -1,4 +1,4 @@
-"""What known nonnegative mechanisms pay: their places in the plane of C and D (ours).
+"""Known nonnegative mechanisms: their places in the plane of C and D.
 
 Every place says how it is known. The suprema over all tables are exact for clipping; where a table
 that is worst is not known, there are the worst of a family of tables, which is a lower end, and
@@ -66,13 +66,7 @@ class Operating:
 
 
 def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
-    """Return the noise of M'_epsilon or M'_rho, on cells and sum alike.
-
-    Examples
-    --------
-    >>> half_budget_noise(PureDP(0.5))
-    Laplace(scale=4.0)
-    """
+    """Return the noise of M'_epsilon or M'_rho, on cells and sum alike."""
     return guarantee.basis.scaled(0.5).noise()
 
 
@@ -139,7 +133,7 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
 
 
 def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
-    """Return nonnegative least squares with a weight of the sum, certified for all tables (ours).
+    """Return nonnegative least squares with a weight of the sum, certified for all tables.
 
     The one-sided lemma (`one_sided`) bounds a cell's error at every weight, and the root mean
     square of the threshold gamma. A cell also errs by no more than its noise and gamma, which is
@@ -147,12 +141,6 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     the noisy sum, clipped at 0, and the clipped cells' sum, so that its square error is at most the
     sum of theirs. It errs by ``z* + gamma/weight``, too. The smaller is taken of both. At weight 0
     both errors are exact, those of clipping.
-
-    Examples
-    --------
-    >>> known, sure = (f(PureDP(0.5), 100, [0.01, 1.0]) for f in (weighted, weighted_certified))
-    >>> bool((known.C <= sure.C).all() and (known.D <= sure.D).all())
-    True
     """
     points, noise = check_cells(d), half_budget_noise(guarantee)
     knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
@@ -206,14 +194,7 @@ def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> 
 
 
 def truncated(guarantee: ApproximateDP, d: float) -> Operating:
-    """Return M'_(epsilon,delta), whose noise is bounded; certified for all tables.
-
-    Examples
-    --------
-    >>> path = truncated(ApproximateDP(0.5, 1e-6), 10**9)
-    >>> bool(path.C[0] < fitted(PureDP(0.5), 10**9)[1].C[0])
-    True
-    """
+    """Return M'_(epsilon,delta), whose noise is bounded; certified for all tables."""
     found = certified_truncated(guarantee.epsilon, guarantee.delta, check_cells(d))
     return _one("clipped noise", "certified", float(found.C), float(found.D))
 

@@ -21,13 +21,7 @@ class Bracket(NamedTuple):
 
 
 def check_weight(weight: float) -> float:
-    """Return the weight of the sum as a float in [0, inf], or say why it cannot be one (ours).
-
-    Examples
-    --------
-    >>> check_weight(1)
-    1.0
-    """
+    """Return the weight of the sum as a float in [0, inf], or say why it cannot be one."""
     value = float(weight)
     if not value >= 0:
         raise InputError(
@@ -42,7 +36,7 @@ def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) ->
     The fit minimises ``sum_i (x_i - a_i)^2 + weight (sum_i x_i - total)^2`` over ``x >= 0``. At an
     infinite weight the sum is exactly the total (the paper's Lemma 2); at weight 0 gamma is 0. With
     the answers sorted downwards and their prefix sums S_k, gamma is ``(S_k - total)/(1/weight +
-    k)`` at the largest k whose k-th answer lies above that value. For finite weights this is ours.
+    k)`` at the largest k whose k-th answer lies above that value.
 
     Parameters
     ----------
@@ -58,11 +52,6 @@ def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) ->
     ndarray
         Shape (...), in counts. Where the weight is infinite and the total is 0, gamma is not
         unique, and the smallest is returned: the largest answer.
-
-    Raises
-    ------
-    InputError
-        Answers without a cell or not finite, a negative total at infinite weight, a weight below 0.
 
     Examples
     --------
@@ -128,18 +117,6 @@ def bracket(cell_noise: ArrayLike, sum_noise: ArrayLike) -> Bracket:
     From the proof of the paper's Theorem 4, item 3 (whose second "gamma <= L" is gamma >= L). It
     holds on every table, when the sum is fitted exactly to ``max(0, a*)``; where that is 0, for
     one of the thresholds that all give the same cells.
-
-    Parameters
-    ----------
-    cell_noise
-        z, shape (..., d), in counts.
-    sum_noise
-        z*, shape (...), in counts.
-
-    Examples
-    --------
-    >>> bracket([1.0, -2.0], 0.5)
-    Bracket(low=np.float64(-2.5), high=np.float64(1.5))
     """
     z, size = np.asarray(cell_noise, dtype=float), np.abs(np.asarray(sum_noise, dtype=float))
     return Bracket(z.min(axis=-1) - size, z.max(axis=-1) + size)

@@ -1,4 +1,4 @@
-"""What known nonnegative mechanisms reach: one error on every table, given the other (ours)."""
+"""Errors that known nonnegative mechanisms keep to: one on every table, given the other."""
 
 from __future__ import annotations
 
@@ -68,11 +68,6 @@ def reached(
         The number of point queries, 2 or more.
     sum_error, point_error
         Root expected squared error, in counts, of the sum or of every point query; one of the two.
-
-    Raises
-    ------
-    InputError
-        Both errors or neither, a d below 2, an error that is not positive.
 
     Examples
     --------

@@ -30,14 +30,7 @@ class Losses(NamedTuple):
 
 
 def privacy_losses(noise: TruncatedDoubleGeometric) -> Losses:
-    """Return the privacy loss of ``q + z`` against ``q + 1 + z`` (ours; the same the other way).
-
-    Examples
-    --------
-    >>> losses = privacy_losses(TruncatedDoubleGeometric(1.0, 10))
-    >>> round(float(losses.probability.sum()), 12)
-    1.0
-    """
+    """Return the privacy loss of ``q + z`` against ``q + 1 + z`` (the same the other way)."""
     e, B = noise.epsilon, noise.bound
     edge = math.exp(-e * B) / (1 + noise.ratio)
     inner = -math.expm1(-e) / (1 + noise.ratio)
@@ -54,33 +47,13 @@ def privacy_losses(noise: TruncatedDoubleGeometric) -> Losses:
 
 
 def delta_of(losses: Losses, epsilon: ArrayLike) -> Array:
-    """Return the least delta at each epsilon: the mean of ``(1 - exp(epsilon - loss))+``.
-
-    Parameters
-    ----------
-    losses
-        From `privacy_losses` or `composed`.
-    epsilon
-        Any shape, 0 or more, in nats.
-
-    Examples
-    --------
-    >>> float(delta_of(Losses(np.array([1.0, -1.0]), np.array([0.7, 0.3])), 1.0))
-    0.0
-    """
+    """Return the least delta at each epsilon: the mean of ``(1 - exp(epsilon - loss))+``."""
     gap = np.asarray(epsilon, dtype=float)[..., None] - losses.loss
     return np.asarray((losses.probability * np.maximum(-np.expm1(np.minimum(gap, 0)), 0)).sum(-1))
 
 
 def composed(first: Losses, second: Losses) -> Losses:
-    """Return the privacy loss of two independent outputs that one record moves together.
-
-    Examples
-    --------
-    >>> one = privacy_losses(TruncatedDoubleGeometric(1.0, 10))
-    >>> composed(one, one).loss.size
-    25
-    """
+    """Return the privacy loss of two independent outputs that one record moves together."""
     return Losses(
         (first.loss[:, None] + second.loss).ravel(),
         np.outer(first.probability, second.probability).ravel(),
@@ -88,7 +61,7 @@ def composed(first: Losses, second: Losses) -> Losses:
 
 
 def profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
-    """Return the exact delta of one noisy count at each epsilon (ours).
+    """Return the exact delta of one noisy count at each epsilon.
 
     At epsilon = e, the noise's own decay, it is ``r^B (1 + max(0, 1 + exp(e) - exp(2e)))/(1 + r)``
     with ``r = exp(-e)``.
@@ -103,16 +76,10 @@ def profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
 
 
 def joint_profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
-    """Return the exact delta of a noisy cell and the noisy sum together (ours).
+    """Return the exact delta of a noisy cell and the noisy sum together.
 
     One record moves one cell and the sum, so this is the guarantee of the paper's
     M'_(epsilon,delta), which the paper bounds by adding two guarantees.
-
-    Examples
-    --------
-    >>> z = TruncatedDoubleGeometric(0.5, 40)
-    >>> bool(joint_profile(z, 1.0) < 2 * profile(z, 0.5))
-    True
     """
     one = privacy_losses(noise)
     return delta_of(composed(one, one), epsilon)
@@ -123,18 +90,13 @@ def paper_bound(epsilon: float, delta: float) -> int:
 
     It makes each answer with TDGeo(epsilon/2, B) noise (epsilon/2, delta/2)-DP (Theorem 4, item 5;
     the paper writes "satisfies epsilon, delta").
-
-    Examples
-    --------
-    >>> paper_bound(1.0, 1e-6)
-    32
     """
     e, log = check_epsilon(epsilon), math.log(4) - math.log(check_delta(delta))
     return math.ceil(2 * log / e + 1)
 
 
 def smallest_bound(epsilon: float, delta: float, *, joint: bool = False) -> int:
-    """Return the smallest B that TDGeo(epsilon/2, B) noise needs in M'_(epsilon,delta) (ours).
+    """Return the smallest B that TDGeo(epsilon/2, B) noise needs in M'_(epsilon,delta).
 
     Parameters
     ----------

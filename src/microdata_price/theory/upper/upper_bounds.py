@@ -28,54 +28,30 @@ _SUMMED = 100_000
 
 
 class Guaranteed(NamedTuple):
-    """Root errors that hold on every table: C of each point query and D of the sum, in counts.
-
-    Examples
-    --------
-    >>> item1(1.0, np.array(100.0)).C.round(4)
-    np.float64(1.4142)
-    """
+    """Root errors that hold on every table: C of each point query and D of the sum, in counts."""
 
     C: Array
     D: Array
 
 
 def item1(epsilon: float, d: float | Array) -> Guaranteed:
-    """Bound M_epsilon as Theorem 4, item 1 does: ``C^2 <= 2/eps^2``, ``D^2 <= 2 d^2/eps^2``.
-
-    Examples
-    --------
-    >>> float(item1(0.5, 10).D) == 10 * float(item1(0.5, 10).C)
-    True
-    """
+    """Bound M_epsilon as Theorem 4, item 1 does: ``C^2 <= 2/eps^2``, ``D^2 <= 2 d^2/eps^2``."""
     points = check_points(d)
     C = np.full(points.shape, math.sqrt(2) / check_epsilon(epsilon))
     return Guaranteed(C, points * C)
 
 
 def item2(rho: float, d: float | Array) -> Guaranteed:
-    """Bound M_rho as Theorem 4, item 2 does: ``C^2 <= 1/(2 rho)``, ``D^2 <= d^2/(2 rho)``.
-
-    Examples
-    --------
-    >>> float(item2(0.125, 10).C)
-    2.0
-    """
+    """Bound M_rho as Theorem 4, item 2 does: ``C^2 <= 1/(2 rho)``, ``D^2 <= d^2/(2 rho)``."""
     points = check_points(d)
     C = np.full(points.shape, 1 / math.sqrt(2 * check_rho(rho)))
     return Guaranteed(C, points * C)
 
 
 def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guaranteed:
-    """Return the exact suprema over all tables of the errors of M_epsilon or M_rho (ours).
+    """Return the exact suprema over all tables of the errors of M_epsilon or M_rho.
 
     A large count has the whole noise variance; the sum's worst table is in `worst_clipped_sum`.
-
-    Examples
-    --------
-    >>> tight, printed = exact_clipping(PureDP(1.0), 1000), item1(1.0, 1000)
-    >>> bool(tight.C < printed.C and tight.D < printed.D)
-    True
     """
     noise: AnyNoise
     noise = m_epsilon(guarantee.epsilon) if isinstance(guarantee, PureDP) else m_rho(guarantee.rho)
@@ -88,13 +64,6 @@ def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
 
     That is ``E z*^2 + 4 E|z*| E max|z_j| + 4 E max z_j^2``, with the largest noise's moments exact
     or from Lemma 1.
-
-    Parameters
-    ----------
-    noise
-        The law of every noise.
-    largest
-        Moments of the largest of d noises, in counts and squared counts.
 
     Examples
     --------
@@ -112,33 +81,13 @@ def item3(epsilon: float, d: float | Array, *, exact: bool = False) -> Guarantee
 
     ``D^2 <= 8/eps^2`` (the paper's proof writes 2/eps^2), and with b = 2/eps ``C^2 <= b^2 (2 + 4
     (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))`` through Lemma 1.
-
-    Parameters
-    ----------
-    epsilon
-        The level.
-    d
-        Number of point queries.
-    exact
-        Use the exact moments of the largest noise instead of Lemma 1's.
-
-    Examples
-    --------
-    >>> bool(item3(1.0, 1000, exact=True).C < item3(1.0, 1000).C)
-    True
     """
     noise = Laplace(2 / check_epsilon(epsilon))
     return _projected(noise, d, exact)
 
 
 def item4(rho: float, d: float | Array, *, exact: bool = False) -> Guaranteed:
-    """Bound M'_rho as Theorem 4, item 4 does: item 3 with N(0, 1/rho) noise, ``D^2 <= 1/rho``.
-
-    Examples
-    --------
-    >>> float(item4(0.25, 1000).D)
-    2.0
-    """
+    """Bound M'_rho as Theorem 4, item 4 does: item 3 with N(0, 1/rho) noise, ``D^2 <= 1/rho``."""
     noise = Gaussian(1 / math.sqrt(check_rho(rho)))
     return _projected(noise, d, exact)
 
@@ -154,21 +103,6 @@ def item5(epsilon: float, delta: float, d: float | Array, B: int | None = None) 
 
     With TDGeo(eps/2, B) noise z, ``D^2 <= Var z <= 8/eps^2`` and ``C^2 <= E (|z*| + 2B)^2``,
     whatever d.
-
-    Parameters
-    ----------
-    epsilon, delta
-        The level.
-    d
-        Number of point queries; only its shape matters.
-    B
-        The noise's bound; the smallest that suffices if not given.
-
-    Examples
-    --------
-    >>> C = item5(1.0, 1e-6, np.array([10.0, 1e9])).C
-    >>> bool(C[0] == C[1])
-    True
     """
     noise = _truncated(epsilon, delta, B)
     size, B = 2 * float(noise.excess(0.0).first), noise.bound
@@ -188,7 +122,7 @@ def _truncated(epsilon: float, delta: float, B: int | None) -> TruncatedDoubleGe
 def certified(
     guarantee: PureDP | ConcentratedDP, d: float | Array, theta: float | Array = 0.5
 ) -> Guaranteed:
-    """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows (ours).
+    """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows.
 
     The sum gets the share theta of the budget and the cells the rest; at theta = 1/2 this is
     M'_epsilon or M'_rho. From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's
@@ -204,11 +138,6 @@ def certified(
         Number of point queries.
     theta
         The sum's share of the budget, between 0 and 1; broadcasts against d.
-
-    Raises
-    ------
-    InputError
-        A share that is not between 0 and 1.
 
     Examples
     --------
@@ -230,7 +159,7 @@ def certified(
 def certified_truncated(
     epsilon: float, delta: float, d: float | Array, B: int | None = None
 ) -> Guaranteed:
-    """Bound M'_(epsilon,delta) as tightly as the bracket allows (ours; see `certified`).
+    """Bound M'_(epsilon,delta) as tightly as the bracket allows (see `certified`).
 
     ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``, which is at most ``sd(z) + sd(z*) + B`` whatever d.
 

@@ -1,0 +1,214 @@
+"""How large exactly: the gap at numbers of cells that occur, and the constants for very many."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from ..base.numbers import at_least, at_most, format_number
+from ..model.noise_discrete import DoubleGeometric
+from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
+from ..theory.lower.single_cells import channel_point_error, channel_sum_error
+from ..theory.upper.concentrated_noise import concentrated_wall
+from ..theory.upper.leading_constant import (
+    cell_share,
+    leading_constant,
+    needed_lambda,
+    sum_wall,
+)
+from ..theory.upper.redrawn import redrawn
+from ..theory.upper.remap import SMALLEST, best_map
+from ..theory.upper.upper_bounds import exact_clipping
+from ..theory.upper.worst_table import certified_fit
+from .levels import Levels
+
+FAR = 10**12  # cells, where there are very many
+PROGRAM = 10**6  # cells up to which the program of single cells is solved
+
+
+class Ends(NamedTuple):
+    """What is proved and what is reached, in one unit."""
+
+    low: float
+    high: float
+
+    @property
+    def factor(self):
+        return self.high / self.low if self.low > 0 else math.inf
+
+
+@dataclass
+class Findings(Levels):
+    """Both ends of the least C beside a good sum, and of the least D beside good cells."""
+
+    lam: float = 3.0
+
+    def __post_init__(self):
+        super().__post_init__()
+        self.sizes = np.geomspace(10, FAR, 15)
+        self.marks = [10, 100, 1000]
+
+    def ends(self, guarantee, d):
+        """The least C at a signed answer's D, in signed errors."""
+        unit = guarantee.signed_error
+        low = float(point_error_bound("first_moment", guarantee, d, unit))
+        if guarantee is self.pure and d <= PROGRAM:
+            low = max(low, channel_point_error(guarantee, d, unit, whole=False))
+        return Ends(low / unit, certified_fit(guarantee, d, unit, even=False).most / unit)
+
+    @cached_property
+    def gap(self):
+        return self.ends(self.pure, self.d)
+
+    @cached_property
+    def gap_zcdp(self):
+        return self.ends(self.zcdp, self.d)
+
+    @cached_property
+    def kept(self):
+        """Both ends of the worst cell error of keeping the sum, in signed errors."""
+        unit = self.pure.signed_error
+        found = certified_fit(self.pure, self.d, unit, even=True)
+        return Ends(found.least / unit, found.most / unit)
+
+    @cached_property
+    def programs(self):
+        unit = self.pure.signed_error
+        return [channel_point_error(self.pure, d, unit, whole=False) / unit for d in self.marks]
+
+    @cached_property
+    def curves(self):
+        """First moments, keeping the sum, asymmetric noise, at all sizes, in signed errors."""
+        g, unit = self.pure, self.pure.signed_error
+        lower = point_error_bound("first_moment", g, np.rint(self.sizes), unit) / unit
+        upper = [
+            [certified_fit(g, d, unit, even=even, fine=1).most / unit for d in np.rint(self.sizes)]
+            for even in (True, False)
+        ]
+        return lower, *np.array(upper)
+
+    # Very many cells.
+
+    @property
+    def wall(self):
+        return float(sum_wall(self.epsilon))
+
+    @property
+    def wall_zcdp(self):
+        return concentrated_wall(self.rho)
+
+    @property
+    def free(self):
+        """The lambda from which on the constant is 1."""
+        return float(needed_lambda(1.0, self.epsilon))
+
+    @property
+    def at_lam(self):
+        return leading_constant(self.lam, self.epsilon)
+
+    @property
+    def at_lam_whole(self):
+        return leading_constant(self.lam, max(self.epsilon, 1e-3), whole=True)
+
+    @property
+    def asymmetric_limit(self):
+        """The constant of asymmetric noise at the signed answers' lambda."""
+        return float(1 / cell_share(8.0))
+
+    @cached_property
+    def lambdas(self):
+        return self.wall + np.geomspace(0.02, 50, 200)
+
+    @cached_property
+    def constants(self):
+        """The exact constant, asymmetric noise's and a split budget's, at all lambdas."""
+        lam = self.lambdas
+        exact = np.array([leading_constant(float(x), self.epsilon) for x in lam])
+        both = lam > 2.001
+        noise = np.full(lam.shape, np.nan)
+        split = noise.copy()
+        noise[both] = 1 / cell_share(lam[both])
+        split[both] = 1 / (1 - np.sqrt(2 / lam[both]))
+        return exact, noise, split
+
+    # The sum beside the best cells.
+
+    @cached_property
+    def clip(self):
+        return float(exact_clipping(self.pure, self.d).D) / self.signed
+
+    @cached_property
+    def map(self):
+        return best_map(max(self.epsilon, SMALLEST))
+
+    @cached_property
+    def beside(self):
+        """The least D at clip's C, for outputs in whole numbers, in signed errors."""
+        C = self.map.C * (1 + 1e-9)
+        g = self.pure
+        low = channel_sum_error(g, self.d, C, whole=True)
+        return Ends(low / self.signed, float(self.map.D(self.d)) / self.signed)
+
+    @cached_property
+    def slope(self):
+        """What the sum's error over d tends to, times epsilon: the map's and clip's."""
+        own = self.epsilon / (2 * math.sinh(min(self.epsilon, 600)))
+        return self.epsilon * float(np.abs(self.map.bias).max()), own
+
+    @cached_property
+    def beside_moments(self):
+        C = DoubleGeometric(self.epsilon).std
+        return float(sum_error_bound("first_moment", self.pure, self.d, C)) / self.signed
+
+    # With a delta.
+
+    @cached_property
+    def ceiling(self):
+        """Both ends of C for very many cells, in signed errors."""
+        g, unit = self.approximate, self.approximate.signed_error
+        low = max(
+            float(point_error_bound(name, g, 1e250, unit))
+            for name in ("first_moment", "packing_empty")
+        )
+        return Ends(low / unit, redrawn(self.epsilon, self.delta, 1e60, unit).C / unit)
+
+    @cached_property
+    def questions(self):
+        """Each open question, its number, both ends."""
+        return [
+            ("a cell, pure DP", "$C$ in signed errors", self.gap),
+            ("a cell, zCDP", "$C$ in signed errors", self.gap_zcdp),
+            ("a cell with a delta", "$C$ in signed errors, $d \\to \\infty$", self.ceiling),
+            (
+                "its constant, $\\delta \\to 0$",
+                "$\\epsilon C/\\ln(\\epsilon/\\delta)$",
+                Ends(1, self.asymmetric_limit),
+            ),
+            ("the sum, zCDP", "$D$ in signed errors", self.beside_zcdp),
+        ]
+
+    @cached_property
+    def beside_zcdp(self):
+        """The least D at clip's C under zCDP, in signed errors."""
+        unit, clip = self.zcdp.signed_error, exact_clipping(self.zcdp, self.d)
+        low = float(sum_error_bound("first_moment", self.zcdp, self.d, float(clip.C)))
+        return Ends(low / unit, float(clip.D) / unit)
+
+    @property
+    def open_table(self):
+        rows = [
+            {
+                "question": name,
+                "number": what,
+                "at least": at_least(ends.low),
+                "at most": at_most(ends.high),
+                "factor": format_number(ends.factor) if ends.low > 0 else "–",
+            }
+            for name, what, ends in self.questions
+        ]
+        return pd.DataFrame(rows)

@@ -1,0 +1,240 @@
+"""The most that single cells prove: a linear program over private channels, certified.
+
+A channel sends the count 0, ..., N of one cell to an output. Clipping and averaging over the cells
+turns every mechanism into such a channel, whose mean at an empty cell is at most D/d. Of all
+epsilon-DP channels some postprocessing of the geometric mechanism is optimal, as the loss at every
+count grows with the distance from it (Ghosh, Roughgarden and Sundararajan, 2012); so the program is
+small. Its multipliers alone prove the bound (`certified_value`), and nothing rests on that theorem.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, sparse
+
+from ...model.privacy import PureDP
+from ..given import check_error, check_queries
+
+Array = NDArray[np.float64]
+
+_RANGE = 60.0  # N times epsilon, beyond which the value has converged
+_STEP = 0.3  # epsilon of one step of counts, if that is more than one record
+_LEAST = 1e-6  # a mean at 0, in steps, that the solver still sees
+_LARGEST = 260  # N at most, in steps
+_FINE = 8  # outputs to a step, where they are weights
+_KNOTS = 12  # of the multipliers far from 0
+_GAP, _ROUNDS = 1e-5, 40  # relative, from the best multipliers
+
+
+class Multipliers(NamedTuple):
+    """What proves a bound: weights of the squared error at each count, and of the mean at 0."""
+
+    error: Array
+    mean: float
+
+
+def channel_sum_error(guarantee: PureDP, d: float, point_error: float, *, whole: bool) -> float:
+    """Bound the sum's root error from below, given every cell's: the single-cell program.
+
+    Parameters
+    ----------
+    guarantee
+        Pure DP.
+    d
+        The number of cells, 2 or more.
+    point_error
+        C, in counts.
+    whole
+        Whether outputs are whole numbers; if not, they are weights.
+
+    Returns
+    -------
+    float
+        A lower bound on D, in counts; 0 where the program proves none.
+
+    Examples
+    --------
+    >>> guarantee = PureDP(1.0)
+    >>> C = math.sqrt(2 * math.exp(-1)) / (1 - math.exp(-1))
+    >>> round(channel_sum_error(guarantee, 1000, C, whole=False) / 1000, 4)
+    0.2853
+    >>> round(channel_sum_error(guarantee, 1000, C, whole=True) / 1000, 4)
+    0.3285
+    """
+    n, error = float(check_queries(d)), float(check_error(point_error, "point error"))
+    grid = _grid(guarantee.epsilon, _RANGE, whole)
+    square = (error / grid.step) ** 2 + grid.rounding
+    multipliers = grid.multipliers(square=square)
+    if multipliers is None:
+        return 0.0
+    value = grid.certified_value(multipliers) - square * multipliers.error.sum()
+    return max(float(value), 0.0) * grid.step * n
+
+
+def channel_point_error(guarantee: PureDP, d: float, sum_error: float, *, whole: bool) -> float:
+    """Bound the worst cell's root error from below, given the sum's: the single-cell program.
+
+    Parameters are as for `channel_sum_error`, with D for C.
+
+    Examples
+    --------
+    >>> value = channel_point_error(PureDP(0.5), 1000, math.sqrt(32), whole=False)
+    >>> 10.0 < value < channel_point_error(PureDP(0.5), 1000, math.sqrt(32), whole=True)
+    True
+    """
+    n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
+    reach = 20 + max(math.log(n / error / guarantee.epsilon), 0.0)
+    grid = _grid(guarantee.epsilon, reach, whole, 2 * _STEP)
+    mean = error / grid.step / n
+    if mean < _LEAST:
+        return 0.0
+    multipliers = grid.multipliers(mean=mean)
+    if multipliers is None:
+        return 0.0
+    value = grid.certified_value(multipliers) - mean * multipliers.mean - grid.rounding
+    return math.sqrt(max(float(value), 0.0)) * grid.step
+
+
+class Grid(NamedTuple):
+    """Counts and outputs of a channel, in steps."""
+
+    epsilon: float
+    """The level of one step."""
+    step: float
+    """How many records one step is."""
+    fine: int
+    """Outputs to a step."""
+    N: int
+    """The largest count, in steps."""
+
+    @property
+    def rounding(self) -> float:
+        """What unbiased rounding of weights to the outputs adds to a squared error, at most."""
+        return 0.25 / self.fine**2 if self.fine > 1 else 0.0
+
+    def geometric(self) -> Array:
+        """Return the truncated geometric mechanism; row a is its output, column j the count."""
+        j, N = np.arange(self.N + 1), self.N
+        q = math.exp(-self.epsilon)
+        law = (1 - q) / (1 + q) * q ** np.abs(j[:, None] - j).astype(float)
+        law[[0, N]] /= 1 - q
+        return np.asarray(law)
+
+    def multipliers(
+        self, *, square: float | None = None, mean: float = math.inf
+    ) -> Multipliers | None:
+        """Solve the program for the best multipliers; None if it fails.
+
+        Given ``square`` the mean at 0 is minimised, otherwise the largest squared error. Of the
+        maps of the geometric mechanism only a few are looked at, and those that the multipliers
+        ask for are added. The multipliers are straight between knots.
+        """
+        N, law, j = self.N, self.geometric(), np.arange(self.N + 1.0)
+        last = math.ceil(12 / self.epsilon) if square else N * 2 // 3
+        near = np.arange(min(N, last) + 1)
+        knots = np.unique(np.append(near, np.linspace(near[-1], N, _KNOTS).round()))
+        hats = np.array([np.interp(j, knots, e) for e in np.eye(knots.size)])
+        total = hats.sum(axis=1)
+        moments = [law @ (hats * j**k).T for k in range(3)]
+        some = {(a, a + x) for a in range(N + 1) for x in (-1, 0, 1) if 0 <= a + x <= N}
+        maps = {(a, self.fine * y) for a, y in some | {(a, 0) for a in near.tolist()}}
+        for _ in range(_ROUNDS):
+            a, y = np.array(sorted(maps)).T
+            y = y / self.fine
+            errors = moments[0][a] * y[:, None] ** 2 - 2 * moments[1][a] * y[:, None]
+            errors = (errors + moments[2][a]) / total
+            found = _solve(np.where(errors < 1e-12, 0, errors), a, law[a, 0] * y, square, mean)
+            if found is None:
+                return None
+            value, weights, slope = found
+            multipliers = Multipliers((weights / total) @ hats, slope)
+            best, loss = self._best(multipliers, law)
+            proved = loss.sum() - (square or 0) * multipliers.error.sum()
+            proved -= 0 if square else mean * slope
+            new = {(int(a), int(v)) for row in best for a, v in enumerate(row)} - maps
+            if not new or value - proved < _GAP * value:
+                break
+            maps |= new
+        return multipliers
+
+    def _best(self, multipliers: Multipliers, law: Array) -> tuple[Array, Array]:
+        """Return the two outputs around the best for every geometric output, and its loss."""
+        lam, j = multipliers.error, np.arange(self.N + 1)
+        flat, at_zero = law @ lam, multipliers.mean * law[:, 0]
+        slope = at_zero - 2 * (law @ (lam * j))
+        place = np.clip(-slope / np.maximum(2 * flat, 1e-300), 0, self.N) * self.fine
+        around = np.stack([np.floor(place), np.ceil(place)])
+        y = around / self.fine
+        return around, (flat * y**2 + slope * y + law @ (lam * j * j)).min(axis=0)
+
+    def certified_value(self, multipliers: Multipliers) -> float:
+        """Bound the weighted loss of every epsilon-DP channel from below, whatever its outputs.
+
+        The loss of count j and output y is ``error_j (y - j)^2``, at j = 0 ``mean y`` more. Less
+        prices ``pi_j`` of the laws' total mass, what an output y adds is linear in its chances at
+        the counts, and these change by factors in ``[e^-eps, e^eps]`` from count to count: the
+        least is found from both ends inwards, exactly.
+        """
+        lam = multipliers.error
+        N, q, law, j = self.N, math.exp(-self.epsilon), self.geometric(), np.arange(lam.size)
+        prices = np.linalg.solve(law, self._best(multipliers, law)[1])
+        y = np.arange(N * self.fine + 1) / self.fine
+        own = lam * (y[:, None] - j) ** 2 - prices
+        own[:, 0] += multipliers.mean * y
+        left, right = own.copy(), own.copy()
+        for k in range(1, N + 1):
+            before, after = left[:, k - 1], right[:, N - k + 1]
+            left[:, k] += np.where(before > 0, before * q, before / q)
+            right[:, N - k] += np.where(after > 0, after * q, after / q)
+        nearest = np.rint(y).astype(int)
+        least = (left + right - own)[np.arange(y.size), nearest]
+        # The chances of the outputs nearest to one count add up to at most 1 at that count.
+        missing = np.zeros(lam.size)
+        np.minimum.at(missing, nearest, least)
+        return float(prices.sum() + missing.sum())
+
+
+def _grid(epsilon: float, reach: float, whole: bool, size: float = _STEP) -> Grid:
+    step = max(1.0, math.floor(size / epsilon), math.ceil(reach / _LARGEST / epsilon))
+    level = min(epsilon * step, 300.0)
+    return Grid(level, step, 1 if whole and step == 1 else _FINE, math.ceil(reach / level) + 3)
+
+
+def _solve(
+    errors: Array, a: NDArray[np.intp], at_zero: Array, square: float | None, mean: float
+) -> tuple[float, Array, float] | None:
+    """Return the value and the multipliers of errors and mean; None if it fails."""
+    size, knots = errors.shape
+    one = sparse.csr_array((np.ones(size), (a, np.arange(size))), shape=(int(a.max()) + 1, size))
+    solve: Any = optimize.linprog
+    options = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+    if square is not None:
+        cost, rows, right, sums = at_zero, sparse.csr_array(errors.T), np.full(knots, square), one
+    else:
+        worst = np.append(-np.ones(knots), 0)[:, None]
+        rows = sparse.csr_array(np.hstack([np.vstack([errors.T, at_zero / mean]), worst]))
+        cost, right = np.append(np.zeros(size), 1.0), np.append(np.zeros(knots), 1.0)
+        sums = sparse.hstack([one, sparse.csr_array((one.shape[0], 1))]).tocsr()
+    found = solve(
+        cost,
+        A_ub=rows,
+        b_ub=right,
+        A_eq=sums,
+        b_eq=np.ones(sums.shape[0]),
+        bounds=(0, None),
+        method="highs-ds",
+        options=options,
+    )
+    if found.x is None:
+        return None
+    dual = np.maximum(-found.ineqlin.marginals, 0)
+    if square is not None:
+        return float(found.fun), dual, 1.0
+    total = dual[:-1].sum()
+    return (
+        (float(found.fun), dual[:-1] / total, float(dual[-1] / mean / total)) if total > 0 else None
+    )

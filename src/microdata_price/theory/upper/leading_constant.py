@@ -1,0 +1,220 @@
+"""The leading constant of the cells' error under pure DP, exactly, for d to infinity.
+
+Outputs are nonnegative, ``eps D <= sqrt(lambda)``, and C is the least root error of the cells. For
+every epsilon and every lambda above ``lambda_0 = eps^2/(2 sinh^2(eps/2))``
+
+    ``lim eps C/ln d = max(1, c)``,  where  ``Lambda(c) = lambda``,
+
+and no mechanism at all has ``eps^2 D^2 < lambda_0``. The limit says nothing of numbers of cells
+that occur. Two facts carry it: the least variance of a noise whose tails fall by at most a factor
+``e^r`` and ``e^l`` a record (`least_variance`), and that a public coin may choose how the budget is
+shared, so that a count q is lost with chance ``c^2 T^2/q^2``, ``T = ln(d)/eps``.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import brentq
+
+from ...exceptions import InputError
+from ...model.privacy import check_epsilon
+
+Array = NDArray[np.float64]
+
+_MOST = 1e6  # no constant above it is computed
+_LEAST_WHOLE = 1e-3  # below it whole-number outputs change no digit that is shown
+
+
+def least_variance(right: ArrayLike, left: ArrayLike) -> Array:
+    """Least variance of a noise whose tails fall by at most ``e^right`` and ``e^left`` a record.
+
+    ``V(r) + V(l)`` with ``V(r) = 1/(4 sinh^2(r/2))``; whole-number noise that falls by exactly
+    these factors attains it.
+
+    Parameters
+    ----------
+    right, left
+        ``P(Y >= y - 1) <= e^right P(Y >= y)`` and ``P(Y < y + 1) <= e^left P(Y < y)`` for all y.
+
+    Examples
+    --------
+    >>> float(least_variance(1.0, 1.0).round(4))  # the double geometric noise of epsilon 1
+    1.8413
+    """
+    up, down = (np.exp(-np.asarray(t, dtype=float)) for t in (right, left))
+    return np.asarray(up / (1 - up) ** 2 + down / (1 - down) ** 2)
+
+
+class Certificate(NamedTuple):
+    """Multipliers that prove `least_variance`: ``(k - m)^2`` as a sum, in exact fractions.
+
+    ``W + sum a_i (1{k >= i}/q - 1{k >= i-1}) + sum b_i (1{k <= -i}/p - 1{k <= 1-i})``.
+    """
+
+    W: Fraction
+    a: list[Fraction]
+    b: list[Fraction]
+
+
+def variance_certificate(q: Fraction, p: Fraction, m: Fraction, terms: int) -> Certificate:
+    """Nonnegative multipliers that prove the least variance of whole-number noise.
+
+    Parameters
+    ----------
+    q, p
+        ``e^-right`` and ``e^-left``, between 0 and 1.
+    m
+        The centre, within 1/2 of the mean ``q/(1-q) - p/(1-p)`` of the optimal noise.
+    terms
+        How many multipliers of each kind.
+
+    Examples
+    --------
+    >>> half = Fraction(1, 2)
+    >>> variance_certificate(half, half, Fraction(0), 3).W  # V(ln 2) + V(ln 2)
+    Fraction(4, 1)
+    """
+    A, B = q / (1 - q), p / (1 - p)
+    mean, both = A - B, (1 - q) * (1 - p)
+    a = [2 * q * (mean + Fraction(1, 2) - m) / both]
+    b = [2 * p * (m - mean + Fraction(1, 2)) / both]
+    a += [2 * i * A + (2 * A - 1 - 2 * m) * A for i in range(2, terms + 1)]
+    b += [2 * i * B + (2 * B - 1 + 2 * m) * B for i in range(2, terms + 1)]
+    return Certificate(m**2 + a[0] + b[0], a, b)
+
+
+def sum_wall(epsilon: ArrayLike) -> Array:
+    """Least ``(eps D)^2`` of any mechanism, ``lambda_0 = eps^2/(2 sinh^2(eps/2))``.
+
+    Examples
+    --------
+    >>> sum_wall([0.1, 0.5, 1.0]).round(4)
+    array([1.9983, 1.9588, 1.8413])
+    """
+    eps = np.asarray(epsilon, dtype=float)
+    return np.asarray(eps**2 * least_variance(eps, eps))
+
+
+def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array:
+    """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c: the function Lambda(c).
+
+    Parameters
+    ----------
+    c
+        The leading constant, above 1/2; any shape. (Constants below 1 are out of reach for another
+        reason: first moments.)
+    epsilon
+        The level of pure DP.
+    whole
+        Outputs are whole numbers, not weights.
+
+    Raises
+    ------
+    InputError
+        A c of 1/2 or less; whole-number outputs at an epsilon below 0.001.
+
+    Examples
+    --------
+    >>> needed_lambda(1.0, 0.5).round(4), needed_lambda(1.0, 0.5, whole=True).round(4)
+    (np.float64(3.4135), np.float64(3.4357))
+    """
+    eps, at = check_epsilon(epsilon), np.asarray(c, dtype=float)
+    if not (at > 0.5).all():
+        raise InputError(f"the constant is {c!r}; it must be a number above 1/2")
+    w, turn = 1 - 1 / (2 * at), eps / (4 * at)
+    # ln(sinh(w eps/2)/sinh(eps/2)), accurate also where w is near 1
+    change = -turn + np.log(-np.expm1(-w * eps)) - math.log(-math.expm1(-eps))
+    near = at > 2
+    if near.any():
+        small = 2 * np.sinh(turn / 2) ** 2 - np.sinh(turn) / math.tanh(eps / 2)
+        change = np.where(near, np.log1p(np.where(near, small, 0.0)), change)
+    found = sum_wall(eps) / 2 + 2 * at * eps / np.tanh(w * eps / 2) + 8 * at**2 * change
+    if whole:
+        found = found + np.vectorize(lambda x: _rounding(float(x), eps), otypes=[float])(at)
+    return np.asarray(found)
+
+
+def _rounding(c: float, eps: float) -> float:
+    """Add what whole outputs cost: ``eps^2 E dist(m_0(s), Z)^2`` over the Pareto law of s."""
+    if eps < _LEAST_WHOLE:
+        raise InputError(f"epsilon is {eps:g}; for whole-number outputs it must be 0.001 or more")
+    left = 1 / math.expm1(eps)
+    last = 1 / math.expm1((1 - 1 / (2 * c)) * eps) - left
+    # Between the kinks, where the mean is half a whole number, the integrand is smooth in v = c/s.
+    halves = np.arange(0, math.ceil(last) + 1) + 0.5
+    kinks = 2 * c * (1 - np.log1p(1 / (halves[halves < last] + left)) / eps)
+    ends = np.concatenate(([0.0], kinks, [1.0]))
+    node, weight = np.polynomial.legendre.leggauss(24)
+    half = np.diff(ends)[:, None] / 2
+    v = ends[:-1, None] + half * (node + 1)
+    mean = 1 / np.expm1((1 - v / (2 * c)) * eps) - left
+    return float(eps**2 * (2 * v * (mean - np.rint(mean)) ** 2 * weight * half).sum())
+
+
+def leading_constant(lam: float, epsilon: float, *, whole: bool = False) -> float:
+    """Limit of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``, pure DP.
+
+    Parameters
+    ----------
+    lam
+        ``(eps D)^2``, above `sum_wall`; a signed answer has 8.
+    epsilon
+        The level of pure DP.
+    whole
+        Outputs are whole numbers, not weights.
+
+    Raises
+    ------
+    InputError
+        A lambda that no mechanism reaches, or one so near to that limit that the constant is above
+        a million.
+
+    Examples
+    --------
+    >>> leading_constant(8.0, 0.5), round(leading_constant(2.25, 0.5), 3)
+    (1.0, 2.846)
+    """
+    wall = float(sum_wall(check_epsilon(epsilon)))
+    if not wall < lam < math.inf:
+        raise InputError(
+            f"lambda is {lam!r}; at epsilon {epsilon:g} no mechanism has (epsilon D)^2 of "
+            f"{wall:.6g} or less"
+        )
+
+    def missing(c: float) -> float:
+        return float(needed_lambda(c, epsilon, whole=whole)) - lam
+
+    if missing(1.0) <= 0:
+        return 1.0
+    if missing(_MOST) > 0:
+        raise InputError(
+            f"lambda is {lam!r}; so near to {wall:.6g} the constant is above a million"
+        )
+    return float(brentq(missing, 1.0, _MOST, xtol=1e-12, rtol=1e-13))
+
+
+def cell_share(lam: ArrayLike) -> Array:
+    """Cells' share ``sigma = 1 - 1/sqrt(lambda - 1)`` of the upper tail under asymmetric noise.
+
+    With the rest of that tail and nearly all of the other the sum has ``(eps D)^2 = lambda``.
+    Asymmetric noise alone has the leading constant ``1/sigma``.
+
+    Parameters
+    ----------
+    lam
+        ``(eps D)^2``, above 2.
+
+    Examples
+    --------
+    >>> float(cell_share(5.0)), float((1 / cell_share(8.0)).round(3))
+    (0.5, 1.608)
+    """
+    value = np.asarray(lam, dtype=float)
+    if not (np.isfinite(value) & (value > 2)).all():
+        raise InputError(f"lambda is {lam!r}; it must be a number above 2")
+    return np.asarray(1 - 1 / np.sqrt(value - 1))

@@ -1,0 +1,235 @@
+"""The mechanism that reaches the leading constant under pure DP, given its public coin.
+
+1. A sliver eta of the budget counts the cells with a record: that sets how rare reports must be.
+2. A cell *reports* a noisy count beyond a threshold, or is silent. Below a count G a report is a
+   false alarm of a fixed small chance, or a *frozen alarm*: it says what G would have said, at a
+   chance that grows by ``e^tau`` with each record, the most that privacy allows.
+3. The sum is released with whole-number noise of two rates, mixed with a little noise of heavy
+   tails, which hides that a frozen cell counts as G in it.
+
+The coin s says how much of the upper tail the cells get, ``1/(2s)``; the threshold is at most about
+``s ln(d)/eps``. A result about d to infinity: numbers of cells are given by their logarithm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ...exceptions import InputError
+from ...model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
+from ...model.privacy import check_epsilon
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Reports:
+    """Second stage of the mechanism, given the coin and how many cells may hold a record.
+
+    Parameters
+    ----------
+    epsilon
+        The level of pure DP of the whole.
+    log_d
+        ``ln d``; the proof needs it to be large.
+    s
+        The coin, 1 or more: the cells' share of the upper tail is ``1/(2s)``.
+    eta
+        A small number below 1/16: the first stage's share of the budget, and the cells' share of
+        the other tail.
+    log_nu
+        The logarithm of the (noisy) number of cells with a record, held between ``eta ln d`` and
+        ``ln d``.
+    few
+        Whether that number was below ``d^eta``, so that there may be none.
+
+    Raises
+    ------
+    InputError
+        Numbers out of these ranges, or an ``ln d`` for which a step of the proof fails.
+
+    Examples
+    --------
+    >>> case = Reports(1.0, 2000.0, 1.2, 0.05, 400.0)
+    >>> case.G > 0, round(case.largest_loss() / case.tau, 9)
+    (True, 1.0)
+    """
+
+    epsilon: float
+    log_d: float
+    s: float
+    eta: float
+    log_nu: float
+    few: bool = False
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if not (1 <= self.s < math.inf and 0 < self.eta < 1 / 16):
+            raise InputError(
+                f"s is {self.s!r} and eta {self.eta!r}; s must be 1 or more, eta between 0 and 1/16"
+            )
+        if not self.eta * self.log_d * (1 - 1e-12) <= self.log_nu <= self.log_d:
+            raise InputError(f"ln nu is {self.log_nu!r}; it must lie between eta ln d and ln d")
+        least = min(self.sigma, self.eta) * self.tau
+        enough = self.log_d > 16 and self.log_p <= min(
+            math.log(least / 4), math.log(self.eta / (self.sigma + self.eta))
+        )
+        if not (enough and (self.G == 0 or 2 <= self.G <= 2 * self.T + 2)):
+            raise InputError(f"ln d is {self.log_d!r}; the proof needs it to be larger")
+
+    @property
+    def sigma(self) -> float:
+        """The cells' share of the upper tail."""
+        return 1 / (2 * self.s)
+
+    @property
+    def tau(self) -> float:
+        """The second stage's budget."""
+        return (1 - self.eta) * self.epsilon
+
+    @property
+    def T(self) -> float:
+        """``ln(d)/tau``, the leading term, in counts."""
+        return self.log_d / self.tau
+
+    @property
+    def cell(self) -> AsymmetricLaplace:
+        """The noise of a cell that may report."""
+        return AsymmetricLaplace(self.sigma * self.tau, self.eta * self.tau)
+
+    @property
+    def main(self) -> AsymmetricGeometric:
+        """The sum's noise, but for a little of heavy tails."""
+        return AsymmetricGeometric((1 - self.sigma) * self.tau, (1 - self.eta) * self.tau)
+
+    @property
+    def heavy(self) -> AsymmetricGeometric:
+        """The sum's noise of heavy tails, of weight ``1/ln(d)^2``."""
+        rate = self.tau / math.sqrt(self.log_d)
+        return AsymmetricGeometric(rate, rate)
+
+    def log_noise(self, k: ArrayLike) -> Array:
+        """Logarithm of the probability of the sum's noise, before its mean is taken off."""
+        share = self.log_d**-2
+        main, heavy = self.main.log_density(k), self.heavy.log_density(k)
+        return np.asarray(np.logaddexp(math.log1p(-share) + main, math.log(share) + heavy))
+
+    @property
+    def variance(self) -> float:
+        """The variance of the sum's noise, a mixture of two laws."""
+        share, main = self.log_d**-2, self.main
+        second = (1 - share) * (main.variance + main.mean**2) + share * self.heavy.variance
+        return second - ((1 - share) * main.mean) ** 2
+
+    @property
+    def spread(self) -> float:
+        """Largest change of that logarithm over ``2T + 2`` counts: ell, of smaller order than L."""
+        heavy = self.heavy
+        return 2 * math.log(self.log_d) - heavy.log_height + heavy.right * (2 * self.T + 2)
+
+    @cached_property
+    def _chances(self) -> tuple[float, float, int]:
+        L, tau = self.log_d, self.tau
+        log_p = -self.log_nu - 4 * math.log(L)
+        log_phi = -(1 + self.eta) * L if self.few else self.log_nu - L - 3 * math.log(L)
+        if log_phi > log_p + math.log(-math.expm1(-2 * tau)):
+            return log_phi, log_phi, 0
+        needed = log_p - log_phi + self.spread - math.log(-math.expm1(-self.sigma * tau))
+        return log_p, log_phi, math.ceil(needed / tau)
+
+    @property
+    def log_p(self) -> float:
+        """The logarithm of the chance that a cell of G records reports."""
+        return self._chances[0]
+
+    @property
+    def log_phi(self) -> float:
+        """The logarithm of the chance that an empty cell reports."""
+        return self._chances[1]
+
+    @property
+    def G(self) -> int:
+        """The count below which a report is a false or frozen alarm; 0: there are none."""
+        return self._chances[2]
+
+    @property
+    def threshold(self) -> float:
+        """The noisy count above which a cell reports: to leading order the price, in counts."""
+        cell = self.cell
+        log_share = math.log(cell.left) - math.log(cell.left + cell.right)
+        return self.G + (log_share - self.log_p) / cell.right
+
+    def log_silent(self, q: ArrayLike) -> Array:
+        """Logarithm of the chance that a cell of q records is silent."""
+        at = np.asarray(q, dtype=float)
+        rise = np.exp(self.log_p - self.tau * np.maximum(self.G - at, 0)) * (at > 0)
+        below = np.log1p(-np.exp(self.log_phi) - rise)
+        gap = at - self.threshold
+        cell, both = self.cell, self.cell.left + self.cell.right
+        up = np.log1p(-cell.left / both * np.exp(np.minimum(cell.right * gap, 0)))
+        down = math.log(cell.right / both) - cell.left * np.maximum(gap, 0)
+        return np.asarray(np.where(at < self.G, below, np.where(gap < 0, up, down)))
+
+    def log_report(self, q: int, B: Array) -> Array:
+        """Log density of a report and B, over the chance p and the report's law, for q <= G."""
+        if q >= self.G:
+            return self.log_noise(B - self.G)
+        alarm = self.log_phi - self.log_p + self.log_noise(B - q)
+        if q == 0:
+            return alarm
+        return np.logaddexp(alarm, -self.tau * (self.G - q) + self.log_noise(B - self.G))
+
+    def largest_loss(self, points: int = 4001) -> float:
+        """Largest change of a log density from q to q + 1 records, over whole sums.
+
+        Reports and silence, every kind of step: out of 0, below G, into G, beyond. It is at most
+        `tau` if the mechanism is private as proved.
+
+        Parameters
+        ----------
+        points
+            How many values of the sum are looked at, beside those where a density bends.
+        """
+        G = self.G
+        counts = {0, 1, 2, G // 2, G - 2, G - 1, G, G + 1, math.floor(self.threshold)}
+        reach = 3 * self.T + G
+        worst = 0.0
+        for q in sorted(c for c in counts if c >= 0):
+            bends = np.array([-1, 0, 1, q, q + 1, q + 2, G - 1, G, G + 1])
+            B = np.union1d(np.rint(np.linspace(-reach, reach, points)), bends)
+            noise = self.log_noise(B - q - 1) - self.log_noise(B - q)
+            losses = [noise + np.diff(self.log_silent(np.array([q, q + 1])))]
+            if q < G:
+                losses.append(self.log_report(q + 1, B) - self.log_report(q, B))
+            else:
+                # The reported count itself moves by the rates of its own two tails.
+                losses += [noise + self.cell.right, noise - self.cell.left]
+            worst = max(worst, *(float(np.abs(x).max()) for x in losses))
+        return worst
+
+
+def threshold_limit(s: float, kappa: ArrayLike) -> Array:
+    """Threshold over ``ln(d)/tau`` for d to infinity, with ``d^kappa`` cells in use.
+
+    With frozen alarms ``1 - 2 kappa + 2 kappa s``; without, from kappa = 1/2 on, ``2 (1 - kappa)
+    s``. The largest of all is s.
+
+    Parameters
+    ----------
+    s
+        The coin, 1 or more.
+    kappa
+        Between 0 and 1, any shape.
+
+    Examples
+    --------
+    >>> threshold_limit(1.0, [0.0, 0.25, 0.5, 1.0])
+    array([1., 1., 1., 0.])
+    """
+    k = np.asarray(kappa, dtype=float)
+    return np.where(k < 0.5, 1 - 2 * k + 2 * k * s, 2 * (1 - k) * s)

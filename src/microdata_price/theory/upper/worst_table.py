@@ -1,0 +1,260 @@
+"""The worst table of fitting cells to their noisy sum: one huge cell, all others empty.
+
+Cells ``x_i = (q_i + z_i - g)+`` are fitted to the sum ``(q* + w)+``. Fix the noise, of any joint
+law, and let G be the root of ``G = z_i - w + H(G)``, ``H(g) = sum_(j != i) (z_j - g)+``. Then
+``Lam_i = G - z_i`` is cell i's loss when its count is huge and all others are empty, and on *every*
+table, for every outcome,
+
+    -O_i <= q_i - x_i <= max(Lam_i, 0),    O_i = (z_i - (S - w)/d)+,  S = sum_j z_j .
+
+So ``|Lam| <= C <= |max(Lam+, O)|`` in root mean squares. Proof: if ``q* + w <= 0`` then all x are 0
+and ``q_i <= -w <= Lam_i``. Otherwise each cell loses ``min(q_j, g - z_j)``, which add up to ``-w``.
+Every other cell loses at least ``-(z_j - g)+``, so that cell i loses at most ``H(g) - w``, and at
+most ``g - z_i``; the first falls in g, the second grows, and at G both are Lam_i. And ``-w <= d g -
+S``, so that ``g >= (S - w)/d`` and the cell gains at most O_i.
+
+With independent noise of exponential tails ``P(Lam_i > t | z_i) = P(H(z_i + t) > t + w)`` is a sum
+over the number of excesses, which are exponential again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from ...exceptions import InputError
+from ...model.noise import Gaussian
+from ...model.privacy import ConcentratedDP, PureDP
+from ..given import check_cells
+from .asymmetric import best_rates
+from .excess_sums import excess_sum
+
+Array = NDArray[np.float64]
+
+MOST_CELLS = 1e100
+"""Up to this d the sum over the number of excesses is short."""
+_FAR = 42.0  # decays of a tail, beyond which nothing is left
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+
+
+class WorstCell(NamedTuple):
+    """Ends of the worst cell error over all tables, in counts."""
+
+    least: float
+    most: float
+
+
+class TwoTails(NamedTuple):
+    """Rates of asymmetric Laplace noise, per count: of its right and of its left tail."""
+
+    right: float
+    left: float
+
+    @property
+    def mean(self) -> float:
+        """The mean, in counts."""
+        return 1 / self.right - 1 / self.left
+
+    def cumulant(self, k: int) -> float:
+        """Return the cumulant of an even order k, 2 or 4."""
+        return math.factorial(k - 1) * (self.right**-k + self.left**-k)
+
+
+def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2) -> WorstCell:
+    """Return both ends of C, the worst cell error of a fit to a noisy sum with asymmetric noise.
+
+    The sum's noise is centred. By quadrature: the lower end is ``|Lam+|``, the upper one bounds
+    ``|max(Lam+, O)|``, with ``S/d`` replaced by its mean and a margin.
+
+    Parameters
+    ----------
+    cell, total
+        Rates of the noise of every cell and of the sum.
+    d
+        The number of cells, from 2 to `MOST_CELLS`.
+    fine
+        Panels of the quadrature: 1 gives three digits, 2 five.
+
+    Examples
+    --------
+    >>> found = worst_cell_error(TwoTails(0.5, 0.5), TwoTails(0.5, 0.5), 1000)
+    >>> round(found.least / math.sqrt(8), 2), round(found.most / math.sqrt(8), 2)
+    (3.45, 3.48)
+    """
+    n = check_cells(d)
+    if n > MOST_CELLS:
+        raise InputError(f"the number of cells is {d:g}; this takes at most {MOST_CELLS:g}")
+    R, L = cell
+    ends = {-_FAR / L, -_FAR / L / 4, 0.0, cell.mean, _FAR / R / 4, _FAR / R}
+    z, weights = (x[0] for x in panels(np.array([sorted(ends)]), fine))
+    weights = weights * R * L / (R + L) * np.exp(np.where(z > 0, -R * z, L * z))
+    margin, apart = margin_of_mean(cell.cumulant, total.cumulant, n)
+    floor = np.maximum(z - cell.mean, 0) + margin
+    low, high = _beyond(cell, total, n, z, floor, fine)
+    return WorstCell(
+        math.sqrt(weights @ (low + high)), math.sqrt(weights @ (floor**2 + high)) + apart
+    )
+
+
+def margin_of_mean(
+    cell: Callable[[int], float], total: Callable[[int], float], d: float
+) -> tuple[float, float]:
+    """Return h and a bound on ``|(|xi| - h)+|``, ``xi = (S - d E z - w)/d``."""
+    spread = math.sqrt(cell(2) / d + total(2) / d**2)
+    fourth = 3 * spread**4 + cell(4) / d**3 + total(4) / d**4
+    return 3.5 * spread, math.sqrt(fourth) / (14 * spread)
+
+
+def panels(breaks: Array, each: int) -> tuple[Array, Array]:
+    """Return nodes and weights between the columns of ``breaks``; shape (rows, nodes)."""
+    share = np.arange(each + 1) / each
+    low, high = breaks[:, :-1, None], breaks[:, 1:, None]
+    edges = low + (high - low) * share
+    start, width = edges[..., :-1, None], np.diff(edges)[..., None]
+    rows = breaks.shape[0]
+    nodes = start + width * (_NODES + 1) / 2
+    return nodes.reshape(rows, -1), (width * _WEIGHTS / 2 + 0 * nodes).reshape(rows, -1)
+
+
+def _beyond(
+    cell: TwoTails, total: TwoTails, d: float, z: Array, floor: Array, fine: int
+) -> tuple[Array, Array]:
+    """Return the integrals of ``2 t P(Lam > t | z)`` over t up to ``floor``, and beyond."""
+    # About so high is the threshold on the worst table.
+    R, L = cell
+    level = float(special.lambertw(d * L / (R + L)).real) / R
+    last = np.maximum(floor, level) + _FAR / min(R, total.left)
+    kinks = (np.full(z.shape, total.mean), -z, level - z, level - z + 6 / R)
+    middle = [np.clip(x, floor, last) for x in kinks]
+    breaks = np.sort(np.stack([floor, *middle, last], axis=1), axis=1)
+    out = []
+    for part in (np.stack([0 * floor, floor], axis=1), breaks):
+        t, weights = panels(part, 2 * fine)
+        out.append((weights * 2 * t * _exceeds(cell, total, d, z[:, None] + t, t)).sum(axis=1))
+    return out[0], out[1]
+
+
+def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> Array:
+    """Return ``P(H(g) > t + w)``; chances that are too many to add up are counted as 1.
+
+    Given k excesses, H is a Gamma variable of shape k and rate R. Its law against an exponential
+    variable is a sum of Poisson weights, in three recursions over k without cancellation.
+    """
+    (R, L), (r, left) = cell, total
+    n = d - 1
+    p = np.where(g >= 0, L / (R + L) * np.exp(-R * np.maximum(g, 0)), 1.0)
+    most = 2 * math.log(d) + 60
+    some = (g >= 0) & (n * p < most)
+    out = np.ones(g.shape)
+    p, c = p[some], t[some] - total.mean
+    K = int(min(n, most + 10 * math.sqrt(most) + 20))
+    x, back = R * np.maximum(c, 0), R * np.maximum(-c, 0)
+    poisson = [np.exp(-x)]
+    for k in range(1, K + 1):
+        poisson.append(poisson[-1] * x / k)
+    # below: P(c - E < Gamma <= c), with an exponential E of rate left, and how it falls in k.
+    below, ratio = [np.zeros(x.shape)] * (K + 2), 1 - left / R
+    if abs(ratio) <= 1:
+        for k in range(K, -1, -1):
+            below[k] = poisson[k] + ratio * below[k + 1]
+    else:
+        below[0] = np.exp(-x * left / R)
+        for k in range(K):
+            below[k + 1] = (below[k] - poisson[k]) / ratio
+    chance = np.exp(n * np.log1p(-p))
+    found, missing = np.zeros(x.shape), np.ones(x.shape)
+    above, beyond, up = np.zeros(x.shape), np.zeros(x.shape), left / (r + left)
+    for k in range(K + 1):
+        at = above + below[k] * (1 - up) - up * beyond
+        negative = 1 - up * np.exp(-back * r / R) * (R / (R + r)) ** k
+        found += chance * np.where(c >= 0, at, negative)
+        missing -= chance
+        above = above + poisson[k]
+        beyond = (beyond + poisson[k]) * R / (R + r)
+        chance = chance * (n - k) / (k + 1) * p / (1 - p)
+    out[some] = np.clip(found + np.maximum(missing, 0), 0, 1)
+    return out
+
+
+def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> WorstCell:
+    """Return both ends of C, the worst cell error of a fit to a noisy sum with Gaussian noise.
+
+    By quadrature over ``t`` and ``g = z + t``; see `worst_cell_error`.
+
+    Examples
+    --------
+    >>> noise = Gaussian(1.0)
+    >>> found = worst_gaussian_cell_error(noise, noise, 1000)
+    >>> round(found.least, 2), round(found.most, 2)
+    (2.63, 2.68)
+    """
+    n, s = check_cells(d), cell.std
+    law = excess_sum(cell, total, n - 1)
+    # About so high is the threshold on the worst table; below it the empty cells' noise is enough.
+    level = s * math.sqrt(2 * math.log(n))
+    breaks = np.array([-9 * s, 0, level / 2, level - s, level, level + s, level + 6 * s])
+    breaks = np.append(breaks, level + 6 * s + 9 * total.std)
+    g, across = (x[0] for x in panels(np.sort(breaks)[None], 2))
+    margin, apart = margin_of_mean(_only_square(cell), _only_square(total), n)
+    start = np.maximum(margin, (g + margin) / 2)
+    last = np.maximum(g, 0) + 9 * s
+    ends = []
+    for low, high in ((0 * g, start), (start, last)):
+        # The cell's noise g - t matters within 9 standard deviations of 0.
+        middle = (np.clip(g + k * s, low, high) for k in (-2, 0, 2))
+        t, weights = panels(np.stack([low, *middle, high], axis=1), 2)
+        chance = 1 - law.below(g, t)
+        ends.append(across @ (weights * 2 * t * chance * cell.pdf(g[:, None] - t)).sum(axis=1))
+    empty = s**2 / 2 + 2 * margin * s / math.sqrt(2 * math.pi) + margin**2
+    return WorstCell(math.sqrt(sum(ends)), math.sqrt(empty + ends[1]) + apart)
+
+
+def _only_square(noise: Gaussian) -> Callable[[int], float]:
+    return lambda k: noise.variance if k == 2 else 0.0
+
+
+def certified_fit(
+    guarantee: PureDP | ConcentratedDP, d: float, sum_error: float, *, even: bool, fine: int = 2
+) -> WorstCell | None:
+    """Return both ends of C for the fit that spends just enough on the sum; None if none does.
+
+    Parameters
+    ----------
+    guarantee
+        Pure DP (Laplace noise) or zCDP (Gaussian noise).
+    d
+        The number of cells, from 2 to `MOST_CELLS`.
+    sum_error
+        D, in counts.
+    even
+        Whether both tails of Laplace noise have one rate; if not, the rates are `best_rates`.
+    fine
+        As for `worst_cell_error`.
+
+    Examples
+    --------
+    >>> found = certified_fit(PureDP(0.5), 1000, math.sqrt(32), even=False)
+    >>> round(found.most, 2)
+    18.46
+    """
+    unit = float(guarantee.records(1.0))
+    D = sum_error / unit
+    if isinstance(guarantee, ConcentratedDP):
+        share = 0.5 / D**2
+        if not share < 1:
+            return None
+        cell = Gaussian(math.sqrt(0.5 / (1 - share)))
+        found = worst_gaussian_cell_error(cell, Gaussian(D), d)
+    else:
+        if not D > math.sqrt(2) * (1 + 1e-9):
+            return None
+        right = left = math.sqrt(2) / D
+        if not even:
+            right, left = (float(x) for x in best_rates(1.0, d, D))
+        found = worst_cell_error(TwoTails(1 - right, 1 - left), TwoTails(right, left), d, fine=fine)
+    return WorstCell(found.least * unit, found.most * unit)

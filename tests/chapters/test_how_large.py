@@ -1,0 +1,72 @@
+"""How large exactly: texts at every level, the worst table by simulation, the constant by hand."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from chapter_texts import filled, says
+
+from microdata_price.chapters.how_large import Findings
+from microdata_price.theory.upper.asymmetric import best_rates
+
+CASES = (
+    {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
+    {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3, "d": 2},
+    {"epsilon": 10.0, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
+)
+
+
+@pytest.mark.parametrize("given", CASES, ids=str)
+def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+    found = Findings(**given)
+    said = filled("how_large", **given)
+    assert says(said[0], found.gap.high, 0.01)
+    for ends in (found.gap, found.gap_zcdp, found.kept, found.ceiling, found.beside):
+        assert 0 <= ends.low <= ends.high * (1 + 1e-9)
+    lower, kept, uneven = found.curves
+    assert (lower < uneven).all()
+    assert (uneven < kept)[found.sizes > 100].all()
+    exact, noise, split = found.constants
+    assert not (exact > noise + 1e-9).any()
+    assert not (noise > split + 1e-9).any()
+
+
+def test_first_moments_by_hand_are_below_the_program() -> None:
+    found = Findings()
+    m = np.arange(1, 200)
+    hand = np.max(m - np.exp(0.5 * m) * found.signed / 1000) / found.signed
+    assert hand < found.gap.low < 1.05 * hand
+
+
+@pytest.mark.parametrize("d", [30, 1000])
+def test_the_fit_on_one_huge_cell_errs_as_is_said(d: int) -> None:
+    """Simulated in another way than the quadrature: sorted draws on the worst table."""
+    found, runs, rng = Findings(d=d), 4000, np.random.default_rng(4)
+    unit = found.signed
+    right, left = (float(x) for x in best_rates(0.5, d, unit))
+    for rates, ends in (
+        ((0.25, 0.25, 0.25, 0.25), found.kept),
+        ((0.5 - right, 0.5 - left, right, left), found.gap),
+    ):
+        R, L, r, s = rates
+        z = rng.exponential(1 / R, (runs, d)) - rng.exponential(1 / L, (runs, d))
+        w = rng.exponential(1 / r, runs) - rng.exponential(1 / s, runs) - 1 / r + 1 / s
+        others = -np.sort(-z[:, 1:], axis=1)
+        level = np.cumsum(np.column_stack([z[:, 0] - w, others]), axis=1) / np.arange(1, d + 1)
+        square = (level.max(axis=1) - z[:, 0]) ** 2 / unit**2
+        spread = square.std() / math.sqrt(runs)
+        assert square.mean() <= ends.high**2 + 4 * spread
+        assert square.mean() >= (0.9 * ends.high) ** 2 - 4 * spread
+
+
+def test_the_constant_is_the_root_of_the_formula() -> None:
+    found = Findings(lam=2.5)
+    c, e = found.at_lam, 0.5
+    w = 1 - 1 / (2 * c)
+    value = e**2 / (4 * math.sinh(e / 2) ** 2) + 2 * c * e / math.tanh(w * e / 2)
+    value += 8 * c**2 * math.log(math.sinh(w * e / 2) / math.sinh(e / 2))
+    assert value == pytest.approx(2.5, rel=1e-9)
+    assert found.wall == pytest.approx(e**2 / (2 * math.sinh(e / 2) ** 2), rel=1e-12)

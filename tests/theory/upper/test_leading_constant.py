@@ -1,0 +1,248 @@
+"""The exact leading constant: the least variance, the formula, and the growth of reports."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.integrate import quad
+from scipy.optimize import brentq, linprog
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise_asymmetric import AsymmetricGeometric
+from microdata_price.model.privacy import PureDP
+from microdata_price.theory.lower.lower_bounds import point_error_bound
+from microdata_price.theory.upper.leading_constant import (
+    cell_share,
+    leading_constant,
+    least_variance,
+    needed_lambda,
+    sum_wall,
+    variance_certificate,
+)
+
+Array = np.ndarray
+part = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40)
+
+
+@given(part, part, st.fractions(Fraction(-1, 2), Fraction(1, 2), max_denominator=12))
+def test_the_certificate_of_the_least_variance_is_an_identity(
+    q: Fraction, p: Fraction, off: Fraction
+) -> None:
+    terms = 16
+    mean = q / (1 - q) - p / (1 - p)
+    m = mean + off
+    W, a, b = variance_certificate(q, p, m, terms)
+    least = q / (1 - q) ** 2 + p / (1 - p) ** 2
+    assert least + off**2 == W
+    assert min(*a, *b) >= 0
+    for k in range(-terms + 1, terms):
+        up = sum(x * ((k >= i) / q - (k >= i - 1)) for i, x in enumerate(a, 1))
+        down = sum(x * ((k <= -i) / p - (k <= 1 - i)) for i, x in enumerate(b, 1))
+        assert (k - m) ** 2 == W + up + down
+
+
+@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize(("r", "left"), [(1.5, 1.5), (1.2, 2.0), (2.5, 0.9)])
+@pytest.mark.parametrize("m", [0.0, 0.3])
+def test_no_law_on_a_grid_has_less_variance(n: int, r: float, left: float, m: float) -> None:
+    """The least ``E (Y - m)^2`` by a linear program over laws on Z/n."""
+    k = np.arange(-30 * n, 30 * n + 1)
+    size = np.exp(-np.where(k > 0, r, -left) * k / n)  # so that all unknowns and rows are near 1
+    above = np.triu(np.ones((k.size, k.size))) * size  # P(Y >= y), a row for each y
+    below = np.tril(np.ones((k.size, k.size)), -1) * size
+    up = (above[:-n] - math.exp(r) * above[n:]) / np.where(k > 0, size, 1.0)[n:, None]
+    # The first value of a law cut at its left end has nothing below it: no condition there.
+    down = (below[2 * n :] - math.exp(left) * below[n:-n]) / np.where(k < 0, size, 1.0)[n:-n, None]
+    found = linprog(
+        (k / n - m) ** 2 * size,
+        A_ub=np.vstack([up, down]),
+        b_ub=np.zeros(len(up) + len(down)),
+        A_eq=size[None],
+        b_eq=[1.0],
+    )
+    least = float(least_variance(r, left))
+    if n == 1:
+        mean = AsymmetricGeometric(r, left).mean
+        off = m - mean
+        assert found.fun == pytest.approx(least + (off - round(off)) ** 2, rel=1e-6)
+    else:
+        assert found.fun >= least * (1 - 1e-6)
+
+
+@given(st.floats(0.05, 6), st.floats(0.05, 6))
+def test_noise_of_two_rates_attains_it(r: float, left: float) -> None:
+    assert AsymmetricGeometric(r, left).variance == pytest.approx(
+        float(least_variance(r, left)), rel=1e-12
+    )
+
+
+@settings(max_examples=25)
+@given(st.floats(0.02, 5), st.floats(0.53, 300), st.booleans())
+def test_the_formula_is_the_mean_over_the_pareto_law(epsilon: float, c: float, whole: bool) -> None:
+    share = 1 / math.expm1(epsilon)
+
+    def integrand(v: float) -> float:  # v = c/s has density 2v
+        r = (1 - v / (2 * c)) * epsilon
+        off = 1 / math.expm1(r) - share
+        return 2 * v * (float(least_variance(r, epsilon)) + whole * (off - round(off)) ** 2)
+
+    # Cut where rounding jumps from one whole number to the next, found by bisection.
+    last, cuts = 1 / math.expm1((1 - 1 / (2 * c)) * epsilon) - share, [0.0, 1.0]
+    for half in np.arange(0.5, last, 1.0):
+        found = brentq(
+            lambda v, h=half: 1 / math.expm1((1 - v / (2 * c)) * epsilon) - share - h, 0, 1
+        )
+        cuts.append(found)
+    cuts.sort()
+    value = sum(quad(integrand, a, b)[0] for a, b in itertools.pairwise(cuts))
+    assert float(needed_lambda(c, epsilon, whole=whole)) == pytest.approx(
+        epsilon**2 * value, rel=1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "wall", "one", "at_225", "at_3"),
+    [
+        (0.1, 1.9983, 3.4532, 3.206, 1.212),
+        (0.5, 1.9588, 3.4135, 2.846, 1.186),
+        (1.0, 1.8413, 3.2940, 2.181, 1.119),
+        (2.0, 1.4481, 2.8738, 1.357, 1.0),
+    ],
+)
+def test_printed_values_of_weights(
+    epsilon: float, wall: float, one: float, at_225: float, at_3: float
+) -> None:
+    assert float(sum_wall(epsilon)) == pytest.approx(wall, abs=5e-5)
+    assert float(needed_lambda(1.0, epsilon)) == pytest.approx(one, abs=5e-5)
+    assert leading_constant(2.25, epsilon) == pytest.approx(at_225, abs=5e-4)
+    assert leading_constant(3.0, epsilon) == pytest.approx(at_3, abs=5e-4)
+    # The factor 1/(2 sigma), proved before, is reached by a coin that never varies: not the best.
+    assert leading_constant(3.0, epsilon) < 1 / (2 * float(cell_share(3.0)))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "one", "at_225", "at_3"),
+    [
+        (0.1, 3.4540, 3.216, 1.212),
+        (0.5, 3.4357, 2.996, 1.199),
+        (1.0, 3.3925, 2.311, 1.189),
+        (2.0, 3.1243, 1.439, 1.033),
+    ],
+)
+def test_printed_values_of_whole_numbers(
+    epsilon: float, one: float, at_225: float, at_3: float
+) -> None:
+    assert float(needed_lambda(1.0, epsilon, whole=True)) == pytest.approx(one, abs=5e-5)
+    assert leading_constant(2.25, epsilon, whole=True) == pytest.approx(at_225, abs=5e-4)
+    assert leading_constant(3.0, epsilon, whole=True) == pytest.approx(at_3, abs=5e-4)
+
+
+@given(st.floats(0.01, 4), st.floats(0.001, 12), st.booleans())
+def test_the_constant_inverts_the_formula(epsilon: float, above: float, whole: bool) -> None:
+    lam = float(sum_wall(epsilon)) + above
+    c = leading_constant(lam, epsilon, whole=whole)
+    if c > 1:
+        assert float(needed_lambda(c, epsilon, whole=whole)) == pytest.approx(lam, rel=1e-9)
+    else:
+        assert float(needed_lambda(1.0, epsilon, whole=whole)) <= lam
+    assert leading_constant(lam + 0.01, epsilon, whole=whole) <= c
+    # Whole numbers cost more; a larger epsilon needs less.
+    assert leading_constant(lam, epsilon) <= leading_constant(lam, epsilon, whole=True)
+    assert leading_constant(lam, epsilon * 1.01) <= c or whole
+
+
+def test_the_formula_falls_to_the_wall() -> None:
+    for epsilon in (0.01, 0.5, 3.0):
+        values = needed_lambda(np.geomspace(0.501, 1e5, 400), epsilon)
+        assert (np.diff(values) < 0).all()
+        assert values[-1] == pytest.approx(float(sum_wall(epsilon)), rel=1e-4)
+        assert needed_lambda(1.0, epsilon) < 1 + 8 * (1 - math.log(2))
+
+
+@pytest.mark.parametrize("lam", [3.0, 5.0, 8.0, 20.0])
+def test_first_moments_tend_to_one(lam: float) -> None:
+    lower = point_error_bound("first_moment", PureDP(0.7), 1e250, math.sqrt(lam) / 0.7)
+    assert 0.98 < float(lower) * 0.7 / math.log(1e250) < 1
+
+
+def _random_mechanism(rng: np.random.Generator, N: int, B: int) -> tuple[Array, ...]:
+    """Draw a mechanism on all tables of N cells with counts 0..B; outputs are a set and a sum."""
+    tables = np.array(list(itertools.product(range(B + 1), repeat=N)))
+    sets = np.array(list(itertools.product((False, True), repeat=N)))
+    sums = np.arange(N * B + 2)
+    weight = rng.gamma(0.4, size=(len(tables), len(sets) * len(sums))) + 1e-9
+    apart = np.abs(tables[:, None] - tables).sum(2)
+    law = (np.exp(-rng.uniform(0.1, 2) * apart)[:, :, None] * weight).max(1)
+    law /= law.sum(1, keepdims=True)
+    S = np.repeat(sets, len(sums), axis=0)
+    A = np.tile(sums, len(sets))
+    return tables, S, A, law, apart
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_reports_grow_by_at_most_the_budget_per_record(seed: int) -> None:
+    """The steps (*), (**) and the growth step of the lower bound, enumerated."""
+    rng = np.random.default_rng(seed)
+    N, B, b = (3, 2, 3.0) if seed % 2 else (2, 4, 1.5)
+    tables, S, A, law, apart = _random_mechanism(rng, N, B)
+    near = np.argwhere(apart == 1)
+    epsilon = float(np.log(law[near[:, 0]] / law[near[:, 1]]).max())
+    chance = law / len(tables)  # of a table with uniform counts and an output
+    T = np.stack([((tables == q)[:, None] & S).sum(2) for q in range(B + 1)], axis=2)
+    Y = A - tables.sum(1)[:, None]
+    # A random type of the vector T, and Psi of T and Y.
+    key = rng.integers(0, 3, (N + 1,) * (B + 1))
+    psi = rng.random((N + 1,) * (B + 1) + (Y.max() - Y.min() + 3,))
+
+    def at(array: Array, t: Array, *more: Array) -> Array:
+        return array[(*np.moveaxis(t, -1, 0), *more)]
+
+    def moved(t: Array, q: int) -> Array:  # one report of q + 1 records becomes one of q
+        t = t.copy()
+        t[..., q + 1], t[..., q] = np.maximum(t[..., q + 1] - 1, 0), np.minimum(t[..., q] + 1, N)
+        return t
+
+    y = Y - Y.min()
+    for q in range(B):
+        left = chance * T[..., q + 1] * at(psi, moved(T, q), y + 1)
+        right = chance * T[..., q] * at(psi, T, y)
+        assert left.sum() <= math.exp(epsilon) * right.sum() * (1 + 1e-12)  # (*)
+    for j in range(3):
+        kind = at(key, T) == j
+        safe = kind & np.all(
+            [(T[..., q + 1] == 0) | (at(key, moved(T, q)) == j) for q in range(B)], axis=0
+        )
+        for y0 in range(int(Y.min()), int(Y.max()) + 1):
+            E0, E2 = chance * (kind & (y0 <= Y)), chance * (safe & (y0 - 1 <= Y))
+            moves = E2[tables[:, 0] >= 1].sum()
+            assert moves <= math.exp(epsilon) * E0.sum() * (1 + 1e-12)  # (**)
+            if E0.sum() == 0 or E2.sum() == 0:
+                continue
+            R = max(1.0, math.exp(epsilon) * (1 + 1 / (b - 1)) * E0.sum() / E2.sum())
+            for q in range(1, B):
+                part = T / (T + b)
+                alpha = (E0 * part[..., q]).sum() / E0.sum()
+                beta = (E2 * part[..., q]).sum() / E2.sum()
+                grown = (T[..., q + 1] + b) / (T[..., q] + b)
+                assert (E2 * grown).sum() / E2.sum() <= R * alpha + 1 - beta + 1e-12
+                rise = (E2 * np.log(grown)).sum() / E2.sum()
+                assert rise <= math.log(R) + (alpha - beta) / R + 1e-12
+
+
+def test_bad_input() -> None:
+    with pytest.raises(InputError, match="no mechanism"):
+        leading_constant(1.95, 0.5)
+    with pytest.raises(InputError, match="above a million"):
+        leading_constant(float(sum_wall(0.5)) + 1e-9, 0.5)
+    with pytest.raises(InputError, match="above 1/2"):
+        needed_lambda(0.5, 1.0)
+    with pytest.raises(InputError, match=r"0\.001"):
+        needed_lambda(1.0, 1e-4, whole=True)
+    with pytest.raises(InputError, match="above 2"):
+        cell_share(2.0)
