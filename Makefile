@@ -89,7 +89,7 @@ benchmarks: $(STAMP) ## measure speed, as ratios
 peers: $(STAMP) ## remake data/peers.csv with mbi (in an environment of its own, since it brings JAX along)
 	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers
 	@.venv-peers/bin/python -m pip install --quiet --disable-pip-version-check -e '.[peers]'
-	@.venv-peers/bin/python -W ignore -m microdata_price.studies.peers
+	@.venv-peers/bin/python -W ignore -m benchmarks.peers
 
 workloads: $(STAMP) ## remake data/workloads.csv: other solvers, mbi and the largest tables (half an hour)
 	@test -x .venv-peers/bin/python || $(BIN)/python -m venv .venv-peers

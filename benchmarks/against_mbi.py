@@ -14,9 +14,9 @@ from microdata_price.errors.sums import answer_errors
 from microdata_price.fitting.methods import fit
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.privacy import PureDP
-from microdata_price.studies.peers import fit_estimated_total, fit_mbi, objective
 
 from .baselines import Array
+from .peers import fit_estimated_total, fit_mbi, objective
 from .timing import least_seconds, one_thread
 from .workloads import CASES, EPSILON, identify, sparse_table
 

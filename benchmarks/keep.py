@@ -11,9 +11,10 @@ import pandas as pd
 
 from microdata_price.base.data import data_path
 from microdata_price.base.files import write_whole
-from microdata_price.studies.beyond import FILE, OURS
-from microdata_price.studies.peers import write_checksums
 
+from .peers import write_checksums
+
+FILE, OURS = "workloads.csv", "ours"
 COMPARED = ("clarabel", "cvxpy", "mbi", "osqp", "piqp")
 
 

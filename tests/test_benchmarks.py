@@ -51,16 +51,16 @@ def test_one_case_that_is_measured_again_leaves_the_others_as_they_were(tmp_path
     from benchmarks import keep
     from benchmarks.workloads import sizes
 
-    from microdata_price.studies.beyond import FILE, load_workloads
+    from microdata_price.base.data import data_path
 
-    before = load_workloads()
-    before.to_csv(tmp_path / FILE, index=False)
+    before = pd.read_csv(data_path(keep.FILE))
+    before.to_csv(tmp_path / keep.FILE, index=False)
     (tmp_path / "published_tables.csv").touch()
     monkeypatch.setattr(keep, "data_path", lambda name: tmp_path / name)
     monkeypatch.setattr(keep, "write_checksums", lambda _: None)
     case = "county, tract, block"
     keep.keep({"sizes": sizes([case])})
-    after = pd.read_csv(tmp_path / FILE)
+    after = pd.read_csv(tmp_path / keep.FILE)
     same = (after["part"] != "sizes") | (after["case"] != case)
     was = (before["part"] != "sizes") | (before["case"] != case)
     pd.testing.assert_frame_equal(
@@ -144,3 +144,45 @@ def test_mbis_problem_solved_exactly_has_no_excess():
     frame = against_mbi(("3-way, pairs only",), runs=2).set_index("solver")
     assert frame.loc["ours, mbi's total held", "excess"] == 0
     assert frame.loc["ours", "excess"] < 0  # its total is free
+
+
+def test_the_kept_file_of_peers_is_whole_and_its_ols_errors_are_the_exact_ones():
+    import pandas as pd
+    from benchmarks.peers import FILE, FIXED
+
+    from microdata_price.base.data import data_path
+    from microdata_price.errors.known import ols_variances
+    from microdata_price.fitting import paper_methods
+    from microdata_price.model.benchmark import data_set
+    from microdata_price.model.measurement import noise_for
+    from microdata_price.model.privacy import PureDP
+
+    kept = pd.read_csv(data_path(FILE))
+    assert set(kept["method"]) == {"mbi", FIXED, *paper_methods()}
+    assert not kept.duplicated(["dataset", "method", "query_set", "metric"]).any()
+    assert len(kept) == 16 * 7 * (4 + 3)
+    for row in kept.query("method == 'ols' & metric == 'total'").itertuples():
+        workload = data_set(row.dataset).workload
+        exact = ols_variances(workload, [n.variance for n in noise_for(workload, PureDP(0.5))])
+        total = exact[workload.names.index(row.query_set)].sum()
+        assert abs(row.value - total) < 5 * row.standard_error
+    assert kept["excess_objective"].max() < 1e-3
+
+
+def test_mbi_s_problem_holds_the_least_variance_total():
+    from benchmarks.peers import fit_estimated_total, objective
+
+    from microdata_price.chapters.better_method import held_total
+    from microdata_price.fitting import fit
+    from microdata_price.model.benchmark import data_set
+    from microdata_price.model.measurement import measure
+    from microdata_price.model.privacy import PureDP
+
+    data, rng = data_set("PUMA0101301"), np.random.default_rng(1)
+    m = measure(data.table, data.workload, PureDP(0.5), runs=4, rng=rng)
+    own, free = held_total(m).cells, fit(m, "nnls").cells
+    # With one noise on every answer mbi's total is that of OLS.
+    np.testing.assert_allclose(fit_estimated_total(m).cells.sum(axis=1), own.sum(axis=1))
+    scaled = free * (own.sum(axis=1) / free.sum(axis=1))[:, None]
+    assert (objective(m, free) <= objective(m, own) + 1e-9).all()
+    assert (objective(m, own) <= objective(m, scaled) + 1e-9).all()

@@ -113,7 +113,7 @@
       var e = m.errors[m.errors.length - 1], off = m.fit.cells.map(function (x, i) { return Math.abs(x - v.truth.cells[i]); });
       var mean = off.reduce(function (a, b) { return a + b; }, 0) / off.length;
       all.push([m.key, m.title, "total " + (Math.abs(e) < 0.05 ? "right" : written(Math.abs(e)) + (e > 0 ? " too high" : " too low")) +
-        "; counts off by " + written(mean) + " on average, " + written(Math.max.apply(null, off)) + " at most", m.fit]);
+        "; counts off by " + written(mean) + " on average, " + written(Math.max.apply(null, off)) + " at worst", m.fit]);
     });
     // Numbers too long for a narrow column get more room.
     var wide = inOrder(v.truth).concat(inOrder(v.noisy)).some(function (x) { return Math.abs(x[0]) >= 1e5; });

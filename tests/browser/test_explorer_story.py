@@ -162,7 +162,7 @@ def test_a_million_in_a_cell_is_written_in_full(chromium: Browser, site: Path) -
             assert "10⁶" not in text
             assert re.search(r"\b(1,000,0|999,9)\d\d\b", text)
         for text in panels[2:]:
-            mean, most = re.findall(r"off by ([\d.,]+) on average, ([\d.,]+) at most", text)[0]
+            mean, most = re.findall(r"off by ([\d.,]+) on average, ([\d.,]+) at worst", text)[0]
             assert float(mean.replace(",", "")) <= float(most.replace(",", ""))
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any, ClassVar
 
 import nbformat
 import pytest
+from IPython.core.magic import MAGIC_NO_VAR_EXPAND_ATTR
 
 from microdata_price.book import notebook
 from microdata_price.exceptions import InputError
-from microdata_price.page.say import names_of, render, texts
+from microdata_price.page.say import load_ipython_extension, names_of, render, texts
 from tiny_book import make_notebook
 
 
@@ -65,3 +67,17 @@ def test_only_what_a_text_asks_for_counts_as_read() -> None:
 def test_a_cell_of_prose_hides_its_source_on_the_site() -> None:
     cell = notebook.strip(_book(("code", "%%say\nA text of ours."))).cells[2]
     assert notebook.tags(cell) == ["remove-input"]
+
+
+def test_mathematics_and_braces_in_an_expression_stay_as_they_are() -> None:
+    seen: dict[str, Any] = {}
+
+    class Shell:
+        user_ns: ClassVar[dict[str, Any]] = {}
+
+        def register_magic_function(self, magic: Any, _kind: str, name: str) -> None:
+            seen[name] = magic
+
+    load_ipython_extension(Shell())
+    assert set(seen) == {"say", "figure", "table"}
+    assert all(getattr(magic, MAGIC_NO_VAR_EXPAND_ATTR) for magic in seen.values())

@@ -295,8 +295,19 @@ class Findings:
 
     @cached_property
     def fresh(self):
-        found = ratios(fresh(max(self.runs, 2), self.seed), RECOMMENDED)
-        return self.summary(totals(found)), self.summary(largest(found))
+        """Totals and largest errors on fresh tables, averaged over kinds; then kind by kind."""
+        errors = fresh(max(5 * self.runs, 2), self.seed)
+        whole = ratios(errors, RECOMMENDED)
+        kind = errors["dataset"].str.rsplit(n=1).str[0]
+        each = ratios(errors.assign(kind=kind), RECOMMENDED, ["kind", *COLUMN])
+        found = [self.summary(f) for f in (totals(whole), largest(whole))]
+        for part in (totals(each), largest(each)):
+            top = part.loc[part["ratio"].idxmax()]
+            kind = top["kind"].rsplit(maxsplit=1)[0]
+            sides = "lists" if top["family"] == "1d" else "tables"
+            found.append({"worst": float(top["ratio"]), "kind": kind,
+                          "where": f"{QUERY_NAMES[top['query_set']]} of {sides}"})  # fmt: skip
+        return found
 
     @cached_property
     def sequential_range(self):

@@ -156,12 +156,12 @@ class Findings(Levels):
         }
         rows = []
         for name, (g, cells, total) in growth.items():
-            row = {"privacy": f"{name}, {g.math}", "good sum: $C$": cells, "good cells: $D$": total}
+            row = {"privacy": name, "$C$ grows like": cells, "$D$ grows like": total}
             for label, bound in (("Theorem 3", "printed"), ("first moments", "first_moment")):
                 at = float(point_error_bound(bound, g, LARGE, g.signed_error)) / g.signed_error
                 first = first_above(bound, g, g.signed_error, g.signed_error)
                 row[f"{label}: $C$"] = rounded_down(at)
-                row[f"{label}: from $d =$"] = cells_written(first)
+                row[f"{label}: from $d$"] = cells_written(first)
             rows.append(row)
         return pd.DataFrame(rows)
 

@@ -105,7 +105,7 @@ def story_draw(measured: Measurements, counts: NDArray[np.int64]) -> int:
     clipped, kept = np.maximum(cells, 0), project(cells, np.maximum(total, 0))
     full, true = counts.ravel()[0], counts.sum()
     mends = abs(kept.sum(axis=1) - true) < abs(clipped.sum(axis=1) - true)
-    pays = mends & (abs(kept[:, 0] - full) > abs(clipped[:, 0] - full) + 1)
+    pays = mends & (total > 0) & (abs(kept[:, 0] - full) > abs(clipped[:, 0] - full) + 1)
     clear = pays & (kept[:, 0] == 0) & (abs(cells[:, 0] - full) < 2)
     best = next((draws for draws in (clear, pays) if draws.any()), np.ones(1))
     return int(np.argmax(best)) + 1

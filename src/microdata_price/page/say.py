@@ -32,6 +32,7 @@ from typing import Any
 
 import jinja2
 import jinja2.meta
+from IPython.core.magic import no_var_expand
 
 from ..base.numbers import at_least, at_most, format_number
 from ..exceptions import InputError
@@ -143,7 +144,8 @@ def load_ipython_extension(shell: Any) -> None:
         def magic(line: str, cell: str, kind: str = kind) -> None:
             _perform(f"%%{kind} {line}\n{cell}", shell.user_ns)
 
-        shell.register_magic_function(magic, "cell", kind)
+        # IPython would put variables in the place of $C$ and {...} in an expression.
+        shell.register_magic_function(no_var_expand(magic), "cell", kind)
 
 
 def texts(notebook: Path, **parameters: Any) -> list[str]:
