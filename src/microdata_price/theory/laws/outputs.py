@@ -23,20 +23,6 @@ Array = NDArray[np.float64]
 def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
     """Return the law of ``count + z`` clipped to the integers from ``low`` to ``high``.
 
-    Parameters
-    ----------
-    noise
-        The law of z, on the integers.
-    count
-        The true count.
-    low, high
-        The range; all mass outside is put on its ends.
-
-    Returns
-    -------
-    ndarray
-        Probabilities of low, ..., high; shape (high - low + 1,).
-
     Examples
     --------
     >>> from microdata_price.model.noise_discrete import DoubleGeometric

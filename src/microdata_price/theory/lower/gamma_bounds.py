@@ -35,17 +35,6 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
     for D: ``D >= (k (d-1)^gamma exp(-4 rho m^2)/2 - 2 alpha C - k)/alpha``, for the smallest whole
     m of at least ``alpha C + 1/sqrt(rho)``.
 
-    Parameters
-    ----------
-    rho
-        The zCDP level.
-    d
-        Numbers of point queries, 2 or more; any shape.
-    C
-        Root expected squared error of every point query, in counts.
-    gamma
-        Between 0 and 1: D grows at least like d to this power.
-
     Examples
     --------
     >>> low, high = gamma_sum_error(0.125, [1e60, 1e80], 2.0, 0.5).value

@@ -70,17 +70,6 @@ def placement_chance(epsilon: float, d: float, m: int, k: float, h: float) -> tu
     h; so for some i that has a chance of at most K/d on the empty table, and ``e^(eps (m - s))``
     times that with m - s records; take the complement, and go up s records more.
 
-    Parameters
-    ----------
-    epsilon
-        Pure DP.
-    d
-        The number of cells.
-    m
-        The number of records.
-    k, h
-        In counts, above 0; k below m.
-
     Examples
     --------
     >>> chance, s = placement_chance(0.1, 10**6, 138, 69.0, 138.0)

@@ -62,16 +62,6 @@ def certified_asymmetric(
     ``D^2 = 1/right^2 + 1/left^2`` and ``C <= |M| + |w-| + sqrt(|z-|^2 + (|w+| + |S|)^2/d^2)`` in
     root mean squares, each exact (by quadrature for M).
 
-    Parameters
-    ----------
-    epsilon
-        The level of pure differential privacy.
-    d
-        Numbers of cells.
-    right, left
-        Rates of the sum's noise, between 0 and epsilon; the cells have epsilon minus them. Equal
-        rates are a split of the budget.
-
     Examples
     --------
     >>> even = certified_asymmetric(1.0, 1000, 0.5, 0.5)

@@ -56,16 +56,6 @@ class SmoothNoise:
     curvatures
         phi'' up to each knot and beyond the last, in 1/counts squared; one more than the knots,
         none negative.
-
-    Raises
-    ------
-    InputError
-        Knots or curvatures that are no such noise, or a density that cannot be normalised.
-
-    Examples
-    --------
-    >>> round(SmoothNoise((), (0.25,)).variance, 12)  # Gaussian noise
-    4.0
     """
 
     knots: tuple[float, ...]
@@ -264,18 +254,6 @@ def core_and_flanks(rho: float, core: float, flank: float, W: float, R: float) -
 
     The sum's noise is Gaussian within W and exponential beyond. The cells' is Gaussian of half of
     what the sum's core leaves within R, and beyond of nearly the whole budget.
-
-    Parameters
-    ----------
-    rho
-        The level of zCDP.
-    core
-        The sum's share of rho in its core, below 1; ``rho D^2`` tends to ``1/(2 core)`` as W grows.
-    flank
-        The cells' share of rho in their flanks, below 1; C tends to ``1/sqrt(flank)`` times the
-        leading term.
-    W, R
-        Where the cores end, in counts.
 
     Examples
     --------

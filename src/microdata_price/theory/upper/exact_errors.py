@@ -86,20 +86,6 @@ def clipped_sum(noise: AnyNoise, counts: ArrayLike, cells: ArrayLike = 1) -> flo
     The cells are independent, so it is ``sum_i (E err_i^2 - bias_i^2) + (sum_i bias_i)^2``, added
     up without rounding.
 
-    Parameters
-    ----------
-    noise
-        The law of every cell's noise.
-    counts
-        True counts; with ``cells``, the distinct ones.
-    cells
-        How many cells hold each count.
-
-    Returns
-    -------
-    float
-        In squared counts.
-
     Examples
     --------
     >>> z = DoubleGeometric(1.0)
@@ -120,13 +106,6 @@ def worst_clipped_sum(noise: AnyNoise, d: float | Array) -> WorstSum:
     of equal counts q is worst; and from q to q + 1 it changes by ``d P(z > q) (2q + 1 - (d-1)
     (bias_q + bias_(q+1)))`` for integer noise, whose bracket grows with q: the error falls, then
     rises. (For continuous noise the derivative in q is ``2 d P(z > q) (q - (d-1) bias_q)``.)
-
-    Parameters
-    ----------
-    noise
-        The law of every cell's noise.
-    d
-        The number of cells, any shape.
 
     Examples
     --------

@@ -43,13 +43,6 @@ def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Ext
     Gaussian noise: quadrature of ``p t^(p-1) (1 - F(t)^d)``, F the cdf of ``|z|``. Integer noise:
     the sum of ``(k^p - (k-1)^p) (1 - P(|z| < k)^d)`` over k = 1, 2, ....
 
-    Parameters
-    ----------
-    noise
-        The law of one draw.
-    d
-        How many draws, 1 or more; any shape (a single number for integer noise is fastest).
-
     Examples
     --------
     >>> round(float(extremes(Laplace(1.0), 2).square), 12)

@@ -36,11 +36,6 @@ def least_variance(right: ArrayLike, left: ArrayLike) -> Array:
     ``V(r) + V(l)`` with ``V(r) = 1/(4 sinh^2(r/2))``; whole-number noise that falls by exactly
     these factors attains it.
 
-    Parameters
-    ----------
-    right, left
-        ``P(Y >= y - 1) <= e^right P(Y >= y)`` and ``P(Y < y + 1) <= e^left P(Y < y)`` for all y.
-
     Examples
     --------
     >>> float(least_variance(1.0, 1.0).round(4))  # the double geometric noise of epsilon 1
@@ -63,15 +58,6 @@ class Certificate(NamedTuple):
 
 def variance_certificate(q: Fraction, p: Fraction, m: Fraction, terms: int) -> Certificate:
     """Nonnegative multipliers that prove the least variance of whole-number noise.
-
-    Parameters
-    ----------
-    q, p
-        ``e^-right`` and ``e^-left``, between 0 and 1.
-    m
-        The centre, within 1/2 of the mean ``q/(1-q) - p/(1-p)`` of the optimal noise.
-    terms
-        How many multipliers of each kind.
 
     Examples
     --------
@@ -102,21 +88,6 @@ def sum_wall(epsilon: ArrayLike) -> Array:
 
 def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array:
     """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c: the function Lambda(c).
-
-    Parameters
-    ----------
-    c
-        The leading constant, above 1/2; any shape. (Constants below 1 are out of reach for another
-        reason: first moments.)
-    epsilon
-        The level of pure DP.
-    whole
-        Outputs are whole numbers, not weights.
-
-    Raises
-    ------
-    InputError
-        A c of 1/2 or less; whole-number outputs at an epsilon below 0.001.
 
     Examples
     --------
@@ -159,21 +130,6 @@ def _rounding(c: float, eps: float) -> float:
 def leading_constant(lam: float, epsilon: float, *, whole: bool = False) -> float:
     """Limit of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``, pure DP.
 
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above `sum_wall`; a signed answer has 8.
-    epsilon
-        The level of pure DP.
-    whole
-        Outputs are whole numbers, not weights.
-
-    Raises
-    ------
-    InputError
-        A lambda that no mechanism reaches, or one so near to that limit that the constant is above
-        a million.
-
     Examples
     --------
     >>> leading_constant(8.0, 0.5), round(leading_constant(2.25, 0.5), 3)
@@ -203,11 +159,6 @@ def cell_share(lam: ArrayLike) -> Array:
 
     With the rest of that tail and nearly all of the other the sum has ``(eps D)^2 = lambda``.
     Asymmetric noise alone has the leading constant ``1/sigma``.
-
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above 2.
 
     Examples
     --------

@@ -47,17 +47,6 @@ class Reports:
         ``ln d``.
     few
         Whether that number was below ``d^eta``, so that there may be none.
-
-    Raises
-    ------
-    InputError
-        Numbers out of these ranges, or an ``ln d`` for which a step of the proof fails.
-
-    Examples
-    --------
-    >>> case = Reports(1.0, 2000.0, 1.2, 0.05, 400.0)
-    >>> case.G > 0, round(case.largest_loss() / case.tau, 9)
-    (True, 1.0)
     """
 
     epsilon: float
@@ -218,13 +207,6 @@ def threshold_limit(s: float, kappa: ArrayLike) -> Array:
 
     With frozen alarms ``1 - 2 kappa + 2 kappa s``; without, from kappa = 1/2 on, ``2 (1 - kappa)
     s``. The largest of all is s.
-
-    Parameters
-    ----------
-    s
-        The coin, 1 or more.
-    kappa
-        Between 0 and 1, any shape.
 
     Examples
     --------

@@ -24,20 +24,6 @@ def sampled_truncated(
     Cells and sum carry the same noise, and the cells are fitted exactly to the noisy sum. Of the
     empty cells only how many carry each value matters, so that any d takes the same time.
 
-    Parameters
-    ----------
-    noise
-        The law of every noise.
-    d
-        The number of cells, 2 or more.
-    runs, seed
-        Of the simulation.
-
-    Returns
-    -------
-    tuple of float
-        The root of the mean squared error in counts, and its standard error.
-
     Examples
     --------
     >>> C, se = sampled_truncated(TruncatedDoubleGeometric(0.5, 10), 100, runs=2000)

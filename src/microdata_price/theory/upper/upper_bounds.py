@@ -130,15 +130,6 @@ def certified(
     H2_d))/(1 - theta) + sqrt 2/theta)/eps`` beside ``D <= sqrt 2/(theta eps)``. From d = 3 on it is
     below item 3's and item 4's.
 
-    Parameters
-    ----------
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise).
-    d
-        Number of point queries.
-    theta
-        The sum's share of the budget, between 0 and 1; broadcasts against d.
-
     Examples
     --------
     >>> bool(certified(PureDP(1.0), 1000).C < item3(1.0, 1000, exact=True).C)
