@@ -59,6 +59,9 @@ class Certificate(NamedTuple):
 def variance_certificate(q: Fraction, p: Fraction, m: Fraction, terms: int) -> Certificate:
     """Nonnegative multipliers that prove the least variance of whole-number noise.
 
+    q and p are ``e^-right`` and ``e^-left``; the centre m is within 1/2 of the mean ``q/(1-q) -
+    p/(1-p)`` of the optimal noise.
+
     Examples
     --------
     >>> half = Fraction(1, 2)
@@ -88,6 +91,9 @@ def sum_wall(epsilon: ArrayLike) -> Array:
 
 def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array:
     """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c: the function Lambda(c).
+
+    c is above 1/2, of any shape; ``whole`` asks for outputs in whole numbers. (Constants below 1
+    are out of reach for another reason: first moments.)
 
     Examples
     --------
