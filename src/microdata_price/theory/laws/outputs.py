@@ -21,14 +21,7 @@ Array = NDArray[np.float64]
 
 
 def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
-    """Return the law of ``count + z`` clipped to the integers from ``low`` to ``high``.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> clipped_law(DoubleGeometric(1.0), 0, 0, 40)[0] > 0.5
-    np.True_
-    """
+    """Return the law of ``count + z`` clipped to ``low..high``, one probability a whole number."""
     if not high > low:
         raise InputError(f"the range runs from {low} to {high}; it must hold two integers or more")
     values = np.arange(low, high + 1, dtype=float)

@@ -32,18 +32,13 @@ def first_above(
     threshold: float = 0.0,
     largest: float = LARGEST,
 ) -> float:
-    """Return the least d at which a bound on C exceeds a threshold, by bisection.
-
-    Every bound grows with d. Up to about 10,000 cells the answer is exact; beyond, the bound
-    exceeds the threshold at the answer and does not at an answer smaller by one part in 10,000.
+    """Return the least d at which a bound on C exceeds a threshold, by bisection; or infinity.
 
     Examples
     --------
-    >>> from microdata_price.model.privacy import ApproximateDP, PureDP
+    >>> from microdata_price.model.privacy import PureDP
     >>> first_above("first_moment", PureDP(1.0), math.sqrt(8), math.sqrt(8))
     132.0
-    >>> first_above("printed", ApproximateDP(1.0, 0.5), 3.0, 3.0)
-    inf
     """
     if not threshold >= 0:
         raise InputError(f"the threshold is {threshold!r}; it must be 0 or more, in counts")
@@ -73,10 +68,7 @@ def first_above(
 
 
 def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
-    """Return the largest x for which a bound excludes that both C and D are x or less.
-
-    The paper notes that both cannot be only slightly larger than O(1/eps); this is how much larger
-    at least one of them is.
+    """Return the largest x for which a bound excludes that both C and D are x or less, in counts.
 
     Examples
     --------
@@ -98,9 +90,8 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
 def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
     """Return a lower bound on C for outputs with few cells other than 0, of either sign.
 
-    If on the all-zero table at most N cells are expected to come out other than 0, some cell does
-    so with probability N/d at most, and with m records in it with ``e^(eps m) N/d`` at most; else
-    its error is m. So ``C^2 >= m^2 (1 - e^(eps m) N/d)`` for every whole m.
+    If on the all-zero table at most N cells are expected to come out other than 0, then ``C^2 >=
+    m^2 (1 - e^(eps m) N/d)`` for every whole m.
 
     Examples
     --------
