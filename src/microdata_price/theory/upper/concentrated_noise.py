@@ -137,7 +137,7 @@ class SmoothNoise:
         return np.asarray(np.where(share < 0.5, size, -size))
 
     def renyi(self, order: float, shift: float = 1.0) -> float:
-        """Renyi divergence of an order above 1 between this noise at two counts, in nats, by quadrature."""
+        """Renyi divergence between this noise at two counts, in nats, by quadrature."""
         at, bend = self._pieces[0], self._pieces[3]
         high = self.reach + shift
         if bend[-1] > 0:  # the mass may sit at a distance of about the order

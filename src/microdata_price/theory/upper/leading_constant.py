@@ -77,7 +77,7 @@ def sum_wall(epsilon: ArrayLike) -> Array:
 
 
 def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array:
-    """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c > 1/2: the function Lambda(c).
+    """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c > 1/2: Lambda(c).
 
     Examples
     --------
