@@ -9,9 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from command_line import run
-from microdata_price.commands.bounds import command
+from microdata_price.commands.bounds import CHANNEL, command
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
+from microdata_price.theory.lower.single_cells import single_cell_bounds
 from microdata_price.theory.upper.reached import MECHANISMS, reached
 
 GOOD = [
@@ -40,7 +41,10 @@ def test_json_holds_the_packages_numbers(
     assert document["branches"] == expected.branches
     known = reached(guarantee, 10**6, **{given: 5.5})
     assert document["reached"] == known.values
-    assert document["notes"] == [*expected.notes, *known.notes.values()]
+    cells, note = single_cell_bounds(guarantee, 10**6, **{given: 5.5})
+    assert {name: document[name] for name in CHANNEL} == cells
+    notes = [*expected.notes, *([note] if note else []), *known.notes.values()]
+    assert document["notes"] == notes
     assert document["points"] == 10**6
     assert document[given] == 5.5
     assert document["bounds"] == ("point_error" if given == "sum_error" else "sum_error")
@@ -59,7 +63,36 @@ def test_the_table_says_what_the_numbers_mean(capsys: pytest.CaptureFixture[str]
     assert "printed says nothing" in out
     for name, value in reached(PureDP(0.5), 100, sum_error=6).values.items():
         assert f"{'-' if value is None else format(value, '.6g')}  {MECHANISMS[name]}" in out
-    assert "asymmetric noise" in out
+    assert all(name in out and meaning in out for name, meaning in CHANNEL.items())
+
+
+ISSUED = [
+    ("--privacy pure --epsilon 0.5 --point-error 2.7991777682143604", 640, 655),
+    ("--privacy pure --epsilon 0.5 --sum-error 5.656854249492381", 10.0, 18.5),
+    ("--privacy zcdp --rho 0.125 --point-error 2.001", 365, 720),
+]
+
+
+@pytest.mark.parametrize(("words", "low", "high"), ISSUED)
+def test_both_sides_are_close_at_a_thousand_cells(words: str, low: float, high: float) -> None:
+    result = CliRunner().invoke(command, [*words.split(), "--points", "1000", "--json"])
+    document = json.loads(result.stdout)
+    reached = [v for v in document["reached"].values() if v is not None]
+    assert low <= document["channel_whole"]
+    assert document["channel"] <= document["channel_whole"]
+    assert min(reached) <= high
+    if "sum-error" in words:
+        assert document["channel"] >= low
+        assert document["reached"]["split_budget"] <= 19.8
+
+
+@pytest.mark.parametrize("epsilon", ["300", "800", "1400", "1e5"])
+def test_a_square_too_small_to_write_is_no_error_of_0(epsilon: str) -> None:
+    words = f"--privacy pure --epsilon {epsilon} --points 1000 --json --point-error 1"
+    document = json.loads(CliRunner().invoke(command, words.split()).stdout)
+    lower = [document[name] for name in (*BOUNDS, *CHANNEL)]
+    assert document["reached"]["clipping"] >= max(lower)
+    assert document["reached"]["clipping"] > 0
 
 
 @pytest.mark.parametrize("points", ["2", "1000000000000", "1e12"])
@@ -81,12 +114,12 @@ def test_extremes_are_answered_with_finite_numbers(points: str, level: str) -> N
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ("", "--privacy is not given"),
-        ("--privacy renyi", "pure, approximate, zcdp"),
+        ("--points 9", "--privacy is not given"),
+        ("--privacy renyi", "'pure', 'approximate', 'zcdp'"),
         ("--privacy pure --points 9 --sum-error 1", "needs --epsilon"),
         ("--privacy pure --epsilon 0 --points 9 --sum-error 1", "epsilon is 0"),
         ("--privacy pure --epsilon nan --points 9 --sum-error 1", "epsilon is nan"),
-        ("--privacy pure --epsilon x --points 9 --sum-error 1", "must be a number"),
+        ("--privacy pure --epsilon x --points 9 --sum-error 1", "is not a number"),
         ("--privacy pure --epsilon 1 --rho 1 --points 9 --sum-error 1", "does not read it"),
         ("--privacy zcdp --rho 0 --points 9 --sum-error 1", "rho is 0"),
         ("--privacy zcdp --rho -1 --points 9 --sum-error 1", "rho is -1"),
@@ -94,7 +127,7 @@ def test_extremes_are_answered_with_finite_numbers(points: str, level: str) -> N
         ("--privacy approximate --epsilon 1 --delta 0 --points 9 --sum-error 1", "delta is 0"),
         ("--privacy approximate --epsilon 1 --delta 1 --points 9 --sum-error 1", "delta is 1"),
         ("--privacy approximate --epsilon 1 --delta 2 --points 9 --sum-error 1", "delta is 2"),
-        ("--privacy pure --epsilon 1 --sum-error 1", "--points is not given"),
+        ("--privacy pure --epsilon 1 --sum-error 1", "missing option '--points'"),
         ("--privacy pure --epsilon 1 --points 1 --sum-error 1", "2 or more"),
         ("--privacy pure --epsilon 1 --points -5 --sum-error 1", "2 or more"),
         ("--privacy pure --epsilon 1 --points 1e301 --sum-error 1", "at most 1e+250"),
@@ -104,15 +137,15 @@ def test_extremes_are_answered_with_finite_numbers(points: str, level: str) -> N
         ("--privacy zcdp --rho 1e31 --points 9 --sum-error 1", "at most 1e+30"),
         ("--privacy approximate --epsilon 1 --delta 1e-301 --points 9 --sum-error 1", "at least"),
         ("--privacy pure --epsilonn 1", "no such option"),
-        ("--privacy pure extra", "unexpected extra argument"),
+        ("--privacy pure --points 9 extra", "unexpected extra argument"),
         ("--privacy pure --epsilon 1 --points 2.5 --sum-error 1", "whole number"),
         ("--privacy pure --epsilon 1 --points inf --sum-error 1", "whole number"),
-        ("--privacy pure --epsilon 1 --points many --sum-error 1", "whole number"),
+        ("--privacy pure --epsilon 1 --points many --sum-error 1", "is not a number"),
         ("--privacy pure --epsilon 1 --points 9", "either the sum error"),
         ("--privacy pure --epsilon 1 --points 9 --sum-error 1 --point-error 1", "either"),
         ("--privacy pure --epsilon 1 --points 9 --sum-error 0", "sum error is 0"),
         ("--privacy pure --epsilon 1 --points 9 --point-error nan", "point error is nan"),
-        ("--privacy pure --epsilon 1 --points 9 --point-error two", "must be a number"),
+        ("--privacy pure --epsilon 1 --points 9 --point-error two", "is not a number"),
     ],
 )
 def test_bad_input_is_one_sentence_and_status_2(

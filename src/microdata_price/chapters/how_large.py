@@ -14,6 +14,7 @@ from ..base.numbers import at_least, at_most, format_number
 from ..model.noise_discrete import DoubleGeometric
 from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
 from ..theory.lower.single_cells import channel_point_error, channel_sum_error
+from ..theory.lower.single_cells_zcdp import conic_sum_error
 from ..theory.upper.concentrated_noise import concentrated_wall
 from ..theory.upper.leading_constant import (
     cell_share,
@@ -21,8 +22,9 @@ from ..theory.upper.leading_constant import (
     needed_lambda,
     sum_wall,
 )
+from ..theory.upper.operating_points import weighted, weighted_certified
 from ..theory.upper.redrawn import redrawn
-from ..theory.upper.remap import SMALLEST, best_map
+from ..theory.upper.remap import LEVELS, best_gaussian_map, best_map
 from ..theory.upper.upper_bounds import exact_clipping
 from ..theory.upper.worst_table import certified_fit
 from .levels import Levels
@@ -144,21 +146,23 @@ class Findings(Levels):
 
     @cached_property
     def map(self):
-        return best_map(max(self.epsilon, SMALLEST))
+        """Clip's output mapped, or clip where the program is too large."""
+        low, high = LEVELS["pure"]
+        return best_map(self.epsilon) if low <= self.epsilon <= high else None
 
     @cached_property
     def beside(self):
         """The least D at clip's C, for outputs in whole numbers, in signed errors."""
-        C = self.map.C * (1 + 1e-9)
-        g = self.pure
-        low = channel_sum_error(g, self.d, C, whole=True)
-        return Ends(low / self.signed, float(self.map.D(self.d)) / self.signed)
+        C = DoubleGeometric(self.epsilon).std * (1 + 1e-9)
+        low = channel_sum_error(self.pure, self.d, C, whole=True)
+        high = float(self.map.D(self.d)) / self.signed if self.map else self.clip
+        return Ends(low / self.signed, high)
 
     @cached_property
     def slope(self):
-        """What the sum's error over d tends to, times epsilon: the map's and clip's."""
+        """Limits of epsilon times the sum's error over d: the map's and clip's."""
         own = self.epsilon / (2 * math.sinh(min(self.epsilon, 600)))
-        return self.epsilon * float(np.abs(self.map.bias).max()), own
+        return self.epsilon * float(np.abs(self.map.bias).max()) if self.map else own, own
 
     @cached_property
     def beside_moments(self):
@@ -190,14 +194,27 @@ class Findings(Levels):
                 Ends(1, self.asymmetric_limit),
             ),
             ("the sum, zCDP", "$D$ in signed errors", self.beside_zcdp),
+            ("a cell of NNLS", "$C$ in signed errors", self.nnls),
         ]
 
     @cached_property
     def beside_zcdp(self):
-        """The least D at clip's C under zCDP, in signed errors."""
-        unit, clip = self.zcdp.signed_error, exact_clipping(self.zcdp, self.d)
-        low = float(sum_error_bound("first_moment", self.zcdp, self.d, float(clip.C)))
-        return Ends(low / unit, float(clip.D) / unit)
+        """The least D at clip's C under zCDP, in signed errors: by the program, by a map."""
+        g, unit = self.zcdp, self.zcdp.signed_error
+        clip = exact_clipping(g, self.d)
+        C, high = float(clip.C), float(clip.D)
+        if LEVELS["zcdp"][0] <= self.rho <= LEVELS["zcdp"][1]:
+            found = best_gaussian_map(self.rho)
+            C, high = found.C, min(high, float(found.D(self.d)))
+        moments = float(sum_error_bound("first_moment", g, self.d, C))
+        program = conic_sum_error(g, self.d, C, whole=True)
+        return Ends(max(moments, program) / unit, high / unit)
+
+    @cached_property
+    def nnls(self):
+        """The worst cell of NNLS, a fit to the sum with weight 1, in signed errors."""
+        both = (f(self.pure, self.d, [1.0]) for f in (weighted, weighted_certified))
+        return Ends(*(float(found.C[0]) / self.signed for found in both))
 
     @property
     def open_table(self):

@@ -84,17 +84,18 @@ def constants(lambdas, curves, wall, marked):
 
 @drawn
 def noises(x, cell, total, gaussian):
-    """Draw the logarithms of the densities of two noises beside a Gaussian's."""
-    figure, ax = chart(3.8, x="noise, in records", y="ln density", xlim=x)
+    """Draw the slopes of minus the log densities of two noises beside a Gaussian's."""
+    figure, ax = chart(
+        3.8, x="noise, in records", y="slope of $-\\ln$ density", xlim=x, ylim=(0, 9)
+    )
     ends = []
     for y, name, colour, dash in (
         (cell, "cells: core\nand flanks", "orange", "-"),
         (total, "sum: exponential\ntails", "blue", "--"),
-        (gaussian, "Gaussian of\nhalf the budget", "grey", ":"),
+        (gaussian, "Gaussian of\nthe whole budget", "grey", ":"),
     ):
         ax.plot(x, y, color=COLOURS[colour], ls=dash)
         ends.append((x[-1], y[-1], name, COLOURS[colour]))
-    ax.set_ylim(-45, 0)
     name_ends(ax, ends, gap=0.14)
     return figure
 

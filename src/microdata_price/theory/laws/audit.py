@@ -159,11 +159,6 @@ def audit_asymmetric(pair: AsymmetricPair) -> Audit:
 def audits(epsilon: float, rho: float, delta: float) -> tuple[Audit, ...]:
     """Audit every discrete mechanism of Theorem 4, the two misprinted ones, and asymmetric noise.
 
-    Parameters
-    ----------
-    epsilon, rho, delta
-        The levels.
-
     Examples
     --------
     >>> [a.holds for a in audits(0.5, 0.125, 1e-6)]

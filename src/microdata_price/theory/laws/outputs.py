@@ -21,28 +21,7 @@ Array = NDArray[np.float64]
 
 
 def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
-    """Return the law of ``count + z`` clipped to the integers from ``low`` to ``high``.
-
-    Parameters
-    ----------
-    noise
-        The law of z, on the integers.
-    count
-        The true count.
-    low, high
-        The range; all mass outside is put on its ends.
-
-    Returns
-    -------
-    ndarray
-        Probabilities of low, ..., high; shape (high - low + 1,).
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DoubleGeometric
-    >>> clipped_law(DoubleGeometric(1.0), 0, 0, 40)[0] > 0.5
-    np.True_
-    """
+    """Return the law of ``count + z`` clipped to ``low..high``, one probability a whole number."""
     if not high > low:
         raise InputError(f"the range runs from {low} to {high}; it must hold two integers or more")
     values = np.arange(low, high + 1, dtype=float)

@@ -31,26 +31,8 @@ class GammaBound(NamedTuple):
 def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBound:
     """Return the lower bound on D that the paper's proof gives at one gamma.
 
-    With ``k = m - alpha C`` the inequality ``rho (2m)^2 >= gamma ln(d-1) - ln K - ln 2`` is solved
-    for D: ``D >= (k (d-1)^gamma exp(-4 rho m^2)/2 - 2 alpha C - k)/alpha``, for the smallest whole
-    m of at least ``alpha C + 1/sqrt(rho)``.
-
-    Parameters
-    ----------
-    rho
-        The zCDP level.
-    d
-        Numbers of point queries, 2 or more; any shape.
-    C
-        Root expected squared error of every point query, in counts.
-    gamma
-        Between 0 and 1: D grows at least like d to this power.
-
-    Examples
-    --------
-    >>> low, high = gamma_sum_error(0.125, [1e60, 1e80], 2.0, 0.5).value
-    >>> round(float(np.log10(high / low)), 6)
-    10.0
+    ``D >= (k (d-1)^gamma exp(-4 rho m^2)/2 - 2 alpha C - k)/alpha`` with ``k = m - alpha C``, for
+    the smallest whole m of at least ``alpha C + 1/sqrt(rho)``.
     """
     r, error = check_rho(rho), float(check_error(C, "point error"))
     if not 0 < gamma < 1:

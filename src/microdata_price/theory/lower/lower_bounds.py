@@ -154,8 +154,7 @@ def point_error_bound(
     sum_error
         Root expected squared errors D of the sum, in counts; broadcasts against ``d``.
     integer
-        False gives what the formulas say at real m: a smooth curve that is no proven bound. The
-        printed one knows no m.
+        False allows real m: a smooth curve that is no proven bound.
     max_records
         The largest m, for tables of at most so many records (not for the printed one).
 
@@ -163,11 +162,6 @@ def point_error_bound(
     -------
     ndarray
         C in counts; 0 where the bound says nothing.
-
-    Raises
-    ------
-    InputError
-        An unknown name, d below 2 or not whole, a D that is not positive.
 
     Examples
     --------
@@ -229,7 +223,7 @@ class LowerBounds(NamedTuple):
 
 def lower_bounds(
     guarantee: Guarantee,
-    points: int,
+    points: float,
     *,
     sum_error: float | None = None,
     point_error: float | None = None,

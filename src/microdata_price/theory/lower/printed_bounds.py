@@ -51,19 +51,11 @@ def printed_sides(
 ) -> tuple[Array, Array]:
     """Return the two sides of the printed inequality, of which the first is claimed the larger.
 
-    For pure and approximate DP the logarithms of both sides; for zCDP the sides themselves. With
-    alpha = beta = 2:
+    Logarithms for pure and approximate DP, the sides themselves for zCDP. With alpha = beta = 2:
 
     - pure: ``2 eps (2C + k)`` and ``ln(k(d-1)/(16C + 8D + 4k))``;
     - approximate: ``ln(delta/eps + (4C + 2D + k)/(k(d-1))) + 2 eps (2C + k)`` and ``ln(1/4)``;
     - zCDP: ``rho (4C + 2k)^2`` and ``log2(d-1)/4 - log2((4C + 2D + k)/k) - 1``.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> left, right = printed_sides(PureDP(1.0), 101, 1.0, 1.0, 1.0)
-    >>> round(float(left), 3), round(float(right), 3)
-    (6.0, 1.273)
     """
     d, C, D, k = (np.asarray(v, dtype=float) for v in (d, C, D, k))
     ratio = (4 * C + 2 * D + k) / k

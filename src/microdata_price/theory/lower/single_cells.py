@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, sparse
 
-from ...model.privacy import PureDP
+from ...model.privacy import ConcentratedDP, Guarantee, PureDP
 from ..given import check_error, check_queries
+from .single_cells_zcdp import conic_sum_error
 
 Array = NDArray[np.float64]
 
@@ -238,3 +239,38 @@ def _solve(
     return (
         (float(found.fun), dual[:-1] / total, float(dual[-1] / mean / total)) if total > 0 else None
     )
+
+
+def single_cell_bounds(
+    guarantee: Guarantee,
+    d: int,
+    *,
+    sum_error: float | None = None,
+    point_error: float | None = None,
+) -> tuple[dict[str, float], str]:
+    """Return what single cells prove about one error, given the other, and a note if nothing.
+
+    Returns
+    -------
+    dict of str to float, and str
+        ``channel``, for weights and so for all nonnegative outputs, and ``channel_whole``, for
+        outputs in whole numbers; in counts, 0 where nothing is proved.
+
+    Examples
+    --------
+    >>> values, _ = single_cell_bounds(PureDP(0.5), 1000, sum_error=math.sqrt(32))
+    >>> {name: round(value, 2) for name, value in values.items()}
+    {'channel': 10.03, 'channel_whole': 10.04}
+    """
+    if isinstance(guarantee, PureDP) and point_error is not None:
+        pair = [channel_sum_error(guarantee, d, point_error, whole=w) for w in (False, True)]
+    elif isinstance(guarantee, PureDP) and sum_error is not None:
+        pair = [channel_point_error(guarantee, d, sum_error, whole=w) for w in (False, True)]
+    elif isinstance(guarantee, ConcentratedDP) and point_error is not None:
+        pair = [conic_sum_error(guarantee, d, point_error, whole=w) for w in (False, True)]
+    else:
+        none = {"channel": 0.0, "channel_whole": 0.0}
+        return none, "channel is computed under pure DP, and under zCDP for the sum error only"
+    weights, whole = pair
+    found = {"channel": weights, "channel_whole": max(weights, whole)}
+    return found, "" if whole > 0 else "channel says nothing: its program proves no bound here"

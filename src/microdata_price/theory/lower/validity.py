@@ -32,36 +32,13 @@ def first_above(
     threshold: float = 0.0,
     largest: float = LARGEST,
 ) -> float:
-    """Return the least d at which a bound on C exceeds a threshold, by bisection.
-
-    Every bound grows with d. Up to about 10,000 cells the answer is exact; beyond, the bound
-    exceeds the threshold at the answer and does not at an answer smaller by one part in 10,000.
-
-    Parameters
-    ----------
-    name
-        One of `lower_bounds.BOUNDS`.
-    guarantee
-        Pure, approximate or zCDP.
-    sum_error
-        The root error D of the sum, in counts.
-    threshold
-        In counts; 0 asks where the bound begins to say anything.
-    largest
-        The largest d to try.
-
-    Returns
-    -------
-    float
-        A whole number of 2 or more; infinity if the bound exceeds the threshold at no d tried.
+    """Return the least d at which a bound on C exceeds a threshold, by bisection; or infinity.
 
     Examples
     --------
-    >>> from microdata_price.model.privacy import ApproximateDP, PureDP
+    >>> from microdata_price.model.privacy import PureDP
     >>> first_above("first_moment", PureDP(1.0), math.sqrt(8), math.sqrt(8))
     132.0
-    >>> first_above("printed", ApproximateDP(1.0, 0.5), 3.0, 3.0)
-    inf
     """
     if not threshold >= 0:
         raise InputError(f"the threshold is {threshold!r}; it must be 0 or more, in counts")
@@ -91,22 +68,7 @@ def first_above(
 
 
 def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
-    """Return the largest x for which a bound excludes that both C and D are x or less.
-
-    The paper notes that both cannot be only slightly larger than O(1/eps); this is how much larger
-    at least one of them is.
-
-    Parameters
-    ----------
-    name, guarantee
-        As for `first_above`.
-    d
-        Numbers of point queries, whole and 2 or more; any shape.
-
-    Returns
-    -------
-    ndarray
-        In counts; (nearly) 0 where the bound excludes nothing.
+    """Return the largest x for which a bound excludes that both C and D are x or less, in counts.
 
     Examples
     --------
@@ -128,23 +90,8 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
 def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
     """Return a lower bound on C for outputs with few cells other than 0, of either sign.
 
-    If on the all-zero table at most N cells are expected to come out other than 0, some cell does
-    so with probability N/d at most, and with m records in it with ``e^(eps m) N/d`` at most; else
-    its error is m. So ``C^2 >= m^2 (1 - e^(eps m) N/d)`` for every whole m.
-
-    Parameters
-    ----------
-    epsilon
-        Pure differential privacy.
-    d
-        Numbers of point queries; any shape.
-    nonzero
-        N, positive.
-
-    Returns
-    -------
-    ndarray
-        C in counts; 0 where it says nothing.
+    If on the all-zero table at most N cells are expected to come out other than 0, then ``C^2 >=
+    m^2 (1 - e^(eps m) N/d)`` for every whole m.
 
     Examples
     --------

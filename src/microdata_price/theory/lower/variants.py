@@ -27,10 +27,8 @@ _SHARES = np.concatenate([np.linspace(0.02, 0.98, 49), [0.5]])
 def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0) -> Array:
     """Return the largest C that is excluded where neighbours have one record replaced.
 
-    All tables have n records, and n may be public: the sum may be exact (D = 0). From the table
-    with all records in cell 1, the other cells' expected values add up to at most ``(n + D) - (n -
-    C)``, so one of them has ``(C + D)/(d - 1)``; and m replaced records fill it: for every whole m
-    up to n, ``(d - 1)(m - C) <= e^(eps m) (C + D)``.
+    All tables have n records, and n may be public. For every whole m up to n ``(d - 1)(m - C) <=
+    e^(eps m) (C + D)``; n must be as large as ``ln(d)/eps`` or so.
     """
     eps, points = check_epsilon(epsilon), check_queries(d)
     D = np.asarray(sum_error, dtype=float)
@@ -64,22 +62,8 @@ class SameTable(NamedTuple):
 def placement_chance(epsilon: float, d: float, m: int, k: float, h: float) -> tuple[float, int]:
     """Return the least chance that some placement of m records goes wrong, and the best s.
 
-    Among the d tables with m records in one cell i and none elsewhere there is one on which
-    ``P(x_i < k or x_* > m + h) >= e^(-eps s) (1 - e^(eps (m - s)) K/d)``, ``K = (m + h)/k``, for
-    every whole s from 0 to m. For at most K cells can be k or more while their sum is at most m +
-    h; so for some i that has a chance of at most K/d on the empty table, and ``e^(eps (m - s))``
-    times that with m - s records; take the complement, and go up s records more.
-
-    Parameters
-    ----------
-    epsilon
-        Pure DP.
-    d
-        The number of cells.
-    m
-        The number of records.
-    k, h
-        In counts, above 0; k below m.
+    For some cell i ``P(x_i < k or x_* > m + h) >= e^(-eps s) (1 - e^(eps (m - s)) K/d)``, ``K = (m
+    + h)/k``, for every whole s from 0 to m.
 
     Examples
     --------
@@ -117,12 +101,10 @@ def same_table_error(epsilon: float, d: float, m: int) -> SameTable:
 
 
 def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: ArrayLike) -> Array:
-    """Return the explicit first-moment bound with a delta: C is about a minimum of two logarithms.
+    """Return the explicit first-moment bound with a delta; 0 where m would be below 1.
 
-    With ``m* = min(ln(d/(eps D)), ln(eps/delta) - ln ln(eps/delta))/eps`` and m its whole part,
-    ``C >= m (1 - delta_m) - e^(eps m) D/d``, where ``e^(eps m) D/d <= 1/eps`` and ``m delta_m <=
-    1/eps`` or so: ``C >= (1 - o(1)) min(ln(d/(eps D)), ln(eps/delta))/eps`` as d grows and delta
-    falls at a fixed epsilon.
+    ``C >= m (1 - delta_m) - e^(eps m) D/d`` at the whole part m of ``min(ln(d/(eps D)),
+    ln(eps/delta) - ln ln(eps/delta))/eps``.
     """
     points = check_queries(d)
     D = np.asarray(sum_error, dtype=float)

@@ -62,13 +62,11 @@ class Slack(NamedTuple):
 
 
 def packing_slack(guarantee: PureDP | ApproximateDP, packing: Packing, odds: PackingOdds) -> Slack:
-    r"""Share out the slack of Theorem 3, items 1 and 2, in logarithms.
+    """Share out the slack of Theorem 3, items 1 and 2, in logarithms.
 
-    The chain is, with ``s = exp(-2 m eps)`` and the exact delta' of group privacy, ``P s <= P(G_i
-    on table i) s <= P(G_i on table 1) + delta' <= P(G_i on table 1) + delta/eps <= K P(any
-    G_i)/(d-1) + delta/eps <= K/(d-1) + delta/eps <= 2 max(K/(d-1), delta/eps)``; the last end and
-    what follows from it are `approximate_steps`'s. Without a delta the third and the last link are
-    equalities and are left out.
+    With ``s = exp(-2 m eps)`` and the exact delta' of group privacy: ``P s <= P(G_i on table i) s
+    <= P(G_i on table 1) + delta' <= P(G_i on table 1) + delta/eps <= K P(any G_i)/(d-1) + delta/eps
+    <= K/(d-1) + delta/eps <= 2 max(K/(d-1), delta/eps)``. Without a delta two links are equalities.
     """
     eps, steps, cells = guarantee.level, packing.steps, packing.d - 1
     shrink = math.exp(-eps * steps)

@@ -59,25 +59,7 @@ def certified_asymmetric(
 ) -> Guaranteed:
     """Bound the errors of fitting to a noisy sum with asymmetric Laplace noise, for all tables.
 
-    ``D^2 = 1/right^2 + 1/left^2`` and ``C <= |M| + |w-| + sqrt(|z-|^2 + (|w+| + |S|)^2/d^2)`` in
-    root mean squares, each exact (by quadrature for M).
-
-    Parameters
-    ----------
-    epsilon
-        The level of pure differential privacy.
-    d
-        Numbers of cells.
-    right, left
-        Rates of the sum's noise, between 0 and epsilon; the cells have epsilon minus them. Equal
-        rates are a split of the budget.
-
-    Examples
-    --------
-    >>> even = certified_asymmetric(1.0, 1000, 0.5, 0.5)
-    >>> uneven = certified_asymmetric(1.0, 1000, 0.43, 0.625)
-    >>> bool(uneven.C < even.C), bool(uneven.D < even.D)
-    (True, True)
+    ``right`` and ``left`` are the rates of the sum's noise; the cells have epsilon minus them.
     """
     eps = check_epsilon(epsilon)
     rates = np.broadcast_arrays(

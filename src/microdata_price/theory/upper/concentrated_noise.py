@@ -1,10 +1,8 @@
 """Smooth noise under zCDP: a wide core with Gaussian flanks, and exponential tails for the sum.
 
 Noise of density ``exp(-phi)`` is rho-zCDP for a count if phi' is Lipschitz with constant ``2 rho``.
-A far tail is paid for at high orders only. A sum's noise with exponential tails costs at most a
-constant at every order, so at high orders the cells may use the whole budget; low orders see the
-cores, where the cells' noise may be wide. So C is ``(1 + o(1)) sqrt(ln(d)/rho)`` for every ``rho
-D^2 > 1/2``; below ``rho/(e^(2 rho) - 1)`` no mechanism has so good a sum.
+A far tail is paid for at high orders only, where exponential tails of the sum cost a constant; low
+orders see the cores. So C is ``(1 + o(1)) sqrt(ln(d)/rho)`` for every ``rho D^2 > 1/2``.
 """
 
 from __future__ import annotations
@@ -33,15 +31,7 @@ _SURE = 60.0  # what lies e^-60 below the largest value is left out
 
 
 def concentrated_wall(rho: float) -> float:
-    """Least ``rho D^2`` of any rho-zCDP mechanism, ``rho/(e^(2 rho) - 1)``: nearly 1/2.
-
-    By the Hammersley-Chapman-Robbins inequality with ``chi^2 <= e^(2 rho) - 1``.
-
-    Examples
-    --------
-    >>> round(concentrated_wall(0.125), 4), round(concentrated_wall(1e-6), 4)
-    (0.4401, 0.5)
-    """
+    """Least ``rho D^2`` of any rho-zCDP mechanism, ``rho/(e^(2 rho) - 1)``: nearly 1/2."""
     return check_rho(rho) / math.expm1(2 * rho)
 
 
@@ -54,18 +44,7 @@ class SmoothNoise:
     knots
         Where phi'' changes, in counts, increasing and positive.
     curvatures
-        phi'' up to each knot and beyond the last, in 1/counts squared; one more than the knots,
-        none negative.
-
-    Raises
-    ------
-    InputError
-        Knots or curvatures that are no such noise, or a density that cannot be normalised.
-
-    Examples
-    --------
-    >>> round(SmoothNoise((), (0.25,)).variance, 12)  # Gaussian noise
-    4.0
+        phi'' up to each knot and beyond the last; one more than the knots, none negative.
     """
 
     knots: tuple[float, ...]
@@ -158,20 +137,7 @@ class SmoothNoise:
         return np.asarray(np.where(share < 0.5, size, -size))
 
     def renyi(self, order: float, shift: float = 1.0) -> float:
-        """Renyi divergence between this noise at two counts, in nats, by quadrature.
-
-        Parameters
-        ----------
-        order
-            Above 1.
-        shift
-            How many records apart the counts are.
-
-        Examples
-        --------
-        >>> round(SmoothNoise((), (0.25,)).renyi(7.0), 9)  # order * rho
-        0.875
-        """
+        """Renyi divergence between this noise at two counts, in nats, by quadrature."""
         at, bend = self._pieces[0], self._pieces[3]
         high = self.reach + shift
         if bend[-1] > 0:  # the mass may sit at a distance of about the order
@@ -200,17 +166,7 @@ class Pair(NamedTuple):
     total: SmoothNoise
 
     def budget_used(self, rho: float, orders: ArrayLike) -> Array:
-        """Divergences of both, summed, over ``order rho``: at most 1 if the pair is rho-zCDP.
-
-        By symmetry both directions are the same.
-
-        Parameters
-        ----------
-        rho
-            The level of zCDP.
-        orders
-            Renyi orders above 1, shape (n,).
-        """
+        """Divergences of both, summed, over ``order rho``: at most 1 if the pair is rho-zCDP."""
         given = np.asarray(orders, dtype=float)
         both = [self.cell.renyi(a) + self.total.renyi(a) for a in given]
         return np.array(both) / (given * rho)
@@ -219,13 +175,6 @@ class Pair(NamedTuple):
         """Worst cell error of fitting d cells to the noisy sum, by simulation of `worst_table`.
 
         Of more than 20,000 cells only the largest noises are drawn, which alone count.
-
-        Parameters
-        ----------
-        d
-            The number of cells, 2 or more.
-        runs, seed
-            Of the simulation.
         """
         n, rng = int(check_cells(d)) - 1, np.random.default_rng(seed)
         kept, loss, gain = min(n, _DRAWN), np.empty(runs), np.empty(runs)
@@ -262,26 +211,8 @@ SEARCHED = {
 def core_and_flanks(rho: float, core: float, flank: float, W: float, R: float) -> Pair:
     """Pair of noises with which C tends to ``sqrt(ln(d)/rho)``: cores and flanks.
 
-    The sum's noise is Gaussian within W and exponential beyond. The cells' is Gaussian of half of
-    what the sum's core leaves within R, and beyond of nearly the whole budget.
-
-    Parameters
-    ----------
-    rho
-        The level of zCDP.
-    core
-        The sum's share of rho in its core, below 1; ``rho D^2`` tends to ``1/(2 core)`` as W grows.
-    flank
-        The cells' share of rho in their flanks, below 1; C tends to ``1/sqrt(flank)`` times the
-        leading term.
-    W, R
-        Where the cores end, in counts.
-
-    Examples
-    --------
-    >>> pair = core_and_flanks(0.125, 0.75, 0.9, 8.0, 60.0)
-    >>> round(0.125 * pair.total.variance, 3), bool(pair.budget_used(0.125, [2.0, 80.0]).max() < 1)
-    (0.667, True)
+    The sum's noise is Gaussian within W, of the share ``core`` of rho, and exponential beyond. The
+    cells' is Gaussian of half of what that leaves within R, and of the share ``flank`` beyond.
     """
     if not (0 < core < 1 and 0 < flank < 1):
         raise InputError(f"the shares are {core!r} and {flank!r}; they must lie between 0 and 1")

@@ -53,17 +53,8 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
     """Return bias and expected squared error of ``max(0, q + z)`` at counts q.
 
     A noisy count below zero is lifted by the excess of ``-z`` over q, whose first two moments E1
-    and E2 (the noise's `excess`) give the bias ``E1`` and the squared error ``V - E2 - 2 q E1``.
-    For DGeo(e) that is ``e^(-e q)/(2 sinh e)`` and ``V (1 - e^(-e q)/2) - q e^(-e q)/sinh e``; for
-    Laplace noise ``2 b^2 - e^(-q/b)(q b + b^2)``. The sum query of M'_epsilon alone is the same
-    with q the true sum.
-
-    Parameters
-    ----------
-    noise
-        The law of z, symmetric.
-    counts
-        True counts of 0 or more (whole ones for integer noise), any shape.
+    and E2 give the bias ``E1`` and the squared error ``V - E2 - 2 q E1``. For DGeo(e) that is
+    ``e^(-e q)/(2 sinh e)`` and ``V (1 - e^(-e q)/2) - q e^(-e q)/sinh e``.
 
     Examples
     --------
@@ -81,24 +72,10 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
 
 
 def clipped_sum(noise: AnyNoise, counts: ArrayLike, cells: ArrayLike = 1) -> float:
-    """Return the expected squared error of the sum of clipped noisy counts.
+    """Return the expected squared error of the sum of clipped noisy counts, in squared counts.
 
-    The cells are independent, so it is ``sum_i (E err_i^2 - bias_i^2) + (sum_i bias_i)^2``, added
-    up without rounding.
-
-    Parameters
-    ----------
-    noise
-        The law of every cell's noise.
-    counts
-        True counts; with ``cells``, the distinct ones.
-    cells
-        How many cells hold each count.
-
-    Returns
-    -------
-    float
-        In squared counts.
+    ``sum_i (E err_i^2 - bias_i^2) + (sum_i bias_i)^2``; with ``cells`` the counts are the distinct
+    ones, and so many cells hold each.
 
     Examples
     --------
@@ -116,17 +93,8 @@ def worst_clipped_sum(noise: AnyNoise, d: float | Array) -> WorstSum:
     """Return the supremum over all tables of the sum's expected squared error.
 
     It is the larger of the all-zero table's ``d V/2 + d(d-1) bias_0^2`` and the all-large tables'
-    ``d V``. Proof: the error is convex in the numbers of cells that hold each count, so some table
-    of equal counts q is worst; and from q to q + 1 it changes by ``d P(z > q) (2q + 1 - (d-1)
-    (bias_q + bias_(q+1)))`` for integer noise, whose bracket grows with q: the error falls, then
-    rises. (For continuous noise the derivative in q is ``2 d P(z > q) (q - (d-1) bias_q)``.)
-
-    Parameters
-    ----------
-    noise
-        The law of every cell's noise.
-    d
-        The number of cells, any shape.
+    ``d V``: the error is convex in the numbers of cells that hold each count, so some table of
+    equal counts is worst, and as they grow the error falls, then rises.
 
     Examples
     --------

@@ -38,24 +38,13 @@ def harmonic(d: float | Array) -> tuple[Array, Array]:
 def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Extremes:
     """Return the exact moments of the largest absolute value of d independent noises.
 
-    Laplace noise of scale b: ``|z|`` is exponential, so its largest value is the sum of d
-    independent exponentials of means b/1, ..., b/d; hence ``b H_d`` and ``b^2 (H_d^2 + H2_d)``.
-    Gaussian noise: quadrature of ``p t^(p-1) (1 - F(t)^d)``, F the cdf of ``|z|``. Integer noise:
-    the sum of ``(k^p - (k-1)^p) (1 - P(|z| < k)^d)`` over k = 1, 2, ....
-
-    Parameters
-    ----------
-    noise
-        The law of one draw.
-    d
-        How many draws, 1 or more; any shape (a single number for integer noise is fastest).
+    Laplace noise of scale b: ``b H_d`` and ``b^2 (H_d^2 + H2_d)``. Gaussian noise: quadrature of
+    ``p t^(p-1) (1 - F(t)^d)``, F the cdf of ``|z|``. Integer noise: a sum over k = 1, 2, ....
 
     Examples
     --------
     >>> round(float(extremes(Laplace(1.0), 2).square), 12)
     3.5
-    >>> round(float(extremes(Gaussian(1.0), 2).mean), 12) == round(2 / math.sqrt(math.pi), 12)
-    True
     """
     points = check_points(d)
     if isinstance(noise, Laplace):
@@ -107,11 +96,6 @@ def lemma1(noise: Laplace | Gaussian, d: float | Array) -> Extremes:
     Laplace noise of scale b: ``b (ln d + 1)`` and ``b^2 (ln^2 d + 2 ln d + 2)``, for d >= 1.
     Gaussian noise, for d >= 2: ``std (g + 4/(sqrt(2 pi) g^2))`` and ``std^2 (g^2 + 4/(sqrt(2 pi)
     g))`` with ``g = sqrt(2 ln d)``.
-
-    Examples
-    --------
-    >>> float(lemma1(Laplace(2.0), 1).mean)
-    2.0
     """
     points = check_points(d)
     if isinstance(noise, Gaussian) and (points < 2).any():

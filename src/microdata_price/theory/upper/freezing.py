@@ -59,11 +59,6 @@ class Limits(NamedTuple):
 def leading_limits(lam: float) -> Limits:
     """Return the limits of the lower bound and of three mechanisms.
 
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above 2.
-
     Examples
     --------
     >>> found = leading_limits(8.0)

@@ -1,14 +1,9 @@
-"""The leading constant of the cells' error under pure DP, exactly, for d to infinity.
+"""Leading constant of the cells' error under pure DP, exactly, for d to infinity.
 
 Outputs are nonnegative, ``eps D <= sqrt(lambda)``, and C is the least root error of the cells. For
-every epsilon and every lambda above ``lambda_0 = eps^2/(2 sinh^2(eps/2))``
-
-    ``lim eps C/ln d = max(1, c)``,  where  ``Lambda(c) = lambda``,
-
-and no mechanism at all has ``eps^2 D^2 < lambda_0``. The limit says nothing of numbers of cells
-that occur. Two facts carry it: the least variance of a noise whose tails fall by at most a factor
-``e^r`` and ``e^l`` a record (`least_variance`), and that a public coin may choose how the budget is
-shared, so that a count q is lost with chance ``c^2 T^2/q^2``, ``T = ln(d)/eps``.
+every epsilon and every lambda above ``lambda_0 = eps^2/(2 sinh^2(eps/2))`` the limit of ``eps C/ln
+d`` is ``max(1, c)``, ``Lambda(c) = lambda``; no mechanism has ``eps^2 D^2 < lambda_0``. It says
+nothing of numbers of cells that occur.
 """
 
 from __future__ import annotations
@@ -33,13 +28,7 @@ _LEAST_WHOLE = 1e-3  # below it whole-number outputs change no digit that is sho
 def least_variance(right: ArrayLike, left: ArrayLike) -> Array:
     """Least variance of a noise whose tails fall by at most ``e^right`` and ``e^left`` a record.
 
-    ``V(r) + V(l)`` with ``V(r) = 1/(4 sinh^2(r/2))``; whole-number noise that falls by exactly
-    these factors attains it.
-
-    Parameters
-    ----------
-    right, left
-        ``P(Y >= y - 1) <= e^right P(Y >= y)`` and ``P(Y < y + 1) <= e^left P(Y < y)`` for all y.
+    ``V(r) + V(l)``, ``V(r) = 1/(4 sinh^2(r/2))``; whole-number noise with these tails attains it.
 
     Examples
     --------
@@ -64,20 +53,7 @@ class Certificate(NamedTuple):
 def variance_certificate(q: Fraction, p: Fraction, m: Fraction, terms: int) -> Certificate:
     """Nonnegative multipliers that prove the least variance of whole-number noise.
 
-    Parameters
-    ----------
-    q, p
-        ``e^-right`` and ``e^-left``, between 0 and 1.
-    m
-        The centre, within 1/2 of the mean ``q/(1-q) - p/(1-p)`` of the optimal noise.
-    terms
-        How many multipliers of each kind.
-
-    Examples
-    --------
-    >>> half = Fraction(1, 2)
-    >>> variance_certificate(half, half, Fraction(0), 3).W  # V(ln 2) + V(ln 2)
-    Fraction(4, 1)
+    q and p are ``e^-right`` and ``e^-left``; m is within 1/2 of the mean ``q/(1-q) - p/(1-p)``.
     """
     A, B = q / (1 - q), p / (1 - p)
     mean, both = A - B, (1 - q) * (1 - p)
@@ -101,22 +77,7 @@ def sum_wall(epsilon: ArrayLike) -> Array:
 
 
 def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array:
-    """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c: the function Lambda(c).
-
-    Parameters
-    ----------
-    c
-        The leading constant, above 1/2; any shape. (Constants below 1 are out of reach for another
-        reason: first moments.)
-    epsilon
-        The level of pure DP.
-    whole
-        Outputs are whole numbers, not weights.
-
-    Raises
-    ------
-    InputError
-        A c of 1/2 or less; whole-number outputs at an epsilon below 0.001.
+    """Least ``lambda = (eps D)^2`` at which ``eps C/ln d`` can tend to c > 1/2: Lambda(c).
 
     Examples
     --------
@@ -157,22 +118,9 @@ def _rounding(c: float, eps: float) -> float:
 
 
 def leading_constant(lam: float, epsilon: float, *, whole: bool = False) -> float:
-    """Limit of ``eps C/ln d`` for d to infinity at a fixed ``eps D = sqrt(lambda)``, pure DP.
+    """Limit of ``eps C/ln d`` for d to infinity at a fixed ``lambda = (eps D)^2``, pure DP.
 
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above `sum_wall`; a signed answer has 8.
-    epsilon
-        The level of pure DP.
-    whole
-        Outputs are whole numbers, not weights.
-
-    Raises
-    ------
-    InputError
-        A lambda that no mechanism reaches, or one so near to that limit that the constant is above
-        a million.
+    ``whole`` asks for outputs in whole numbers.
 
     Examples
     --------
@@ -199,20 +147,9 @@ def leading_constant(lam: float, epsilon: float, *, whole: bool = False) -> floa
 
 
 def cell_share(lam: ArrayLike) -> Array:
-    """Cells' share ``sigma = 1 - 1/sqrt(lambda - 1)`` of the upper tail under asymmetric noise.
+    """Cells' share ``1 - 1/sqrt(lambda - 1)`` of the upper tail under asymmetric noise, lambda > 2.
 
-    With the rest of that tail and nearly all of the other the sum has ``(eps D)^2 = lambda``.
-    Asymmetric noise alone has the leading constant ``1/sigma``.
-
-    Parameters
-    ----------
-    lam
-        ``(eps D)^2``, above 2.
-
-    Examples
-    --------
-    >>> float(cell_share(5.0)), float((1 / cell_share(8.0)).round(3))
-    (0.5, 1.608)
+    Its inverse is the leading constant that asymmetric noise alone has.
     """
     value = np.asarray(lam, dtype=float)
     if not (np.isfinite(value) & (value > 2)).all():

@@ -34,31 +34,22 @@ def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) ->
     """Return the gamma with which ``x_i = (a_i - gamma)+`` fits cells and their sum.
 
     The fit minimises ``sum_i (x_i - a_i)^2 + weight (sum_i x_i - total)^2`` over ``x >= 0``. At an
-    infinite weight the sum is exactly the total (the paper's Lemma 2); at weight 0 gamma is 0. With
-    the answers sorted downwards and their prefix sums S_k, gamma is ``(S_k - total)/(1/weight +
-    k)`` at the largest k whose k-th answer lies above that value.
+    infinite weight the sum is exactly the total (the paper's Lemma 2); at weight 0 gamma is 0.
 
     Parameters
     ----------
     answers
         Noisy cells a, shape (..., d), in counts.
     total
-        The noisy sum, shape (...), in counts; 0 or more if the weight is infinite.
+        The noisy sum, shape (...), in counts; 0 or more if the weight is infinite. At 0 the
+        smallest gamma is returned: the largest answer.
     weight
         The weight of the sum beside a cell's, from 0 to infinity.
-
-    Returns
-    -------
-    ndarray
-        Shape (...), in counts. Where the weight is infinite and the total is 0, gamma is not
-        unique, and the smallest is returned: the largest answer.
 
     Examples
     --------
     >>> float(threshold([3.0, 1.0, -2.0], 2.0))
     1.0
-    >>> float(threshold([3.0, 1.0, -2.0], 2.0, weight=1.0))
-    0.6666666666666666
     """
     a, target = np.asarray(answers, dtype=float), np.asarray(total, dtype=float)
     slack = _slack(weight)
@@ -90,22 +81,12 @@ def _slack(weight: float) -> float:
 def project(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) -> Array:
     """Return the nonnegative cells ``(a_i - gamma)+`` closest to the noisy cells and their sum.
 
-    Parameters
-    ----------
-    answers, total, weight
-        As for `threshold`.
-
-    Returns
-    -------
-    ndarray
-        Shape (..., d), in counts.
+    Parameters and shapes are those of `threshold`.
 
     Examples
     --------
     >>> project([3.0, 1.0, -2.0], 2.0)
     array([2., 0., 0.])
-    >>> project([3.0, 1.0, -2.0], 2.0, weight=0.0)
-    array([3., 1., 0.])
     """
     gamma = threshold(answers, total, weight)
     return np.maximum(np.asarray(answers, dtype=float) - gamma[..., None], 0)

@@ -14,19 +14,26 @@ from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ..given import check_error, check_queries
 from .asymmetric import best_rates, certified_asymmetric
 from .one_sided import certified_split
+from .redrawn import redrawn
+from .remap import LEVELS, best_gaussian_map, best_map
 from .upper_bounds import Guaranteed, certified_truncated, exact_clipping
+from .worst_table import MOST_CELLS, certified_fit
 
 Array = NDArray[np.float64]
 Pick = Callable[[Guaranteed], Array]
 
 MECHANISMS = {
     "clipping": "noisy counts, zero where negative (M): exact worst case",
-    "split_budget": "ours: fitted to a noisy sum, best split of the budget: certified",
+    "remap": "ours: the same, small counts mapped by the best map (whole numbers): exact",
+    "split_budget": "fitted to a noisy sum (M'), best split of the budget: certified",
     "asymmetric": "ours: the same with asymmetric noise at its best rates: certified",
-    "truncated": "ours: fitted to a noisy sum, truncated noise (M' with a delta): certified",
+    "truncated": "fitted to a noisy sum, truncated noise (M' with a delta): certified",
+    "redrawn": "ours: asymmetric noise redrawn until below a bound: certified",
 }
 """What is looked at, by name, with its meaning."""
 
+SMALLEST = 1e-150
+"""Where an error's square is below what can be written, this is said in its place."""
 _PLACES = 41  # of a knob that are tried
 _FARTHEST = 60.0  # times the least D: the end of a path
 
@@ -82,18 +89,112 @@ def reached(
     if sum_error is None:
         given, held, sought, error = "point error", _C, _D, point_error
     limit = float(check_error(np.asarray(error), given))
+    sums = held is _D
     values: dict[str, float | None] = {}
     notes: dict[str, str] = {}
     for name, places in _places(guarantee, points).items():
         # Where d is huge some errors are beyond all doubles.
         with np.errstate(over="ignore", invalid="ignore"):
             value, least = _least(places, held, sought, limit)
+        if name in _EVEN and points <= MOST_CELLS:
+            exact = _by_worst_table(guarantee.basis, points, _EVEN[name], sums, limit)
+            value = exact if value is None else min(value, exact or math.inf)
         values[name] = value if value is not None and math.isfinite(value) else None
         if value is None and math.isfinite(least):
             notes[name] = f"{name} does not keep to it: its {given} is about {least:.3g} at least"
         elif values[name] is None:
             notes[name] = f"{name} errs by more than numbers of 64 bits hold"
-    return Reached(values, notes)
+    even, uneven = values["split_budget"], values.get("asymmetric")
+    if even is not None and uneven is not None:
+        values["asymmetric"] = min(even, uneven)
+    extra = _remap(guarantee, points, sums, limit)
+    if isinstance(guarantee, ApproximateDP):
+        extra |= _redrawn(guarantee, points, sums, limit)
+    values |= {name: value for name, (value, _) in extra.items()}
+    notes |= {name: note for name, (value, note) in extra.items() if value is None}
+    return Reached({name: values[name] for name in MECHANISMS if name in values}, notes)
+
+
+_EVEN = {"split_budget": True, "asymmetric": False}
+_MOST_REDRAWN = 20.0
+_Note = tuple[float | None, str]
+
+
+def _by_worst_table(
+    basis: PureDP | ConcentratedDP, d: float, even: bool, sums: bool, limit: float
+) -> float | None:
+    """Return the error that the worst table of the fit certifies beside the other."""
+    if sums:
+        # More noise in the sum than a cell error needs serves nothing.
+        most = 8 * float(basis.records(np.ones(())))
+        found = certified_fit(basis, d, min(limit, most), even=even)
+        return None if found is None else found.most
+
+    def above(log_sum: float, fine: int = 1) -> float:
+        found = certified_fit(basis, d, math.exp(log_sum), even=even, fine=fine)
+        return math.inf if found is None else found.most / limit - 1
+
+    first = math.log(float(basis.records(np.ones(()))) * (0.5 if basis.norm == 2 else 2.0) ** 0.5)
+    grid = first + np.array([0.02, 0.1, 0.3, 0.6, 1.0, 1.5, 2.2, 3.0])
+    value = [above(x) for x in grid.tolist()]
+    good = [i for i, x in enumerate(value) if x <= 0]
+    if not good:
+        return None
+    high, low = grid[good[0]], grid[good[0] - 1] if good[0] else first + 1e-3
+    for _ in range(7):
+        middle = (low + high) / 2
+        low, high = (low, middle) if above(middle) <= 0 else (middle, high)
+    for _ in range(4):
+        if above(high, 2) <= 0:
+            return math.exp(high)
+        high += 2e-3
+    return None
+
+
+def _remap(guarantee: Guarantee, d: float, sums: bool, limit: float) -> dict[str, _Note]:
+    basis = guarantee.basis
+    low, high = LEVELS["zcdp" if isinstance(basis, ConcentratedDP) else "pure"]
+    if not low <= basis.level <= high:
+        return {"remap": (None, f"remap is computed from level {low:g} to {high:g} only")}
+    best = None if sums else limit
+    found = (
+        best_gaussian_map(basis.rho, best)
+        if isinstance(basis, ConcentratedDP)
+        else best_map(basis.epsilon, best)
+    )
+    with np.errstate(over="ignore"):
+        pair = found.C, float(found.D(d))
+    given, other = pair[::-1] if sums else pair
+    if given > limit * (1 + 1e-9):
+        word = "sum error" if sums else "point error"
+        return {"remap": (None, f"remap does not keep to it: its {word} is about {given:.3g}")}
+    if not math.isfinite(other):
+        return {"remap": (None, "remap errs by more than numbers of 64 bits hold")}
+    return {"remap": (max(other, SMALLEST), "")}
+
+
+def _redrawn(guarantee: ApproximateDP, d: float, sums: bool, limit: float) -> dict[str, _Note]:
+    epsilon, delta = guarantee.epsilon, guarantee.delta
+    if epsilon > _MOST_REDRAWN:
+        return {"redrawn": (None, f"redrawn is computed up to epsilon {_MOST_REDRAWN:g} only")}
+    least = math.sqrt(2) / epsilon
+
+    def C(D: float) -> float:
+        return redrawn(epsilon, delta, d, D).C
+
+    if sums:
+        if limit <= least * (1 + 1e-6):
+            note = f"redrawn does not keep to it: its sum error is more than {least:.3g}"
+            return {"redrawn": (None, note)}
+        return {"redrawn": (C(min(limit, 12 * least)), "")}
+    low, high = math.log(least * 1.001), math.log(12 * least)
+    if C(math.exp(high)) > limit:
+        note = f"redrawn does not keep to it: its point error is about {C(math.exp(high)):.3g}"
+        return {"redrawn": (None, note)}
+    for _ in range(12):
+        middle = (low + high) / 2
+        low, high = (low, middle) if C(math.exp(middle)) <= limit else (middle, high)
+    return {"redrawn": (math.exp(high), "")}
 
 
 class _Knob(NamedTuple):
@@ -139,7 +240,9 @@ def _places(guarantee: Guarantee, d: float) -> dict[str, _Knob]:
 
 
 def _row(found: Guaranteed) -> Guaranteed:
-    return Guaranteed(np.atleast_1d(found.C), np.atleast_1d(found.D))
+    # Squares below 1e-308 vanish; what is reached is rounded up.
+    C, D = (np.maximum(np.atleast_1d(x), SMALLEST) for x in found)
+    return Guaranteed(C, D)
 
 
 def _share(basis: PureDP | ConcentratedDP, D: float) -> float | None:

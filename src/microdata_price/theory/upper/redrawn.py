@@ -40,7 +40,7 @@ def redrawn_bound(cell: TwoTails, delta: float) -> float:
     >>> math.isclose(math.expm1(z.right) * eta / (1 - eta), 1e-6, rel_tol=1e-9)
     True
     """
-    eta = check_delta(delta) / (math.expm1(cell.right) + delta)
+    eta = check_delta(delta) / (math.expm1(min(cell.right, 700.0)) + delta)
     return max(math.log(cell.left / (cell.right + cell.left) / eta) / cell.right, 1.0)
 
 
@@ -82,7 +82,7 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
     """
     eps, n = check_epsilon(epsilon), float(check_points(d, 2))
     D = float(check_error(sum_error, "sum error"))
-    first = best_rates(eps, n, D)
+    first = best_rates(eps, min(n, 1e100), D)
     low = 1 / math.sqrt(D**2 - 1 / eps**2)
     high = math.sqrt(2) / D
 

@@ -1,14 +1,10 @@
-"""The mechanism that reaches the leading constant under pure DP, given its public coin.
+"""Mechanism that reaches the leading constant under pure DP, given its public coin.
 
-1. A sliver eta of the budget counts the cells with a record: that sets how rare reports must be.
-2. A cell *reports* a noisy count beyond a threshold, or is silent. Below a count G a report is a
-   false alarm of a fixed small chance, or a *frozen alarm*: it says what G would have said, at a
-   chance that grows by ``e^tau`` with each record, the most that privacy allows.
-3. The sum is released with whole-number noise of two rates, mixed with a little noise of heavy
-   tails, which hides that a frozen cell counts as G in it.
-
-The coin s says how much of the upper tail the cells get, ``1/(2s)``; the threshold is at most about
-``s ln(d)/eps``. A result about d to infinity: numbers of cells are given by their logarithm.
+A cell *reports* a noisy count beyond a threshold, or is silent. Below a count G a report is a false
+alarm of a fixed small chance, or a *frozen alarm*: it says what G would have said, at a chance that
+grows by ``e^tau`` with each record. The sum has whole-number noise of two rates, mixed with a
+little noise of heavy tails, which hides that a frozen cell counts as G. The coin s says how much of
+the upper tail the cells get, ``1/(2s)``. Numbers of cells are given by their logarithm.
 """
 
 from __future__ import annotations
@@ -38,26 +34,13 @@ class Reports:
     log_d
         ``ln d``; the proof needs it to be large.
     s
-        The coin, 1 or more: the cells' share of the upper tail is ``1/(2s)``.
+        The coin, 1 or more.
     eta
-        A small number below 1/16: the first stage's share of the budget, and the cells' share of
-        the other tail.
+        Below 1/16: the first stage's share of the budget, and the cells' of the lower tail.
     log_nu
-        The logarithm of the (noisy) number of cells with a record, held between ``eta ln d`` and
-        ``ln d``.
+        Logarithm of the number of cells with a record, between ``eta ln d`` and ``ln d``.
     few
-        Whether that number was below ``d^eta``, so that there may be none.
-
-    Raises
-    ------
-    InputError
-        Numbers out of these ranges, or an ``ln d`` for which a step of the proof fails.
-
-    Examples
-    --------
-    >>> case = Reports(1.0, 2000.0, 1.2, 0.05, 400.0)
-    >>> case.G > 0, round(case.largest_loss() / case.tau, 9)
-    (True, 1.0)
+        True if that number was below ``d^eta``.
     """
 
     epsilon: float
@@ -185,15 +168,9 @@ class Reports:
         return np.logaddexp(alarm, -self.tau * (self.G - q) + self.log_noise(B - self.G))
 
     def largest_loss(self, points: int = 4001) -> float:
-        """Largest change of a log density from q to q + 1 records, over whole sums.
+        """Largest change of a log density from q to q + 1 records, over whole sums; at most `tau`.
 
-        Reports and silence, every kind of step: out of 0, below G, into G, beyond. It is at most
-        `tau` if the mechanism is private as proved.
-
-        Parameters
-        ----------
-        points
-            How many values of the sum are looked at, beside those where a density bends.
+        Reports and silence, every kind of step: out of 0, below G, into G, beyond.
         """
         G = self.G
         counts = {0, 1, 2, G // 2, G - 2, G - 1, G, G + 1, math.floor(self.threshold)}
@@ -214,22 +191,6 @@ class Reports:
 
 
 def threshold_limit(s: float, kappa: ArrayLike) -> Array:
-    """Threshold over ``ln(d)/tau`` for d to infinity, with ``d^kappa`` cells in use.
-
-    With frozen alarms ``1 - 2 kappa + 2 kappa s``; without, from kappa = 1/2 on, ``2 (1 - kappa)
-    s``. The largest of all is s.
-
-    Parameters
-    ----------
-    s
-        The coin, 1 or more.
-    kappa
-        Between 0 and 1, any shape.
-
-    Examples
-    --------
-    >>> threshold_limit(1.0, [0.0, 0.25, 0.5, 1.0])
-    array([1., 1., 1., 0.])
-    """
+    """Threshold over ``ln(d)/tau`` for d to infinity, with ``d^kappa`` cells in use: at most s."""
     k = np.asarray(kappa, dtype=float)
     return np.where(k < 0.5, 1 - 2 * k + 2 * k * s, 2 * (1 - k) * s)

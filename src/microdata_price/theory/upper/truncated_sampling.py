@@ -19,30 +19,10 @@ _ENTRIES = 4_000_000  # numbers held at once
 def sampled_truncated(
     noise: TruncatedDoubleGeometric, d: int, *, runs: int = 20_000, seed: int = 0
 ) -> tuple[float, float]:
-    """Estimate the root error of one large cell among d - 1 empty ones under truncated noise.
+    """Estimate the root error of one large cell among d - 1 empty ones, and its standard error.
 
-    Cells and sum carry the same noise, and the cells are fitted exactly to the noisy sum. Of the
-    empty cells only how many carry each value matters, so that any d takes the same time.
-
-    Parameters
-    ----------
-    noise
-        The law of every noise.
-    d
-        The number of cells, 2 or more.
-    runs, seed
-        Of the simulation.
-
-    Returns
-    -------
-    tuple of float
-        The root of the mean squared error in counts, and its standard error.
-
-    Examples
-    --------
-    >>> C, se = sampled_truncated(TruncatedDoubleGeometric(0.5, 10), 100, runs=2000)
-    >>> 0 < se < C
-    True
+    Cells and sum carry truncated noise. Of the empty cells only how many carry each value matters,
+    so that any d takes the same time.
     """
     points = check_points(d)
     if points < 2 or points > 2**62:

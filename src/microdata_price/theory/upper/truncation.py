@@ -98,13 +98,8 @@ def paper_bound(epsilon: float, delta: float) -> int:
 def smallest_bound(epsilon: float, delta: float, *, joint: bool = False) -> int:
     """Return the smallest B that TDGeo(epsilon/2, B) noise needs in M'_(epsilon,delta).
 
-    Parameters
-    ----------
-    epsilon, delta
-        The guarantee of the whole mechanism.
-    joint
-        If false, each of the two answers that a record moves is (epsilon/2, delta/2)-DP by itself,
-        as in the paper's proof. If true, the two together are (epsilon, delta)-DP.
+    Each of the two answers that a record moves is (epsilon/2, delta/2)-DP by itself, as in the
+    paper's proof, or with ``joint`` the two together are (epsilon, delta)-DP.
 
     Examples
     --------

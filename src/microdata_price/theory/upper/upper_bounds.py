@@ -124,25 +124,11 @@ def certified(
 ) -> Guaranteed:
     """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows.
 
-    The sum gets the share theta of the budget and the cells the rest; at theta = 1/2 this is
-    M'_epsilon or M'_rho. From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's
-    inequality ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``: for pure DP ``((sqrt 2 + sqrt(H_d^2 +
-    H2_d))/(1 - theta) + sqrt 2/theta)/eps`` beside ``D <= sqrt 2/(theta eps)``. From d = 3 on it is
-    below item 3's and item 4's.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise).
-    d
-        Number of point queries.
-    theta
-        The sum's share of the budget, between 0 and 1; broadcasts against d.
+    The sum gets the share theta of the budget. From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and
+    Minkowski's inequality ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``.
 
     Examples
     --------
-    >>> bool(certified(PureDP(1.0), 1000).C < item3(1.0, 1000, exact=True).C)
-    True
     >>> float(certified(PureDP(1.0), 1000).D) == math.sqrt(8)
     True
     """

@@ -36,7 +36,7 @@ from .excess_sums import excess_sum
 
 Array = NDArray[np.float64]
 
-MOST_CELLS = 1e100
+MOST_CELLS = 1e70
 """Up to this d the sum over the number of excesses is short."""
 _FAR = 42.0  # decays of a tail, beyond which nothing is left
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -105,8 +105,8 @@ def margin_of_mean(
     cell: Callable[[int], float], total: Callable[[int], float], d: float
 ) -> tuple[float, float]:
     """Return h and a bound on ``|(|xi| - h)+|``, ``xi = (S - d E z - w)/d``."""
-    spread = math.sqrt(cell(2) / d + total(2) / d**2)
-    fourth = 3 * spread**4 + cell(4) / d**3 + total(4) / d**4
+    spread = math.sqrt(cell(2) / d + total(2) / d / d)
+    fourth = 3 * spread**4 + cell(4) / d / d / d + total(4) / d / d / d / d
     return 3.5 * spread, math.sqrt(fourth) / (14 * spread)
 
 
@@ -242,7 +242,7 @@ def certified_fit(
     >>> round(found.most, 2)
     18.46
     """
-    unit = float(guarantee.records(1.0))
+    unit = float(guarantee.records(np.ones(())))
     D = sum_error / unit
     if isinstance(guarantee, ConcentratedDP):
         share = 0.5 / D**2
@@ -251,7 +251,7 @@ def certified_fit(
         cell = Gaussian(math.sqrt(0.5 / (1 - share)))
         found = worst_gaussian_cell_error(cell, Gaussian(D), d)
     else:
-        if not D > math.sqrt(2) * (1 + 1e-9):
+        if math.sqrt(2) * (1 + 1e-9) >= D:
             return None
         right = left = math.sqrt(2) / D
         if not even:

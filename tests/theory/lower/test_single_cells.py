@@ -1,0 +1,130 @@
+"""The programs over channels of one cell: against independent programs, mechanisms and limits."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import optimize, sparse
+
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.theory.lower import single_cells as pure
+from microdata_price.theory.lower import single_cells_zcdp as conic
+from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
+from microdata_price.theory.upper.exact_errors import m_epsilon, m_rho
+from microdata_price.theory.upper.reached import reached
+from microdata_price.theory.upper.remap import best_gaussian_map, best_map
+
+
+def whole_program(epsilon: float, square: float, N: int) -> float:
+    """Solve the program over all channels on 0, ..., N in full, with nothing assumed."""
+    n = N + 1
+    y = np.arange(n)
+    q = math.exp(-epsilon)
+    steps = [sparse.diags([x, z], [0, 1], shape=(N, n)) for x, z in ((q, -1.0), (-1.0, q))]
+    private = sparse.vstack([sparse.kron(s, sparse.identity(n)) for s in steps])
+    errors = sparse.block_diag([row[None] for row in (y - y[:, None]) ** 2.0])
+    found = optimize.linprog(
+        np.append(y, np.zeros(n * n - n)),
+        A_ub=sparse.vstack([private, errors]),
+        b_ub=np.append(np.zeros(2 * N * n), np.full(n, square)),
+        A_eq=sparse.kron(sparse.identity(n), np.ones((1, n))),
+        b_eq=np.ones(n),
+        method="highs",
+        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+    )
+    return float(found.fun)
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_the_small_program_has_the_value_of_the_full_one(factor: float) -> None:
+    square = factor * m_epsilon(1.0).variance
+    grid = pure.Grid(1.0, 1.0, 1, 20)
+    found = grid.multipliers(square=square)
+    assert found is not None
+    value = grid.certified_value(found) - square * found.error.sum()
+    full = whole_program(1.0, square, 20)
+    assert full * (1 - 1e-3) < value <= full * (1 + 1e-7)
+
+
+@given(st.lists(st.floats(0, 1), min_size=13, max_size=13), st.floats(0, 2))
+def test_any_multipliers_prove_a_true_bound(weights: list[float], mean: float) -> None:
+    """Whatever the weights, no private channel's weighted loss is below what is certified."""
+    grid = pure.Grid(0.7, 1.0, 1, 12)
+    j = np.arange(13)
+    sure = grid.certified_value(pure.Multipliers(np.array(weights), mean))
+    law = grid.geometric()
+    for shift in range(3):
+        y = np.maximum(j - shift, 0)[:, None]
+        loss = (law * np.array(weights) * (y - j) ** 2).sum() + mean * (law[:, 0] * y[:, 0]).sum()
+        assert sure <= loss + 1e-9
+
+
+@pytest.mark.parametrize(("epsilon", "limit"), [(0.5, 0.32248), (1.0, 0.32850), (2.0, 0.26780)])
+def test_the_limit_is_reached_by_the_map(epsilon: float, limit: float) -> None:
+    """Bound and mechanism meet for whole numbers as d grows: the constant is exact."""
+    C = m_epsilon(epsilon).std
+    low = epsilon * pure.channel_sum_error(PureDP(epsilon), 1000, C, whole=True) / 1000
+    high = epsilon * float(np.abs(best_map(epsilon).bias).max())
+    assert high == pytest.approx(limit, abs=1.1e-5)
+    assert high * 0.999 < low <= high * (1 + 1e-9)
+    weights = epsilon * pure.channel_sum_error(PureDP(epsilon), 1000, C, whole=False) / 1000
+    assert weights < low
+
+
+def test_the_known_values_of_the_single_cell_program() -> None:
+    for d, epsilon, value in ((1000, 0.5, 5.014), (10**6, 0.5, 11.815), (1000, 1.0, 4.99)):
+        D = math.sqrt(8) / epsilon
+        found = epsilon * pure.channel_point_error(PureDP(epsilon), d, D, whole=False)
+        assert found == pytest.approx(value, abs=7e-3)
+        assert found >= epsilon * float(point_error_bound("first_moment", PureDP(epsilon), d, D))
+
+
+def test_zcdp_is_certified_between_first_moments_and_the_map() -> None:
+    guarantee = ConcentratedDP(0.125)
+    C = m_rho(0.125).std * (1 + 1e-6)
+    low = conic.conic_sum_error(guarantee, 1000, C, whole=True)
+    weights = conic.conic_sum_error(guarantee, 1000, C, whole=False)
+    first = float(sum_error_bound("first_moment", guarantee, 1000, C))
+    assert first < weights < low < float(best_gaussian_map(0.125).D(1000))
+    assert low > 370
+    assert conic.conic_sum_error(ConcentratedDP(3.0), 1000, C, whole=True) == 0
+
+
+def test_any_conic_multipliers_prove_a_true_bound() -> None:
+    """Random multipliers give less than M_rho's own mean at 0, whose squared error is V at most."""
+    rng = np.random.default_rng(3)
+    grid, V = conic.ConicGrid(0.125, 12), m_rho(0.125).variance
+    found = grid.multipliers(V, 0.9)
+    best = grid.certified(found, V)
+    j = np.arange(13)
+    law = np.exp(-((j - j[:, None]) ** 2) / 8)
+    law /= np.exp(-(np.arange(-60, 61) ** 2) / 8).sum()
+    assert 0 < best < law[0] @ j + 1e-9
+    for _ in range(20):
+        noise = rng.uniform(0.5, 2, (3,))
+        other = found._replace(
+            error=found.error * noise[0],
+            divergence=found.divergence * noise[1],
+            prices=found.prices * noise[2],
+        )
+        assert grid.certified(other, V) <= best * (1 + 1e-5)
+
+
+@settings(max_examples=12)
+@given(st.integers(0, 10**6))
+def test_no_lower_bound_is_above_what_is_reached(seed: int) -> None:
+    """At random levels; the same was run at 2,000."""
+    rng = np.random.default_rng(seed)
+    d, epsilon = int(10 ** rng.uniform(0.31, 9)), float(np.exp(rng.uniform(-2, 2.5)))
+    guarantee = [PureDP(epsilon), ApproximateDP(epsilon, 1e-6)][seed % 2]
+    error = float(np.exp(rng.uniform(-1, 3))) * guarantee.signed_error
+    given_error = {"sum_error" if rng.random() < 0.5 else "point_error": error}
+    cells, _ = pure.single_cell_bounds(guarantee, d, **given_error)
+    values = reached(guarantee, d, **given_error).values
+    for name, value in values.items():
+        low = cells["channel_whole" if name in {"clipping", "remap"} else "channel"]
+        assert value is None or low <= value * (1 + 1e-9)
