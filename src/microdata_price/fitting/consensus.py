@@ -115,16 +115,6 @@ def fit_consensus(m: Measurements) -> Fit:
     The certificate is the worst of the parts': each part is proved to be the optimum of its own
     problem. The mean minimises no objective, so there is nothing else to certify.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts; the order of query sets is that of priority.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace
