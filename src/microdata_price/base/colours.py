@@ -28,11 +28,6 @@ def on_dark(colour: str) -> str:
     Greys change places with their opposites, so that white becomes the paper; tints become dark
     tints; every other colour is mixed with white, and keeps its hue.
 
-    Parameters
-    ----------
-    colour
-        As ``"#rrggbb"``.
-
     Examples
     --------
     >>> on_dark("#ffffff"), on_dark("#0072b2"), on_dark("#e9f1f8")

@@ -14,16 +14,6 @@ _INSTALLED = "share/microdata-price/data/"
 def data_path(name: str) -> Path:
     """Return the path of a data file, from a checkout or from an installed package (ours).
 
-    Parameters
-    ----------
-    name
-        The file's name in the project's ``data`` folder.
-
-    Raises
-    ------
-    InputError
-        No such file.
-
     Examples
     --------
     >>> data_path("pums2016.csv").name

@@ -18,11 +18,6 @@ from ..exceptions import InputError
 def check_new(path: Path) -> None:
     """Refuse a path at which something exists already, or whose parent folder does not exist.
 
-    Raises
-    ------
-    InputError
-        In both cases, with what to do.
-
     Examples
     --------
     >>> check_new(Path("a-folder-that-is-not-there") / "new")
@@ -47,11 +42,6 @@ create it first, or choose another place for new
 def check_folder_can_be(path: Path) -> None:
     """Refuse a folder that could not be made: a file is in its place, or nothing may be written.
 
-    Raises
-    ------
-    InputError
-        It says which file, or which folder takes none.
-
     Examples
     --------
     >>> check_folder_can_be(Path("a-folder-that-is-not-there") / "new")
@@ -70,20 +60,6 @@ def check_folder_can_be(path: Path) -> None:
 
 def claim_folder(path: Path, mark: str, what: str) -> None:
     """Refuse a folder that holds anything but what may be replaced, known by a file in it.
-
-    Parameters
-    ----------
-    path
-        The folder, which need not be there.
-    mark
-        The name of a file that such a folder holds.
-    what
-        What may be replaced, in words.
-
-    Raises
-    ------
-    InputError
-        It is a file, or a folder with other content.
 
     Examples
     --------
@@ -186,18 +162,6 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
     """Give a temporary sibling to fill; it gets its name when the block ends without an error.
 
     An error, an interruption from the keyboard or a request to terminate removes it.
-
-    Parameters
-    ----------
-    path
-        The folder to make; it must not exist.
-    private
-        Whether only the user may read it; otherwise the usual permissions hold.
-
-    Raises
-    ------
-    InputError
-        As for `check_new`, before and after the block.
 
     Examples
     --------

@@ -75,11 +75,6 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
 def at_least(value: float, digits: int = 3) -> str:
     """Write a number for a sentence that says "at least": never above the value.
 
-    Raises
-    ------
-    InputError
-        Not a finite number.
-
     Examples
     --------
     >>> at_least(17.68, 2), at_least(1.1249), at_least(0.5)
@@ -246,20 +241,6 @@ def check_whole(
 ) -> int:
     """Return a whole number, or say why it is none.
 
-    Parameters
-    ----------
-    value, name
-        What was given, and what it is called.
-    least, most
-        The range, both ends included.
-    hint
-        More words for the message.
-
-    Raises
-    ------
-    InputError
-        Another kind of value, a truth value among them, or one out of range.
-
     Examples
     --------
     >>> check_whole(0, "runs")
@@ -285,20 +266,6 @@ def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
     """Return how many runs to make: those asked for, fewer where each draws very many numbers.
 
     What is said afterwards must give this number, not the one asked for.
-
-    Parameters
-    ----------
-    runs
-        The runs that are asked for, 2 or more.
-    size
-        Numbers that a run draws: the cells of its table.
-    most
-        Numbers that all runs draw together, about.
-
-    Raises
-    ------
-    InputError
-        Fewer than 2 runs; so many numbers that not even a few runs can be made.
 
     Examples
     --------

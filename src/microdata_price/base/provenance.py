@@ -93,15 +93,7 @@ def _imported(tree: ast.AST, module: str, is_package: bool) -> set[str]:
 
 
 def code_files(package: Path, sources: Iterable[str]) -> list[Path]:
-    """Return the package's files that code depends on through imports, however deep.
-
-    Parameters
-    ----------
-    package
-        The folder of the package.
-    sources
-        Python code that imports from the package, for example a notebook's cells.
-    """
+    """Return the package's files that code depends on through imports, however deep."""
     todo: list[str] = []
     for source in sources:
         todo += _imported(ast.parse(source), "", False)
@@ -132,15 +124,6 @@ def code_key(root: Path, sources: Iterable[str]) -> str:
 
 def fingerprint(module: str, data: Iterable[Path], libraries: Iterable[str]) -> dict[str, str]:
     """Return hashes of a module's code and data, and the versions of libraries (ours).
-
-    Parameters
-    ----------
-    module
-        A module of the package; its code is that of all modules that it imports, however deep.
-    data
-        The files that it reads.
-    libraries
-        The distributions whose versions count.
 
     Examples
     --------

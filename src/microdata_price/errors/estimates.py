@@ -86,28 +86,16 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False)
 class QueryErrors:
-    """Estimates for every query of a workload, the query sets one after the other.
+    """Estimates for every query of a workload, the query sets one after the other."""
 
-    Parameters
-    ----------
-    bias
-        Mean error, in counts.
-    variance
-        Mean squared deviation from the mean error, so that ``bias^2 + variance`` is the plain mean
-        squared error.
-    plain
-        Mean squared error.
-    controlled
-        The same with OLS's exactly known error as control variate; NaN where that is not known.
-    halves
-        Plain estimates on either half of the runs; arrays of shape (2, queries).
-    """
-
-    bias: Array
+    bias: Array  # mean error, in counts
+    # Mean squared deviation from the mean error, so that ``bias^2 + variance`` is the plain
+    # mean squared error.
     variance: Array
-    plain: Estimate
+    plain: Estimate  # mean squared error
+    # The same with OLS's exactly known error as control variate; NaN where that is not known.
     controlled: Estimate
-    halves: Estimate
+    halves: Estimate  # plain estimates on either half of the runs; arrays of shape (2, queries)
 
 
 def query_errors(sums: ErrorSums, control: ErrorSums, exact_control: Array) -> QueryErrors:
@@ -203,11 +191,6 @@ def largest_split(halves: Estimate) -> Estimate:
 
     Done both ways and averaged (ours). Given the choice the estimate has no bias, so on average it
     lies at or below the largest true value. The standard error takes the halves as independent.
-
-    Parameters
-    ----------
-    halves
-        Values and standard errors of shape (2, queries).
 
     Examples
     --------

@@ -20,24 +20,17 @@ class ErrorSums:
     A half is every other run: run 0, 2, ... and run 1, 3, ... The control is OLS's squared error on
     the same noise. The queries of all query sets stand one after the other.
 
-    Parameters
-    ----------
-    runs
-        Runs of each half, shape (2,).
-    queries
-        Shape (2, 4, queries): sums of the error e, of e^2, of e^4 and of e^2 times the control.
-    totals
-        Shape (2, 3, query sets): sums of the total T of a set's e^2, of T^2 and of T times the
-        control's total.
-
     Examples
     --------
     >>> sum_errors([np.array([[3.0], [4.0]])]).queries[:, 1, 0]
     array([ 9., 16.])
     """
 
-    runs: Array
+    runs: Array  # runs of each half, shape (2,)
+    # Shape (2, 4, queries): sums of the error e, of e^2, of e^4 and of e^2 times the control.
     queries: Array
+    # Shape (2, 3, query sets): sums of the total T of a set's e^2, of T^2 and of T times the
+    # control's total.
     totals: Array
 
     def __add__(self, other: ErrorSums) -> ErrorSums:

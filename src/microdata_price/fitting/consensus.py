@@ -158,16 +158,6 @@ def fit_consensus(m: Measurements) -> Fit:
     sum)`` where the sum is asked first. The certificate is the worst of the parts': each is proved
     to be the optimum of its own problem. Their mean minimises no objective.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts; the order of query sets is that of priority.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace

@@ -84,13 +84,7 @@ def weighted_terms(m: Measurements) -> tuple[Term, ...]:
 
 
 def finish(method: str, m: Measurements, cells: Array, certificate: Certificate) -> Fit:
-    """Return the fit, or refuse it and name the runs whose certificate misses.
-
-    Raises
-    ------
-    CertificateError
-        Some run is further from its optimum than `WORST_TOLERANCE`.
-    """
+    """Return the fit, or refuse it and name the runs whose certificate misses."""
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         named = ", ".join(str(r) for r in missed[:5]) + (", ..." if missed.size > 5 else "")

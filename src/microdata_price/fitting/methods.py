@@ -171,11 +171,6 @@ CONTROL = "ols"
 def microdata_methods(among: Iterable[str] | None = None) -> tuple[str, ...]:
     """Name the methods whose tables are nonnegative, in the order in which they are shown.
 
-    Parameters
-    ----------
-    among
-        Only those of these names; by default all.
-
     Examples
     --------
     >>> microdata_methods(["reweighted", "nnls", "ols"])
@@ -198,11 +193,6 @@ def paper_methods() -> list[str]:
 
 def check_methods(names: Iterable[str]) -> tuple[str, ...]:
     """Put names of methods into the order in which they are shown, each once.
-
-    Raises
-    ------
-    InputError
-        A method that does not exist; the nearest names are suggested.
 
     Examples
     --------

@@ -22,13 +22,6 @@ class OwnCells:
     With D the weight of a cell, W those of the other queries F, the normal matrix is ``D + F'WF``.
     Its inverse is ``1/D - F' S^-1 F / D^2`` with ``S = W^-1 + F F'/D``, of one row an aggregate.
 
-    Parameters
-    ----------
-    workload
-        Any query sets, one of which is the cells.
-    variances
-        The noise variance of each query set, in squared counts.
-
     Examples
     --------
     >>> solver = OwnCells(Workload.table(2), [64.0, 64.0])

@@ -36,50 +36,33 @@ class Shrinkage:
     They were chosen on tables other than those that the book reports. Near these values nothing
     depends much on any of them.
 
-    Parameters
-    ----------
-    sizes
-        How many sizes of counts the prior mixes, besides 0, evenly spaced in logarithm.
-    smallest, largest
-        The least and the greatest of them.
-    ratios
-        Sizes relative to those of a table with independent sides.
-    floor
-        What is added to each marginal before they are multiplied, so that no cell is ruled out.
-    empty
-        The share of empty cells from which the estimate starts.
-    first_steps, second_steps
-        Steps of expectation maximisation before and after the marginals have spoken. Fewer steps
-        leave the shares nearer to the start; many follow the noise.
-    misfit
-        The part of an answer's squared misfit that is added to its variance as a message: answers
-        that disagree with the cells' means are believed less.
-    large
-        Answers of this or more keep themselves as targets.
-    large_variance
-        Their variance in the fit, in squared noises. Below 1: what the small cells' answers have
-        too much is taken from small cells first.
-    least_variance, most_variance
-        Bounds for the variances of the others.
-
     Examples
     --------
     >>> Shrinkage().grid[[0, 1, -1]].round(2).tolist()
     [0.0, 0.25, 12.0]
     """
 
+    # How many sizes of counts the prior mixes, besides 0, evenly spaced in logarithm.
     sizes: int = 10
-    smallest: float = 0.25
+    smallest: float = 0.25  # the least and the greatest of them
     largest: float = 12.0
+    # Sizes relative to those of a table with independent sides.
     ratios: tuple[float, ...] = (0.05, 0.15, 0.4, 0.7, 1.0, 1.4, 2.5, 6.0)
+    # What is added to each marginal before they are multiplied, so that no cell is ruled out.
     floor: float = 0.05
-    empty: float = 0.9
+    empty: float = 0.9  # the share of empty cells from which the estimate starts
+    # Steps of expectation maximisation before and after the marginals have spoken. Fewer
+    # steps leave the shares nearer to the start; many follow the noise.
     first_steps: int = 5
     second_steps: int = 8
+    # The part of an answer's squared misfit that is added to its variance as a message:
+    # answers that disagree with the cells' means are believed less.
     misfit: float = 0.2
-    large: float = 9.0
+    large: float = 9.0  # answers of this or more keep themselves as targets
+    # Their variance in the fit, in squared noises. Below 1: what the small cells' answers
+    # have too much is taken from small cells first.
     large_variance: float = 0.35
-    least_variance: float = 0.01
+    least_variance: float = 0.01  # bounds for the variances of the others
     most_variance: float = 0.5
 
     @property

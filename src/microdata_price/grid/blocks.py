@@ -70,20 +70,11 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class BlockResult:
-    """What a block leaves behind.
+    """What a block leaves behind."""
 
-    Parameters
-    ----------
-    sums
-        By method; OLS is always among them.
-    certificates
-        The worst certificate, by method.
-    conic
-        How often the conic solver was asked, since the fast ones had missed, by method.
-    """
-
-    sums: dict[str, ErrorSums]
-    certificates: dict[str, float]
+    sums: dict[str, ErrorSums]  # by method; OLS is always among them
+    certificates: dict[str, float]  # the worst certificate, by method
+    # How often the conic solver was asked, since the fast ones had missed, by method.
     conic: dict[str, int]
 
 
@@ -131,11 +122,6 @@ def stream(pair: Pair, seed: int, block: int) -> np.random.Generator:
 def run_block(task: Task) -> BlockResult:
     """Compute a block of the benchmark.
 
-    Raises
-    ------
-    CertificateError
-        A fit misses its certificate; the message names data set, level, method and run.
-
     Examples
     --------
     >>> r = run_block(Task(Pair("Level00-1d", PureDP(0.5)), ("ols",), 0, 0, 10))
@@ -163,41 +149,7 @@ def fit_block(
     watch: Callable[[str, Array], None] | None = None,
     split: Sequence[float] | None = None,
 ) -> BlockResult:
-    """Measure a table a number of times, fit every method to the same noise, add up the errors.
-
-    Parameters
-    ----------
-    data
-        The table and its workload.
-    guarantee
-        The privacy level.
-    methods
-        Which methods; OLS, whose exactly known errors sharpen the others' estimates, in any case.
-    rng
-        The random stream.
-    runs
-        How many runs are wanted.
-    place
-        How to name the table and level in messages.
-    first_run
-        The number of the first of them.
-    draws
-        Draw the noise of so many runs and keep the first ``runs``: a shorter block is then the
-        beginning of a longer one.
-    watch
-        Called with each method and its fitted cells, shape (runs, cells).
-    split
-        Shares of the budget, as for `noise_for`.
-
-    Raises
-    ------
-    CertificateError
-        As for `run_block`.
-
-    Returns
-    -------
-    BlockResult
-    """
+    """Measure a table a number of times, fit every method to the same noise, add up the errors."""
     drawn = measure(data.table, data.workload, guarantee, runs=draws or runs, rng=rng, split=split)
     measured = drawn if drawn.runs == runs else drawn.select(slice(runs))
     sums: dict[str, ErrorSums] = {}

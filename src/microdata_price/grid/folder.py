@@ -55,27 +55,13 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class GridFolder:
-    """A folder that belongs to one grid.
+    """A folder that belongs to one grid."""
 
-    Parameters
-    ----------
-    path
-        The folder.
-    spec
-        The grid.
-    """
-
-    path: Path
-    spec: GridSpec
+    path: Path  # the folder
+    spec: GridSpec  # the grid
 
     def open(self) -> None:
-        """Claim the folder for the grid, or say why it cannot be.
-
-        Raises
-        ------
-        InputError
-            It is no folder, cannot be written, holds other files, or another grid's results.
-        """
+        """Claim the folder for the grid, or say why it cannot be."""
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except (FileExistsError, NotADirectoryError):
@@ -220,11 +206,6 @@ def explaining_writes(folder: Path) -> Iterator[None]:
 
 def read_result(folder: str | Path, name: str) -> pd.DataFrame:
     """Read one of the two results of a finished grid.
-
-    Raises
-    ------
-    InputError
-        There is none, or the folder is the empty text that notebooks have before one is given.
 
     Examples
     --------

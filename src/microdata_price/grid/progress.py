@@ -15,15 +15,6 @@ _EVERY = 10.0
 class Progress:
     """Reports finished blocks on standard error.
 
-    Parameters
-    ----------
-    total
-        Blocks of the whole grid.
-    done
-        Blocks that were there at the start.
-    stream
-        Where to write; ``None`` for nowhere.
-
     Examples
     --------
     >>> with Progress(2, 0, None) as progress:

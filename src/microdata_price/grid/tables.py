@@ -149,21 +149,7 @@ def pair_rows(
     result: BlockResult,
     split: Sequence[float] | None = None,
 ) -> PairRows:
-    """Turn the sums of one data set at one level into rows.
-
-    Parameters
-    ----------
-    data
-        The table and its workload.
-    guarantee
-        The privacy level.
-    methods
-        Which methods to report.
-    result
-        The combined blocks.
-    split
-        Shares of the budget, as for `noise_for`.
-    """
+    """Turn the sums of one data set at one level into rows."""
     workload = data.workload
     sizes = [q.size for q in workload.query_sets]
     truth = workload.answers(data.table)
@@ -251,18 +237,6 @@ def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
     The square of an estimated bias is too large by the variance of the estimate, which is taken
     off; both parts are sums over the queries of a group.
 
-    Parameters
-    ----------
-    queries
-        Errors of every query, from 2 or more runs.
-    keys
-        What makes a group, for example ``["method", "query_set"]``.
-
-    Returns
-    -------
-    DataFrame
-        ``squared_bias`` and ``variance`` in squared counts, indexed by the keys.
-
     Examples
     --------
     >>> queries = pd.DataFrame({"m": ["a"], "bias": [3.0], "variance": [4.0], "runs": [5]})
@@ -282,11 +256,6 @@ def sharpest(errors: pd.DataFrame) -> tuple[Array, Array]:
     What is known exactly is not estimated and has the standard error 0. Totals are estimated with
     OLS as control variate; where that is of no use (few runs), the plain mean remains, and it is
     what a maximum is made of.
-
-    Parameters
-    ----------
-    errors
-        Rows of the error table.
 
     Examples
     --------

@@ -65,26 +65,7 @@ def _checked(task: Task, answer: tuple[BlockResult, dict[str, str]]) -> Result:
 
 
 def compute(tasks: Sequence[Task], workers: int, scheduler: str | None) -> Iterator[Result]:
-    """Compute blocks and yield each when it is ready, in any order.
-
-    Parameters
-    ----------
-    tasks
-        What to compute.
-    workers
-        Processes on this machine; with 1 this process does the work itself.
-    scheduler
-        The address of a Dask scheduler, which then does the work instead.
-
-    Raises
-    ------
-    InputError
-        A scheduler that cannot be used.
-    CertificateError
-        As for `run_block`; no further block is started.
-    GridStoppedError
-        A worker process died.
-    """
+    """Compute blocks and yield each when it is ready, in any order."""
     if not tasks:
         return
     if scheduler is not None:
@@ -307,13 +288,7 @@ def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator
 
 
 def _workers_at(client: Any, address: str) -> int:
-    """Return how many workers a scheduler has.
-
-    Raises
-    ------
-    GridStoppedError
-        The scheduler is gone or does not answer.
-    """
+    """Return how many workers a scheduler has."""
     try:
         if client.status != "running":
             raise OSError

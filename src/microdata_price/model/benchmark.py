@@ -90,16 +90,6 @@ def synthetic(kind: str) -> Array:
     has 2, 3, ..., 100 and SplitStairs 2, ..., 49 and then empty cells. (For Stair the paper's text
     starts at 1; its data start at 2.)
 
-    Parameters
-    ----------
-    kind
-        One of `SYNTHETIC`.
-
-    Raises
-    ------
-    InputError
-        Another kind.
-
     Examples
     --------
     >>> synthetic("Stair")[[0, 1, 2, 99]].tolist()
@@ -127,26 +117,14 @@ def _pums() -> dict[str, Array]:
 
 @dataclass(frozen=True)
 class Family:
-    """Data sets of one kind, and how pictures and pages call and mark them.
+    """Data sets of one kind, and how pictures and pages call and mark them."""
 
-    Parameters
-    ----------
-    name
-        Its name in commands and files.
-    title, label
-        Its name for readers, and a short one.
-    marker, sign
-        Its mark in pictures, for matplotlib and as a letter.
-    tables
-        Returns the counts of all its data sets, by name.
-    """
-
-    name: str
-    title: str
+    name: str  # its name in commands and files
+    title: str  # its name for readers, and a short one
     label: str
-    marker: str
+    marker: str  # its mark in pictures, for matplotlib and as a letter
     sign: str
-    tables: Callable[[], Mapping[str, Array]]
+    tables: Callable[[], Mapping[str, Array]]  # returns the counts of all its data sets, by name
 
 
 def _lists() -> dict[str, Array]:

@@ -26,13 +26,6 @@ def pure_renyi(epsilon: float, order: ArrayLike) -> Array:
     these two, has the largest: ``log((exp(a epsilon) + exp((1 - a) epsilon)) / (1 + exp(epsilon)))
     / (a - 1)`` at order a. It is at most ``epsilon`` and at most ``a epsilon**2 / 2``.
 
-    Parameters
-    ----------
-    epsilon
-        The level.
-    order
-        Orders above 1.
-
     Examples
     --------
     >>> float(pure_renyi(1.0, 2.0).round(6)), float(pure_renyi(1.0, 1e9).round(6))
@@ -54,15 +47,6 @@ def approximate_together(epsilons: Sequence[float], rho: float, delta: float) ->
     Corollary 13, which OpenDP computes, too). Any order gives a guarantee, so no search can claim
     too little. It is never above adding the pure epsilons to the conversion of rho, nor above
     turning all into zCDP first.
-
-    Parameters
-    ----------
-    epsilons
-        The levels of the pure mechanisms.
-    rho
-        The sum of the levels of the others; 0 without any.
-    delta
-        The delta wanted.
 
     Examples
     --------

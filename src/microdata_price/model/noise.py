@@ -188,15 +188,6 @@ def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
     Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
     it is the probability of more than ``x``.
 
-    Parameters
-    ----------
-    noise
-        The distribution of one draw.
-    count
-        How many draws, 1 or more; broadcasts against ``x``.
-    x
-        Thresholds, in counts.
-
     Examples
     --------
     >>> float(max_exceeds(Laplace(1.0), 1, 0.0))

@@ -65,11 +65,6 @@ def _rate(value: float, name: str) -> float:
 class AsymmetricLaplace:
     """Noise of density in proportion to ``exp(-right x)`` above 0 and ``exp(left x)`` below.
 
-    Parameters
-    ----------
-    right, left
-        The rates of the two tails, per count.
-
     Examples
     --------
     >>> z = AsymmetricLaplace(0.5, 0.25)
@@ -77,7 +72,7 @@ class AsymmetricLaplace:
     (-2.0, 20.0)
     """
 
-    right: float
+    right: float  # the rates of the two tails, per count
     left: float
 
     def __post_init__(self) -> None:
@@ -123,11 +118,6 @@ class AsymmetricGeometric:
     logarithm of the probability of an answer by ``right`` or by ``-left`` exactly, as the
     derivative of the continuous density does. With equal rates it is the double geometric noise.
 
-    Parameters
-    ----------
-    right, left
-        The rates of the two tails, per count.
-
     Examples
     --------
     >>> z = AsymmetricGeometric(0.5, 0.25)
@@ -136,7 +126,7 @@ class AsymmetricGeometric:
     True
     """
 
-    right: float
+    right: float  # the rates of the two tails, per count
     left: float
 
     def __post_init__(self) -> None:

@@ -358,11 +358,6 @@ KINDS: dict[str, type[PureDP] | type[ApproximateDP] | type[ConcentratedDP]] = {
 def parameters(kind: str) -> tuple[str, ...]:
     """Name the parameters of a kind of privacy.
 
-    Raises
-    ------
-    InputError
-        A kind that does not exist.
-
     Examples
     --------
     >>> parameters("approximate")
@@ -373,11 +368,6 @@ def parameters(kind: str) -> tuple[str, ...]:
 
 def guarantee_of(kind: str, **levels: float) -> Guarantee:
     """Return the guarantee of a kind, with those of some levels that it reads.
-
-    Raises
-    ------
-    InputError
-        A kind that does not exist, or a level that cannot be one.
 
     Examples
     --------
@@ -390,11 +380,6 @@ def guarantee_of(kind: str, **levels: float) -> Guarantee:
 
 def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
     """Return the guarantee that a grid's columns ``privacy`` and ``level`` name.
-
-    Raises
-    ------
-    InputError
-        Another kind, or a level that cannot be one.
 
     Examples
     --------

@@ -33,18 +33,6 @@ def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
 def check_table(table: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
     """Return a table of counts as floats, or say what keeps it from being one.
 
-    Parameters
-    ----------
-    table
-        Whole numbers of 0 or more, of any number of dimensions.
-    shape
-        The shape it must have, if that is known.
-
-    Raises
-    ------
-    InputError
-        Not numbers, no cells, NaN, infinite, negative or fractional counts, or another shape.
-
     Examples
     --------
     >>> check_table([[1, 0], [2, 3]]).sum()

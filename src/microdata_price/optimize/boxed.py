@@ -32,23 +32,6 @@ class Boxed(Batch):
 
     with ``h_k(r) = w_k r^2 / 2``, infinite beyond a radius. Inverse weights are what is kept, since
     only they occur in the dual and an equality has one: 0.
-
-    Parameters
-    ----------
-    centre
-        a, shape (runs, cells); minus infinity for a cell that an equality pins to 0.
-    cell_inverse_weight
-        1/d, shape (runs, cells), or (runs, 1) where a run's cells all weigh the same.
-    lo, hi
-        Bounds that broadcast against the cells; ``None`` for no upper bounds.
-    target, inverse_weight
-        b and 1/w, shape (runs, aggregates); an inverse weight of 0 is an equality.
-    radius
-        Shape (runs, aggregates), or ``None`` for no bounds.
-    noise
-        Weight ** -0.5, of an equality that of the heaviest term, shape (runs, aggregates).
-    scale
-        The residual that counts as 1, shape (runs, aggregates): see `certify`.
     """
 
     by_run = (
@@ -63,15 +46,17 @@ class Boxed(Batch):
     )
     by_run_or_shared = ("lo",)
 
-    centre: Array
+    centre: Array  # a, shape (runs, cells); minus infinity for a cell that an equality pins to 0
+    # 1/d, shape (runs, cells), or (runs, 1) where a run's cells all weigh the same.
     cell_inverse_weight: Array
-    lo: Array
+    lo: Array  # bounds that broadcast against the cells; ``None`` for no upper bounds
     hi: Array | None
-    target: Array
+    target: Array  # b and 1/w, shape (runs, aggregates); an inverse weight of 0 is an equality
     inverse_weight: Array
-    radius: Array | None
+    radius: Array | None  # shape (runs, aggregates), or ``None`` for no bounds
+    # Weight ** -0.5, of an equality that of the heaviest term, shape (runs, aggregates).
     noise: Array
-    scale: Array
+    scale: Array  # the residual that counts as 1, shape (runs, aggregates): see `certify`
 
     def cells(self, forces: Array) -> tuple[Array, Array]:
         """Return x and, for cells strictly inside their bounds, 1/d (else 0), given U'y."""
@@ -126,13 +111,7 @@ def cells_weigh(problem: Problem) -> bool:
 
 
 def box_cells(problem: Problem, own: list[int]) -> Boxed | None:
-    """Merge the terms on single cells into centres, weights and bounds; no aggregates yet.
-
-    Returns
-    -------
-    Boxed or None
-        ``None`` where a cell has no weight, since its value is then not a function of y.
-    """
+    """Merge the terms on single cells into centres, weights and bounds; no aggregates yet."""
     runs = problem.runs
     weight: Array = np.zeros((runs, 1))
     moment: Array = np.zeros((runs, 1))
@@ -254,26 +233,14 @@ def largest_among(members: Array, values: Array) -> Array:
 
 @dataclass
 class Point(Batch):
-    """A point of the dual problem: multipliers and what follows from them.
-
-    Parameters
-    ----------
-    y
-        Multipliers, shape (runs, aggregates).
-    free
-        1/d of the cells strictly inside their bounds, else 0, shape (runs, cells).
-    residual
-        F(y), minus the gradient of the dual function, shape (runs, aggregates).
-    inverse_weight
-        1/w of the aggregates strictly within their radius, else 0, same shape.
-    """
+    """A point of the dual problem: multipliers and what follows from them."""
 
     by_run = ("y", "free", "residual", "inverse_weight")
 
-    y: Array
-    free: Array
-    residual: Array
-    inverse_weight: Array
+    y: Array  # multipliers, shape (runs, aggregates)
+    free: Array  # 1/d of the cells strictly inside their bounds, else 0, shape (runs, cells)
+    residual: Array  # F(y), minus the gradient of the dual function, shape (runs, aggregates)
+    inverse_weight: Array  # 1/w of the aggregates strictly within their radius, else 0, same shape
 
     @classmethod
     def at(cls, structure: Structure, box: Boxed, y: Array) -> Point:

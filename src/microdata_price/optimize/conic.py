@@ -131,16 +131,6 @@ def solve_conic(problem: Problem) -> Solution:
     tolerance. Cells that a constraint pins to zero are taken out first. Where the queries leave
     the table open, the optimal table of least norm is returned.
 
-    Parameters
-    ----------
-    problem
-        Any terms: weights of 0, finite or infinite, bounds, sums of some queries.
-
-    Returns
-    -------
-    Solution
-        The best answer found; certify it, since it carries no promise of its own.
-
     Examples
     --------
     >>> from microdata_price.model.queryset import QuerySet

@@ -30,26 +30,16 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Conjugate(Batch):
-    """Sets of disjoint queries, then single sums, in this order.
-
-    Parameters
-    ----------
-    shape
-        The table's shape.
-    sets
-        The query sets.
-    members
-        For each single sum which cells it counts, shape (runs or 1, cells).
-    columns
-        For each cell and set the aggregate that counts it, shape (cells, sets); the number of
-        aggregates where none does.
-    """
+    """Sets of disjoint queries, then single sums, in this order."""
 
     by_run_or_shared = ("members",)
 
-    shape: tuple[int, ...]
-    sets: tuple[QuerySet, ...]
+    shape: tuple[int, ...]  # the table's shape
+    sets: tuple[QuerySet, ...]  # the query sets
+    # For each single sum which cells it counts, shape (runs or 1, cells).
     members: tuple[Array, ...]
+    # For each cell and set the aggregate that counts it, shape (cells, sets); the number of
+    # aggregates where none does.
     columns: NDArray[np.int32]
 
     def rmatvec(self, y: Array) -> Array:

@@ -29,21 +29,11 @@ _NEVER = 1e30
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What each query's answer may be at a distance, for a batch of runs.
+    """What each query's answer may be at a distance, for a batch of runs."""
 
-    Parameters
-    ----------
-    answers
-        Noisy answers of all query sets side by side, shape (runs, queries), in counts.
-    std
-        Standard deviations of their noise, shape (queries,), in counts.
-    distance
-        Shape (runs,), in standard deviations.
-    """
-
-    answers: Array
-    std: Array
-    distance: Array
+    answers: Array  # noisy answers of all query sets side by side, shape (runs, queries), in counts
+    std: Array  # standard deviations of their noise, shape (queries,), in counts
+    distance: Array  # shape (runs,), in standard deviations
 
     @property
     def low(self) -> Array:

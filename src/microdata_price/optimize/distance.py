@@ -48,19 +48,13 @@ class Distance(Batch):
     ``sum_k y_k u_k >= 0``, that ``0 <= sum_k y_k u_k . x <= y . a + t sum_k std_k |y_k|``. So t is
     at least ``-y . a / sum_k std_k |y_k|``: each y is a cut that gives a lower bound (the linear
     program's dual).
-
-    Parameters
-    ----------
-    value
-        The distance, shape (runs,), in standard deviations of the noise.
-    multipliers
-        The proof that it can be no smaller, one array a query set, shape (runs, queries), with
-        ``sum std |y| = 1`` (all 0 where the distance is 0).
     """
 
     by_run = ("value", "multipliers")
 
-    value: Array
+    value: Array  # the distance, shape (runs,), in standard deviations of the noise
+    # The proof that it can be no smaller, one array a query set, shape (runs, queries), with
+    # ``sum std |y| = 1`` (all 0 where the distance is 0).
     multipliers: tuple[Array, ...]
 
 
@@ -74,12 +68,6 @@ def distance_bound(
     method on the distance). The first cut is the answer that is most negative in noises; the
     others come from `make_cuts`. Whether a bound is the distance, the second stage of max fitting
     tells: it then has a solution.
-
-    Parameters
-    ----------
-    sets, answers, stds
-        Query sets, their noisy answers of shapes (runs, queries) and their noises' standard
-        deviations, in counts.
 
     Examples
     --------
@@ -105,22 +93,7 @@ def raise_bound(
     bound: Distance,
     hints: Sequence[Array],
 ) -> Distance:
-    """Raise bounds that are too low, led by the multipliers of a second stage without an answer.
-
-    Parameters
-    ----------
-    sets, answers, stds
-        As for `distance_bound`.
-    bound
-        Bounds below the distance.
-    hints
-        What a solver's multipliers were when it gave up at these bounds, shapes (runs, queries).
-
-    Returns
-    -------
-    Distance
-        Bounds that are higher wherever a violated cut was found.
-    """
+    """Raise bounds that are too low, led by the multipliers of a second stage without an answer."""
     a = np.concatenate(answers, axis=1)
     std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
     y = np.concatenate(hints, axis=1)

@@ -53,23 +53,12 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the solver found.
+    """What the solver found."""
 
-    Parameters
-    ----------
-    y
-        Multipliers of the aggregates, shape (runs, aggregates).
-    x
-        Cells, shape (runs, cells).
-    forces
-        U'y, shape (runs, cells) or (runs, 1).
-    contradictory
-        Runs that have no answer; y is then the proof (see `Solution`), not scaled.
-    """
-
-    y: Array
-    x: Array
-    forces: Array
+    y: Array  # multipliers of the aggregates, shape (runs, aggregates)
+    x: Array  # cells, shape (runs, cells)
+    forces: Array  # U'y, shape (runs, cells) or (runs, 1)
+    # Runs that have no answer; y is then the proof (see `Solution`), not scaled.
     contradictory: Mask
 
 
@@ -238,20 +227,6 @@ def newton(
     """Find a root of F for a batch of runs at once (ours); the module's text has the mathematics.
 
     Runs that have converged leave the batch, so each costs its own number of steps.
-
-    Parameters
-    ----------
-    structure, box
-        The problem.
-    start
-        Multipliers to start from, shape (runs, aggregates); 0 if not given.
-    accuracy
-        The miss (see `Tuning`) that will do, one number or one a run.
-
-    Returns
-    -------
-    Answer
-        The best found; certify it.
     """
     runs, unknowns = box.target.shape
     y = np.zeros((runs, unknowns)) if start is None else start.copy()

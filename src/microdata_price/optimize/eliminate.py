@@ -31,16 +31,6 @@ def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
     each other on the free cells, and without a ridge the step is then as long as rounding makes it.
     A query with neither a free cell nor an inverse weight is treated as if it had one typical cell,
     so that its step can free one.
-
-    Parameters
-    ----------
-    free
-        Sum of 1/d over the free cells of each aggregate, shape (runs, aggregates), in units of the
-        run's largest 1/d.
-    inverse_weight
-        1/weight in the same units, same shape.
-    ridge
-        Shape (runs, 1), small; it must vanish as the residual does.
     """
     diagonal = free + np.where(inverse_weight > TUNING.slight * free, inverse_weight, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)

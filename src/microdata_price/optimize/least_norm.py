@@ -44,14 +44,6 @@ def least_norm_problem(
 
     The objective depends on the answers alone and is strictly convex in them, so all optimal
     tables have these answers, and the multipliers remain theirs.
-
-    Parameters
-    ----------
-    problem, solution
-        What was solved, and an optimal table.
-    counts
-        How many cells each cell stands for (see `Merged`); a cell of c cells is split evenly, so
-        its square counts ``1 / c``.
     """
     finite = np.max(
         [np.where(np.isinf(t.weight), 0.0, t.weight).max(axis=1) for t in problem.terms], axis=0

@@ -21,37 +21,22 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class _Line(Batch):
-    """The dual function along a step, so that an evaluation needs no product with U.
-
-    Parameters
-    ----------
-    cells, move
-        The cells before they are held within their bounds, which are ``cells - t move``.
-    force
-        U' step: how the step acts on each cell.
-    lo, hi
-        The cells' bounds.
-    wanted, rate
-        The residual that each multiplier asks for, ``wanted + t rate`` within the radius.
-    step, radius
-        Of the aggregates.
-    slope
-        ``F . step`` at the start.
-    """
+    """The dual function along a step, so that an evaluation needs no product with U."""
 
     by_run = ("cells", "move", "force", "hi", "wanted", "rate", "step", "radius", "slope")
     by_run_or_shared = ("lo",)
 
-    cells: Array
+    cells: Array  # the cells before they are held within their bounds, which are ``cells - t move``
     move: Array
-    force: Array
-    lo: Array
+    force: Array  # U' step: how the step acts on each cell
+    lo: Array  # the cells' bounds
     hi: Array | None
+    # The residual that each multiplier asks for, ``wanted + t rate`` within the radius.
     wanted: Array
     rate: Array
-    step: Array
+    step: Array  # of the aggregates
     radius: Array | None
-    slope: Array
+    slope: Array  # ``F . step`` at the start
 
     @classmethod
     def of(cls, structure: Structure, box: Boxed, y: Array, step: Array, slope: Array) -> _Line:
@@ -102,22 +87,6 @@ def search(
     the zero of the chord and that of the tangent at the far end. Where the slope falls late and
     steeply, as it does when a step frees many cells, the first creeps up from the start and the
     second comes down fast.
-
-    Parameters
-    ----------
-    structure, box
-        The problem.
-    y, step
-        Multipliers and their step, shape (runs, aggregates).
-    slope
-        The slope at the start, shape (runs,).
-    past
-        How much slope of the other sign may be reached, as a part of that at the start.
-
-    Returns
-    -------
-    ndarray
-        How far to go, in steps, shape (runs,).
     """
     line = _Line.of(structure, box, y, step, slope)
     left = np.arange(slope.size)

@@ -29,19 +29,6 @@ _INTERIOR = 1e-10
 def simplex_multipliers(matrix: sp.csr_array, std: Array) -> Multipliers:
     """Return a function from noisy answers to the program's multipliers, by HiGHS (simplex).
 
-    Parameters
-    ----------
-    matrix
-        The queries U, shape (queries, cells).
-    std
-        Standard deviations of their noise, shape (queries,), in counts.
-
-    Returns
-    -------
-    Callable
-        From answers of shape (queries,) to multipliers y with ``U'y >= 0`` whose bound on the
-        distance is largest, or ``None`` if no way of HiGHS reaches an end.
-
     Examples
     --------
     >>> matrix = sp.csr_array([[1.0, 1.0], [1.0, 0.0], [0.0, 1.0]])

@@ -50,20 +50,6 @@ def memory_needed(sets: Sequence[QuerySet], runs: int) -> float:
 def check_memory(sets: Sequence[QuerySet], runs: int, most: float | None = None) -> None:
     """Refuse a workload that does not fit in memory.
 
-    Parameters
-    ----------
-    sets
-        The query sets.
-    runs
-        The number of runs that are fitted as one batch.
-    most
-        The bytes that may be used; by default the machine's memory.
-
-    Raises
-    ------
-    InputError
-        The estimate is larger; the message says how many cells there are, and both numbers.
-
     Examples
     --------
     >>> check_memory([QuerySet.identity(1000)], runs=10)

@@ -20,21 +20,13 @@ class Merged:
     """A problem on fewer cells, each the sum of cells that no query tells apart (ours).
 
     Any split of a merged cell among its cells gives the same answers; the even one has least norm.
-
-    Parameters
-    ----------
-    problem
-        The smaller problem; its multipliers are those of the larger one.
-    groups
-        For each cell of the larger problem the cell of the smaller one, -1 for a cell that no
-        query counts (it is 0). Shape (cells,).
-    counts
-        How many cells each stands for.
     """
 
-    problem: Problem
+    problem: Problem  # the smaller problem; its multipliers are those of the larger one
+    # For each cell of the larger problem the cell of the smaller one, -1 for a cell that no
+    # query counts (it is 0). Shape (cells,).
     groups: Labels
-    counts: Array
+    counts: Array  # how many cells each stands for
 
     def gather(self, x: Array) -> Array:
         """Return the merged cells of a table of the larger problem, shape (runs, merged cells)."""

@@ -26,22 +26,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """How the queries of two sets overlap: sums over the cells that a pair of queries shares.
+    """How the queries of two sets overlap: sums over the cells that a pair of queries shares."""
 
-    Parameters
-    ----------
-    sums
-        One row a pair that shares a cell, shape (pairs, cells), zeros and ones.
-    first, second
-        The pair's queries.
-    shape
-        The numbers of queries of the two sets.
-    """
-
-    sums: sp.csr_array
-    first: NDArray[np.intp]
+    sums: sp.csr_array  # one row a pair that shares a cell, shape (pairs, cells), zeros and ones
+    first: NDArray[np.intp]  # the pair's queries
     second: NDArray[np.intp]
-    shape: tuple[int, int]
+    shape: tuple[int, int]  # the numbers of queries of the two sets
 
     @classmethod
     def of(cls, a: QuerySet, b: QuerySet) -> Crossing:
@@ -66,21 +56,13 @@ class Partitions(Batch):
 
     The queries of one set are disjoint, so each set is a diagonal block of the Newton matrix. The
     largest is eliminated, and what is left is a dense matrix.
-
-    Parameters
-    ----------
-    sets
-        The query sets; the last is eliminated.
-    crossings
-        One for each pair of sets ``(i, j)`` with i < j.
-    members
-        For each single sum which cells it counts, shape (sums, runs or 1, cells).
     """
 
     by_run_or_shared = ("members",)
 
-    sets: tuple[QuerySet, ...]
-    crossings: dict[tuple[int, int], Crossing]
+    sets: tuple[QuerySet, ...]  # the query sets; the last is eliminated
+    crossings: dict[tuple[int, int], Crossing]  # one for each pair of sets ``(i, j)`` with i < j
+    # For each single sum which cells it counts, shape (sums, runs or 1, cells).
     members: tuple[Array, ...]
 
     @property
@@ -146,14 +128,7 @@ class Partitions(Batch):
 
 
 def partitions(problem: Problem, aggregates: list[int]) -> tuple[Partitions, list[int]] | None:
-    """Recognise query sets and sums of some of their queries.
-
-    Returns
-    -------
-    tuple or None
-        The structure and the numbers of the terms in the order of its unknowns; ``None`` where
-        there are too many unknowns for a dense matrix or no query set.
-    """
+    """Recognise query sets and sums of some of their queries."""
     sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
     sets: list[tuple[int, QuerySet]] = []
     for k in aggregates:

@@ -23,18 +23,10 @@ _ROUNDING = 1e-16  # a residual of this size is rounding
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """Which constraints hold as equalities.
+    """Which constraints hold as equalities."""
 
-    Parameters
-    ----------
-    zero
-        Cells at 0, shape (cells,).
-    side
-        -1, 0 or 1 a row: its residual is at minus its radius, between, or at its radius.
-    """
-
-    zero: Mask
-    side: Array
+    zero: Mask  # cells at 0, shape (cells,)
+    side: Array  # -1, 0 or 1 a row: its residual is at minus its radius, between, or at its radius
 
 
 def guess_active(stack: Stack, x: Array, y: Array) -> Active:
@@ -114,19 +106,7 @@ def revise_active(stack: Stack, active: Active, x: Array, y: Array) -> Active:
 def polish(
     stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
 ) -> tuple[Array, Array]:
-    """Improve an answer by active-set steps and return the best one seen (ours).
-
-    Parameters
-    ----------
-    stack
-        The problem.
-    x, y
-        A nearly optimal answer, in the stack's units.
-    miss
-        How far an answer is from optimal; the smallest wins.
-    goal
-        A miss that is good enough to stop.
-    """
+    """Improve an answer by active-set steps and return the best one seen (ours)."""
     best = (np.maximum(x, 0.0) if stack.nonnegative else x, y)
     least = miss(*best)
     active = guess_active(stack, x, y)

@@ -91,18 +91,6 @@ def solve_proximal(problem: Problem, near: Array | None = None) -> Solution:
     Where the queries leave the table open, which of the optimal tables is found depends on the
     steps; `solve` takes that of least norm.
 
-    Parameters
-    ----------
-    problem
-        Any problem.
-    near
-        The table from which to step, shape (runs, cells); 0 if not given.
-
-    Returns
-    -------
-    Solution
-        The best answer found, to be certified.
-
     Examples
     --------
     >>> rows, columns = (QuerySet.marginal((2, 2), (a,)) for a in (0, 1))

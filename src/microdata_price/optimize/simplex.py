@@ -24,19 +24,6 @@ def project_simplex(a: Array, total: Array) -> tuple[Array, Array]:
     The projection is ``max(a - g, 0)`` with the threshold g that gives the sum; sorting and
     prefix sums find it exactly, and for long vectors a few passes over ever fewer entries.
 
-    Parameters
-    ----------
-    a
-        Vectors along the last axis, shape (..., n), in counts.
-    total
-        Sums, 0 or more, shape (...), in counts.
-
-    Returns
-    -------
-    projection, threshold
-        Shapes (..., n) and (...), in counts. For a sum of 0 the threshold is the largest entry
-        (larger ones would do as well).
-
     Examples
     --------
     >>> project_simplex(np.array([3.0, 1.0, -1.0]), np.array(2.0))
@@ -98,15 +85,6 @@ def exact_sums(x: Array, total: Array, unit: Array) -> Array:
     Sets of answers whose totals differ by a rounding error contradict each other when all are held
     exactly; these do not.
 
-    Parameters
-    ----------
-    x
-        Vectors along the last axis, shape (..., n), whose sums are right up to rounding.
-    total
-        Their sums, multiples of the unit, shape (...).
-    unit
-        Powers of two, shape (...); see `grid_of`.
-
     Examples
     --------
     >>> x = np.array([0.1, 0.2, 0.7])
@@ -129,21 +107,6 @@ def project_groups(a: Array, groups: NDArray[np.intp], totals: Array) -> tuple[A
 
     Where the sums are multiples of a run's unit, `grid_of` the sum of them all, so is the
     projection, and its groups have exactly these sums.
-
-    Parameters
-    ----------
-    a
-        Shape (runs, n), in counts.
-    groups
-        For each entry its group 0, 1, ..., or -1 where the entry is in no group (it is then
-        projected on the numbers of 0 or more). Shape (n,).
-    totals
-        Sums, shape (runs, groups), 0 or more, in counts.
-
-    Returns
-    -------
-    projection, threshold
-        Shapes (runs, n) and (runs, groups), in counts.
 
     Examples
     --------

@@ -41,14 +41,6 @@ def attempt(
     Cells that no query tells apart are merged first. Where the queries leave the table open, it
     becomes that of least norm, and the certificate is of both problems.
 
-    Parameters
-    ----------
-    problem, least_norm
-        See `solve`.
-    near
-        A table at which to begin where cells have no weights, shape (runs, cells). It changes the
-        time, and among optimal tables perhaps which is found if that is left open.
-
     Examples
     --------
     >>> from microdata_price.model.queryset import QuerySet

@@ -18,19 +18,6 @@ Mask = NDArray[np.bool_]
 class Stack:
     """All queries of one run, one a row, in units in which counts and weights are at most about 1.
 
-    Parameters
-    ----------
-    matrix
-        Zeros and ones, shape (rows, cells).
-    target, weight, radius
-        As for `Term`, shape (rows,); a radius is infinite where there is no bound.
-    nonnegative
-        Whether every cell must be 0 or more.
-    count, unit
-        What a count and a weight were divided by.
-    sizes
-        How many rows each term has.
-
     Examples
     --------
     >>> from microdata_price.optimize import Term
@@ -40,14 +27,14 @@ class Stack:
     array([ 0.9, -0.2])
     """
 
-    matrix: sp.csr_array
-    target: Array
+    matrix: sp.csr_array  # zeros and ones, shape (rows, cells)
+    target: Array  # as for `Term`, shape (rows,); a radius is infinite where there is no bound
     weight: Array
     radius: Array
-    nonnegative: bool
-    count: float
+    nonnegative: bool  # whether every cell must be 0 or more
+    count: float  # what a count and a weight were divided by
     unit: float
-    sizes: tuple[int, ...]
+    sizes: tuple[int, ...]  # how many rows each term has
 
     @classmethod
     def of(cls, problem: Problem, run: int = 0) -> Stack:

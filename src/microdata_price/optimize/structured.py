@@ -54,29 +54,15 @@ def keep_memory() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Plan(Batch):
-    """How a problem is solved: the terms' roles and the aggregates' structure.
-
-    Parameters
-    ----------
-    own
-        The numbers of the terms on single cells.
-    order
-        The numbers of the other terms, in the order of the structure's unknowns.
-    structure
-        What the aggregates' matrix does.
-    flip
-        Whether a two-way table must be transposed.
-    block
-        How many runs are worked on at once.
-    """
+    """How a problem is solved: the terms' roles and the aggregates' structure."""
 
     by_run = ("structure",)
 
-    own: list[int]
-    order: list[int]
-    structure: Structure
-    flip: bool
-    block: int
+    own: list[int]  # the numbers of the terms on single cells
+    order: list[int]  # the numbers of the other terms, in the order of the structure's unknowns
+    structure: Structure  # what the aggregates' matrix does
+    flip: bool  # whether a two-way table must be transposed
+    block: int  # how many runs are worked on at once
 
 
 def make_plan(problem: Problem) -> Plan | None:
@@ -154,17 +140,7 @@ def solve_planned(
     start: Array | None = None,
     accuracy: Array | float = TUNING.converged,
 ) -> tuple[Solution, Array]:
-    """Solve a block of runs whose cells all have weights, and return the aggregates' multipliers.
-
-    Parameters
-    ----------
-    problem, plan
-        The problem and its plan, for the same runs.
-    start
-        Multipliers of the aggregates to start from, as returned; 0 if not given.
-    accuracy
-        See `newton`.
-    """
+    """Solve runs whose cells all have weights; return the aggregates' multipliers, too."""
     box, pins = _standard_form(problem, plan)
     true_centre = box.centre
     for k, zero in pins:  # a cell without a target does not leave 0
@@ -227,11 +203,6 @@ def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Sol
 
 def solve_structured(problem: Problem) -> Solution:
     """Solve by batched semismooth Newton on the dual; every cell must have a weight (ours).
-
-    Returns
-    -------
-    Solution
-        The best answer found, to be certified.
 
     Examples
     --------

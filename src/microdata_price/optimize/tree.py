@@ -27,23 +27,16 @@ def _each(sums: sp.csr_array, x: Array) -> Array:
 
 @dataclass(frozen=True, eq=False)
 class Tree(Batch):
-    """Query sets each of which refines the one before, and single sums.
-
-    Parameters
-    ----------
-    parents
-        For the queries of each level, coarsest first, and at last for the cells, the number of the
-        query of the level before that holds it; the first is all zeros (a root without a query).
-    sums
-        The same as sums over parts, for each level but that root.
-    members
-        For each single sum which cells it counts, shape (runs or 1, cells).
-    """
+    """Query sets each of which refines the one before, and single sums."""
 
     by_run_or_shared = ("members",)
 
+    # For the queries of each level, coarsest first, and at last for the cells, the number of
+    # the query of the level before that holds it; the first is all zeros (a root without a
+    # query).
     parents: tuple[NDArray[np.intp], ...]
-    sums: tuple[sp.csr_array, ...]
+    sums: tuple[sp.csr_array, ...]  # the same as sums over parts, for each level but that root
+    # For each single sum which cells it counts, shape (runs or 1, cells).
     members: tuple[Array, ...]
 
     def _levels(self, y: Array) -> list[Array]:
@@ -138,14 +131,7 @@ class Tree(Batch):
 
 
 def tree(problem: Problem, aggregates: list[int]) -> tuple[Tree, list[int]] | None:
-    """Recognise query sets that refine one another.
-
-    Returns
-    -------
-    tuple or None
-        The structure and the numbers of the terms in the order of its unknowns; ``None`` where
-        some set does not count every cell or is not a refinement.
-    """
+    """Recognise query sets that refine one another."""
     sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
     nested = []
     for k in aggregates:

@@ -38,19 +38,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Extra(Batch):
-    """One aggregate that is neither a row nor a column: which rows, columns or cells it counts.
-
-    Parameters
-    ----------
-    kind
-        What is counted.
-    members
-        1 for what is counted, else 0; shape (runs or 1, rows, columns or cells); ``None`` for all.
-    """
+    """One aggregate that is neither a row nor a column: which rows, columns or cells it counts."""
 
     by_run_or_shared = ("members",)
 
-    kind: Literal["rows", "columns", "cells"]
+    kind: Literal["rows", "columns", "cells"]  # what is counted
+    # 1 for what is counted, else 0; shape (runs or 1, rows, columns or cells); ``None`` for
+    # all.
     members: Array | None
 
     def times(self, a: Array) -> Array:
@@ -73,23 +67,14 @@ class TwoWay(Batch):
     In the Newton matrix the rows and the columns are two diagonal blocks, coupled by the mask of
     free cells itself. The columns, the longer side, are eliminated, which leaves a dense matrix
     for rows and extras. A list is a table of one row without a query for it.
-
-    Parameters
-    ----------
-    shape
-        Rows and columns.
-    rows, columns
-        Whether there is a query for each.
-    extras
-        The other aggregates.
     """
 
     by_run = ("extras",)
 
-    shape: tuple[int, int]
-    rows: bool
+    shape: tuple[int, int]  # rows and columns
+    rows: bool  # whether there is a query for each
     columns: bool
-    extras: tuple[Extra, ...]
+    extras: tuple[Extra, ...]  # the other aggregates
 
     @property
     def _row_end(self) -> int:
@@ -229,14 +214,7 @@ class TwoWay(Batch):
 
 
 def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int], bool] | None:
-    """Recognise a list or a two-way table.
-
-    Returns
-    -------
-    tuple or None
-        The structure, the numbers of the terms in the order of its unknowns, and whether the
-        table must be transposed; ``None`` for another structure.
-    """
+    """Recognise a list or a two-way table."""
     shape = tuple(n for n in problem.shape if n > 1) or (1,)
     if len(shape) > 2 or (len(shape) == 2 and min(shape) * max(shape) > TUNING.dense_entries):
         return None
