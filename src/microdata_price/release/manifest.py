@@ -82,7 +82,7 @@ def manifest_bytes(
         "neighbours": f"tables that differ by {mechanism.neighbours}",
         "replacing_one_record": {
             **mechanism.replacement.fields(),
-            "attained": mechanism.replacement_exact,
+            "at_most": True,
         },
         "weak_protection": mechanism.weak,
         "mechanism": mechanism_fields(mechanism, workload.names),

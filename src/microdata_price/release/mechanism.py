@@ -28,8 +28,6 @@ LARGEST_SCALE = 1e6
 """A larger scale of noise, in counts, is refused: no answer would mean anything."""
 KNOWN_STD = 1e-3
 """How accurate a known total is taken to be in a fit, next to the most accurate noisy answer."""
-_SEARCHED = 4_000_000
-"""Pairs of cells that are compared for the worst replacement."""
 
 
 def float_above(exact: Fraction) -> float:
@@ -58,74 +56,6 @@ def root_above(number: int) -> float:
     return root
 
 
-def worst_record(workload: Workload, losses: Sequence[Fraction]) -> Fraction:
-    """Return the largest sum, over records, of the losses of the query sets that count it.
-
-    Examples
-    --------
-    >>> worst_record(Workload.table((2, 2)), [Fraction(1, 4)] * 4)
-    Fraction(1, 1)
-    """
-    if all((q.labels >= 0).all() for q in workload.query_sets):
-        return sum(losses, Fraction(0))
-    pattern = np.zeros(workload.cells, dtype=np.int64)
-    for k, q in enumerate(workload.query_sets):
-        pattern |= (q.labels >= 0).astype(np.int64) << k
-    return max(
-        sum((x for k, x in enumerate(losses) if code >> k & 1), Fraction(0))
-        for code in np.unique(pattern).tolist()
-    )
-
-
-def worst_replacement(
-    workload: Workload, ones: Sequence[Fraction], twos: Sequence[Fraction]
-) -> tuple[Fraction, bool]:
-    """Return the largest loss, over two cells, of moving a record from one to the other (ours).
-
-    In each query set it changes no answer, one or two.
-
-    Parameters
-    ----------
-    workload
-        What is asked.
-    ones, twos
-        For each query set the loss if one answer changes by one, or two do.
-
-    Returns
-    -------
-    Fraction, bool
-        The loss, and whether it is the largest exactly; else it is no smaller.
-
-    Examples
-    --------
-    >>> quarter, half = [Fraction(1, 4)] * 4, [Fraction(1, 2)] * 4
-    >>> worst_replacement(Workload.table((9, 24)), quarter, half)
-    (Fraction(3, 2), True)
-    """
-    sets, cells = workload.query_sets, workload.cells
-    bound = Fraction(0)
-    for q, one, two in zip(sets, ones, twos, strict=True):
-        bound += two if q.size > 1 else one if (q.labels < 0).any() else 0
-    best = Fraction(0)
-    everything = cells * cells <= _SEARCHED
-    count = cells if everything else max(1, _SEARCHED // cells)
-    for base in np.unique(np.linspace(0, cells - 1, count).astype(np.intp)):
-        pattern = np.zeros(cells, dtype=np.int64)
-        for q in sets:
-            here, there = q.labels[base], q.labels
-            moved = np.where(here == there, 0, np.where((here < 0) | (there < 0), 1, 2))
-            pattern = 3 * pattern + moved
-        for code in np.unique(pattern).tolist():
-            loss, left = Fraction(0), code
-            for one, two in zip(reversed(ones), reversed(twos), strict=True):
-                left, changed = divmod(left, 3)
-                loss += (Fraction(0), one, two)[changed]
-            best = max(best, loss)
-        if best == bound:
-            return bound, True
-    return (best, True) if everything else (bound, False)
-
-
 def _vetted(name: str, scale: float) -> Any:
     vectors = dp.vector_domain(dp.atom_domain(T="i64"))
     if name == LAPLACE:
@@ -151,10 +81,6 @@ class Mechanism:
         privacy map of each query set, added up exactly and rounded upwards.
     neighbours
         `ADDED` or, with a public total, `REPLACED`.
-    replacement
-        What it satisfies between tables that differ by one record replaced by another.
-    replacement_exact
-        Whether some pair of cells attains that; else it is at most so much.
     add_noise
         OpenDP's measurement on vectors of whole numbers for each query set; ``None`` for public
         answers.
@@ -164,9 +90,15 @@ class Mechanism:
     scales: tuple[float, ...]
     guarantee: PureDP | ConcentratedDP
     neighbours: str
-    replacement: PureDP | ConcentratedDP
-    replacement_exact: bool
     add_noise: tuple[Any, ...]
+
+    @property
+    def replacement(self) -> PureDP | ConcentratedDP:
+        """At most what holds between tables that differ by one record replaced by another.
+
+        Without a public total that is two steps, one record removed and one added.
+        """
+        return self.guarantee if self.neighbours == REPLACED else self.guarantee.group(2)
 
     @property
     def noise(self) -> tuple[Noise, ...]:
@@ -223,8 +155,8 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
     Examples
     --------
     >>> made = mechanism_like(Workload.table(3), "discrete Gaussian", [2.0, 2.0])
-    >>> made.guarantee, round(made.replacement.level, 12)
-    (ConcentratedDP(rho=0.25), 0.25)
+    >>> made.guarantee, made.replacement
+    (ConcentratedDP(rho=0.25), ConcentratedDP(rho=1.0))
     """
     sets = workload.query_sets
     fits = len(scales) == len(sets) and all(math.isfinite(s) and s >= 0 for s in scales)
@@ -238,23 +170,15 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
         if public and (q.size != 1 or (q.labels < 0).any()):
             raise InputError(f"the query set {q.name!r} cannot be public; only the total can")
     noises = [None if s == 0 else _vetted(name, s) for s in scales]
-
-    def mapped(answers: int) -> list[Fraction]:
-        # Two answers that change by one each: 2 in L1, the root of 2 in L2.
-        far = answers if name == LAPLACE else root_above(answers)
-        return [Fraction(0) if n is None else Fraction(float(n.map(far))) for n in noises]
-
+    # A record is in at most one query of a set. One that is replaced, the total being public,
+    # changes at most two answers of a set by one each: 2 in L1, the root of 2 in L2.
+    neighbours = REPLACED if any(known) else ADDED
+    answers = 2 if any(known) else 1
+    far = answers if name == LAPLACE else root_above(answers)
+    losses = [Fraction(float(n.map(far))) for n in noises if n is not None]
     claim = PureDP if name == LAPLACE else ConcentratedDP
-    ones, twos = mapped(1), mapped(2)
-    moved, exact = worst_replacement(workload, ones, twos)
-    if not moved:
-        moved = Fraction(math.ulp(0.0))  # nothing asked tells records apart
-    replacement = claim(max(float_above(moved), 1e-30))
-    if any(known):
-        guarantee, neighbours = replacement, REPLACED
-    else:
-        guarantee, neighbours = claim(float_above(worst_record(workload, ones))), ADDED
-    return Mechanism(name, tuple(scales), guarantee, neighbours, replacement, exact, tuple(noises))
+    guarantee = claim(float_above(sum(losses, Fraction(0))))
+    return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
 
 
 LEAST_SHARE = 1e-6
@@ -346,8 +270,9 @@ def mechanism_for(
     A record is in at most one query of each query set, so that one more record moves each set's
     answers by at most 1. Each set is measured with its own share of the budget and the losses add
     up (the paper's Theorems 1 and 2 with sequential composition); without shares all answers have
-    the same noise. The scales are raised, by units in the last place, until OpenDP's own maps,
-    which round upwards, add up to no more than what was asked for.
+    the same noise. With a public total a record is replaced by another, which moves at most two
+    answers of a set by 1 each: the sensitivity is 2 (L1) or the root of 2 (L2).
+    The scales are raised, by units in the last place, until OpenDP's own maps, which round upwards, add up to no more than what was asked for.
 
     Parameters
     ----------
@@ -373,7 +298,7 @@ def mechanism_for(
     --------
     >>> m = mechanism_for(Workload.table((9, 24)), PureDP(0.5))
     >>> m.name, m.scales[0], m.guarantee, m.replacement
-    ('discrete Laplace', 8.0, PureDP(epsilon=0.5), PureDP(epsilon=0.75))
+    ('discrete Laplace', 8.0, PureDP(epsilon=0.5), PureDP(epsilon=1.0))
     """
     pure = isinstance(guarantee, PureDP)
     asked = guarantee.level
@@ -386,12 +311,8 @@ def mechanism_for(
         )
     measured = Workload(tuple(q for q, p in zip(workload.query_sets, public, strict=True) if not p))
     split = split_shares(measured, shares or {})
-    exact = [Fraction(1, len(split)) if not shares else Fraction(s) for s in split]
-    if known_total:
-        whole, _ = worst_replacement(measured, exact, [2 * s for s in exact])
-    else:
-        whole = worst_record(measured, exact)
-    spent = [asked * float(s / whole) for s in exact] if whole else [asked] * len(exact)
+    steps = 2 if known_total else 1
+    spent = [asked / (steps * len(split)) if not shares else asked * s / steps for s in split]
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
     if not max(raw) <= LARGEST_SCALE:
         raise InputError(

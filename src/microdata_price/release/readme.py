@@ -85,7 +85,6 @@ def guarantee_text(release: Release) -> list[str]:
             "another. The total itself is published exactly and is not protected, because it is "
             "public.",
         )
-    word = "" if mechanism.replacement_exact else "at most "
     return [
         *paragraph(
             f"Guarantee: {mechanism.guarantee.describe()}, for everything in this folder together.",
@@ -93,9 +92,9 @@ def guarantee_text(release: Release) -> list[str]:
         ),
         "",
         *paragraph(
-            "Replacing one record by another is two such steps, one removed and one added. For "
-            f"what was asked here it costs {word}{symbol} = {not_below(level, 6)}: the figure to "
-            "go by if the total number of records is public anyway.",
+            "Replacing one record by another is two such steps, one removed and one added. It "
+            f"costs at most {symbol} = {not_below(level, 6)}: the figure to go by if the total "
+            "number of records is public anyway.",
         ),
     ]
 
