@@ -12,6 +12,7 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.release import strength
 from microdata_price.release.mechanism import (
     ADDED,
     REPLACED,
@@ -19,6 +20,7 @@ from microdata_price.release.mechanism import (
     mechanism_like,
     split_shares,
 )
+from microdata_price.release.strength import check_strength, sharpest_std
 
 GUARANTEES = (PureDP(0.5), ConcentratedDP(0.1))
 
@@ -38,7 +40,7 @@ def test_no_move_of_a_record_loses_more_than_is_said(sets, known, guarantee):
     total = (QuerySet.sum_query((cells,)),) if known else ()
     workload = Workload((*total, *(q for q in asked if not known or q.size > 1)))
     level = type(guarantee)(guarantee.level * min(1.0, len(workload.query_sets) / 100))
-    made = mechanism_for(workload, level, known_total=known, weak=True)
+    made = mechanism_for(workload, level, known_total=known)
 
     def loss(before, after):
         found = Fraction(0)
@@ -71,7 +73,7 @@ def test_all_marginals_of_six_columns_with_a_public_total_spend_what_is_said(gua
     shape = (2,) * 6
     kept = [axes for k in range(7) for axes in combinations(range(6), k)]
     workload = Workload(tuple(QuerySet.marginal(shape, axes) for axes in kept))
-    made = mechanism_for(workload, guarantee, known_total=True, weak=True)
+    made = mechanism_for(workload, guarantee, known_total=True)
     assert (len(made.scales), made.scales[0]) == (64, 0)
     # From one corner to the opposite one a record changes two answers of every other set.
     own = [1 / s if made.pure else 1 / (2 * s**2) for s in made.scales[1:]]
@@ -124,6 +126,62 @@ def test_a_public_total_leaves_the_guarantee_for_replacements(guarantee):
     assert 2 * sum(own) == pytest.approx(guarantee.level, rel=1e-9)
     with pytest.raises(InputError, match="must ask for the sum and for something else"):
         mechanism_for(Workload((QuerySet.identity(3),)), guarantee, known_total=True)
+
+
+CUBE = (2,) * 6
+ALL = Workload(
+    tuple(QuerySet.marginal(CUBE, a) for k in range(7) for a in combinations(range(6), k))
+)
+"""All 64 marginals of six columns: answers that sharpen each other."""
+
+
+def dense_std(workload, mechanism):
+    """The standard deviation of each least-squares answer, from the normal equations alone."""
+    rows = np.vstack([q.matrix.toarray() for q in workload.query_sets])
+    noise = np.repeat([n.variance for n in mechanism.noise], [q.size for q in workload.query_sets])
+    cover = rows @ np.linalg.inv(rows.T @ (rows / noise[:, None])) @ rows.T
+    return np.sqrt(np.diag(cover))
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("guarantee", [PureDP(20.0), ConcentratedDP(2.0)])
+@pytest.mark.parametrize("workload", [ALL, Workload.table((3, 4)), Workload.table(5)])
+def test_protection_is_judged_by_all_answers_together(workload, guarantee, known):
+    made = mechanism_for(workload, guarantee, known_total=known)
+    exact = dense_std(workload, made)[workload.query_sets[0].size if known else 0 :]
+    assert sharpest_std(workload, made) == pytest.approx(exact.min(), rel=1e-6)
+
+
+def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
+    made = mechanism_for(ALL, PureDP(20.0))
+    public = mechanism_for(ALL, PureDP(20.0), known_total=True)
+    exact = [sharpest_std(ALL, m) for m in (made, public)]
+    monkeypatch.setattr(strength, "signed_variances", lambda *_: None)
+    for mechanism, std in zip((made, public), exact, strict=True):
+        assert 0 < sharpest_std(ALL, mechanism) <= std
+
+
+@pytest.mark.parametrize(
+    ("workload", "guarantee", "weak", "said"),
+    [
+        (ALL, PureDP(84.0), True, "nothing is released"),  # 64 of 64 cells came out true
+        (ALL, PureDP(30.0), False, "less than one record: that is weak protection"),
+        (ALL, ConcentratedDP(12.0), True, "nothing is released"),
+        (Workload.table((40, 40)), ConcentratedDP(1.99), False, "less than one record"),
+        (ALL, PureDP(14.0), False, "more than a million times likelier"),
+    ],
+)
+def test_weak_protection_is_refused_or_asked_for(workload, guarantee, weak, said):
+    with pytest.raises(InputError, match=said):
+        check_strength(workload, mechanism_for(workload, guarantee), weak)
+
+
+def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large():
+    made = mechanism_for(ALL, PureDP(14.0))
+    assert sharpest_std(ALL, made) > 1
+    check_strength(ALL, made, weak_allowed=True)
+    assert "a million times likelier" in " ".join(strength.warnings_of(ALL, made))
+    assert strength.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []
 
 
 def test_nothing_but_a_total_can_be_public():

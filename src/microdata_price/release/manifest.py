@@ -17,6 +17,7 @@ from ..tables.schema import Schema, load_schema
 from ..tables.workload_text import named_query_set
 from .budget import REPLACED, Entry, guarantee_from
 from .mechanism import Mechanism, mechanism_like
+from .strength import warnings_of
 
 if TYPE_CHECKING:
     from .measure import Measured
@@ -84,7 +85,7 @@ def manifest_bytes(
             **mechanism.replacement.fields(),
             "at_most": True,
         },
-        "weak_protection": mechanism.weak,
+        "weak_protection": bool(warnings_of(workload, mechanism)),
         "mechanism": mechanism_fields(mechanism, workload.names),
         "workload": [
             {

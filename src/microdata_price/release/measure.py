@@ -21,6 +21,7 @@ from ..tables.csv_files import read_table
 from ..tables.schema import Schema, check_publishable
 from ..tables.workload_text import described
 from .mechanism import Mechanism, mechanism_for
+from .strength import check_strength
 
 LARGEST_TOTAL = 1e15
 """More records than this are refused: a sum of them would not be exact in floating point."""
@@ -149,17 +150,21 @@ def plan_release(
         What to ask; queries are put in the order of the schema's values.
     guarantee
         What the whole workload shall satisfy.
-    shares, known_total, weak
+    shares, known_total
         As for `mechanism_for`.
+    weak
+        As for `check_strength`.
 
     Raises
     ------
     InputError
-        As for `described` and `mechanism_for`, or a schema that cannot be published.
+        As for `described`, `mechanism_for` and `check_strength`, or a schema that cannot be
+        published.
     """
     check_publishable(schema)
     asked, columns = described(workload, schema)
-    mechanism = mechanism_for(asked, guarantee, shares, known_total=known_total, weak=weak)
+    mechanism = mechanism_for(asked, guarantee, shares, known_total=known_total)
+    check_strength(asked, mechanism, weak)
     return Plan(secrets.token_hex(8), schema, asked, columns, mechanism)
 
 

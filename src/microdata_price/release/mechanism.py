@@ -22,8 +22,8 @@ from .budget import ADDED, REPLACED
 dp.enable_features("contrib")
 
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
-WEAK_STD, LEAST_STD = 1.0, 0.5
-"""Noise with a smaller standard deviation needs consent; below the second it is refused."""
+LEAST_SCALE = 0.1
+"""Noise of a smaller scale, in counts, is next to none and refused."""
 LARGEST_SCALE = 1e6
 """A larger scale of noise, in counts, is refused: no answer would mean anything."""
 KNOWN_STD = 1e-3
@@ -121,11 +121,6 @@ class Mechanism:
         return tuple(
             0.0 if s == 0 else n.variance for s, n in zip(self.scales, self.noise, strict=True)
         )
-
-    @property
-    def weak(self) -> bool:
-        """Whether the noise of some query set has a standard deviation below one record."""
-        return any(0 < v < WEAK_STD**2 for v in self.variances)
 
     def noisy(self, answers: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], ...]:
         """Add fresh noise, drawn by OpenDP from the operating system's randomness."""
@@ -233,37 +228,12 @@ def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float,
     return tuple(round(given[n], 15) if n in given else left / len(others) for n in workload.names)
 
 
-def check_strength(mechanism: Mechanism, names: Sequence[str], weak_allowed: bool) -> None:
-    """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name.
-
-    Raises
-    ------
-    InputError
-        It says which query set, how weak, and what to do.
-    """
-    for name, variance in zip(names, mechanism.variances, strict=True):
-        std = math.sqrt(variance)
-        if 0 < std < LEAST_STD:
-            raise InputError(
-                f"the noise on {name!r} would have a standard deviation of {std:.2g} records: most "
-                f"answers would be true, and nobody protected; below {LEAST_STD:g} nothing "
-                "is released: spend less, or on fewer query sets"
-            )
-        if 0 < std < WEAK_STD and not weak_allowed:
-            raise InputError(
-                f"the noise on {name!r} would have a standard deviation of {std:.2g} records, less "
-                "than one record: that is weak protection; spend less, or say --weak-protection if "
-                "it is meant"
-            )
-
-
 def mechanism_for(
     workload: Workload,
     guarantee: PureDP | ConcentratedDP,
     shares: Mapping[str, float] | None = None,
     *,
     known_total: bool = False,
-    weak: bool = False,
 ) -> Mechanism:
     """Build the mechanism that answers the whole workload within a guarantee.
 
@@ -272,7 +242,8 @@ def mechanism_for(
     up (the paper's Theorems 1 and 2 with sequential composition); without shares all answers have
     the same noise. With a public total a record is replaced by another, which moves at most two
     answers of a set by 1 each: the sensitivity is 2 (L1) or the root of 2 (L2).
-    The scales are raised, by units in the last place, until OpenDP's own maps, which round upwards, add up to no more than what was asked for.
+    The scales are raised, by units in the last place, until OpenDP's own maps, which round
+    upwards, add up to no more than what was asked for.
 
     Parameters
     ----------
@@ -285,8 +256,6 @@ def mechanism_for(
     known_total
         Whether the total is public. It is then published as it is, and the guarantee is between
         tables of the same total that differ by one record replaced by another.
-    weak
-        Whether noise with a standard deviation below one record is accepted.
 
     Raises
     ------
@@ -320,18 +289,15 @@ def mechanism_for(
             f"{max(raw):.0e} counts; no answer would mean anything; at most {LARGEST_SCALE:.0e} is "
             "accepted, so that more must be spent, or on fewer query sets"
         )
-    if min(raw) < LEAST_STD / 5:
+    if min(raw) < LEAST_SCALE:
         raise InputError(
             f"{guarantee.parameter} is {asked:g}, which would leave next to no noise and "
-            "protect nobody; spend less, or ask more query sets"
+            "protect nobody; spend less"
         )
     while True:
         rest = iter(raw)
         scales = [0.0 if p else next(rest) for p in public]
         made = mechanism_like(workload, LAPLACE if pure else GAUSSIAN, scales)
-        claim = made.guarantee
-        if claim.level <= asked:
-            break
+        if made.guarantee.level <= asked:
+            return made
         raw = [math.nextafter(s, math.inf) for s in raw]
-    check_strength(made, workload.names, weak)
-    return made

@@ -9,19 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import at_most, listed
-from ..model.conversion import approximate_together
 from ..model.queryset import QuerySet
 from .budget import REPLACED
 from .fit import Release
 from .manifest import MANIFEST
 from .report import ALL
+from .strength import times, warnings_of
 from .text import query_columns
 
 Array = NDArray[np.float64]
 
 WIDTH = 88
-SHORT_DELTA = 1e-6
-"""The chance that the sentence in short leaves out, for guarantees that leave one out."""
 _KINDS = 12
 """So many kinds of counts are listed for every reader; the others stand in the second part."""
 
@@ -81,8 +79,8 @@ def _what(release: Release) -> list[str]:
     else:
         hidden, but = "whether any one record was in the data at all", ""
     purpose = (
-        "Though often that number was 0: see the warning above."
-        if mechanism.weak
+        "Though that may tell next to nothing apart: see the warning above."
+        if warnings_of(release.measured.workload, mechanism)
         else f"So nobody can be sure from them {hidden}."
     )
     made = (
@@ -103,9 +101,8 @@ def _what(release: Release) -> list[str]:
 
 def _how_well(release: Release) -> list[str]:
     mechanism = release.measured.mechanism
-    level, besides = mechanism.guarantee.level, ""
+    besides, ratio = "", _times(times(mechanism.guarantee))
     if not mechanism.pure:
-        level = approximate_together([], level, SHORT_DELTA).epsilon
         besides = ", apart from a chance of one in a million"
     if mechanism.neighbours == REPLACED:
         otherwise = "had said something else"
@@ -113,8 +110,8 @@ def _how_well(release: Release) -> list[str]:
         otherwise = "had been left out of the data"
     return [
         f"Suppose that one record {otherwise}. What stands here could have come out then, too, and "
-        f"its probability would have been at most {_times(level)} times smaller or larger"
-        f"{besides}. With a factor of 1 nothing could be learned about a single record; the larger "
+        f"its probability would have been at most {ratio} times smaller or larger{besides}."
+        " With a factor of 1 nothing could be learned about a single record; the larger "
         "the factor, the weaker the protection.",
         "Whoever has several records in the data is protected less, and so is whoever is in other "
         "tables that were released. What can be learned about groups is not hidden: it is what the "
@@ -215,9 +212,9 @@ def _example(release: Release) -> list[str]:
     )
 
 
-def _times(level: float) -> str:
-    """Write the largest ratio of probabilities that a level allows, rounded up."""
-    return at_most(math.exp(level), 2) if level < 13 else "a million or more"
+def _times(ratio: float) -> str:
+    """Write the largest ratio of probabilities, rounded up."""
+    return at_most(ratio, 2) if ratio < 4e5 else "a million or more"
 
 
 def is_total(queries: QuerySet) -> bool:

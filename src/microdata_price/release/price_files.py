@@ -129,7 +129,7 @@ def _intervals(made: Price) -> str:
 
 def _real_noise(made: Price, workload: Workload) -> str:
     try:
-        variance = mechanism_for(workload, made.guarantee, weak=True).variances[0]
+        variance = mechanism_for(workload, made.guarantee).variances[0]
     except InputError:  # A level at which nothing can be released.
         return ""
     if made.split is not None:

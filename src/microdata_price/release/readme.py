@@ -10,6 +10,7 @@ import pandas as pd
 
 from ..base.numbers import not_below
 from ..fitting import METHODS
+from . import strength
 from .budget import REPLACED
 from .fit import Release
 from .plain_words import WIDTH, number, paragraph, plain_text_of
@@ -60,16 +61,7 @@ def errors_text(expected: pd.DataFrame) -> str:
 
 def warnings_of(release: Release) -> list[str]:
     """Return what must be said loudly wherever the release is described."""
-    measured = release.measured
-    found = []
-    if measured.mechanism.weak:
-        weakest = math.sqrt(min(v for v in measured.mechanism.variances if v > 0))
-        found.append(
-            f"WEAK PROTECTION: some answers have noise with a standard deviation of only "
-            f"{weakest:.2f} records. Many of them are the true ones. The label 'differentially "
-            "private' means little here."
-        )
-    return found
+    return strength.warnings_of(release.measured.workload, release.measured.mechanism)
 
 
 def guarantee_text(release: Release) -> list[str]:

@@ -1,0 +1,119 @@
+"""Strength of a release's protection, known beforehand: what least squares tells of a count."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors.known import ols_variances
+from ..exceptions import InputError
+from ..model.conversion import approximate_together
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
+from .mechanism import Mechanism
+
+WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5
+"""Counts known better than to the first need consent; better than to the second is refused."""
+WEAK_TIMES = 1e6
+"""A guarantee that lets one record make something so many times likelier needs consent, too."""
+SHORT_DELTA = 1e-6
+"""The chance left out where a guarantee of zCDP is told as a number of times."""
+
+
+def signed_variances(
+    workload: Workload, variances: Sequence[float]
+) -> tuple[NDArray[np.float64], ...] | None:
+    """Return the exact variances of least-squares answers; ``None`` where these are too many."""
+    try:
+        return ols_variances(workload, variances)
+    except InputError:
+        return None
+
+
+def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
+    """Return the smallest standard deviation with which least squares knows an asked count.
+
+    It is exact, or a lower bound where the workload is too large for that: no estimate without
+    bias is better than one of a cell (or, with a public total, of two cells' difference) where all
+    other cells are known.
+
+    Examples
+    --------
+    >>> from .mechanism import mechanism_for
+    >>> table = Workload.table((10, 10))
+    >>> round(sharpest_std(table, mechanism_for(table, PureDP(1.0))), 2)
+    5.13
+    """
+    secret = [v for v in mechanism.variances if v > 0]
+    found = signed_variances(workload, [n.variance for n in mechanism.noise])
+    if found is None:
+        moved = 1 if len(secret) == len(mechanism.scales) else 2
+        return math.sqrt(1 / (moved * math.fsum(1 / v for v in secret)))
+    pairs = zip(found, mechanism.scales, strict=True)
+    return math.sqrt(min(float(v.min()) for v, scale in pairs if scale > 0))
+
+
+def times(guarantee: PureDP | ConcentratedDP) -> float:
+    """Return by how many times one record makes any outcome likelier, at most.
+
+    Under zCDP that is so but for a chance of `SHORT_DELTA`.
+
+    Examples
+    --------
+    >>> round(times(PureDP(1.0)), 4), times(ConcentratedDP(900.0))
+    (2.7183, inf)
+    """
+    level = guarantee.level
+    if isinstance(guarantee, ConcentratedDP):
+        level = approximate_together([], level, SHORT_DELTA).epsilon
+    return math.exp(level) if level < 700 else math.inf
+
+
+def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
+    """Return what must be said loudly of a mechanism wherever its release is described."""
+    found, std = [], sharpest_std(workload, mechanism)
+    if std < WEAK_STD:
+        found.append(
+            "WEAK PROTECTION: taken together, the answers tell some counts with a standard "
+            f"deviation of only {std:.2f} records. Many published counts may be the true ones."
+        )
+    if times(mechanism.guarantee) > WEAK_TIMES:
+        found.append(
+            "WEAK PROTECTION: one record may make what is published more than a million times "
+            "likelier, which can be as good as certainty."
+        )
+    return found
+
+
+def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool) -> None:
+    """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name.
+
+    Raises
+    ------
+    InputError
+        It says how weak, and what to do.
+    """
+    std = sharpest_std(workload, mechanism)
+    if std < LEAST_STD:
+        raise InputError(
+            f"all answers together would tell a count with a standard deviation of {std:.2g} "
+            "records: most published counts would be true, and nobody protected; below "
+            f"{LEAST_STD:g} nothing is released: spend less"
+        )
+    if weak_allowed:
+        return
+    if std < WEAK_STD:
+        raise InputError(
+            f"all answers together would tell a count with a standard deviation of {std:.2g} "
+            "records, less than one record: that is weak protection; spend less, or say "
+            "--weak-protection if it is meant"
+        )
+    if times(mechanism.guarantee) > WEAK_TIMES:
+        raise InputError(
+            f"{mechanism.guarantee.parameter} = {mechanism.guarantee.level:g} lets one record make "
+            "what is published more than a million times likelier: that is weak protection; spend "
+            "less, or say --weak-protection if it is meant"
+        )
