@@ -1,0 +1,217 @@
+"""Workloads as a person writes them: words and columns' names in order of priority."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ..exceptions import InputError, unknown_name
+from ..model.queryset import QuerySet
+from ..model.workload import Workload
+from .schemas import KEYWORDS, Schema
+
+DEFAULT = "sum, marginals, identity"
+"""The paper's workload and its order of priority."""
+
+
+def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
+    """Return the query set of some columns and groups, given in the schema's order."""
+    if not names:
+        return QuerySet.sum_query(schema.shape)
+    if tuple(names) == schema.columns:
+        return QuerySet.identity(schema.shape)
+    title = "*".join(names)
+    if schema.possible is None and set(names) <= set(schema.columns):
+        axes = [schema.columns.index(name) for name in names]
+        return QuerySet.marginal(schema.shape, axes, title)
+    labels = schema.labels(names)
+    size = int(labels.max()) + 1
+    if size in (1, schema.cells):  # the solvers know these two by their axes
+        same = QuerySet.sum_query if size == 1 else QuerySet.identity
+        return same(schema.shape, title)
+    return QuerySet.from_labels(labels.reshape(schema.shape), title)
+
+
+def _names(schema: Schema, part: str) -> tuple[str, ...]:
+    """Return the columns and groups that a part of a workload names, in the schema's order."""
+    if part == "sum":
+        return ()
+    if part == "identity":
+        return schema.columns
+    names = re.split(r"\s*\*\s*", part)
+    if not all(names):
+        raise InputError(
+            f"the workload's part {part!r} has a star without a column on each side; joint "
+            f"marginals are written as {'*'.join(schema.columns[:2])}"
+        )
+    for name in names:
+        if name not in schema.names:
+            raise unknown_name("column or word of a workload", name, (*schema.names, *KEYWORDS))
+    if len(set(names)) != len(names):
+        raise InputError(f"the workload's part {part!r} names a column twice")
+    return tuple(sorted(names, key=schema.names.index))
+
+
+def _same(a: QuerySet, b: QuerySet) -> bool:
+    """Whether two query sets of one schema ask the same; their labels follow one order."""
+    return a.size == b.size and bool((a.labels == b.labels).all())
+
+
+def _expand(schema: Schema, part: str) -> list[QuerySet]:
+    if part == "marginals":
+        return [_query_set(schema, (name,)) for name in schema.columns]
+    return [_query_set(schema, _names(schema, part))]
+
+
+def parse_workload(text: str, schema: Schema) -> Workload:
+    """Read a workload: query sets in order of priority, separated by commas or semicolons.
+
+    ``sum`` is the number of all records, ``identity`` every cell, ``marginals`` each column's
+    marginal, but for those that ask what the sum or the cells ask. The name of a column or group
+    is its marginal; names joined by stars are the marginal of several.
+
+    Parameters
+    ----------
+    text
+        For example ``"sum, region, region*sex, identity"``.
+    schema
+        The table's columns and groups.
+
+    Returns
+    -------
+    Workload
+        Each query set is called as it was written, its columns in the schema's order, so that
+        ``", ".join(workload.names)`` is read as the same workload again.
+
+    Raises
+    ------
+    InputError
+        An unknown name, an empty part, or a query set asked twice.
+
+    Examples
+    --------
+    >>> schema = Schema(("region", "sex", "age"), (("n", "s"), ("f", "m"), ("1", "2", "3")))
+    >>> parse_workload("sum; marginals; age*region; identity", schema).names
+    ('sum', 'region', 'sex', 'age', 'region*age', 'identity')
+    """
+    parts = [part.strip() for part in re.split("[,;]", text)]
+    if not all(parts):
+        raise InputError(
+            f"the workload {text!r} has an empty part; needed are query sets separated by commas, "
+            f"for example {DEFAULT!r}"
+        )
+    sets: list[QuerySet] = []
+    for part in parts:
+        before = len(sets)
+        if part == "identity" and sets and schema.cells == 1:
+            raise InputError(
+                "the schema's table has a single cell, which is the sum of all records; ask for "
+                "'sum' alone, or give a schema with more values"
+            )
+        for new in _expand(schema, part):
+            known = next((q for q in sets if _same(q, new)), None)
+            implied = new.size in (1, schema.cells) or known in sets[before:]
+            if part == "marginals" and implied:
+                continue
+            if known is not None:
+                raise InputError(
+                    f"the workload asks for {new.name!r} twice"
+                    + (f", as {known.name!r} asks the same" if known.name != new.name else "")
+                    + "; asking once with the same budget is more accurate"
+                )
+            sets.append(new)
+    if not sets:
+        raise InputError(
+            f"the workload {text!r} asks for nothing: no column has a marginal beside the sum and "
+            "the cells; ask for 'sum, identity'"
+        )
+    return Workload(tuple(sets))
+
+
+def shares_by_set(
+    shares: Mapping[str, float], schema: Schema, workload: Workload
+) -> dict[str, float]:
+    """Divide the share of ``marginals`` among those that are asked and have none of their own.
+
+    Parameters
+    ----------
+    shares
+        Shares of the budget by query sets' names or words of a workload.
+    schema
+        The table's columns and groups.
+    workload
+        From `parse_workload`.
+
+    Raises
+    ------
+    InputError
+        A name of nothing that is asked, or of what all has shares of its own.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), (("x", "y"), ("1", "2")))
+    >>> shares_by_set({"marginals": 0.5}, schema, parse_workload(DEFAULT, schema))
+    {'a': 0.25, 'b': 0.25}
+    """
+    found = {name: share for name, share in shares.items() if name in workload.names}
+    for name, share in shares.items():
+        if name in workload.names:
+            continue
+        try:
+            wanted = _expand(schema, name)
+        except InputError:
+            raise unknown_name("query set", name, workload.names) from None
+        asked = [known.name for q in wanted for known in workload.query_sets if _same(q, known)]
+        free = [n for n in dict.fromkeys(asked) if n not in shares]
+        if not free or set(free) & set(found):
+            why = "is not asked" if not asked else "has a share already"
+            raise InputError(
+                f"a share is given for {name!r}, which {why}; give shares to some of "
+                f"{', '.join(workload.names)}"
+            )
+        found |= {n: share / len(free) for n in free}
+    return found
+
+
+def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
+    """Name the queries of a set by the values that they count: one row a query, in order.
+
+    Parameters
+    ----------
+    schema
+        The table's columns and groups.
+    queries
+        A query set of `parse_workload`, or one with such a name and the same labels.
+
+    Returns
+    -------
+    DataFrame
+        A column for each column of the schema, then for each group; empty text where the query
+        counts all values.
+
+    Raises
+    ------
+    InputError
+        A query set whose name does not say which values its queries count.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), (("x",), ("1", "2")))
+    >>> query_values(schema, parse_workload("b", schema).query_sets[0]).to_dict("list")
+    {'a': ['', ''], 'b': ['1', '2']}
+    """
+    names = _names(schema, queries.name)
+    if queries.shape != schema.shape or not _same(queries, _query_set(schema, names)):
+        raise InputError(
+            f"the query set {queries.name!r} does not ask what its name says of this schema; make "
+            "the workload with parse_workload"
+        )
+    cells = np.unique(queries.labels, return_index=True)[1]
+    told = {
+        name: np.array(schema.values_of(name), dtype=object)[schema.places(name)[cells]]
+        for name in names
+    }
+    return pd.DataFrame({name: told.get(name, "") for name in schema.names}, range(len(cells)))
