@@ -20,7 +20,6 @@ from ..release.fit import Release
 from ..release.ledger import Account
 from ..release.readme import errors_text, guarantee_text, moved_text, warnings_of
 from ..release.run import Options, release, release_again
-from ..tables.forms import form_of
 from ..tables.schema import Schema, load_schema, schema_path
 from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
 from .reading import COUNT, NUMBER, read_shares, reading_options
@@ -275,8 +274,6 @@ def command(
         )
         level = guarantee_of(epsilon, rho)
         made = _release(table, allowed, asked, level, method, out, options)
-        for note in form_of(table, allowed).notes():
-            click.echo(note, err=True)
     click.echo(json.dumps(_document(made, out)) if as_json else _summary(made, out))
 
 
@@ -296,13 +293,19 @@ def _release(
             return release(
                 table, schema, workload, guarantee, method, out, options, lambda: safe.append(True)
             )
-    except BaseException:
+    except BaseException as error:
         if safe:
+            on = f"release --again {out} --method METHOD"
             click.echo(
                 f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
-                f"with: microdata-price release --again {out} --method METHOD",
+                f"with: microdata-price {on}",
                 err=True,
             )
+            if isinstance(error, OSError):  # its usual advice is to run the same command again
+                reason = error.strerror or type(error).__name__
+                raise InputError(
+                    f"the system refused to go on ({reason}); mend that first"
+                ) from error
         elif getattr(options.account, "spent", False):
             click.echo(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from ..base.files import new_folder, sync_file, usual_permissions
+from ..base.files import check_new, naming, sync_file, usual_permissions
 from ..exceptions import InputError
 from .manifest import MANIFEST, SCHEMA, check_file, damaged, load_claim, manifest_bytes
 from .measure import Measured, Plan, split_answers
@@ -75,26 +76,54 @@ Do not measure the table again: that would spend the budget a second time.
 """
 
 
-def keep(measured: Measured, out: Path) -> None:
-    """Write a measurement to a new folder, which appears whole or not at all.
+@contextlib.contextmanager
+def draft_for(plan: Plan, out: Path) -> Iterator[Callable[[Measured], None]]:
+    """Make the folder of a release under a passing name, and give a function that keeps answers.
+
+    Whatever could fail is tried before any noise is drawn: the folder is made and written. What is
+    kept appears whole, as ``out``; without it the draft is removed.
 
     Parameters
     ----------
-    measured
-        The frozen measurement.
+    plan
+        What will be measured.
     out
         The folder to make; it must not exist.
 
     Raises
     ------
     InputError
-        The folder exists, or cannot be made.
+        The folder exists, cannot be made, or there is too little room.
     """
-    files = {**measured_files(measured), README: _UNFINISHED.encode()}
-    with new_folder(out, private=False) as folder:
-        for name, data in files.items():
-            (folder / name).write_bytes(data)
-        (folder / MANIFEST).write_bytes(manifest_bytes(measured, files, {STAGE: MEASURED}))
+    check_new(out)
+    check_room(plan, out)
+    parent = out.absolute().parent
+    with naming(parent):
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
+    first = {SCHEMA: plan.schema.to_json().encode(), README: _UNFINISHED.encode()}
+
+    def keep(measured: Measured) -> None:
+        files = {**first, MEASUREMENTS: measurements_csv(measured)}
+        files[MANIFEST] = manifest_bytes(measured, files, {STAGE: MEASURED})
+        for name in (MEASUREMENTS, MANIFEST):
+            _write(draft / name, files[name])
+        sync_file(draft)
+        draft.rename(out)
+        sync_file(parent)
+
+    try:
+        usual_permissions(draft)
+        for name, data in first.items():
+            _write(draft / name, data)
+        yield keep
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    usual_permissions(path)
+    sync_file(path)
 
 
 def check_room(plan: Plan, out: Path) -> None:
@@ -131,9 +160,7 @@ def complete(folder: Path, files: Mapping[str, bytes]) -> None:
     draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=folder))
     try:
         for name, data in files.items():
-            (draft / name).write_bytes(data)
-            usual_permissions(draft / name)
-            sync_file(draft / name)
+            _write(draft / name, data)
         for name in sorted(files, key=lambda n: n == MANIFEST):
             (draft / name).replace(folder / name)
         sync_file(folder)

@@ -229,6 +229,21 @@ class Account:
             known = _accounts(_lines(self.path, self.path.read_bytes().decode()))
         return [] if self.name in known else list(known)
 
+    def check_apart(self, out: Path) -> None:
+        """Refuse a ledger where a release's folder is to be.
+
+        Raises
+        ------
+        InputError
+            It is that folder, or in it.
+        """
+        here, there = self.path.resolve(), out.resolve()
+        if here == there or there in here.parents:
+            raise InputError(
+                f"the ledger {self.path} lies where the release is to be written; choose another "
+                "place for one of them"
+            )
+
     def spend(self, entry: Entry) -> None:
         """Write down a measurement before it is made.
 

@@ -13,7 +13,7 @@ from ..model.workload import Workload
 from ..tables.schema import Schema
 from .files import release_files
 from .fit import Release, finish
-from .keep import check_room, check_unfinished, complete, keep, load_measured
+from .keep import check_unfinished, complete, draft_for, load_measured
 from .ledger import Account
 from .manifest import entry_of
 from .measure import Measured, measure_file, plan_release
@@ -140,15 +140,22 @@ def release(
         known_total=options.known_total,
         weak=options.weak,
     )
-    check_room(plan, out)
+    if options.account is not None:
+        options.account.check_apart(out)
 
     def spend() -> None:
+        check_new(out)
         if options.account is not None:
             options.account.spend(entry_of(out, plan.identity, plan.mechanism))
 
-    measured = measure_file(path, plan, spend, lambda m: keep(m, out), options.tell)
-    if measured_now is not None:
-        measured_now()
+    with draft_for(plan, out) as keep:
+
+        def safe(measured: Measured) -> None:
+            keep(measured)
+            if measured_now is not None:
+                measured_now()
+
+        measured = measure_file(path, plan, spend, safe, options.tell)
     result = finish(measured, method, options.draws, options.progress)
     complete(out, release_files(result))
     return result
