@@ -16,7 +16,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -25,90 +25,78 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from ..exceptions import InputError
-from .schemas import COUNT, Schema, plain
+from .schemas import COUNT, Schema, plain, require
 
 Array = NDArray[np.float64]
-Block = dict[str, tuple[NDArray[np.int64], list[str]]]
-"""Some rows: for each column the places of its fields in a list of texts."""
-Blocks = Callable[[Sequence[str]], Iterator[Block]]
+Whole = NDArray[np.int64]
 
 LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
 _NAMED = 10
-_PACKED: dict[str, Callable[[Path], Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile, zlib.error)
-
-
-def _sheet(path: Path) -> Any:
-    return pd.read_excel(path, dtype=object, na_filter=False)
-
-
-_FRAMES: dict[str, tuple[Callable[[Path], Any], str]] = {
+_PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_DAMAGED = (EOFError, UnicodeError, RuntimeError, NotImplementedError, csv.Error, zlib.error)
+_NO_ARCHIVE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile)
+_FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
     ".parquet": (pd.read_parquet, "pyarrow"),
-    ".xlsx": (_sheet, "openpyxl"),
-    ".xls": (_sheet, "xlrd"),
-    ".ods": (_sheet, "odfpy"),
+    ".xlsx": (lambda path: pd.read_excel(path, dtype=object, na_filter=False), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     ".sav": (pd.read_spss, "pyreadstat"),
 }
 
 
-class _Faults:
-    """Rows that cannot be counted: how many for each reason, and the first ten."""
+class _Fields(NamedTuple):
+    """A column's fields in some rows: each row's place in a list of texts."""
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._rows: dict[str, list[int]] = {}
-        self._many: dict[str, int] = {}
+    codes: Whole
+    texts: list[str]
 
-    def see(self, why: str, rows: NDArray[np.int64]) -> None:
-        if rows.size:
-            first = self._rows.setdefault(why, [])
-            first += rows[: _NAMED - len(first)].tolist()
-            self._many[why] = self._many.get(why, 0) + rows.size
+    def each(self, function: Callable[[str], Any], kind: Any = np.int64) -> NDArray[Any]:
+        """Apply a function to every field, once for each text."""
+        return np.array([function(text) for text in self.texts], dtype=kind)[self.codes]
 
-    def check(self) -> None:
-        said = []
-        for why, first in self._rows.items():
-            named = ", ".join(map(str, first))
-            more = (
-                f" and others, {self._many[why]:,} in all" if self._many[why] > len(first) else ""
-            )
-            said.append(f"row{'s' * (len(first) > 1)} {named}{more}: {why}")
-        if said:
-            raise InputError(f"{self._path}, {'; '.join(said)}")
+
+Blocks = Callable[[Sequence[str]], Iterator[dict[str, _Fields]]]
+Faults = dict[str, list[Whole]]
+"""Rows that cannot be counted, by what is wrong with them."""
+
+
+def _check(path: Path, faults: Faults) -> None:
+    said = []
+    for why, parts in faults.items():
+        rows = np.concatenate(parts)
+        named = ", ".join(map(str, rows[:_NAMED])) + ", ..." * (rows.size > _NAMED)
+        said += [f"{rows.size:,} row{'s' * (rows.size > 1)} ({named}): {why}"] * (rows.size > 0)
+    require(not said, f"{path}, {'; '.join(said)}")
 
 
 class _Counted(io.RawIOBase):
-    """A file that counts the quotation marks in it: an odd number leaves a field open."""
+    """A file that counts its quotation marks: an odd number leaves a field without an end."""
 
-    def __init__(self, file: BinaryIO) -> None:
+    def __init__(self, file: Any) -> None:
         self.file, self.marks = file, 0
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data = self.file.read(size)
+        data: bytes = self.file.read(size)
         self.marks += data.count(b'"')
         return data
 
 
-def _open(path: Path) -> BinaryIO:
-    """Open a file's bytes, unpacked and in UTF-8 where it bears UTF-16's mark."""
+def _open(path: Path) -> Any:
+    """Open a file's bytes, unpacked, and in UTF-8 where it bears UTF-16's mark."""
     suffix = path.suffix.lower()
     if suffix == ".zip":
         archive = zipfile.ZipFile(path)
         inside = [n for n in archive.namelist() if not n.startswith("__MACOSX/") and n[-1] != "/"]
-        if len(inside) != 1:
-            raise InputError(f"{path} holds {len(inside)} files; unpack it and give one of them")
-        file = cast(BinaryIO, archive.open(inside[0]))
-    else:
-        file = _PACKED.get(suffix, lambda p: p.open("rb"))(path)
-    file = cast(BinaryIO, io.BufferedReader(cast(Any, file)))
-    if file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff"):  # type: ignore[attr-defined]
-        return io.BytesIO(file.read().decode("utf-16").encode())
-    return file
+        require(len(inside) == 1, f"{path} holds {len(inside)} files; unpack it, and give one")
+    file: Any = (
+        archive.open(inside[0]) if suffix == ".zip" else _PACKED.get(suffix, open)(path, "rb")
+    )
+    file = io.BufferedReader(file)
+    marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
 
 
 def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
@@ -119,57 +107,46 @@ def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header = headers[mark]
+    names = [str(k) for k in range(len(header))]
+    uneven: list[int] = []
 
-    def blocks(columns: Sequence[str]) -> Iterator[Block]:
-        names = [str(k) for k in range(len(header))]
-        chosen = [names[header.index(c)] for c in columns]
-        uneven: list[Any] = []
+    def odd(row: Any) -> str:
+        uneven.append(row.number)
+        return "error"
 
-        def odd_row(row: Any) -> str:
-            uneven.append(row)
-            return "error"
+    parse = arrow_csv.ParseOptions(
+        delimiter=mark, newlines_in_values=True, ignore_empty_lines=len(header) > 1
+    )
+    parse.invalid_row_handler = odd
+    read = arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=1 << 24)
 
+    def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
+        chosen = dict.fromkeys(
+            (names[header.index(c)] for c in columns), pa.dictionary(pa.int32(), pa.binary())
+        )
+        kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
         with _open(path) as file:
             counted = _Counted(file)
             try:
-                for batch in arrow_csv.open_csv(
-                    counted,
-                    arrow_csv.ReadOptions(
-                        column_names=names, skip_rows_after_names=1, block_size=1 << 24
-                    ),
-                    arrow_csv.ParseOptions(
-                        delimiter=mark,
-                        newlines_in_values=True,
-                        ignore_empty_lines=len(header) > 1,
-                        invalid_row_handler=odd_row,
-                    ),
-                    arrow_csv.ConvertOptions(
-                        include_columns=chosen,
-                        column_types=dict.fromkeys(chosen, pa.dictionary(pa.int32(), pa.binary())),
-                    ),
-                ):
-                    yield {name: _texts(batch.column(k)) for k, name in enumerate(columns)}
-            except pa.ArrowInvalid:  # its own words quote the data
-                if uneven:
-                    row = uneven[0]
-                    raise InputError(
-                        f"{path}, row {row.number}: it has {row.actual_columns} fields, and the "
-                        f"header has {row.expected_columns}"
-                    ) from None
-                raise InputError(f"{path} cannot be read as CSV") from None
-        if counted.marks % 2:
-            raise InputError(f"{path} has an odd number of quotation marks: a field does not end")
+                for batch in arrow_csv.open_csv(counted, read, parse, kinds):
+                    yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
+            except pa.ArrowInvalid:  # whose own words quote the data
+                where = f", row {uneven[0]}" if uneven else ""
+                raise InputError(
+                    f"{path}{where} is not CSV: each row must have as many fields as the first"
+                ) from None
+        require(not counted.marks % 2, f"{path} has an odd quotation mark: a field does not end")
 
     return header, blocks
 
 
-def _texts(column: Any) -> tuple[NDArray[np.int64], list[str]]:
+def _arrow(column: Any) -> _Fields:
     texts = [plain(raw.decode("utf-8", "replace")) for raw in column.dictionary.to_pylist()]
-    return column.indices.to_numpy().astype(np.int64), texts
+    return _Fields(column.indices.to_numpy().astype(np.int64), texts)
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
-    """Return the same of a file that pandas reads whole."""
+    """Return the same of a file that pandas reads whole, by an engine of its own."""
     reader, package = _FRAMES[path.suffix.lower()]
     try:
         frame = reader(path)
@@ -180,20 +157,16 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
         ) from None
     except OSError:
         raise
-    except Exception as error:
+    except Exception as error:  # each engine has errors of its own
         kind = type(error).__name__
         raise InputError(f"{path} cannot be read as {path.suffix} ({kind})") from None
-    frame = frame.set_axis([plain(str(name)) for name in frame.columns], axis=1)
+    frame.columns = pd.Index([plain(name) for name in frame.columns])
 
-    def blocks(columns: Sequence[str]) -> Iterator[Block]:
-        block = {}
-        for name in columns:
-            whole = frame[name].convert_dtypes().astype("string").fillna("").str.strip()
-            codes, texts = pd.factorize(whole)
-            block[name] = codes.astype(np.int64), [plain(text) for text in texts]
-        yield block
+    def fields(column: pd.Series) -> _Fields:
+        codes, texts = pd.factorize(column.convert_dtypes().astype("string").fillna(""))
+        return _Fields(codes.astype(np.int64), [plain(text) for text in texts])
 
-    return list(frame.columns), blocks
+    return list(frame.columns), lambda names: iter([{name: fields(frame[name]) for name in names}])
 
 
 def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
@@ -201,52 +174,40 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         return _frame(path)
     try:
         return _csv(path, wanted)
-    except (*_DAMAGED, UnicodeDecodeError, RuntimeError, csv.Error):
+    except InputError:
+        raise
+    except (*_DAMAGED, *_NO_ARCHIVE):
         raise InputError(
-            f"{path} cannot be opened as a table: it is packed otherwise than its name says, "
-            "locked or damaged; save it again as CSV in UTF-8"
+            f"{path} is damaged, locked, or packed otherwise than its name says; save it as CSV"
         ) from None
 
 
-def _holds_counts(
-    path: Path, header: Sequence[str], schema: Schema, where: Mapping[str, str]
-) -> bool:
-    """Check the header against the schema, and say whether the rows are cells."""
+def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[str, str]) -> bool:
+    """Check the header against the schema, and return whether the rows are cells."""
     counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
-    if missing := [name for name in needed if name not in header]:
-        raise InputError(
-            f"{path} has no column {', '.join(map(repr, missing))}; its first row, read with "
-            "commas, semicolons or tabs between the fields, must name the columns"
-        )
-    named = {*needed, *(group.name for group in schema.groups)}
-    if twice := [name for name in named if header.count(name) > 1]:
-        raise InputError(f"{path} has the column {twice[0]!r} twice; leave one out")
-    if not counts and any(
-        name.casefold() == COUNT and name not in schema.ignore for name in header
-    ):
-        raise InputError(
-            f'{path} has a column {COUNT!r}, so that its rows are cells; say "layout": "counts" in '
-            "the schema, or leave the column out"
-        )
-    known = named if schema.ignore != ("*",) else set(header)
-    if stray := [name for name in header if name not in known and name not in schema.ignore]:
-        raise InputError(
-            f"{path} has {', '.join(map(repr, stray))}, which the schema does not list; say "
-            f'"ignore": ["{stray[0]}", ...] or "ignore": "*" in the schema for columns that need '
-            f'not be read, or "count": "{stray[0]}" if it holds the number of records of each cell'
-        )
+    missing = [name for name in needed if name not in header]
+    require(
+        not missing,
+        f"{path} has no column {', '.join(map(repr, missing))}; its first row, read with commas, "
+        "semicolons or tabs between the fields, must name the columns",
+    )
+    known = [*dict.fromkeys([*needed, *schema.names])]
+    twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
+    require(not twice, f"{path} has the column {twice} twice; leave one out")
+    others = [name for name in header if name not in known and name not in schema.ignore]
+    require(
+        counts or COUNT not in map(str.casefold, others),
+        f'{path} has a column {COUNT!r}, so that its rows are cells; say "layout": "counts" in the '
+        "schema, or leave the column out",
+    )
+    require(
+        not others or schema.ignore == ("*",),
+        f"{path} has {', '.join(map(repr, others))}, which the schema does not list; say "
+        '"ignore": [...] (names) or "ignore": "*" in the schema for columns that need not be read, '
+        'or "count": NAME if one holds the number of records of each cell',
+    )
     return counts
-
-
-def _places(place: Callable[[str], int], texts: Sequence[str]) -> NDArray[np.int64]:
-    """Look texts up, -1 for those that have no place or are not UTF-8."""
-    return np.array([-1 if "\ufffd" in t else place(t) for t in texts], dtype=np.int64)
-
-
-def _count(text: str) -> int:
-    fine = re.fullmatch(r"\d{1,13}", text, re.ASCII) and int(text) <= LARGEST_COUNT
-    return int(text) if fine else -1
 
 
 def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = None) -> Array:
@@ -276,80 +237,63 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     where = {plain(name): plain(value) for name, value in (where or {}).items()}
     header, blocks = _source(path, [*schema.columns, *where])
     counts = _holds_counts(path, header, schema, where)
-    groups = [group.name for group in schema.groups if group.name in header]
-    named = [*schema.columns, *groups, *([schema.count] if counts else [])]
-    table = np.zeros(schema.cells, dtype=np.int64)
-    seen = np.zeros(schema.cells, dtype=bool)
-    faults, row, kept = _Faults(path), 2, 0
+    named = [name for name in schema.names if name in header] + [schema.count] * counts
+    table, seen = np.zeros(schema.cells, dtype=np.int64), np.zeros(schema.cells, dtype=bool)
+    faults: Faults = {}
+    row, kept = 2, 0
     for block in blocks(list(dict.fromkeys([*named, *where]))):
-        chosen = np.ones(len(block[named[0]][0]), dtype=bool)
+        chosen = np.ones(len(block[named[0]].codes), dtype=bool)
         for name, value in where.items():
-            codes, texts = block[name]
-            chosen &= np.array([text == value for text in texts], dtype=bool)[codes]
+            chosen &= block[name].each(value.__eq__, bool)
         rows = row + np.flatnonzero(chosen)
         row, kept = row + chosen.size, kept + rows.size
-        part = {name: (block[name][0][chosen], block[name][1]) for name in named}
-        cells, good = _cells(part, rows, schema, groups, faults)
+        part = {name: _Fields(block[name].codes[chosen], block[name].texts) for name in named}
+        cells = _cells(part, rows, schema, faults)
+        number = part[schema.count].each(_count) if counts else np.ones(rows.size, dtype=np.int64)
+        _see(faults, f"column {schema.count!r} holds no whole number of records", rows, number < 0)
+        fine = (cells >= 0) & (number >= 0)
         if counts:
-            found = _looked_up(_count, part[schema.count])
-            faults.see(f"no whole number of records in column {schema.count!r}", rows[found < 0])
-            again = good & (seen[cells] | _repeated(cells))
-            faults.see("a row before it has the same cell", rows[again])
-            good &= ~again & (found >= 0)
-            seen[cells[good]] = True
-            table[cells[good]] = found[good]
+            again = fine & (seen[cells] | ~_first(cells))
+            _see(faults, "an earlier row has the same cell", rows, again)
+            seen[cells[fine]] = True
+            table[cells[fine]] = number[fine]
         else:
-            table += np.bincount(cells[good], minlength=schema.cells)
-    faults.check()
-    if not kept:
-        which = " and ".join(f"{name} = {value!r}" for name, value in where.items())
-        raise InputError(f"{path} has no row{' with ' * bool(which)}{which} below its header")
-    if counts and schema.totals:
+            table += np.bincount(cells[fine], minlength=schema.cells)
+    _check(path, faults)
+    which = " and ".join(f"{name} = {value!r}" for name, value in where.items())
+    require(kept, f"{path} has no row{' with ' * bool(which)}{which} below the first")
+    if counts:
         _check_totals(path, schema, table)
     return table.astype(float).reshape(schema.shape)
 
 
-def _cells(
-    part: Block,
-    rows: NDArray[np.int64],
-    schema: Schema,
-    groups: Sequence[str],
-    faults: _Faults,
-) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
-    """Return the cell of each row, and whether it has one (0 stands where it has none)."""
-    places, good, empty = [], np.ones(rows.size, dtype=bool), np.ones(rows.size, dtype=bool)
-    for axis, name in enumerate(schema.columns):
-        places.append(_looked_up(schema.reader(axis), part[name]))
-        empty &= np.array([not text for text in part[name][1]], dtype=bool)[part[name][0]]
-        faults.see(f"the schema does not list the value in column {name!r}", rows[places[-1] < 0])
-        good &= places[-1] >= 0
-    faults.see(
-        "every column of the schema is empty; leave the row out where it is no record (a household "
-        "in a file of persons), else write a word where nothing is known",
-        rows[good & empty],
+def _see(faults: Faults, why: str, rows: Whole, bad: NDArray[np.bool_]) -> None:
+    faults.setdefault(why, []).append(rows[bad])
+
+
+def _cells(part: Mapping[str, _Fields], rows: Whole, schema: Schema, faults: Faults) -> Whole:
+    """Return the cell of each row, -1 where it has none."""
+    places, empty = [], np.ones(rows.size, dtype=bool)
+    for name in schema.columns:
+        places.append(part[name].each(schema.reader(name)))
+        empty &= part[name].each(str.__len__) == 0
+        _see(faults, f"the schema does not list the value in {name!r}", rows, places[-1] < 0)
+    good = np.min(places, axis=0, initial=0) >= 0
+    _see(
+        faults,
+        "all columns of the schema are empty; leave out what is no record (a household in a file "
+        "of persons), and write a word where nothing is known of one",
+        rows,
+        good & empty,
     )
-    good &= ~empty
-    for name in groups:
-        axis, of = schema.from_axis(name)
-        values = schema.values_of(name)
-        found = _looked_up(
-            lambda text, known=values: known.index(text) if text in known else -1, part[name]
-        )
-        wrong = good & (found != of[places[axis]])
-        faults.see(f"column {name!r} is not the group that the schema gives", rows[wrong])
-        good &= ~wrong
-    cells = schema.cell_numbers([np.where(good, p, 0) for p in places])
-    faults.see("the schema says that this combination is impossible", rows[good & (cells < 0)])
-    good &= cells >= 0
-    return np.where(good, cells, 0), good
-
-
-def _looked_up(
-    place: Callable[[str], int], column: tuple[NDArray[np.int64], list[str]]
-) -> NDArray[np.int64]:
-    """Look a column's fields up; -1 where one has no place or is not UTF-8."""
-    codes, texts = column
-    return np.array([-1 if "\ufffd" in t else place(t) for t in texts], dtype=np.int64)[codes]
+    for group in schema.groups:
+        if group.name in part:
+            axis, of = schema.from_axis(group.name)
+            wrong = good & (part[group.name].each(schema.reader(group.name)) != of[places[axis]])
+            _see(faults, f"{group.name!r} is not the group that the schema gives", rows, wrong)
+    cells = schema.cell_numbers[tuple(np.where(good, p, 0) for p in places)]
+    _see(faults, "the schema says that these values cannot meet", rows, good & (cells < 0))
+    return np.where(good, cells, -1)
 
 
 def _count(text: str) -> int:
@@ -357,25 +301,25 @@ def _count(text: str) -> int:
     return int(text) if fine else -1
 
 
-def _repeated(cells: NDArray[np.intp]) -> NDArray[np.bool_]:
-    again = np.ones(cells.size, dtype=bool)
-    again[np.unique(cells, return_index=True)[1]] = False
-    return again
+def _first(cells: Whole) -> NDArray[np.bool_]:
+    first = np.zeros(cells.size, dtype=bool)
+    first[np.unique(cells, return_index=True)[1]] = True
+    return first
 
 
-def _check_totals(path: Path, schema: Schema, table: NDArray[np.int64]) -> None:
+def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
     """Refuse a table in which one value counts what all others of its column count together."""
     full = np.zeros(schema.sides, dtype=np.int64)
     full[... if schema.possible is None else schema.possible] = table.reshape(schema.shape)
     for axis, (name, values) in enumerate(zip(schema.columns, schema.values, strict=True)):
         lines = np.moveaxis(full, axis, 0).reshape(len(values), -1)
         total = (2 * lines == lines.sum(axis=0)).all(axis=1) & lines.any(axis=1)
-        if len(values) > 2 and total.any():
-            raise InputError(
-                f"{path}: {values[int(total.argmax())]!r} in column {name!r} counts what all other "
-                'values count together; leave out totals, or say "totals": false in the schema if '
-                "it is none"
-            )
+        require(
+            len(values) < 3 or not schema.totals or not total.any(),
+            f"{path}: {values[int(total.argmax())]!r} in column {name!r} counts what all other "
+            'values count together; leave out totals, or say "totals": false in the schema where '
+            "it is none",
+        )
 
 
 def read_matrix(path: Path) -> tuple[Schema, Array]:
@@ -384,44 +328,35 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
     Parameters
     ----------
     path
-        A file as for `read_table`: labels in the first row and in the first column, everything
-        else whole numbers of records.
+        A file as for `read_table`: labels in the first row and in the first column, whole numbers
+        of records everywhere else.
 
     Raises
     ------
     InputError
-        Another content; labels that are counts themselves, or given twice; a row or column that is
-        the total of the others.
+        Anything else; labels that are counts or given twice; a label that counts what all others
+        count.
     """
     header, blocks = _source(path)
     labels: list[str] = []
-    lines: list[NDArray[np.int64]] = []
-    faults, row = _Faults(path), 2
-    if len(set(header)) < len(header) or len(header) < 2:
-        raise InputError(
-            f"{path} is no matrix of counts: without a schema, the first row must hold labels, "
-            "each of them once; for a table of another form write a schema (docs/tables.md)"
+    lines: list[Whole] = []
+    faults: Faults = {}
+    for block in blocks(header) if len(set(header)) == len(header) > 1 else ():
+        rows = len(labels) + 2 + np.arange(len(block[header[0]].codes))
+        labels += [block[header[0]].texts[code] for code in block[header[0]].codes]
+        lines.append(np.stack([block[name].each(_count) for name in header[1:]], axis=1))
+        for name, column in zip(header[1:], lines[-1].T, strict=True):
+            _see(faults, f"column {name!r} holds no whole number of records", rows, column < 0)
+    for what, own in (("row", header[1:]), ("column", labels)):
+        require(
+            len(set(own)) == len(own) and any(_count(label) < 0 for label in own),
+            f"{path} needs labels in its first {what}, each once, and not numbers: without a schema"
+            " it must be a matrix of counts; for any other table write one (docs/tables.md)",
         )
-    for block in blocks(header):
-        codes, texts = block[header[0]]
-        labels += [texts[code] for code in codes]
-        lines.append(np.stack([_looked_up(_count, block[name]) for name in header[1:]], axis=1))
-        rows = row + np.arange(codes.size)
-        row += codes.size
-        for k, name in enumerate(header[1:]):
-            faults.see(f"no whole number of records in column {name!r}", rows[lines[-1][:, k] < 0])
-    for what, own in (("first column", labels), ("first row", header[1:])):
-        if all(_count(label) >= 0 for label in own):
-            raise InputError(
-                f"{path} has whole numbers in its {what}, where labels are needed: without a "
-                "schema it must be a matrix of counts; for a table of another form write a schema "
-                "(docs/tables.md)"
-            )
-    faults.check()
+    _check(path, faults)
     names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))
-    if len(header) == 2:  # one column of counts
-        names, sides = names[:1], sides[:1]
-    schema = Schema(names, sides)
+    alone = len(header) == 2  # one column of counts
+    schema = Schema(names[:1], sides[:1]) if alone else Schema(names, sides)
     table = np.concatenate(lines)
     _check_totals(path, schema, table)
     return schema, table.astype(float).reshape(schema.shape)

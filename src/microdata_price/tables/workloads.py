@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 
@@ -11,10 +12,12 @@ import pandas as pd
 from ..exceptions import InputError, unknown_name
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
-from .schemas import KEYWORDS, Schema
+from .schemas import KEYWORDS, Schema, require
 
 DEFAULT = "sum, marginals, identity"
 """The paper's workload and its order of priority."""
+LEAST_SHARE = 1e-6
+"""A smaller share of the budget would buy noise alone."""
 
 
 def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
@@ -42,16 +45,10 @@ def _names(schema: Schema, part: str) -> tuple[str, ...]:
     if part == "identity":
         return schema.columns
     names = re.split(r"\s*\*\s*", part)
-    if not all(names):
-        raise InputError(
-            f"the workload's part {part!r} has a star without a column on each side; joint "
-            f"marginals are written as {'*'.join(schema.columns[:2])}"
-        )
     for name in names:
         if name not in schema.names:
             raise unknown_name("column or word of a workload", name, (*schema.names, *KEYWORDS))
-    if len(set(names)) != len(names):
-        raise InputError(f"the workload's part {part!r} names a column twice")
+    require(len(set(names)) == len(names), f"the workload's part {part!r} names a column twice")
     return tuple(sorted(names, key=schema.names.index))
 
 
@@ -98,36 +95,26 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     ('sum', 'region', 'sex', 'age', 'region*age', 'identity')
     """
     parts = [part.strip() for part in re.split("[,;]", text)]
-    if not all(parts):
-        raise InputError(
-            f"the workload {text!r} has an empty part; needed are query sets separated by commas, "
-            f"for example {DEFAULT!r}"
-        )
+    require(
+        all(parts),
+        f"the workload {text!r} has an empty part; needed are query sets separated by commas, for "
+        f"example {DEFAULT!r}",
+    )
     sets: list[QuerySet] = []
     for part in parts:
         before = len(sets)
-        if part == "identity" and sets and schema.cells == 1:
-            raise InputError(
-                "the schema's table has a single cell, which is the sum of all records; ask for "
-                "'sum' alone, or give a schema with more values"
-            )
         for new in _expand(schema, part):
             known = next((q for q in sets if _same(q, new)), None)
             implied = new.size in (1, schema.cells) or known in sets[before:]
             if part == "marginals" and implied:
                 continue
-            if known is not None:
-                raise InputError(
-                    f"the workload asks for {new.name!r} twice"
-                    + (f", as {known.name!r} asks the same" if known.name != new.name else "")
-                    + "; asking once with the same budget is more accurate"
-                )
+            require(
+                known is None,
+                f"the workload asks for {new.name!r} twice (see {known and known.name!r}); asking "
+                "once with the same budget is more accurate",
+            )
             sets.append(new)
-    if not sets:
-        raise InputError(
-            f"the workload {text!r} asks for nothing: no column has a marginal beside the sum and "
-            "the cells; ask for 'sum, identity'"
-        )
+    require(sets, f"the workload {text!r} asks for nothing beside the sum; ask for 'sum, identity'")
     return Workload(tuple(sets))
 
 
@@ -166,14 +153,41 @@ def shares_by_set(
             raise unknown_name("query set", name, workload.names) from None
         asked = [known.name for q in wanted for known in workload.query_sets if _same(q, known)]
         free = [n for n in dict.fromkeys(asked) if n not in shares]
-        if not free or set(free) & set(found):
-            why = "is not asked" if not asked else "has a share already"
-            raise InputError(
-                f"a share is given for {name!r}, which {why}; give shares to some of "
-                f"{', '.join(workload.names)}"
-            )
+        require(
+            free and not set(free) & set(found),
+            f"a share is given for {name!r}, which {'has one' if asked else 'is not asked'} "
+            f"already; give shares to some of {', '.join(workload.names)}",
+        )
         found |= {n: share / len(free) for n in free}
     return found
+
+
+def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
+    """Return each query set's share of the budget; those not named share what is left alike.
+
+    Raises
+    ------
+    InputError
+        An unknown name, shares that are not above 0 or add up to more than 1, or nothing left.
+
+    Examples
+    --------
+    >>> split_shares(Workload.table((2, 2)), {"sum": 0.25})
+    (0.25, 0.25, 0.25, 0.25)
+    """
+    for name in given:
+        if name not in workload.names:
+            raise unknown_name("query set", name, workload.names)
+    others, total = len(workload.names) - len(given), math.fsum(given.values())
+    rest = (1 - total) / others if others else 0.0
+    least = min([*given.values(), *([rest] if others else [])])
+    require(
+        least >= LEAST_SHARE and total <= 1 + 1e-9 and (others or total >= 1 - 1e-9),
+        f"the shares add up to {total:.10g} and the least of all is {least:.3g}; each must be "
+        f"{LEAST_SHARE:g} or more, and together they must be 1, or less where some query sets have "
+        "none, which share the rest",
+    )
+    return tuple(round(given[n], 15) if n in given else rest for n in workload.names)
 
 
 def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
@@ -204,11 +218,11 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     {'a': ['', ''], 'b': ['1', '2']}
     """
     names = _names(schema, queries.name)
-    if queries.shape != schema.shape or not _same(queries, _query_set(schema, names)):
-        raise InputError(
-            f"the query set {queries.name!r} does not ask what its name says of this schema; make "
-            "the workload with parse_workload"
-        )
+    require(
+        queries.shape == schema.shape and _same(queries, _query_set(schema, names)),
+        f"the query set {queries.name!r} does not ask what its name says of this schema; make the "
+        "workload with parse_workload",
+    )
     cells = np.unique(queries.labels, return_index=True)[1]
     told = {
         name: np.array(schema.values_of(name), dtype=object)[schema.places(name)[cells]]
