@@ -1,0 +1,217 @@
+"""The price of microdata on one table: expected errors over those of signed answers, simulated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from ..base.numbers import check_whole
+from ..errors.known import ols_variances
+from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
+from ..grid.blocks import block_size, fit_block
+from ..grid.tables import combine, pair_rows, sharpest, squared_parts, tables_of
+from ..model.benchmark import DataSet
+from ..model.measurement import noise_for
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
+from ..tables.schemas import Schema
+from ..tables.workloads import split_shares
+from .margins import Margins, known_error, query_labels
+
+Array = NDArray[np.float64]
+
+WORST = 10
+"""How many queries of each method are named as the worst."""
+_EVENTS = 30
+"""Fewer runs than this in which a method differs from signed answers say little of the rest."""
+
+
+@dataclass(frozen=True, eq=False)
+class Price:
+    """Expected errors of every method on one table, over those of signed answers (OLS).
+
+    Everything in it depends on the true table and is as confidential as the table. A standard
+    error is 0 where a value is known exactly and only there, NaN where it is not known.
+
+    Parameters
+    ----------
+    guarantee
+        The privacy level.
+    runs
+        How many simulated runs the estimates rest on.
+    totals
+        One row a method, query set and metric (``total`` of the set, or ``max``: its worst query,
+        a maximum of estimates, so above the truth on average): ``squared_error`` in squared counts
+        with its ``standard_error``, ``ols`` (exact), ``price`` (their ratio) and ``price_error``;
+        for totals also ``squared_bias`` and ``variance``, which add up to the error.
+    queries
+        One row a method and query: its name, ``truth``, ``bias`` with ``bias_error``, ``variance``,
+        ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``.
+    always
+        The total and the marginal of each column and group, asked or not, one row a method and
+        query set: ``asked``, ``root_error`` of one query in counts (root of the mean over its
+        queries) with its ``standard_error``, and the largest ``bias`` of a query, signed, with
+        ``bias_error`` and ``query``, its name.
+    split
+        Each query set's share of the budget; ``None`` where all answers have the same noise.
+    """
+
+    guarantee: PureDP | ConcentratedDP
+    runs: int
+    totals: pd.DataFrame
+    queries: pd.DataFrame
+    always: pd.DataFrame
+    split: tuple[float, ...] | None = None
+
+    def worst(self, count: int = WORST) -> pd.DataFrame:
+        """Return each method's queries with the highest price, by name."""
+        dear = self.queries[self.queries["method"].isin(microdata_methods())]
+        ranked = dear.sort_values(["method", "price"], ascending=[True, False], kind="stable")
+        return ranked.groupby("method", sort=False).head(count).reset_index(drop=True)
+
+
+def price_table(
+    table: ArrayLike,
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    methods: Iterable[str] = METHODS,
+    *,
+    runs: int = 1000,
+    seed: int = 0,
+    progress: Callable[[int], None] | None = None,
+    shares: Mapping[str, float] | None = None,
+) -> Price:
+    """Estimate what each method's microdata cost on a table: simulated, never a release.
+
+    The paper's mechanisms (Laplace or Gaussian noise on every answer of the workload) are simulated
+    on the true table, every method is fitted to the same noise, and errors are compared with those
+    of signed answers, which are exact and sharpen the other estimates as control variates.
+
+    Parameters
+    ----------
+    table
+        The true counts, shaped as the schema.
+    schema
+        Columns and values, for names.
+    workload
+        The queries, highest priority first, from `parse_workload`.
+    guarantee
+        The privacy level of the whole workload.
+    methods
+        Which methods; OLS is always among them.
+    runs
+        How many simulated runs, 2 or more.
+    seed
+        Of the simulation.
+    progress
+        Called with the number of runs of each finished block.
+    shares
+        Shares of the budget by query sets' names (see `split_shares`). To choose them by what this
+        says of the true table is not covered by a release's guarantee.
+
+    Raises
+    ------
+    InputError
+        A table that is none, a query set that its name does not describe, an unknown method, too
+        few runs, or a workload too large for exact errors.
+    CertificateError
+        A fit that misses its certificate.
+
+    Examples
+    --------
+    >>> schema = Schema(("sex",), (("f", "m"),))
+    >>> made = price_table([40, 2], schema, Workload.table(2), PureDP(0.5), ["nnls"], runs=10)
+    >>> made.totals["method"].unique().tolist()
+    ['ols', 'nnls']
+    """
+    chosen = check_methods([CONTROL, *methods])
+    runs, seed = check_whole(runs, "runs", 2), check_whole(seed, "the seed", 0)
+    data = DataSet("the table", "own", np.asarray(table), workload)
+    names = np.concatenate([query_labels(schema, q) for q in workload.query_sets])
+    split = split_shares(workload, shares) if shares else None
+    noise = [n.variance for n in noise_for(workload, guarantee, split)]
+    exact = ols_variances(workload, noise)  # first, as a workload may be too large for it
+    margins = Margins(data.table, schema, workload)
+    size, blocks = block_size(workload), []
+    for block, start in enumerate(range(0, runs, size)):
+        rng, count = np.random.default_rng([seed, block]), min(size, runs - start)
+        blocks.append(
+            fit_block(
+                *(data, guarantee, chosen, rng, count, data.name, start, size),
+                watch=margins.see,
+                split=split,
+            )
+        )
+        if progress is not None:
+            progress(count)
+    found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks), split)])
+    totals = _totals(found.errors, found.queries, workload, exact, margins)
+    queries = _queries(found.queries, names, np.concatenate(exact))
+    always = margins.table(totals, noise)
+    # A query that is a set of its own has the set's error, so that nothing has two values.
+    same = ["squared_error", "standard_error", "price", "price_error"]
+    known = totals[totals["metric"] == "total"].set_index(["method", "query_set"])[same]
+    single = queries["query_set"].isin([q.name for q in workload.query_sets if q.size == 1])
+    for row in np.flatnonzero(single):
+        queries.loc[row, same] = known.loc[tuple(queries.loc[row, ["method", "query_set"]])]
+    variance = np.maximum(queries["squared_error"] - queries["bias"] ** 2, 0.0)
+    return Price(guarantee, runs, totals, queries.assign(variance=variance), always, split)
+
+
+def _totals(
+    errors: pd.DataFrame,
+    queries: pd.DataFrame,
+    workload: Workload,
+    exact: tuple[Array, ...],
+    margins: Margins,
+) -> pd.DataFrame:
+    sums = {name: v.sum() for name, v in zip(workload.names, exact, strict=True)}
+    most = {name: v.max() for name, v in zip(workload.names, exact, strict=True)}
+    total = errors["metric"] == "total"
+    ols = np.where(total, errors["query_set"].map(sums), errors["query_set"].map(most))
+    single = errors["query_set"].isin([q.name for q in workload.query_sets if q.size == 1])
+    pairs = zip(errors["method"], errors["query_set"], strict=True)
+    events = np.array([margins.events[pair] for pair in pairs])
+    # The control tells nothing of what the runs did not show.
+    sharp = (total | single) & (events >= _EVENTS)
+    value, error = sharpest(errors.assign(metric=np.where(sharp, "total", "max")))
+    error = known_error(error, np.isfinite(errors["exact"]))
+    totals = errors[["method", "query_set", "metric"]].assign(
+        squared_error=value,
+        standard_error=error,
+        ols=ols,
+        price=value / ols,
+        price_error=error / ols,
+    )
+    parts = squared_parts(queries, ["method", "query_set"]).reset_index().assign(metric="total")
+    parts.loc[parts["method"] == CONTROL, "squared_bias"] = 0.0
+    keys = ["method", "query_set", "metric"]
+    totals = totals.merge(parts.drop(columns="variance"), on=keys, how="left")
+    totals["squared_bias"] = totals[["squared_bias", "squared_error"]].min(axis=1, skipna=False)
+    return totals.assign(variance=totals["squared_error"] - totals["squared_bias"])
+
+
+def _queries(queries: pd.DataFrame, names: NDArray[np.object_], ols: Array) -> pd.DataFrame:
+    repeats = len(queries) // len(names)
+    each = np.tile(ols, repeats)
+    value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric="max"))
+    error = known_error(error, np.isfinite(queries["exact"]))
+    signed = (queries["method"] == CONTROL).to_numpy()
+    spread = np.sqrt(queries["variance"] / (queries["runs"] - 1))
+    return queries[["method", "query_set"]].assign(
+        query=np.tile(names, repeats),
+        truth=queries["truth"],
+        bias=np.where(signed, 0.0, queries["bias"]),
+        bias_error=known_error(np.where(signed, 0.0, spread), signed),
+        variance=np.nan,
+        squared_error=value,
+        standard_error=error,
+        ols=each,
+        price=value / each,
+        price_error=error / each,
+    )
