@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from ..base.numbers import check_whole
 from ..errors.known import ols_variances
 from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
-from ..grid.blocks import block_size, fit_block
-from ..grid.tables import combine, pair_rows, sharpest, squared_parts, tables_of
+from ..grid.blocks import BlockResult, block_size, fit_block
+from ..grid.tables import combine, pair_rows, sharpest, squared_parts
 from ..model.benchmark import DataSet
 from ..model.measurement import noise_for
 from ..model.privacy import ConcentratedDP, PureDP
@@ -26,6 +26,10 @@ Array = NDArray[np.float64]
 
 WORST = 10
 """How many queries of each method are named as the worst."""
+_READ = (
+    *("method", "query_set", "truth", "bias", "variance", "mean_squared_error", "standard_error"),
+    *("estimate_cv", "se_cv", "exact", "runs"),
+)
 _EVENTS = 30
 """Fewer runs than this in which a method differs from signed answers say little of the rest."""
 
@@ -137,21 +141,27 @@ def price_table(
     noise = [n.variance for n in noise_for(workload, guarantee, split)]
     exact = ols_variances(workload, noise)  # first, as a workload may be too large for it
     margins = Margins(data.table, schema, workload)
-    size, blocks = block_size(workload), []
+    summed: list[BlockResult] = []
+    size = block_size(workload)
     for block, start in enumerate(range(0, runs, size)):
         rng, count = np.random.default_rng([seed, block]), min(size, runs - start)
-        blocks.append(
-            fit_block(
-                *(data, guarantee, chosen, rng, count, data.name, start, size),
-                watch=margins.see,
-                split=split,
-            )
+        here = fit_block(
+            *(data, guarantee, chosen, rng, count, data.name, start, size),
+            watch=margins.see,
+            split=split,
         )
+        summed = [combine([*summed, here])]  # at once: those of a large table fill the memory
         if progress is not None:
             progress(count)
-    found = tables_of([pair_rows(data, guarantee, chosen, combine(blocks), split)])
-    totals = _totals(found.errors, found.queries, workload, exact, margins)
-    queries = _queries(found.queries, names, np.concatenate(exact))
+    rows = pair_rows(data, guarantee, chosen, summed.pop(), split)
+    frames, parts = [], []
+    while rows.queries:  # one method at a time, without columns that are not read
+        piece = pd.DataFrame(rows.queries.pop(0), columns=list(_READ))
+        parts.append(squared_parts(piece, ["method", "query_set"]))
+        frames.append(_queries(piece, names, np.concatenate(exact)))
+    queries = pd.concat(frames, ignore_index=True)
+    frames.clear()
+    totals = _totals(pd.DataFrame(rows.errors), pd.concat(parts), workload, exact, margins)
     always = margins.table(totals, noise)
     # A query that is a set of its own has the set's error, so that nothing has two values.
     same = ["squared_error", "standard_error", "price", "price_error"]
@@ -159,13 +169,13 @@ def price_table(
     single = queries["query_set"].isin([q.name for q in workload.query_sets if q.size == 1])
     for row in np.flatnonzero(single):
         queries.loc[row, same] = known.loc[tuple(queries.loc[row, ["method", "query_set"]])]
-    variance = np.maximum(queries["squared_error"] - queries["bias"] ** 2, 0.0)
-    return Price(guarantee, runs, totals, queries.assign(variance=variance), always, split)
+    queries["variance"] = np.maximum(queries["squared_error"] - queries["bias"] ** 2, 0.0)
+    return Price(guarantee, runs, totals, queries, always, split)
 
 
 def _totals(
     errors: pd.DataFrame,
-    queries: pd.DataFrame,
+    parts: pd.DataFrame,
     workload: Workload,
     exact: tuple[Array, ...],
     margins: Margins,
@@ -188,7 +198,7 @@ def _totals(
         price=value / ols,
         price_error=error / ols,
     )
-    parts = squared_parts(queries, ["method", "query_set"]).reset_index().assign(metric="total")
+    parts = parts.reset_index().assign(metric="total")
     parts.loc[parts["method"] == CONTROL, "squared_bias"] = 0.0
     keys = ["method", "query_set", "metric"]
     totals = totals.merge(parts.drop(columns="variance"), on=keys, how="left")
@@ -197,21 +207,19 @@ def _totals(
 
 
 def _queries(queries: pd.DataFrame, names: NDArray[np.object_], ols: Array) -> pd.DataFrame:
-    repeats = len(queries) // len(names)
-    each = np.tile(ols, repeats)
     value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric="max"))
     error = known_error(error, np.isfinite(queries["exact"]))
     signed = (queries["method"] == CONTROL).to_numpy()
     spread = np.sqrt(queries["variance"] / (queries["runs"] - 1))
     return queries[["method", "query_set"]].assign(
-        query=np.tile(names, repeats),
+        query=names,
         truth=queries["truth"],
         bias=np.where(signed, 0.0, queries["bias"]),
         bias_error=known_error(np.where(signed, 0.0, spread), signed),
         variance=np.nan,
         squared_error=value,
         standard_error=error,
-        ols=each,
-        price=value / each,
-        price_error=error / each,
+        ols=ols,
+        price=value / ols,
+        price_error=error / ols,
     )
