@@ -13,24 +13,18 @@ from microdata_price import cli
 from microdata_price.base.files import deferred_stop
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.privacy import PureDP
-from microdata_price.release import keep as release_keep
+from microdata_price.release import folder as release_keep
 from microdata_price.release import publish, release, release_again
 from microdata_price.release import run as release_module
-from microdata_price.release.keep import load_measured
-from microdata_price.release.measure import measure_privately
-from microdata_price.tables.schema import Schema
-from microdata_price.tables.table_text import table_text
-from microdata_price.tables.workload_text import DEFAULT, parse_workload
-
-SCHEMA = Schema(("region", "sex"), (("north", "south", "west"), ("f", "m")))
-TABLE = np.array([[30, 0], [1, 20], [0, 12]])
-WORKLOAD = parse_workload(DEFAULT, SCHEMA)
+from microdata_price.release.folder import load_measured
+from microdata_price.release.ledger import Account
+from release_samples import SCHEMA, TABLE, WORKLOAD, counts_csv, measured
 
 
 @pytest.fixture
 def inputs(tmp_path):
     table, schema = tmp_path / "table.csv", tmp_path / "schema.json"
-    table.write_text(table_text(SCHEMA, TABLE))
+    table.write_text(counts_csv(SCHEMA, TABLE))
     schema.write_text(SCHEMA.to_json())
     return table, schema, tmp_path / "out"
 
@@ -72,20 +66,20 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
     table, schema, out = inputs
     out.mkdir()
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--method", "nnls"]
-    given = [*words, "--draws", 60, out, KILLS]
+    given = [*words, out, KILLS]
     subprocess.run([sys.executable, "-c", KILLING, *map(str, given)], check=True, timeout=300)
     taken_up = 0
     for k in range(KILLS):
         folder = out / str(k)
-        measured, finished = load_measured(folder)
+        kept, finished = load_measured(folder)
         if not finished:
-            made = release_again(folder, "nnls", draws=0)
-            assert made.measured.identity == measured.identity
+            made = release_again(folder, "nnls")
+            assert made.measured.identity == kept.identity
             assert not list(folder.glob(".unfinished-*"))
             taken_up += 1
         again, finished = load_measured(folder)
         assert finished
-        for one, two in zip(again.answers, measured.answers, strict=True):
+        for one, two in zip(again.answers, kept.answers, strict=True):
             np.testing.assert_array_equal(one, two)
         assert (folder / "records.csv").exists()
     assert taken_up >= KILLS // 2  # the moments are spread over all that follows
@@ -123,7 +117,7 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     monkeypatch.undo()
     assert "Do not measure the table again" in (out / "README.txt").read_text()
     with pytest.raises(SystemExit) as stop:
-        cli.main(["release", "--again", str(out), "--method", "nnls", "--draws", "0", "--json"])
+        cli.main(["release", "--again", str(out), "--method", "nnls", "--json"])
     assert not stop.value.code
     assert json.loads(capsys.readouterr().out)["out"] == str(out)
     assert (out / "records.csv").exists()
@@ -151,7 +145,9 @@ def test_what_a_ledger_counts_without_a_release_is_said(inputs, capsys, monkeypa
 
     monkeypatch.setattr(release_keep, "_write", full)
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    for ledger in ([], ["--ledger", tmp_path / "ledger.jsonl", "--name", "p"]):
+    book = ["--ledger", tmp_path / "ledger.jsonl", "--name", "p"]
+    Account(book[1], "p").limit(PureDP(9.0))
+    for ledger in ([], book):
         said = refused([*words, *ledger], capsys)
         assert ("the ledger counts this measurement" in said) == bool(ledger)
     assert not [p for p in tmp_path.iterdir() if "out" in p.name]
@@ -185,10 +181,12 @@ def test_what_can_fail_is_tried_before_anything_is_spent(tmp_path, inputs, capsy
     """A name too long, a file as the folder, a ledger in the release's place or in no folder."""
     table, schema, _ = inputs
     (tmp_path / "t").write_text("x")
+    Account(tmp_path / "b", "p").limit(PureDP(9.0))
     before = sorted(p.name for p in tmp_path.rglob("*"))
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", tmp_path / name]
     refused([*words, "--ledger", tmp_path / book, "--name", "p"], capsys)
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
+    assert not Account(tmp_path / "b", "p").state().entries
 
 
 def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(inputs, capsys, monkeypatch):
@@ -198,10 +196,12 @@ def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(inputs, c
         raise PermissionError(13, "Permission denied", "a name in passing")
 
     monkeypatch.setattr(release_keep.tempfile, "mkdtemp", closed)
+    account = Account(out.parent / "book", "p")
+    account.limit(PureDP(9.0))
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    said = refused([*words, "--ledger", out.parent / "book", "--name", "p"], capsys)
+    said = refused([*words, "--ledger", account.path, "--name", "p"], capsys)
     assert f"{out.parent} cannot be used (Permission denied)" in said
-    assert not (out.parent / "book").exists()
+    assert not account.state().entries
 
 
 def test_the_table_is_opened_once_and_may_be_gone_by_the_end(inputs, monkeypatch, capsys):
@@ -264,7 +264,7 @@ def test_a_request_to_stop_is_not_forgotten():
 def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeypatch):
     table, _, out = inputs
     monkeypatch.setattr(
-        "microdata_price.release.keep.shutil.disk_usage",
+        "microdata_price.release.folder.shutil.disk_usage",
         lambda _: type("Usage", (), {"free": 1000}),
     )
     with pytest.raises(InputError, match="nothing was measured yet"):
@@ -273,15 +273,13 @@ def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeyp
 
 
 def test_what_was_kept_comes_back_the_same(tmp_path):
-    measured = measure_privately(
-        TABLE.astype(float), SCHEMA, WORKLOAD, PureDP(1.0), {"sum": 0.5}, known_total=False
-    )
-    publish(measured, "nnls", tmp_path / "m")
+    made = measured(PureDP(1.0), shares={"sum": 0.5})
+    publish(made, "nnls", tmp_path / "m")
     again, finished = load_measured(tmp_path / "m")
     assert finished
-    assert again.identity == measured.identity
-    assert again.mechanism.scales == measured.mechanism.scales
-    for one, two in zip(again.answers, measured.answers, strict=True):
+    assert again.identity == made.identity
+    assert again.mechanism.scales == made.mechanism.scales
+    for one, two in zip(again.answers, made.answers, strict=True):
         np.testing.assert_array_equal(one, two)
 
 

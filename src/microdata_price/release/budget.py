@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from ..exceptions import InputError
@@ -52,10 +52,10 @@ def guarantee_from(fields: object) -> PureDP | ConcentratedDP:
     >>> guarantee_from({"kind": "pure", "epsilon": 0.5})
     PureDP(epsilon=0.5)
     """
-    if isinstance(fields, Mapping):
-        for kind in (PureDP, ConcentratedDP):
-            if set(fields) == {"kind", kind.parameter} and fields["kind"] == kind.kind:
-                return kind(fields[kind.parameter])
+    for kind in (PureDP, ConcentratedDP):
+        known = isinstance(fields, Mapping) and set(fields) == {"kind", kind.parameter}
+        if known and fields["kind"] == kind.kind:  # type: ignore[index]
+            return kind(fields[kind.parameter])  # type: ignore[index]
     raise InputError(
         'the guarantee must be {"kind": "pure", "epsilon": ...} or {"kind": "zcdp", "rho": ...}'
     )
@@ -72,23 +72,20 @@ class Entry:
     identity
         The random name that all copies of it bear.
     guarantee
-        What it satisfies by itself.
-    replacement
-        What it satisfies for a record that is replaced by another; twice the record's epsilon, or
-        four times its rho, where that is not known.
+        What it satisfies.
     replaced
-        Whether the guarantee itself is about records that are replaced, the total being public.
+        Whether that is about records that are replaced, the total being public.
     """
 
     folder: Path
     identity: str
     guarantee: PureDP | ConcentratedDP
-    replacement: PureDP | ConcentratedDP | None = None
     replaced: bool = False
 
     def when_replaced(self) -> Entry:
-        """Return the same release as far as replacing a record goes."""
-        return replace(self, guarantee=self.replacement or self.guarantee.group(2), replaced=True)
+        """Return the same release as far as replacing a record goes: at most two steps."""
+        level = self.guarantee if self.replaced else self.guarantee.group(2)
+        return Entry(self.folder, self.identity, level, replaced=True)
 
 
 @dataclass(frozen=True)
@@ -101,38 +98,27 @@ class Budget:
         The releases that count, each measurement once.
     copies
         Releases made from a measurement that counts already; they cost nothing more.
-    total
-        Pure DP if every release satisfies it, else zCDP.
-    zcdp
-        The same as zCDP: pure DP with epsilon is ``epsilon^2/2``-zCDP.
     """
 
     entries: tuple[Entry, ...]
     copies: tuple[Entry, ...]
-    total: PureDP | ConcentratedDP
-    zcdp: ConcentratedDP
+
+    @property
+    def zcdp(self) -> ConcentratedDP:
+        """The total as zCDP: pure DP with epsilon is ``epsilon^2/2``-zCDP."""
+        return ConcentratedDP(math.fsum(e.guarantee.to_zcdp().rho for e in self.entries))
+
+    @property
+    def total(self) -> PureDP | ConcentratedDP:
+        """Pure DP if every release satisfies it, else zCDP."""
+        one_kind = len({e.guarantee.kind for e in self.entries}) == 1
+        return compose(*(e.guarantee for e in self.entries)) if one_kind else self.zcdp
 
     @property
     def neighbours(self) -> str:
         """How the tables differ that it is about."""
         replaced = any(e.replaced for e in self.entries)
         return f"tables that differ by {REPLACED if replaced else ADDED}"
-
-    def approximate(self, delta: float) -> ApproximateDP:
-        """Return an (epsilon, delta) guarantee that follows, each release taken at its best.
-
-        See `approximate_together`.
-
-        Examples
-        --------
-        >>> a = Entry(Path("a"), "1", PureDP(5.0))
-        >>> b = Entry(Path("b"), "2", ConcentratedDP(0.005))
-        >>> add_up([a]).approximate(1e-6).epsilon < 5
-        True
-        >>> round(add_up([a, b]).approximate(1e-6).epsilon, 2)
-        5.43
-        """
-        return approximate_together(self.epsilons, self.rho, delta)
 
     @property
     def epsilons(self) -> tuple[float, ...]:
@@ -146,11 +132,27 @@ class Budget:
         kinds = (e.guarantee for e in self.entries)
         return math.fsum(g.rho for g in kinds if isinstance(g, ConcentratedDP))
 
+    def approximate(self, delta: float) -> ApproximateDP:
+        """Return an (epsilon, delta) guarantee that follows, each release taken at its best.
+
+        See `approximate_together`.
+
+        Examples
+        --------
+        >>> a = Entry(Path("a"), "1", PureDP(5.0))
+        >>> b = Entry(Path("b"), "2", ConcentratedDP(0.005))
+        >>> round(add_up([a, b]).approximate(1e-6).epsilon, 2)
+        5.43
+        """
+        return approximate_together(self.epsilons, self.rho, delta)
+
 
 def add_up(entries: Sequence[Entry]) -> Budget:
     """Add up the guarantees of several releases (sequential composition, the paper's Section 2.2).
 
-    All are taken to be about the same people, which is the safe assumption.
+    All are taken to be about the same people, which is the safe assumption. Guarantees about
+    different steps between tables do not add up: where one is about replaced records, all are taken
+    so.
 
     Raises
     ------
@@ -167,8 +169,7 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     if not entries:
         raise InputError("there is no release to add up; give one or more folders")
     if any(e.replaced for e in entries):
-        # Guarantees about different steps between tables do not add up: take the longer step.
-        entries = [e if e.replaced else e.when_replaced() for e in entries]
+        entries = [e.when_replaced() for e in entries]
     first: dict[str, Entry] = {}
     copies: list[Entry] = []
     for entry in entries:
@@ -182,9 +183,4 @@ def add_up(entries: Sequence[Entry]) -> Budget:
                 "different guarantees; one of the manifests has been changed"
             )
         copies.append(entry)
-    counted = tuple(first.values())
-    zcdp = compose(*(e.guarantee.to_zcdp() for e in counted))
-    assert isinstance(zcdp, ConcentratedDP)
-    one_kind = len({e.guarantee.kind for e in counted}) == 1
-    total = compose(*(e.guarantee for e in counted)) if one_kind else zcdp
-    return Budget(counted, tuple(copies), total, zcdp)
+    return Budget(tuple(first.values()), tuple(copies))

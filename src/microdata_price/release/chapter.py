@@ -20,8 +20,8 @@ from ..tables.invented import own_table
 from ..tables.schema import Schema
 from ..tables.workload_text import parse_workload
 from .budget import add_up
-from .fit import Release
-from .manifest import load_entry
+from .files import Release
+from .folder import entry_of, load_measured
 from .price import Price, price_table
 
 Array = NDArray[np.float64]
@@ -323,9 +323,9 @@ class OneRelease:
     @property
     def whole(self) -> NDArray[np.int64]:
         """The released whole records of each cell."""
-        if self.release.rounded is None:
+        if self.release.whole is None:
             raise CertificateError(f"the method {self.release.method!r} makes no microdata")
-        return self.release.rounded.table
+        return self.release.whole
 
     @property
     def picture(self) -> Caption:
@@ -356,14 +356,13 @@ class OneRelease:
     @property
     def rounding_said(self) -> str:
         """How far rounding moved the answers."""
-        rounded = self.release.rounded
-        moved = 0.0 if rounded is None else rounded.largest
+        moved = max(self.release.moved().values(), default=0.0)
         return f"In this release rounding moved every answer by at most {at_most(moved, 2)}."
 
 
 def together_said(folders: Sequence[Path]) -> str:
     """Say what several folders guarantee together, and how many of them count."""
-    together = add_up([load_entry(folder) for folder in folders])
+    together = add_up([entry_of(f, load_measured(f)[0]) for f in folders])
     return (
         f"Of these {len(folders)} folders {len(together.entries)} count. Together they satisfy "
         f"{together.total.math}."

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +16,7 @@ from typing import IO, Any
 from ..base.files import sync_file
 from ..exceptions import InputError, unknown_name
 from ..model.privacy import ConcentratedDP, PureDP
-from ..tables.looks import alike
-from ..tables.opening import plain_text
 from .budget import Budget, Entry, add_up, guarantee_from
-from .manifest import digest
 
 try:
     import fcntl
@@ -32,19 +31,8 @@ _SLACK = 1e-12
 
 @dataclass(frozen=True)
 class Spent:
-    """What a ledger says of one table.
+    """An account of a ledger: what was spent on one table, and its cap (``None`` without)."""
 
-    Parameters
-    ----------
-    name
-        The table's name.
-    entries
-        What was spent on it, one measurement each.
-    cap
-        The most that may be spent, ``None`` for no cap.
-    """
-
-    name: str
     entries: tuple[Entry, ...]
     cap: PureDP | ConcentratedDP | None
 
@@ -54,9 +42,8 @@ class Spent:
         return add_up(self.entries) if self.entries else None
 
 
-def _lock(stream: IO[str]) -> None:
-    if fcntl is not None:
-        fcntl.flock(stream, fcntl.LOCK_EX)
+def _digest(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest() if line else ""
 
 
 def _damaged(path: Path, number: int, what: str) -> InputError:
@@ -66,69 +53,43 @@ def _damaged(path: Path, number: int, what: str) -> InputError:
     )
 
 
-def _lines(path: Path, text: str) -> list[dict[str, Any]]:
-    """Check that every line follows from the one before it."""
-    found, before = [], ""
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+def _parsed(path: Path, data: bytes) -> dict[str, dict[str, Any]]:
+    """Return the lines by checksum; every line follows from the one before it."""
+    found: dict[str, dict[str, Any]] = {}
+    before = ""
+    for number, line in enumerate(data.decode(errors="replace").splitlines(keepends=True), start=1):
         try:
             fields = json.loads(line)
         except ValueError:
             fields = None
+        if number == 1 and (not isinstance(fields, dict) or fields.get("format") != FORMAT):
+            raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}")
         if not isinstance(fields, dict) or not line.endswith("\n"):
             raise _damaged(path, number, "this is no whole entry")
-        if number == 1 and fields.get("format") != FORMAT:
-            raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}")
         if fields.get("previous") != before:
             raise _damaged(path, number, "it does not follow from the line before it")
-        before = digest(line.encode())
-        found.append(fields)
+        before = _digest(line)
+        found[before] = fields
     return found
 
 
-@contextlib.contextmanager
-def _as_text(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}") from None
+def read_ledger(path: Path) -> dict[str, dict[str, Any]]:
+    """Return a ledger's lines by their checksums.
+
+    Raises
+    ------
+    InputError
+        No such file, or one that was changed.
+    """
+    if not path.is_file():
+        raise InputError(f"there is no ledger {path}; budget makes it when it sets a cap")
+    if not (lines := _parsed(path, path.read_bytes())):
+        raise InputError(f"{path} is empty; take an untouched copy of the ledger")
+    return lines
 
 
-def _accounts(lines: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(str(fields["table"]) for fields in lines if "table" in fields))
-
-
-def _check_name(path: Path, lines: list[dict[str, Any]], name: str) -> None:
-    """Refuse a new account that looks like an old one: what was spent there would not count."""
-    known = _accounts(lines)
-    same = next((k for k in known if alike(k) == alike(name)), name)
-    if name not in known and same != name:
-        raise InputError(
-            f"{path} has an account {same!r}, which looks like {name!r}; write it in the same way, "
-            "so that what was spent counts, or choose another name"
-        )
-
-
-def _spent(path: Path, lines: list[dict[str, Any]], name: str) -> Spent:
-    entries, cap = [], None
-    for number, fields in enumerate(lines, start=1):
-        if fields.get("table") != name:
-            continue
-        try:
-            if "cap" in fields:
-                cap = guarantee_from(fields["cap"])
-                continue
-            entries.append(
-                Entry(
-                    path,
-                    str(fields["measurement"]),
-                    guarantee_from(fields["spent"]),
-                    guarantee_from(fields["replacement"]),
-                    bool(fields["replaced"]),
-                )
-            )
-        except (InputError, KeyError):
-            raise _damaged(path, number, "this is no entry of a ledger") from None
-    return Spent(name, tuple(entries), cap)
+def _alike(name: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", name).casefold().split())
 
 
 def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
@@ -151,7 +112,7 @@ class Account:
     Parameters
     ----------
     path
-        The ledger; it is made by the first entry.
+        The ledger; it is made when the first cap is set.
     name
         The table's name: the same for everything that is about the same people.
 
@@ -165,32 +126,55 @@ class Account:
     name: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", plain_text(self.name))
-        if not self.name.strip() or not self.name.isprintable():
+        object.__setattr__(self, "name", " ".join(unicodedata.normalize("NFC", self.name).split()))
+        if not self.name or not self.name.isprintable():
             raise InputError(
                 f"the table's name in the ledger is {self.name!r}; give a word, for example "
                 "persons-2024"
             )
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[tuple[IO[str], list[dict[str, Any]], str]]:
-        """Open and lock the ledger, and read what is in it."""
-        with self.path.open("a+", encoding="utf-8", newline="") as stream:
-            _lock(stream)
-            stream.seek(0)
-            with _as_text(self.path):
-                text = stream.read()
-            lines = _lines(self.path, text)
-            _check_name(self.path, lines, self.name)
-            last = text.splitlines(keepends=True)[-1] if text else ""
-            yield stream, lines, last
+    def _spent(self, lines: dict[str, dict[str, Any]]) -> Spent:
+        """Read this account; a name that looks like another's is refused, as it would not count."""
+        known = list(dict.fromkeys(str(f["table"]) for f in lines.values() if "table" in f))
+        if self.name not in known:
+            for same in (k for k in known if _alike(k) == _alike(self.name)):
+                raise InputError(
+                    f"{self.path} has an account {same!r}, which looks like {self.name!r}; write "
+                    "it in the same way, so that what was spent counts, or choose another name"
+                )
+        entries, cap = [], None
+        for number, fields in enumerate(lines.values(), start=1):
+            if fields.get("table") != self.name:
+                continue
+            try:
+                if "cap" in fields:
+                    cap = guarantee_from(fields["cap"])
+                    continue
+                level, identity = guarantee_from(fields["spent"]), str(fields["measurement"])
+                entries.append(Entry(self.path, identity, level, bool(fields["replaced"])))
+            except (InputError, KeyError):
+                raise _damaged(self.path, number, "this is no entry of a ledger") from None
+        return Spent(tuple(entries), cap)
 
-    def _append(self, stream: IO[str], last: str, fields: dict[str, Any]) -> None:
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes], dict[str, dict[str, Any]]]]:
+        """Open and lock the ledger, and read what is in it."""
+        made = not self.path.exists()
+        with self.path.open("a+b") as stream:
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            stream.seek(0)
+            lines = _parsed(self.path, stream.read())
+            if not lines and not made:
+                raise InputError(f"{self.path} is empty; take an untouched copy of the ledger")
+            yield stream, lines
+
+    def _append(self, stream: IO[bytes], last: str, fields: dict[str, Any]) -> str:
+        """Write a line, whole or not at all, and return its checksum."""
         text = ""
-        for part in ([{"format": FORMAT}] if not last else []) + [{"table": self.name, **fields}]:
-            previous = digest(last.encode()) if last else ""
-            last = json.dumps({**part, "previous": previous}, ensure_ascii=False) + "\n"
-            text += last
+        for part in ([] if last else [{"format": FORMAT}]) + [{"table": self.name, **fields}]:
+            line = json.dumps({**part, "previous": last}, ensure_ascii=False) + "\n"
+            last, text = _digest(line), text + line
         file, data = stream.fileno(), text.encode()
         size = os.fstat(file).st_size
         try:
@@ -201,6 +185,7 @@ class Account:
             os.ftruncate(file, size)  # half a line, as a full disk leaves it, would damage it
             raise
         sync_file(self.path.absolute().parent)
+        return last
 
     def state(self) -> Spent:
         """Return what was spent and the cap.
@@ -208,34 +193,22 @@ class Account:
         Raises
         ------
         InputError
-            No such file, one that was changed, or one that has other accounts and not this.
+            As for `read_ledger`, or accounts and none of this name.
         """
-        if not self.path.is_file():
-            raise InputError(f"there is no ledger {self.path}; the first release makes it")
-        with _as_text(self.path):
-            text = self.path.read_bytes().decode()  # with its line ends, as when it is added to
-        lines = _lines(self.path, text)
-        _check_name(self.path, lines, self.name)
-        known = _accounts(lines)
-        if known and self.name not in known:
+        lines = read_ledger(self.path)
+        spent = self._spent(lines)
+        if not spent.entries and spent.cap is None:
+            known = dict.fromkeys(str(f["table"]) for f in lines.values() if "table" in f)
             raise unknown_name(f"account in {self.path}", self.name, known)
-        return _spent(self.path, lines, self.name)
+        return spent
 
-    def beside(self) -> list[str]:
-        """Return the accounts that the ledger has where it has none of this name."""
-        if not self.path.is_file():
-            return []
-        with _as_text(self.path):
-            known = _accounts(_lines(self.path, self.path.read_bytes().decode()))
-        return [] if self.name in known else list(known)
-
-    def check_apart(self, out: Path) -> None:
-        """Refuse a ledger where a release's folder is to be.
+    def check_ready(self, out: Path) -> None:
+        """Refuse a ledger in the place of a release's folder, and an account without a cap.
 
         Raises
         ------
         InputError
-            It is that folder, or in it.
+            It says what to do.
         """
         here, there = self.path.resolve(), out.resolve()
         if here == there or there in here.parents:
@@ -243,33 +216,39 @@ class Account:
                 f"the ledger {self.path} lies where the release is to be written; choose another "
                 "place for one of them"
             )
+        if not self.path.is_file() or self._spent(read_ledger(self.path)).cap is None:
+            raise self._no_cap()
 
-    def spend(self, entry: Entry) -> None:
-        """Write down a measurement before it is made.
+    def _no_cap(self) -> InputError:
+        return InputError(
+            f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget "
+            f"--ledger {self.path} --name {self.name!r} --cap-epsilon EPSILON (or --cap-rho RHO)"
+        )
+
+    def spend(self, entry: Entry) -> str:
+        """Write down a measurement before it is made, and return the checksum of its line.
 
         Raises
         ------
         InputError
-            It would exceed the cap; nothing is written.
+            There is no cap, or it would be exceeded; nothing is written.
         """
-        with self._opened() as (stream, lines, last):
-            before = _spent(self.path, lines, self.name)
+        with self._opened() as (stream, lines):
+            before = self._spent(lines)
+            if before.cap is None:
+                raise self._no_cap()
             together = add_up([*before.entries, entry])
-            if before.cap is not None and not within(before.cap, together):
+            if not within(before.cap, together):
                 raise InputError(
                     f"the cap on {self.name!r} in {self.path} is {before.cap.describe()}; with "
                     f"this release {together.total.describe()} would be spent; nothing was measured"
                 )
-            self._append(
-                stream,
-                last,
-                {
-                    "measurement": entry.identity,
-                    "spent": entry.guarantee.fields(),
-                    "replacement": (entry.replacement or entry.guarantee.group(2)).fields(),
-                    "replaced": entry.replaced,
-                },
-            )
+            fields = {
+                "measurement": entry.identity,
+                "spent": entry.guarantee.fields(),
+                "replaced": entry.replaced,
+            }
+            return self._append(stream, list(lines)[-1], fields)
 
     def limit(self, cap: PureDP | ConcentratedDP) -> None:
         """Set the cap from now on; it may not be below what was spent.
@@ -279,11 +258,37 @@ class Account:
         InputError
             More was spent already.
         """
-        with self._opened() as (stream, lines, last):
-            budget = _spent(self.path, lines, self.name).budget
+        with self._opened() as (stream, lines):
+            budget = self._spent(lines).budget
             if budget is not None and not within(cap, budget):
                 raise InputError(
                     f"{budget.total.describe()} was spent on {self.name!r} already, more than "
                     f"{cap.describe()}"
                 )
-            self._append(stream, last, {"cap": cap.fields()})
+            self._append(stream, list(lines)[-1] if lines else "", {"cap": cap.fields()})
+
+
+def missing_from(path: Path, noted: dict[Path, str]) -> dict[Path, str]:
+    """Compare folders' notes with a ledger: what is wrong with each, empty where nothing is.
+
+    Parameters
+    ----------
+    path
+        The ledger.
+    noted
+        For each folder the checksum of the line that counted it, empty if it was made without.
+
+    Raises
+    ------
+    InputError
+        As for `read_ledger`.
+    """
+    lines = read_ledger(path)
+    return {
+        folder: ""
+        if line in lines
+        else f"its line is missing from {path}: lines were cut, or this is another ledger"
+        if line
+        else "it was made without a ledger, and counts in none"
+        for folder, line in noted.items()
+    }

@@ -12,11 +12,12 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, unknown_name
+from ..exceptions import InputError
 from ..model.noise import Gaussian, Noise
 from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
+from ..tables.workloads import split_shares
 from .budget import ADDED, REPLACED
 
 dp.enable_features("contrib")
@@ -174,58 +175,6 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
     claim = PureDP if name == LAPLACE else ConcentratedDP
     guarantee = claim(float_above(sum(losses, Fraction(0))))
     return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
-
-
-LEAST_SHARE = 1e-6
-"""A smaller share of the budget is refused: its answers would be noise."""
-
-
-def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
-    """Return each query set's share of the budget; those not named share what is left alike.
-
-    Parameters
-    ----------
-    workload
-        What is asked.
-    given
-        Shares by the query sets' names.
-
-    Raises
-    ------
-    InputError
-        An unknown name, a share that is not between 0 and 1, too much, or nothing left.
-
-    Examples
-    --------
-    >>> split_shares(Workload.table((2, 2)), {"sum": 0.25})
-    (0.25, 0.25, 0.25, 0.25)
-    """
-    for name, share in given.items():
-        if name not in workload.names:
-            raise unknown_name("query set", name, workload.names)
-        if not 0 < share <= 1:
-            raise InputError(f"the share of {name!r} is {share:g}; it must be above 0, at most 1")
-        if share < LEAST_SHARE:
-            raise InputError(
-                f"the share of {name!r} is {share:g}: its answers would be noise; give it "
-                f"{LEAST_SHARE:g} or more, or leave it out of the workload"
-            )
-    others = [name for name in workload.names if name not in given]
-    total = math.fsum(given.values())
-    left = 1 - total
-    if left < -1e-9:
-        raise InputError(f"the shares add up to {total:.10g}, more than 1; give less")
-    if others and left < LEAST_SHARE * len(others):
-        raise InputError(
-            f"the shares add up to {total:.10g} and leave nothing for {', '.join(others)}; give "
-            "less, or leave these out of the workload"
-        )
-    if not others and left > 1e-9:
-        raise InputError(
-            f"the shares add up to {total:.10g}, though every query set has one; they must add up "
-            "to 1: give more, or leave one out, which then has the rest"
-        )
-    return tuple(round(given[n], 15) if n in given else left / len(others) for n in workload.names)
 
 
 def mechanism_for(

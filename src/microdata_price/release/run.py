@@ -6,18 +6,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ..base.files import check_new, new_folder
-from ..fitting import check_methods
+from ..exceptions import InputError
+from ..fitting import CONTROL, METHODS, check_methods, fit
 from ..model.privacy import ConcentratedDP, PureDP
+from ..model.queryset import QuerySet
 from ..model.workload import Workload
-from ..tables.schema import Schema
-from .files import release_files
-from .fit import Release, finish
-from .keep import check_unfinished, complete, draft_for, load_measured
+from ..tables.schemas import Schema
+from ..tables.workloads import parse_workload
+from .files import Release, release_files
+from .folder import complete, draft_for, entry_of, load_measured
+from .intervals import intervals
 from .ledger import Account
-from .manifest import entry_of
 from .measure import Measured, measure_file, plan_release
-from .report import Progress
+from .rounding import round_table
 
 
 @dataclass(frozen=True)
@@ -27,14 +31,10 @@ class Options:
     Parameters
     ----------
     shares, known_total, weak
-        As for `mechanism_for`.
+        As for `plan_release`.
     account
         Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
-    draws
-        As for `finish`.
-    progress
-        As for `finish`.
-    tell
+    where
         As for `read_table`.
     """
 
@@ -42,33 +42,64 @@ class Options:
     known_total: bool = False
     weak: bool = False
     account: Account | None = None
-    draws: int | None = None
-    progress: Progress | None = None
-    tell: Callable[[str], None] | None = None
+    where: Mapping[str, str] | None = None
 
 
 NO_OPTIONS = Options()
 
 
-def publish(
-    measured: Measured,
-    method: str,
-    out: Path,
-    draws: int | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Write the folder of a release from a frozen measurement; the true table plays no part.
+def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
+    """Return the total and each single column's margin where they are not asked."""
+    schema, asked = measured.schema, measured.workload.query_sets
+    single = [QuerySet.sum_query(measured.workload.shape)]
+    if schema.cells > 1:
+        single += parse_workload("sum, marginals, identity", schema).query_sets[1:-1]
+    return tuple(q for q in single if not any(np.array_equal(q.labels, a.labels) for a in asked))
+
+
+def finish(measured: Measured, method: str) -> Release:
+    """Fit, round to whole records, and compute intervals, all from the noisy answers.
 
     Parameters
     ----------
     measured
-        The frozen measurement.
+        All that is known of the true table.
+    method
+        One of `fitting.METHODS`; a signed one makes no microdata.
+
+    Raises
+    ------
+    InputError
+        An unknown method.
+    CertificateError
+        A fit or a rounding that misses.
+    """
+    m = measured.measurements()
+    fitted = fit(m, method)
+    signed = fitted if method == CONTROL else fit(m, CONTROL)
+    weights, whole = fitted.tables[0], None
+    if not METHODS[method].signed:
+        # A solver's last digits may lie below zero; a record's weight may not.
+        weights = np.maximum(weights, 0)
+        total = measured.known_total
+        if total is not None and weights.sum() > 0:
+            weights = weights * (total / weights.sum())
+        whole = round_table(weights, measured.workload)
+    told = intervals(measured, signed.cells[0], _not_asked(measured))
+    return Release(measured, method, weights, fitted.certificate.worst, whole, tuple(told))
+
+
+def publish(measured: Measured, method: str, out: Path) -> Release:
+    """Write the folder of a release from noisy answers; the true table plays no part.
+
+    Parameters
+    ----------
+    measured
+        The noisy answers.
     method
         The method of fitting.
     out
         The folder to make; it must not exist. It appears whole or not at all.
-    draws, progress
-        As for `finish`.
 
     Raises
     ------
@@ -77,7 +108,8 @@ def publish(
     CertificateError
         A fit or a rounding that misses; nothing is written.
     """
-    files = release_files(result := finish(measured, method, draws, progress))
+    check_new(out)
+    files = release_files(result := finish(measured, method))
     with new_folder(out, private=False) as folder:
         for name, data in files.items():
             (folder / name).write_bytes(data)
@@ -92,7 +124,7 @@ def release(
     method: str,
     out: Path,
     options: Options = NO_OPTIONS,
-    measured_now: Callable[[], None] | None = None,
+    kept: Callable[[], None] = lambda: None,
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
@@ -106,7 +138,7 @@ def release(
     schema
         Columns and allowed values; public.
     workload
-        What to ask, highest priority first.
+        What to ask, from `parse_workload`.
     guarantee
         What the release shall satisfy.
     method
@@ -115,13 +147,8 @@ def release(
         The folder to make.
     options
         What else may be said.
-    measured_now
+    kept
         Called once the answers are safe.
-
-    Returns
-    -------
-    Release
-        What was published.
 
     Raises
     ------
@@ -131,8 +158,7 @@ def release(
         A fit or a rounding that misses; the measurement is kept.
     """
     check_methods([method])
-    check_new(out)
-    plan = plan_release(
+    planned = plan_release(
         schema,
         workload,
         guarantee,
@@ -141,34 +167,26 @@ def release(
         weak=options.weak,
     )
     if options.account is not None:
-        options.account.check_apart(out)
+        options.account.check_ready(out)
 
-    def spend() -> None:
+    def spend() -> str:
         check_new(out)
-        if options.account is not None:
-            options.account.spend(entry_of(out, plan.identity, plan.mechanism))
+        return "" if options.account is None else options.account.spend(entry_of(out, planned))
 
-    with draft_for(plan, out) as keep:
+    with draft_for(planned, out) as keep:
 
         def safe(measured: Measured) -> None:
             keep(measured)
-            if measured_now is not None:
-                measured_now()
+            kept()
 
-        measured = measure_file(path, plan, spend, safe, options.tell)
-    result = finish(measured, method, options.draws, options.progress)
+        measured = measure_file(path, planned, options.where, spend, safe)
+    result = finish(measured, method)
     complete(out, release_files(result))
     return result
 
 
-def release_again(
-    folder: Path,
-    method: str,
-    out: Path | None = None,
-    draws: int | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Fit an earlier release's measurements; no true table, no further cost.
+def release_again(folder: Path, method: str, out: Path | None = None) -> Release:
+    """Fit an earlier release's noisy answers; no true table, no further cost.
 
     Parameters
     ----------
@@ -178,8 +196,6 @@ def release_again(
         The method of fitting.
     out
         The folder to make; ``None`` completes a measurement where it is.
-    draws, progress
-        As for `finish`.
 
     Raises
     ------
@@ -189,11 +205,13 @@ def release_again(
         A fit or a rounding that misses; nothing is written.
     """
     check_methods([method])
-    if out is not None:
-        check_new(out)
-        return publish(load_measured(folder)[0], method, out, draws, progress)
     measured, finished = load_measured(folder)
-    check_unfinished(folder, finished)
-    result = finish(measured, method, draws, progress)
+    if out is not None:
+        return publish(measured, method, out)
+    if finished:
+        raise InputError(
+            f"{folder} is finished; to fit its measurements anew, name a new folder with --out"
+        )
+    result = finish(measured, method)
     complete(folder, release_files(result))
     return result

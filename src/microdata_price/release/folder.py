@@ -1,0 +1,330 @@
+"""The folder of a release: noisy answers on disk before anything is fitted, and read back."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import hashlib
+import importlib.metadata
+import io
+import json
+import platform
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+
+from ..base.files import check_new, naming, sync_file, usual_permissions
+from ..exceptions import InputError
+from ..model.workload import Workload
+from ..tables.schemas import parse_schema
+from ..tables.workloads import parse_workload, query_values
+from .budget import REPLACED, Entry, guarantee_from
+from .measure import Measured
+from .mechanism import mechanism_like
+from .strength import warnings_of
+
+MANIFEST, MEASUREMENTS, SCHEMA = "manifest.json", "measurements.csv", "schema.json"
+README = "README.txt"
+FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"
+"""The form of a manifest; one of the earlier form is read, too."""
+_DRAFT = ".unfinished-"
+_BYTES_AN_ANSWER = 400
+"""Room that one answer may take in all files together, generously."""
+_LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
+_UNFINISHED = """\
+NOISY ANSWERS, NOT YET A RELEASE
+
+The privacy budget is spent and these answers are safe, but they were not yet fitted. Go on from
+here; it costs no more privacy, and the true table is not needed:
+
+  microdata-price release --again FOLDER --method METHOD
+
+Do not measure the table again: that would spend the budget a second time.
+"""
+
+
+def csv_bytes(frame: pd.DataFrame) -> bytes:
+    r"""Return a table as CSV text in UTF-8; texts are quoted where one needs it.
+
+    Examples
+    --------
+    >>> csv_bytes(pd.DataFrame({"a": ["x", "y,z"], "n": [1.5, np.nan]}))
+    b'a,n\n"x",1.5\n"y,z",\n'
+    """
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    head, out = io.StringIO(), io.BytesIO()
+    csv.writer(head, lineterminator="\n").writerow(frame.columns)
+    plain = arrow_csv.WriteOptions(include_header=False, quoting_style="none")
+    try:  # "needed" quotes every text; most texts need none
+        arrow_csv.write_csv(table, out, plain)
+    except pa.ArrowInvalid:
+        out = io.BytesIO()
+        arrow_csv.write_csv(table, out, arrow_csv.WriteOptions(include_header=False))
+    return head.getvalue().encode() + out.getvalue()
+
+
+def measurements_csv(measured: Measured) -> bytes:
+    """Return the noisy answers with their variances; an empty field means all values."""
+    parts = []
+    for queries, answers, variance in zip(
+        measured.workload.query_sets, measured.answers, measured.mechanism.variances, strict=True
+    ):
+        told = query_values(measured.schema, queries)
+        told.insert(0, "query_set", queries.name)
+        parts.append(told.assign(noisy_answer=answers, variance=variance))
+    return csv_bytes(pd.concat(parts))
+
+
+def digest(data: bytes) -> str:
+    """Return the SHA-256 checksum of bytes."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a manifest closed by its own checksum."""
+    rest = {k: v for k, v in document.items() if k != "checksum"}
+    text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
+    return {**rest, "checksum": digest(text.encode())}
+
+
+def manifest_bytes(
+    measured: Measured, files: Mapping[str, bytes], more: Mapping[str, Any]
+) -> bytes:
+    """Return the manifest of a measurement and of what was made of it.
+
+    Parameters
+    ----------
+    measured
+        The noisy answers.
+    files
+        Every other file by name.
+    more
+        What later steps add, for example the method.
+    """
+    mechanism, workload = measured.mechanism, measured.workload
+    loud = warnings_of(workload, mechanism)
+    document = {
+        "format": FORMAT,
+        "measurement": measured.identity,
+        "guarantee": mechanism.guarantee.fields(),
+        "neighbours": f"tables that differ by {mechanism.neighbours}",
+        "replacing_one_record_at_most": mechanism.replacement.fields(),
+        "warnings": loud,
+        "mechanism": {
+            "name": mechanism.name,
+            "library": "OpenDP",
+            "scales": dict(zip(workload.names, mechanism.scales, strict=True)),
+            "variances": dict(zip(workload.names, mechanism.variances, strict=True)),
+            "randomness": "OpenSSL's generator, seeded by the operating system; no seed is kept",
+        },
+        "workload": {q.name: q.size for q in workload.query_sets},
+        "ledger": measured.ledger,
+        **more,
+        "versions": {
+            "python": platform.python_version(),
+            **{name: importlib.metadata.version(name) for name in _LIBRARIES},
+        },
+        "sha256": {name: digest(data) for name, data in files.items()},
+    }
+    return (json.dumps(sealed(document), indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def measured_files(measured: Measured) -> dict[str, bytes]:
+    """Return the files that hold a measurement; any later step can start from them."""
+    return {
+        MEASUREMENTS: measurements_csv(measured),
+        SCHEMA: measured.schema.to_json().encode(),
+    }
+
+
+@contextlib.contextmanager
+def draft_for(planned: Measured, out: Path) -> Iterator[Callable[[Measured], None]]:
+    """Make the folder of a release under a passing name, and give a function that keeps answers.
+
+    Whatever could fail is tried before any noise is drawn: the folder is made and written. What is
+    kept appears whole, as ``out``; without it the draft is removed.
+
+    Raises
+    ------
+    InputError
+        The folder exists, cannot be made, or there is too little room.
+    """
+    check_new(out)
+    needed = _BYTES_AN_ANSWER * sum(q.size for q in planned.workload.query_sets) + (1 << 20)
+    parent = out.absolute().parent
+    if (free := shutil.disk_usage(parent).free) < needed:
+        raise InputError(
+            f"the disk of {out} has {free >> 20} MiB free and the release may need "
+            f"{needed >> 20} MiB; make room first: nothing was measured yet"
+        )
+    with naming(parent):
+        draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
+    first = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.encode()}
+
+    def keep(measured: Measured) -> None:
+        files = {**first, MEASUREMENTS: measurements_csv(measured)}
+        files[MANIFEST] = manifest_bytes(measured, files, {"stage": "measured"})
+        for name in (MEASUREMENTS, MANIFEST):
+            _write(draft / name, files[name])
+        sync_file(draft)
+        draft.rename(out)
+        sync_file(parent)
+
+    try:
+        usual_permissions(draft)
+        for name, data in first.items():
+            _write(draft / name, data)
+        yield keep
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _write(path: Path, data: bytes) -> None:
+    path.write_bytes(data)
+    usual_permissions(path)
+    sync_file(path)
+
+
+def complete(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Add files to the folder of a measurement; each appears whole, the manifest last.
+
+    Until the manifest is replaced the folder is the measurement that it was.
+    """
+    for old in folder.glob(f"{_DRAFT}*"):
+        shutil.rmtree(old)
+    draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=folder))
+    try:
+        for name, data in files.items():
+            _write(draft / name, data)
+        for name in sorted(files, key=lambda n: n == MANIFEST):
+            (draft / name).replace(folder / name)
+        sync_file(folder)
+    finally:
+        shutil.rmtree(draft, ignore_errors=True)
+
+
+def _damaged(folder: Path, what: str) -> InputError:
+    return InputError(f"{folder} is damaged: {what}; take an untouched copy of what release wrote")
+
+
+def load_manifest(folder: Path) -> dict[str, Any]:
+    """Read the manifest of a release and check it against its own checksum.
+
+    Raises
+    ------
+    InputError
+        No folder, no manifest that this package wrote in it, or one that was changed.
+    """
+    path = folder / MANIFEST
+    if not path.is_file():
+        raise InputError(
+            f"{folder} is not the folder of a release: it has no {MANIFEST}; give the folders that "
+            "release wrote"
+        )
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError):
+        raise InputError(f"{path} is damaged: it is not a JSON document") from None
+    made = document.get("format") if isinstance(document, dict) else None
+    if made not in (FORMAT, EARLIER):
+        raise InputError(
+            f"{path} was not written by this version of release (it says {made!r}, not "
+            f"{FORMAT!r}): use the version that wrote it"
+        )
+    if document != sealed(document):
+        raise _damaged(folder, f"{MANIFEST} is not as its own checksum says")
+    return dict(document)
+
+
+def _checked(folder: Path, document: Mapping[str, Any], name: str) -> bytes:
+    """Read a file that must be as the manifest's checksum says."""
+    path, sums = folder / name, document.get("sha256")
+    data = path.read_bytes() if path.is_file() else b""
+    if not isinstance(sums, Mapping) or not data or digest(data) != sums.get(name):
+        raise _damaged(folder, f"{name} is missing or not as the manifest's checksum says")
+    return data
+
+
+def load_measured(folder: Path) -> tuple[Measured, bool]:
+    """Read the measurement of a release back from its folder, and whether it was finished.
+
+    The guarantee is computed anew from the workload, the law of the noise and its scales; what the
+    folder states of guarantee, neighbours and variances must agree.
+
+    Raises
+    ------
+    InputError
+        No release, a file that has been changed, or a statement that the mechanism does not give.
+    """
+    document = load_manifest(folder)
+    schema = parse_schema(_checked(folder, document, SCHEMA).decode())
+    fields, asked = document.get("mechanism"), document.get("workload")
+    if isinstance(asked, list):  # the earlier form
+        asked = [part.get("query_set") for part in asked if isinstance(part, Mapping)]
+    names = [str(name) for name in asked or ()]
+    scales = fields.get("scales") if isinstance(fields, Mapping) else None
+    if (
+        not isinstance(fields, Mapping)
+        or not isinstance(scales, Mapping)
+        or not names
+        or list(scales) != names
+        or not all(isinstance(s, float) for s in scales.values())
+    ):
+        raise _damaged(folder, f"{MANIFEST} does not describe its workload and its noise")
+    workload = parse_workload(", ".join(names), schema)
+    mechanism = mechanism_like(workload, str(fields.get("name")), list(scales.values()))
+    # Of a public total the earlier form may state too little; what is derived here counts.
+    stale = document["format"] == EARLIER and mechanism.neighbours == REPLACED
+    try:
+        stated = mechanism.guarantee if stale else guarantee_from(document.get("guarantee"))
+    except InputError as error:
+        raise _damaged(folder, str(error)) from None
+    if mechanism.guarantee != stated or document.get("neighbours") != (
+        f"tables that differ by {mechanism.neighbours}"
+    ):
+        raise _damaged(folder, f"{MANIFEST} states a guarantee that its mechanism does not give")
+    identity = document.get("measurement")
+    if not isinstance(identity, str) or not identity:
+        raise _damaged(folder, f"{MANIFEST} does not name its measurement")
+    if fields.get("variances") != dict(zip(names, mechanism.variances, strict=True)):
+        raise _damaged(folder, f"{MANIFEST} states variances that its scales do not give")
+    answers = _answers(folder, _checked(folder, document, MEASUREMENTS), workload)
+    ledger = str(document.get("ledger", ""))
+    measured = Measured(identity, schema, workload, mechanism, answers, ledger)
+    if measurements_csv(measured) != _checked(folder, document, MEASUREMENTS):
+        raise _damaged(folder, f"{MEASUREMENTS} states other queries or variances than its noise")
+    return measured, document.get("stage") == "finished"
+
+
+def _answers(folder: Path, data: bytes, workload: Workload) -> tuple[NDArray[np.int64], ...]:
+    sizes = [q.size for q in workload.query_sets]
+    try:
+        told = arrow_csv.read_csv(
+            io.BytesIO(data),
+            convert_options=arrow_csv.ConvertOptions(
+                include_columns=["noisy_answer"], column_types={"noisy_answer": pa.int64()}
+            ),
+        )["noisy_answer"].to_numpy()
+    except (pa.ArrowInvalid, KeyError):
+        told = np.zeros(0)
+    if told.size != sum(sizes):
+        raise _damaged(folder, f"{MEASUREMENTS} has another number of answers than its workload")
+    return tuple(part.copy() for part in np.split(told, np.cumsum(sizes)[:-1]))
+
+
+def entry_of(folder: Path, measured: Measured) -> Entry:
+    """Return what a measurement spends, for adding up."""
+    return Entry(
+        folder,
+        measured.identity,
+        measured.mechanism.guarantee,
+        measured.mechanism.neighbours == REPLACED,
+    )
