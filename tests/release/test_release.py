@@ -417,7 +417,7 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert all(len(line) <= 90 for line in page.splitlines())
     assert "{" not in page
     text = " ".join(page.split())
-    times = {PureDP(1.0): "2.72", ConcentratedDP(0.005): "1.58"}[guarantee]
+    times = {PureDP(1.0): "2.72", ConcentratedDP(0.005): "1.54"}[guarantee]
     assert f"at most {times} times smaller or larger" in text
     assert ("one in a million" in text) == isinstance(guarantee, ConcentratedDP)
     assert ("but the number of all records, which is public" in text) == known
