@@ -186,7 +186,7 @@ def test_what_can_fail_is_tried_before_anything_is_spent(tmp_path, inputs, capsy
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", tmp_path / name]
     refused([*words, "--ledger", tmp_path / book, "--name", "p"], capsys)
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
-    assert not Account(tmp_path / "b", "p").state().entries
+    assert not Account(tmp_path / "b", "p").state()[0]
 
 
 def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(inputs, capsys, monkeypatch):
@@ -201,7 +201,7 @@ def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(inputs, c
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
     said = refused([*words, "--ledger", account.path, "--name", "p"], capsys)
     assert f"{out.parent} cannot be used (Permission denied)" in said
-    assert not account.state().entries
+    assert not account.state()[0]
 
 
 def test_the_table_is_opened_once_and_may_be_gone_by_the_end(inputs, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import errno
 import json
+from pathlib import Path
 
 import pytest
 
@@ -9,8 +10,8 @@ from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.release import ledger
-from microdata_price.release.budget import Entry
-from microdata_price.release.ledger import Account, missing_from, read_ledger
+from microdata_price.release.budget import Entry, add_up
+from microdata_price.release.ledger import Account, read_ledger
 from microdata_price.tables.schemas import Schema
 from release_samples import counts_csv, edited
 
@@ -18,7 +19,7 @@ SCHEMA = Schema(("sex",), (("f", "m"),))
 
 
 def entry(name, guarantee, replaced=False):
-    return Entry(None, name, guarantee, replaced)
+    return Entry(Path("out"), name, guarantee, replaced)
 
 
 @pytest.fixture
@@ -47,11 +48,11 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
     assert account.path.read_text() == before
     account.limit(ConcentratedDP(1.0))
     account.spend(entry("4", ConcentratedDP(0.5)))
-    state = account.state()
-    assert len(state.entries) == 4
-    assert state.cap == ConcentratedDP(1.0)
-    assert state.budget.zcdp.rho == pytest.approx(3 * 0.1**2 / 2 + 0.5)
-    assert other.state().budget.total == PureDP(5.0)
+    entries, cap = account.state()
+    assert len(entries) == 4
+    assert cap == ConcentratedDP(1.0)
+    assert add_up(entries).zcdp.rho == pytest.approx(3 * 0.1**2 / 2 + 0.5)
+    assert add_up(other.state()[0]).total == PureDP(5.0)
 
 
 def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
@@ -70,8 +71,9 @@ def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
 def test_public_totals_and_others_are_added_as_replacements(account):
     account.spend(entry("1", PureDP(0.5)))
     account.spend(entry("2", PureDP(0.25), replaced=True))
-    assert account.state().budget.total == PureDP(1.25)
-    assert "replaced" in account.state().budget.neighbours
+    together = add_up(account.state()[0])
+    assert together.total == PureDP(1.25)
+    assert "replaced" in together.neighbours
 
 
 def test_a_changed_ledger_is_refused(tmp_path, account):
@@ -155,7 +157,7 @@ def test_the_commands_and_a_ledger_that_was_cut(tmp_path, capsys):
         before, forged = ledger._digest(text), forged + text
     path.write_text(forged)
     assert len(read_ledger(path)) == len(lines)
-    assert all(missing_from(path, {f: _noted(f) for f in folders}).values())
+    assert not {_noted(f) for f in folders} & set(read_ledger(path))
     path.write_bytes(whole)
     edited(folders[0], ledger="")
     assert run(capsys, *counted)[0] == 1
@@ -165,22 +167,16 @@ def _noted(folder):
     return json.loads((folder / "manifest.json").read_text())["ledger"]
 
 
-@pytest.mark.parametrize("other", ["Persons", "PERSONS", "per\u200asons", "persons"])
-def test_an_account_under_nearly_its_name_never_hides_what_was_spent(tmp_path, other):
+@pytest.mark.parametrize("other", ["Per sons", "PER SONS", "per\u200asons", " per  sons "])
+def test_an_account_under_nearly_its_name_is_the_same(tmp_path, other):
     path = tmp_path / "ledger.jsonl"
-    name = "per sons" if "\u200a" in other else "persons"
-    Account(path, name).limit(PureDP(1.0))
-    Account(path, f" {name} ").spend(entry("1", PureDP(0.7)))
-    before = path.read_bytes()
-    again = entry("2", PureDP(0.7))
-    account = Account(path, other)
-    with pytest.raises(InputError, match=f"the cap on '{name}'|which looks like '{other}'"):
-        account.spend(again)
-    assert path.read_bytes() == before
-    if account.name != name:
-        for ask in (account.state, lambda: account.limit(PureDP(9.0))):
-            with pytest.raises(InputError, match="write it in the same way"):
-                ask()
+    Account(path, "per sons").limit(PureDP(1.0))
+    Account(path, other).spend(entry("1", PureDP(0.7)))
+    for name in ("per sons", other):
+        with pytest.raises(InputError, match="would be spent"):
+            Account(path, name).spend(entry("2", PureDP(0.7)))
+        with pytest.raises(InputError, match="was spent on"):
+            Account(path, name).limit(PureDP(0.5))
     with pytest.raises(InputError, match=r"there is no account .*Known are: "):
         Account(path, "households").state()
 
@@ -196,7 +192,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch):
         assert account.path.read_bytes() == before
     monkeypatch.setattr(ledger.os, "write", write)
     account.spend(entry("1", PureDP(1.0)))
-    assert len(account.state().entries) == 2
+    assert len(account.state()[0]) == 2
 
 
 def _full(write):

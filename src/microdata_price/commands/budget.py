@@ -11,10 +11,10 @@ import click
 from ..base.numbers import at_most
 from ..exceptions import InputError
 from ..model.privacy import ConcentratedDP, PureDP
-from ..release.budget import Budget, add_up, guarantee_of
+from ..release.budget import Budget, add_up
 from ..release.folder import entry_of, load_measured
-from ..release.ledger import Account, missing_from
-from .reading import NUMBER
+from ..release.ledger import Account, read_ledger
+from .reading import NUMBER, guarantee_of
 
 
 def _fields(budget: Budget, delta: float) -> dict[str, object]:
@@ -44,12 +44,15 @@ def _text(budget: Budget, delta: float) -> str:
     )
 
 
-def _ledger(account: Account) -> str:
-    state = account.state()
-    many = len(state.entries)
-    lines = [f"{account.name}: {many} measurement{'s' * (many != 1)} in {account.path}"]
-    lines.append("No cap is set." if state.cap is None else f"Cap: {state.cap.describe()}")
-    return "\n".join(lines)
+def _missing(ledger: Path, noted: dict[Path, str]) -> dict[Path, str]:
+    """Say of each folder why the ledger does not count it; empty where it does.
+
+    A folder notes the checksum of the line that counted it, empty if it was made without a ledger.
+    """
+    lines = read_ledger(ledger)
+    cut = f"its line is missing from {ledger}: lines were cut, or this is another ledger"
+    free = "it was made without a ledger, and counts in none"
+    return {f: "" if line in lines else cut if line else free for f, line in noted.items()}
 
 
 @click.command()
@@ -102,14 +105,18 @@ def command(
         account = Account(ledger, name)
         if capped:
             account.limit(guarantee_of(cap_epsilon, cap_rho))
-        state = account.state()
+        entries, cap = account.state()
         document: dict[str, object] = {
             "ledger": str(ledger),
             "name": name,
-            "measurements": [e.identity for e in state.entries],
-            "cap": None if state.cap is None else state.cap.fields(),
+            "measurements": [e.identity for e in entries],
+            "cap": None if cap is None else cap.fields(),
         }
-        budget, lines = state.budget, [_ledger(account)]
+        budget = add_up(entries) if entries else None
+        lines = [
+            f"{account.name}: {len(entries)} measurement{'s' * (len(entries) != 1)} in {ledger}",
+            "No cap is set." if cap is None else f"Cap: {cap.describe()}",
+        ]
     elif capped:
         raise InputError("a cap is set with --ledger and --name, without FOLDERS")
     else:
@@ -127,7 +134,7 @@ def command(
         ]
         if ledger is not None:
             noted = {folder: made.ledger for folder, made in loaded.items()}
-            missing = missing_from(ledger, noted)
+            missing = _missing(ledger, noted)
             document["not_in_ledger"] = {str(f): why for f, why in missing.items() if why}
             lines += [f"{f}: {why or f'counted in {ledger}'}" for f, why in missing.items()]
     document |= _fields(budget, delta) if budget else {}

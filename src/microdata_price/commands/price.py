@@ -16,11 +16,10 @@ from ..exceptions import InputError
 from ..fitting import METHODS
 from ..price.report import NOTICE, price_files, report
 from ..price.simulation import Price, price_table
-from ..release.budget import guarantee_of
 from ..tables.read import read_matrix, read_table
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
-from .reading import NUMBER, WHOLE, read_shares, reading_options
+from .reading import NUMBER, WHOLE, guarantee_of, read_shares, reading_options
 
 
 @contextlib.contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from ..exceptions import InputError
+from ..model.privacy import ConcentratedDP, PureDP
 from ..tables.schemas import Schema
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.ASCII | re.I)
@@ -92,6 +93,30 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
     )
     return functools.reduce(lambda made, option: option(made), reversed(options), with_options)
+
+
+def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | ConcentratedDP:
+    """Return the guarantee that one of two options asks for.
+
+    Raises
+    ------
+    InputError
+        Neither or both are given, or a level that is none.
+
+    Examples
+    --------
+    >>> guarantee_of(None, 0.125)
+    ConcentratedDP(rho=0.125)
+    """
+    if epsilon is not None and rho is None:
+        return PureDP(epsilon)
+    if rho is not None and epsilon is None:
+        return ConcentratedDP(rho)
+    given = "no privacy level is given" if rho is None else "both --epsilon and --rho are given"
+    raise InputError(
+        f"{given}; give one: --epsilon for pure differential privacy or --rho for zCDP, for "
+        "example --epsilon 1"
+    )
 
 
 def read_shares(

@@ -13,14 +13,14 @@ import click
 from ..base.files import stopping_politely
 from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
-from ..release.budget import Entry, guarantee_of
+from ..release.budget import Entry
 from ..release.files import Release
 from ..release.ledger import Account
 from ..release.run import Options, release, release_again
 from ..release.strength import warnings_of
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
-from .reading import NUMBER, read_shares, reading_options
+from .reading import NUMBER, guarantee_of, read_shares, reading_options
 
 
 class _Noted(Account):

@@ -14,13 +14,13 @@ from pyarrow import parquet
 
 from ..base.numbers import at_most
 from ..fitting import METHODS
-from ..model.queryset import QuerySet
 from ..tables.schemas import COUNT, Schema
 from ..tables.workloads import query_values
 from .budget import REPLACED
 from .folder import MANIFEST, README, csv_bytes, manifest_bytes, measured_files
 from .intervals import Told
 from .measure import Measured
+from .mechanism import is_total
 from .strength import times, warnings_of
 
 Array = NDArray[np.float64]
@@ -37,14 +37,11 @@ class Release:
 
     Parameters
     ----------
-    measured
-        The noisy answers and how they were made.
-    method
-        The method of fitting.
-    weights
-        The fitted table, shaped as the schema; negative cells only for OLS.
-    certificate
-        How far the fit is from its optimum, relative to its scale.
+    measured, method
+        The noisy answers and the method by which they are fitted.
+    weights, certificate
+        The fitted table, shaped as the schema, negative cells only for OLS; how far it is from its
+        optimum, relative to its scale.
     whole
         The table of whole records; ``None`` for OLS, which makes no microdata.
     told
@@ -205,11 +202,6 @@ def readme_text(release: Release) -> str:
     parts = [part.strip("\n") for part in text.split("\n\n") if part.strip()]
     wrapped = (p if p.startswith("  ") else textwrap.fill(p, 88) for p in parts)
     return "\n\n".join(wrapped) + "\n"
-
-
-def is_total(queries: QuerySet) -> bool:
-    """Whether a query set is the one question of how many records there are."""
-    return queries.size == 1 and bool((queries.labels >= 0).all())
 
 
 def _total_text(release: Release) -> str:

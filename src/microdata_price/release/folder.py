@@ -98,17 +98,7 @@ def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
 def manifest_bytes(
     measured: Measured, files: Mapping[str, bytes], more: Mapping[str, Any]
 ) -> bytes:
-    """Return the manifest of a measurement and of what was made of it.
-
-    Parameters
-    ----------
-    measured
-        The noisy answers.
-    files
-        Every other file by name.
-    more
-        What later steps add, for example the method.
-    """
+    """Return the manifest of a measurement, of the other files, and of what later steps add."""
     mechanism, workload = measured.mechanism, measured.workload
     loud = warnings_of(workload, mechanism)
     document = {
@@ -151,11 +141,6 @@ def draft_for(planned: Measured, out: Path) -> Iterator[Callable[[Measured], Non
 
     Whatever could fail is tried before any noise is drawn: the folder is made and written. What is
     kept appears whole, as ``out``; without it the draft is removed.
-
-    Raises
-    ------
-    InputError
-        The folder exists, cannot be made, or there is too little room.
     """
     check_new(out)
     needed = _BYTES_AN_ANSWER * sum(q.size for q in planned.workload.query_sets) + (1 << 20)
@@ -216,13 +201,7 @@ def _damaged(folder: Path, what: str) -> InputError:
 
 
 def load_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a release and check it against its own checksum.
-
-    Raises
-    ------
-    InputError
-        No folder, no manifest that this package wrote in it, or one that was changed.
-    """
+    """Read the manifest of a release and check it against its own checksum."""
     path = folder / MANIFEST
     if not path.is_file():
         raise InputError(

@@ -32,15 +32,6 @@ def half_width(law: Law, terms: int, chance: float) -> int:
     The law of a sum is computed exactly, from its characteristic function on a grid that is wide
     enough; beyond a standard deviation of 100,000 counts Chernoff's bound takes its place.
 
-    Parameters
-    ----------
-    law
-        Of each noise; they are independent.
-    terms
-        How many are added up, 1 or more.
-    chance
-        Above 0 and below 1.
-
     Examples
     --------
     >>> half_width(DoubleGeometric(0.25), 1, 0.1), half_width(DoubleGeometric(0.25), 9, 0.1)
@@ -126,14 +117,8 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
     sum of some that were, around which it has the law of a sum of noises; each such count takes its
     chance to miss from the 10 % for all (union bound).
 
-    Parameters
-    ----------
-    measured
-        The noisy answers.
-    cells
-        What least squares makes of them, shape (cells,).
-    others
-        Query sets that were not asked; those that follow from nothing asked are left out.
+    ``cells`` is what least squares makes of the answers, ``others`` query sets that were not asked;
+    those that follow from nothing asked are left out.
     """
     sets, scales = measured.workload.query_sets, measured.mechanism.scales
     laws = measured.mechanism.noise

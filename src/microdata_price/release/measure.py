@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,18 +81,7 @@ def plan_release(
 ) -> Measured:
     """Settle what will be asked and with which noise; nothing here depends on a table.
 
-    Parameters
-    ----------
-    schema
-        Columns and values.
-    workload
-        What to ask, from `parse_workload`.
-    guarantee
-        What the whole workload shall satisfy.
-    shares, known_total
-        As for `mechanism_for`.
-    weak
-        As for `check_strength`.
+    The parameters are those of `mechanism_for`, and whether weak protection is accepted.
 
     Raises
     ------
@@ -126,17 +116,10 @@ def measure_privately(
     schema: Schema,
     workload: Workload,
     guarantee: PureDP | ConcentratedDP,
-    shares: Mapping[str, float] | None = None,
-    *,
-    known_total: bool = False,
-    weak: bool = False,
+    *shares: Mapping[str, float] | None,
+    **more: Any,
 ) -> Measured:
     """Plan and measure a true table, shaped as the schema, once (see `plan_release`).
-
-    Raises
-    ------
-    InputError
-        As for `plan_release` and `measure`.
 
     Examples
     --------
@@ -145,8 +128,7 @@ def measure_privately(
     >>> [a.shape for a in m.answers]
     [(1,), (2,)]
     """
-    planned = plan_release(schema, workload, guarantee, shares, known_total=known_total, weak=weak)
-    return measure(planned, table)
+    return measure(plan_release(schema, workload, guarantee, *shares, **more), table)
 
 
 def measure_file(
@@ -158,24 +140,9 @@ def measure_file(
 ) -> Measured:
     """Read a table and measure it: the one place where a release opens the file.
 
-    From the moment at which the spending is written down until the answers are kept, requests to
-    stop wait, so that no budget is spent for nothing.
-
-    Parameters
-    ----------
-    path, where
-        The true table and the rows that count, as for `read_table`.
-    planned
-        From `plan_release`.
-    spend
-        Called before any noise is drawn; it may refuse, and returns the ledger's checksum.
-    keep
-        Called with the measurement.
-
-    Raises
-    ------
-    InputError
-        As for `read_table` and `measure`.
+    From the moment at which the spending is written down (``spend`` may refuse, and returns the
+    ledger's checksum) until the answers are kept, requests to stop wait, so that no budget is spent
+    for nothing.
     """
     table = read_table(path, planned.schema, where)
     with deferred_stop():

@@ -16,6 +16,7 @@ from ..exceptions import InputError
 from ..model.noise import Gaussian, Noise
 from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
+from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..tables.workloads import split_shares
 from .budget import ADDED, REPLACED
@@ -23,38 +24,23 @@ from .budget import ADDED, REPLACED
 dp.enable_features("contrib")
 
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
-LEAST_SCALE = 0.1
-"""Noise of a smaller scale, in counts, is next to none and refused."""
-LARGEST_SCALE = 1e6
-"""A larger scale of noise, in counts, is refused: no answer would mean anything."""
+LEAST_SCALE, LARGEST_SCALE = 0.1, 1e6
+"""Noise of a smaller scale, in counts, is next to none; of a larger, no answer means anything."""
+ROOT_OF_TWO = math.sqrt(2)
+"""The double nearest to the root of 2, which is above it."""
 KNOWN_STD = 1e-3
 """How accurate a known total is taken to be in a fit, next to the most accurate noisy answer."""
 
 
 def float_above(exact: Fraction) -> float:
-    """Return the smallest double that is at least an exact number.
-
-    Examples
-    --------
-    >>> float_above(Fraction(1, 3)) >= Fraction(1, 3), float_above(Fraction(1, 2))
-    (True, 0.5)
-    """
+    """Return the smallest double that is at least an exact number."""
     number = float(exact)
     return number if Fraction(number) >= exact else math.nextafter(number, math.inf)
 
 
-def root_above(number: int) -> float:
-    """Return the smallest double that is at least the root of a whole number.
-
-    Examples
-    --------
-    >>> root_above(4), root_above(3) ** 2 >= 3
-    (2.0, True)
-    """
-    root = math.sqrt(number)
-    while Fraction(root) ** 2 < number:
-        root = math.nextafter(root, math.inf)
-    return root
+def is_total(queries: QuerySet) -> bool:
+    """Whether a query set is the one question of how many records there are."""
+    return queries.size == 1 and bool((queries.labels >= 0).all())
 
 
 def _vetted(name: str, scale: float) -> Any:
@@ -95,11 +81,13 @@ class Mechanism:
 
     @property
     def replacement(self) -> PureDP | ConcentratedDP:
-        """At most what holds between tables that differ by one record replaced by another.
-
-        Without a public total that is two steps, one record removed and one added.
-        """
+        """At most what holds where one record is replaced by another, which is two steps."""
         return self.guarantee if self.neighbours == REPLACED else self.guarantee.group(2)
+
+    @property
+    def pure(self) -> bool:
+        """Whether the guarantee is of pure differential privacy."""
+        return self.name == LAPLACE
 
     @property
     def noise(self) -> tuple[Noise, ...]:
@@ -112,41 +100,26 @@ class Mechanism:
         return tuple(Gaussian(least) if n is None else n for n in laws)
 
     @property
-    def pure(self) -> bool:
-        """Whether the guarantee is of pure differential privacy."""
-        return self.name == LAPLACE
-
-    @property
     def variances(self) -> tuple[float, ...]:
         """The noise's variance for each query set, in squared counts; 0 for what is known."""
-        return tuple(
-            0.0 if s == 0 else n.variance for s, n in zip(self.scales, self.noise, strict=True)
-        )
+        pairs = zip(self.scales, self.noise, strict=True)
+        return tuple(0.0 if scale == 0 else law.variance for scale, law in pairs)
 
     def noisy(self, answers: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], ...]:
-        """Add fresh noise, drawn by OpenDP from the operating system's randomness."""
+        """Add fresh noise, drawn by OpenDP from OpenSSL's generator, which the system seeds."""
+        whole = [np.asarray(a).astype(np.int64) for a in answers]
         return tuple(
-            np.array(a if add is None else add(np.asarray(a).astype(np.int64).tolist()), np.int64)
-            for a, add in zip(answers, self.add_noise, strict=True)
+            a if add is None else np.array(add(a.tolist()), np.int64)
+            for a, add in zip(whole, self.add_noise, strict=True)
         )
 
 
 def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Mechanism:
     """Build a mechanism from its scales; the guarantee follows from the workload and OpenDP's maps.
 
-    Parameters
-    ----------
-    workload
-        What it answers.
-    name
-        Which noise.
-    scales
-        One a query set, in counts; 0 where the answers are public, which only a total's may be.
-
-    Raises
-    ------
-    InputError
-        Another name, number of scales, or a scale of 0 for more than a total.
+    A record is in at most one query of each set, so that one more record moves a set's answers by
+    at most 1. With a public total a record is replaced by another, which moves at most two answers
+    of a set by 1 each: 2 in L1, the root of 2 in L2. The losses of the sets add up.
 
     Examples
     --------
@@ -161,19 +134,16 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
             f"the noise has scales {list(scales)}; needed is one of 0 or more for each of the "
             f"{len(sets)} query sets, not all of them 0"
         )
-    known = [s == 0 for s in scales]
-    for q, public in zip(sets, known, strict=True):
-        if public and (q.size != 1 or (q.labels < 0).any()):
+    for q, scale in zip(sets, scales, strict=True):
+        if scale == 0 and not is_total(q):
             raise InputError(f"the query set {q.name!r} cannot be public; only the total can")
     noises = [None if s == 0 else _vetted(name, s) for s in scales]
-    # A record is in at most one query of a set. One that is replaced, the total being public,
-    # changes at most two answers of a set by one each: 2 in L1, the root of 2 in L2.
-    neighbours = REPLACED if any(known) else ADDED
-    answers = 2 if any(known) else 1
-    far = answers if name == LAPLACE else root_above(answers)
-    losses = [Fraction(float(n.map(far))) for n in noises if n is not None]
-    claim = PureDP if name == LAPLACE else ConcentratedDP
-    guarantee = claim(float_above(sum(losses, Fraction(0))))
+    public = None in noises
+    distance: float = (2 if name == LAPLACE else ROOT_OF_TWO) if public else 1
+    distance = distance if name == LAPLACE else float(distance)
+    loss = sum((Fraction(float(n.map(distance))) for n in noises if n), Fraction(0))
+    guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(float_above(loss))
+    neighbours = REPLACED if public else ADDED
     return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
 
 
@@ -186,31 +156,13 @@ def mechanism_for(
 ) -> Mechanism:
     """Build the mechanism that answers the whole workload within a guarantee.
 
-    A record is in at most one query of each query set, so that one more record moves each set's
-    answers by at most 1. Each set is measured with its own share of the budget and the losses add
-    up (the paper's Theorems 1 and 2 with sequential composition); without shares all answers have
-    the same noise. With a public total a record is replaced by another, which moves at most two
-    answers of a set by 1 each: the sensitivity is 2 (L1) or the root of 2 (L2).
-    The scales are raised, by units in the last place, until OpenDP's own maps, which round
-    upwards, add up to no more than what was asked for.
+    Each set is measured with its own share of the budget; without shares all answers have the same
+    noise (the paper's Theorems 1 and 2). The scales are raised, by units in the last place, until
+    OpenDP's own maps, which round upwards, add up to no more than what was asked for.
 
-    Parameters
-    ----------
-    workload
-        What will be asked.
-    guarantee
-        `PureDP` gives discrete Laplace noise, `ConcentratedDP` discrete Gaussian noise.
-    shares
-        Shares of the budget by query sets' names (see `split_shares`).
-    known_total
-        Whether the total is public. It is then published as it is, and the guarantee is between
-        tables of the same total that differ by one record replaced by another.
-
-    Raises
-    ------
-    InputError
-        So much budget that the noise would vanish, so little that no number could hold it, or
-        shares that are none.
+    With a public total that is published as it is, and the guarantee is between tables of the same
+    total that differ by one record replaced by another. So much budget that the noise would vanish
+    is refused, and so little that no number could hold it.
 
     Examples
     --------
@@ -218,34 +170,27 @@ def mechanism_for(
     >>> m.name, m.scales[0], m.guarantee, m.replacement
     ('discrete Laplace', 8.0, PureDP(epsilon=0.5), PureDP(epsilon=1.0))
     """
-    pure = isinstance(guarantee, PureDP)
-    asked = guarantee.level
-    public = [
-        known_total and q.size == 1 and bool((q.labels >= 0).all()) for q in workload.query_sets
-    ]
-    if known_total and (all(public) or not any(public)):
+    pure, asked = isinstance(guarantee, PureDP), guarantee.level
+    measured = [q for q in workload.query_sets if not (known_total and is_total(q))]
+    if known_total and not 0 < len(measured) < len(workload.query_sets):
         raise InputError(
             "with a known total the workload must ask for the sum and for something else"
         )
-    measured = Workload(tuple(q for q, p in zip(workload.query_sets, public, strict=True) if not p))
-    split = split_shares(measured, shares or {})
+    split = split_shares(Workload(tuple(measured)), shares or {})
     steps = 2 if known_total else 1
     spent = [asked / (steps * len(split)) if not shares else asked * s / steps for s in split]
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
+    given = f"{guarantee.parameter} is {asked:g}, which would"
     if not max(raw) <= LARGEST_SCALE:
         raise InputError(
-            f"{guarantee.parameter} is {asked:g}, which would need noise of "
-            f"{max(raw):.0e} counts; no answer would mean anything; at most {LARGEST_SCALE:.0e} is "
-            "accepted, so that more must be spent, or on fewer query sets"
+            f"{given} need noise of {max(raw):.0e} counts; no answer would mean anything; at most "
+            f"{LARGEST_SCALE:.0e} is accepted, so that more must be spent, or on fewer query sets"
         )
     if min(raw) < LEAST_SCALE:
-        raise InputError(
-            f"{guarantee.parameter} is {asked:g}, which would leave next to no noise and "
-            "protect nobody; spend less"
-        )
+        raise InputError(f"{given} leave next to no noise and protect nobody; spend less")
     while True:
         rest = iter(raw)
-        scales = [0.0 if p else next(rest) for p in public]
+        scales = [next(rest) if q in measured else 0.0 for q in workload.query_sets]
         made = mechanism_like(workload, LAPLACE if pure else GAUSSIAN, scales)
         if made.guarantee.level <= asked:
             return made

@@ -65,18 +65,6 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     is least: a linear program whose vertices are whole. Otherwise the marginals are brought near by
     exchanges. The same table gives the same rounding: no clock plays a part.
 
-    Parameters
-    ----------
-    table
-        The fitted table, shape (table shape) or (cells,), 0 or more, in counts.
-    workload
-        The queries whose answers shall stay close.
-
-    Returns
-    -------
-    ndarray
-        Whole numbers of 0 or more, shaped as the table.
-
     Raises
     ------
     InputError

@@ -28,14 +28,8 @@ from .rounding import round_table
 class Options:
     """What may be said of a release beside what, how private, and by which method.
 
-    Parameters
-    ----------
-    shares, known_total, weak
-        As for `plan_release`.
-    account
-        Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
-    where
-        As for `read_table`.
+    The first three are `plan_release`'s; the spending is written down in ``account``, and refused
+    beyond its cap; ``where`` is `read_table`'s.
     """
 
     shares: Mapping[str, float] | None = None
@@ -59,13 +53,6 @@ def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
 
 def finish(measured: Measured, method: str) -> Release:
     """Fit, round to whole records, and compute intervals, all from the noisy answers.
-
-    Parameters
-    ----------
-    measured
-        All that is known of the true table.
-    method
-        One of `fitting.METHODS`; a signed one makes no microdata.
 
     Raises
     ------
@@ -95,9 +82,9 @@ def publish(measured: Measured, method: str, out: Path) -> Release:
     Parameters
     ----------
     measured
-        The noisy answers.
+        The noisy answers, from `measure_privately`.
     method
-        The method of fitting.
+        One of `fitting.METHODS`.
     out
         The folder to make; it must not exist. It appears whole or not at all.
 
@@ -135,10 +122,8 @@ def release(
     ----------
     path
         The true table (see `read_table` for its forms).
-    schema
-        Columns and allowed values; public.
-    workload
-        What to ask, from `parse_workload`.
+    schema, workload
+        Columns and allowed values, which are public; what to ask, from `parse_workload`.
     guarantee
         What the release shall satisfy.
     method
@@ -158,14 +143,8 @@ def release(
         A fit or a rounding that misses; the measurement is kept.
     """
     check_methods([method])
-    planned = plan_release(
-        schema,
-        workload,
-        guarantee,
-        options.shares,
-        known_total=options.known_total,
-        weak=options.weak,
-    )
+    more = {"known_total": options.known_total, "weak": options.weak}
+    planned = plan_release(schema, workload, guarantee, options.shares, **more)
     if options.account is not None:
         options.account.check_ready(out)
 
@@ -193,7 +172,7 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
     folder
         The earlier release, or a measurement that was not fitted yet.
     method
-        The method of fitting.
+        One of `fitting.METHODS`.
     out
         The folder to make; ``None`` completes a measurement where it is.
 
@@ -201,8 +180,6 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
     ------
     InputError
         An unknown method, a damaged release, or a folder that exists.
-    CertificateError
-        A fit or a rounding that misses; nothing is written.
     """
     check_methods([method])
     measured, finished = load_measured(folder)

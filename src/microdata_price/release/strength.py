@@ -60,11 +60,6 @@ def times(guarantee: PureDP | ConcentratedDP) -> float:
     """Return by how many times one record makes any outcome likelier, at most.
 
     Under zCDP that is so but for a chance of `SHORT_DELTA`.
-
-    Examples
-    --------
-    >>> round(times(PureDP(1.0)), 4), times(ConcentratedDP(900.0))
-    (2.7183, inf)
     """
     level = guarantee.level
     if isinstance(guarantee, ConcentratedDP):
@@ -77,13 +72,14 @@ def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
     found, std = [], sharpest_std(workload, mechanism)
     if std < WEAK_STD:
         found.append(
-            "WEAK PROTECTION: taken together, the answers tell some counts with a standard "
-            f"deviation of only {std:.2f} records. Many published counts may be the true ones."
+            "WEAK PROTECTION: all answers together tell a count with a standard deviation of only "
+            f"{std:.2g} records, less than one. Many published counts may be the true ones."
         )
     if times(mechanism.guarantee) > WEAK_TIMES:
         found.append(
-            "WEAK PROTECTION: one record may make what is published more than a million times "
-            "likelier, which can be as good as certainty."
+            f"WEAK PROTECTION: at {mechanism.guarantee.parameter} = {mechanism.guarantee.level:g} "
+            "one record may make what is published more than a million times likelier, which can "
+            "be as good as certainty."
         )
     return found
 
@@ -103,17 +99,5 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool)
             "records: most published counts would be true, and nobody protected; below "
             f"{LEAST_STD:g} nothing is released: spend less"
         )
-    if weak_allowed:
-        return
-    if std < WEAK_STD:
-        raise InputError(
-            f"all answers together would tell a count with a standard deviation of {std:.2g} "
-            "records, less than one record: that is weak protection; spend less, or say "
-            "--weak-protection if it is meant"
-        )
-    if times(mechanism.guarantee) > WEAK_TIMES:
-        raise InputError(
-            f"{mechanism.guarantee.parameter} = {mechanism.guarantee.level:g} lets one record make "
-            "what is published more than a million times likelier: that is weak protection; spend "
-            "less, or say --weak-protection if it is meant"
-        )
+    if not weak_allowed and (found := warnings_of(workload, mechanism)):
+        raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
