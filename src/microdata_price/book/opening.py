@@ -12,7 +12,6 @@ from typing import Any
 import nbformat
 
 from ..exceptions import InputError
-from ..tables.opening import encoding_of
 
 _AGAIN = "open it in Jupyter and save it again, or take it anew from where it came from"
 _KINDS = {list: "a list", str: "a text", bool: "a truth value", int: "a number", float: "a number"}
@@ -77,7 +76,8 @@ def _document(path: Path) -> dict[str, Any]:
     if not data.strip():
         raise InputError(f"{path} is empty; a notebook is the .ipynb file that Jupyter saves")
     try:
-        text = data.decode(encoding_of(data[:1000]))
+        marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        text = data.decode("utf-16" if marked else "utf-8-sig")
     except UnicodeDecodeError:
         raise InputError(
             f"{path} is not a text file in UTF-8, as notebooks are; {_AGAIN}"

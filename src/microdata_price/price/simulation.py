@@ -187,9 +187,10 @@ def _totals(
     single = errors["query_set"].isin([q.name for q in workload.query_sets if q.size == 1])
     pairs = zip(errors["method"], errors["query_set"], strict=True)
     events = np.array([margins.events[pair] for pair in pairs])
-    # The control tells nothing of what the runs did not show.
-    sharp = (total | single) & (events >= _EVENTS)
-    value, error = sharpest(errors.assign(metric=np.where(sharp, "total", "max")))
+    value, error = sharpest(errors.assign(metric=np.where(total | single, "total", "max")))
+    # The control tells nothing of what the runs did not show: then the plain mean's error holds.
+    plain = sharpest(errors.assign(metric="max"))[1]
+    error = np.where(events < _EVENTS, np.fmax(error, plain), error)
     error = known_error(error, np.isfinite(errors["exact"]))
     totals = errors[["method", "query_set", "metric"]].assign(
         squared_error=value,

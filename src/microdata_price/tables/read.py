@@ -7,6 +7,7 @@ file. docs/tables.md states the contract.
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import gzip
 import io
@@ -34,8 +35,8 @@ LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
 _NAMED = 10
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_DAMAGED = (EOFError, UnicodeError, RuntimeError, NotImplementedError, csv.Error, zlib.error)
-_NO_ARCHIVE = (gzip.BadGzipFile, lzma.LZMAError, zipfile.BadZipFile)
+_NO_ARCHIVE = (lzma.LZMAError, zlib.error, zipfile.BadZipFile)
+_DAMAGED = (EOFError, OSError, RuntimeError, UnicodeError, csv.Error, *_NO_ARCHIVE)
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
     ".parquet": (pd.read_parquet, "pyarrow"),
     ".xlsx": (lambda path: pd.read_excel(path, dtype=object, na_filter=False), "openpyxl"),
@@ -84,19 +85,28 @@ class _Counted(io.RawIOBase):
         return data
 
 
-def _open(path: Path) -> Any:
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[Any]:
     """Open a file's bytes, unpacked, and in UTF-8 where it bears UTF-16's mark."""
     suffix = path.suffix.lower()
-    if suffix == ".zip":
-        archive = zipfile.ZipFile(path)
-        inside = [n for n in archive.namelist() if not n.startswith("__MACOSX/") and n[-1] != "/"]
-        require(len(inside) == 1, f"{path} holds {len(inside)} files; unpack it, and give one")
-    file: Any = (
-        archive.open(inside[0]) if suffix == ".zip" else _PACKED.get(suffix, open)(path, "rb")
-    )
-    file = io.BufferedReader(file)
-    marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
-    return io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
+    try:
+        with contextlib.ExitStack() as stack:
+            if suffix == ".zip":
+                archive = stack.enter_context(zipfile.ZipFile(path))
+                names = [n for n in archive.namelist() if "__MACOSX/" not in n and n[-1] != "/"]
+                require(len(names) == 1, f"{path} holds {len(names)} files; unpack it, give one")
+                packed: Any = archive.open(names[0])
+            else:
+                packed = _PACKED.get(suffix, open)(path, "rb")
+            file = io.BufferedReader(stack.enter_context(packed))
+            marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+            yield io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
+    except _DAMAGED as error:
+        if getattr(error, "errno", None):  # the system's word: no such file, no permission
+            raise
+        raise InputError(
+            f"{path} is damaged, locked, or packed otherwise than its name says; save it as CSV"
+        ) from None
 
 
 def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
@@ -108,16 +118,9 @@ def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header = headers[mark]
     names = [str(k) for k in range(len(header))]
-    uneven: list[int] = []
-
-    def odd(row: Any) -> str:
-        uneven.append(row.number)
-        return "error"
-
     parse = arrow_csv.ParseOptions(
         delimiter=mark, newlines_in_values=True, ignore_empty_lines=len(header) > 1
     )
-    parse.invalid_row_handler = odd
     read = arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=1 << 24)
 
     def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
@@ -130,8 +133,9 @@ def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
             try:
                 for batch in arrow_csv.open_csv(counted, read, parse, kinds):
                     yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
-            except pa.ArrowInvalid:  # whose own words quote the data
-                where = f", row {uneven[0]}" if uneven else ""
+            except pa.ArrowInvalid as error:  # whose own words quote the data
+                uneven = re.search(r"Row #(\d+): Expected", str(error))
+                where = f", row {uneven[1]}" if uneven else ""
                 raise InputError(
                     f"{path}{where} is not CSV: each row must have as many fields as the first"
                 ) from None
@@ -170,16 +174,7 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
 
 
 def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
-    if path.suffix.lower() in _FRAMES:
-        return _frame(path)
-    try:
-        return _csv(path, wanted)
-    except InputError:
-        raise
-    except (*_DAMAGED, *_NO_ARCHIVE):
-        raise InputError(
-            f"{path} is damaged, locked, or packed otherwise than its name says; save it as CSV"
-        ) from None
+    return _frame(path) if path.suffix.lower() in _FRAMES else _csv(path, wanted)
 
 
 def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[str, str]) -> bool:
@@ -252,13 +247,13 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         number = part[schema.count].each(_count) if counts else np.ones(rows.size, dtype=np.int64)
         _see(faults, f"column {schema.count!r} holds no whole number of records", rows, number < 0)
         fine = (cells >= 0) & (number >= 0)
+        cells, number, rows = cells[fine], number[fine], rows[fine]
         if counts:
-            again = fine & (seen[cells] | ~_first(cells))
-            _see(faults, "an earlier row has the same cell", rows, again)
-            seen[cells[fine]] = True
-            table[cells[fine]] = number[fine]
+            _see(faults, "an earlier row has the same cell", rows, seen[cells] | ~_first(cells))
+            seen[cells] = True
+            table[cells] = number
         else:
-            table += np.bincount(cells[fine], minlength=schema.cells)
+            table += np.bincount(cells, minlength=schema.cells)
     _check(path, faults)
     which = " and ".join(f"{name} = {value!r}" for name, value in where.items())
     require(kept, f"{path} has no row{' with ' * bool(which)}{which} below the first")

@@ -358,7 +358,10 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
 
 def _group(name: str, given: Any) -> Group:
     ((of, parts),) = given.items() if isinstance(given, dict) and len(given) == 1 else [("", {})]
-    require(isinstance(parts, dict), f"the schema's group {name!r} must be given as in {_GROUPS}")
+    require(
+        parts and isinstance(parts, dict),
+        f"the schema's group {name!r} must be given as in {_GROUPS}",
+    )
     members = tuple(_words(part, f"group {name!r}") for part in parts.values())
     return Group(name, of, tuple(parts), members)
 
