@@ -18,6 +18,7 @@ from microdata_price.release import publish, release, release_again
 from microdata_price.release import run as release_module
 from microdata_price.release.folder import load_measured
 from microdata_price.release.ledger import Account
+from microdata_price.release.measure import plan_release
 from release_samples import SCHEMA, TABLE, WORKLOAD, counts_csv, measured
 
 
@@ -268,7 +269,7 @@ def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeyp
         lambda _: type("Usage", (), {"free": 1000}),
     )
     with pytest.raises(InputError, match="nothing was measured yet"):
-        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
     assert not out.exists()
 
 
@@ -287,7 +288,7 @@ def test_permissions_follow_the_umask(inputs):
     table, _, out = inputs
     before = os.umask(0o027)
     try:
-        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
     finally:
         os.umask(before)
     assert out.stat().st_mode & 0o777 == 0o750

@@ -189,7 +189,9 @@ def test_a_release_works_with_numpys_generators_out_of_order(tmp_path, monkeypat
     table = tmp_path / "t.csv"
     table.write_text(counts_csv(SCHEMA, TABLE))
     for method in METHODS:
-        made = release(table, SCHEMA, WORKLOAD, PureDP(1.0), method, tmp_path / method)
+        made = release(
+            table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), method, tmp_path / method
+        )
         assert made.certificate <= 1e-7
         assert (tmp_path / method / "README.txt").is_file()
 
@@ -215,7 +217,7 @@ def test_the_true_table_is_gone_before_anything_is_fitted(tmp_path, monkeypatch)
 
     monkeypatch.setattr(release_measure, "read_table", watched)
     monkeypatch.setattr(release_module, "finish", swapped)
-    made = release(path, SCHEMA, WORKLOAD, PureDP(2.0), "nnls", tmp_path / "out")
+    made = release(path, plan_release(SCHEMA, WORKLOAD, PureDP(2.0)), "nnls", tmp_path / "out")
     assert len(alive) == 1
     assert np.abs(made.whole - TABLE).max() < 200  # this is the first table
     publish(kept[0], "nnls", tmp_path / "again")
@@ -398,7 +400,7 @@ def test_a_table_of_too_many_records_is_written_as_a_table(tmp_path):
     made = publish(measured(table=1e8 * TABLE), "nnls", tmp_path / "o")
     assert made.whole.sum() > 20_000_000
     assert not (tmp_path / "o" / "records.csv").exists()
-    assert "no records.csv" in (tmp_path / "o" / "README.txt").read_text()
+    assert "(no records.csv" in (tmp_path / "o" / "README.txt").read_text()
     whole = read_table(tmp_path / "o" / "table_integer.csv", SCHEMA)
     np.testing.assert_array_equal(whole, made.whole)
 
@@ -418,7 +420,7 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert f"at most {times} times smaller or larger" in text
     assert ("one in a million" in text) == isinstance(guarantee, ConcentratedDP)
     assert ("but the number of all records, which is public" in text) == known
-    assert ("That is the true number, which is public" in text) == known
+    assert ("it is public." in text) == known
     assert ("at most epsilon = 2" in text) == (not known and guarantee == PureDP(1.0))
     assert {name for name in files if name != "README.txt"} <= set(re.findall(r"[\w.]+", page))
     if made.whole is None:

@@ -16,7 +16,8 @@ from ..fitting import METHODS, REASON, RECOMMENDED
 from ..release.budget import Entry
 from ..release.files import Release
 from ..release.ledger import Account
-from ..release.run import Options, release, release_again
+from ..release.measure import plan_release
+from ..release.run import release, release_again
 from ..release.strength import warnings_of
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
@@ -79,7 +80,7 @@ def _summary(made: Release, out: Path) -> str:
 
 
 @contextlib.contextmanager
-def _telling(out: Path, options: Options) -> Iterator[Callable[[], None]]:
+def _telling(out: Path, account: Account | None) -> Iterator[Callable[[], None]]:
     """Say of whatever stops a release after the measurement that nothing is lost.
 
     The function given is to be called once the noisy answers are safe.
@@ -97,7 +98,7 @@ def _telling(out: Path, options: Options) -> Iterator[Callable[[], None]]:
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif getattr(options.account, "spent", False):
+        elif getattr(account, "spent", False):
             click.echo(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "
                 "written down before it is made; doing it again counts once more",
@@ -237,13 +238,15 @@ def command(
     else:
         allowed, level = read_as(load_schema(schema)), guarantee_of(epsilon, rho)
         asked = parse_workload(DEFAULT if workload is None else workload, allowed)
-        options = Options(
+        account = _account(ledger, name)
+        planned = plan_release(
+            allowed,
+            asked,
+            level,
             None if share is None else shares_by_set(share, allowed, asked),
-            known is not None,
-            weak_protection,
-            _account(ledger, name),
-            where,
+            known_total=known is not None,
+            weak=weak_protection,
         )
-        with _telling(out, options) as kept, stopping_politely():
-            made = release(table, allowed, asked, level, method, out, options, kept)
+        with _telling(out, account) as kept, stopping_politely():
+            made = release(table, planned, method, out, account, where, kept)
     click.echo(json.dumps(_document(made, out)) if as_json else _summary(made, out))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -11,35 +10,14 @@ import numpy as np
 from ..base.files import check_new, new_folder
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, fit
-from ..model.privacy import ConcentratedDP, PureDP
 from ..model.queryset import QuerySet
-from ..model.workload import Workload
-from ..tables.schemas import Schema
 from ..tables.workloads import parse_workload
 from .files import Release, release_files
 from .folder import complete, draft_for, entry_of, load_measured
 from .intervals import intervals
 from .ledger import Account
-from .measure import Measured, measure_file, plan_release
+from .measure import Measured, measure_file
 from .rounding import round_table
-
-
-@dataclass(frozen=True)
-class Options:
-    """What may be said of a release beside what, how private, and by which method.
-
-    The first three are `plan_release`'s; the spending is written down in ``account``, and refused
-    beyond its cap; ``where`` is `read_table`'s.
-    """
-
-    shares: Mapping[str, float] | None = None
-    known_total: bool = False
-    weak: bool = False
-    account: Account | None = None
-    where: Mapping[str, str] | None = None
-
-
-NO_OPTIONS = Options()
 
 
 def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
@@ -105,12 +83,11 @@ def publish(measured: Measured, method: str, out: Path) -> Release:
 
 def release(
     path: Path,
-    schema: Schema,
-    workload: Workload,
-    guarantee: PureDP | ConcentratedDP,
+    planned: Measured,
     method: str,
     out: Path,
-    options: Options = NO_OPTIONS,
+    account: Account | None = None,
+    where: Mapping[str, str] | None = None,
     kept: Callable[[], None] = lambda: None,
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
@@ -120,18 +97,16 @@ def release(
 
     Parameters
     ----------
-    path
-        The true table (see `read_table` for its forms).
-    schema, workload
-        Columns and allowed values, which are public; what to ask, from `parse_workload`.
-    guarantee
-        What the release shall satisfy.
+    path, where
+        The true table and the rows that count (see `read_table`).
+    planned
+        What is asked and how, from `plan_release`.
     method
         One of `fitting.METHODS`.
     out
         The folder to make.
-    options
-        What else may be said.
+    account
+        Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
     kept
         Called once the answers are safe.
 
@@ -143,14 +118,12 @@ def release(
         A fit or a rounding that misses; the measurement is kept.
     """
     check_methods([method])
-    more = {"known_total": options.known_total, "weak": options.weak}
-    planned = plan_release(schema, workload, guarantee, options.shares, **more)
-    if options.account is not None:
-        options.account.check_ready(out)
+    if account is not None:
+        account.check_ready(out)
 
     def spend() -> str:
         check_new(out)
-        return "" if options.account is None else options.account.spend(entry_of(out, planned))
+        return "" if account is None else account.spend(entry_of(out, planned))
 
     with draft_for(planned, out) as keep:
 
@@ -158,7 +131,7 @@ def release(
             keep(measured)
             kept()
 
-        measured = measure_file(path, planned, options.where, spend, safe)
+        measured = measure_file(path, planned, where, spend, safe)
     result = finish(measured, method)
     complete(out, release_files(result))
     return result
