@@ -14,8 +14,9 @@ from microdata_price.fitting import fit
 from microdata_price.model.measurement import Measurements
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
-from microdata_price.release.measure import measure, plan_release
+from microdata_price.release.measure import measure
 from microdata_price.release.mechanism import Mechanism
+from microdata_price.release.plan import plan_release
 from microdata_price.release.rounding import round_table
 from microdata_price.tables.schemas import Schema
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.release.folder import sealed
-from microdata_price.release.measure import Measured, measure_privately
+from microdata_price.release.measure import measure_privately
+from microdata_price.release.plan import Measured
 from microdata_price.tables.schemas import Schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
 

@@ -18,7 +18,7 @@ from microdata_price.release import publish, release, release_again
 from microdata_price.release import run as release_module
 from microdata_price.release.folder import load_measured
 from microdata_price.release.ledger import Account
-from microdata_price.release.measure import plan_release
+from microdata_price.release.plan import plan_release
 from release_samples import SCHEMA, TABLE, WORKLOAD, counts_csv, measured
 
 

@@ -12,14 +12,14 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
-from microdata_price.release import strength
+from microdata_price.release import plan
 from microdata_price.release.mechanism import (
     ADDED,
     REPLACED,
     mechanism_for,
     mechanism_like,
 )
-from microdata_price.release.strength import check_strength, sharpest_std
+from microdata_price.release.plan import check_strength, sharpest_std
 from microdata_price.tables.workloads import split_shares
 
 GUARANTEES = (PureDP(0.5), ConcentratedDP(0.1))
@@ -141,7 +141,7 @@ def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
     made = mechanism_for(ALL, PureDP(20.0))
     public = mechanism_for(ALL, PureDP(20.0), known_total=True)
     exact = [sharpest_std(ALL, m) for m in (made, public)]
-    monkeypatch.setattr(strength, "signed_variances", lambda *_: None)
+    monkeypatch.setattr(plan, "signed_variances", lambda *_: None)
     for mechanism, std in zip((made, public), exact, strict=True):
         assert 0 < sharpest_std(ALL, mechanism) <= std
 
@@ -165,8 +165,8 @@ def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large(
     made = mechanism_for(ALL, PureDP(14.0))
     assert sharpest_std(ALL, made) > 1
     check_strength(ALL, made, weak_allowed=True)
-    assert "a million times likelier" in " ".join(strength.warnings_of(ALL, made))
-    assert strength.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []
+    assert "a million times likelier" in " ".join(plan.warnings_of(ALL, made))
+    assert plan.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []
 
 
 def test_nothing_but_a_total_can_be_public():

@@ -16,9 +16,9 @@ from ..fitting import METHODS, REASON, RECOMMENDED
 from ..release.budget import Entry
 from ..release.files import Release
 from ..release.ledger import Account
-from ..release.measure import plan_release
+from ..release.plan import plan_release
 from ..release.run import release, release_again
-from ..release.strength import warnings_of
+from ..release.plan import warnings_of
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
 from .reading import NUMBER, guarantee_of, read_shares, reading_options

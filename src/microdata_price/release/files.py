@@ -20,9 +20,8 @@ from ..tables.schemas import COUNT, Schema
 from ..tables.workloads import query_values
 from .folder import MANIFEST, README, csv_bytes, manifest_bytes, measured_files
 from .intervals import Told
-from .measure import Measured
 from .mechanism import is_total
-from .strength import times, warnings_of
+from .plan import Measured, times, warnings_of
 
 Array = NDArray[np.float64]
 

@@ -27,9 +27,8 @@ from ..model.workload import Workload
 from ..tables.schemas import parse_schema
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
-from .measure import Measured
 from .mechanism import mechanism_like
-from .strength import warnings_of
+from .plan import Measured, warnings_of
 
 MANIFEST, MEASUREMENTS, SCHEMA = "manifest.json", "measurements.csv", "schema.json"
 README = "README.txt"

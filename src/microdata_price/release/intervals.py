@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, optimize
 
-from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
+from ..model.noise_released import DiscreteGaussian, DoubleGeometric
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
-from .measure import Measured
-from .strength import signed_variances
+from .plan import Measured, signed_variances
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]

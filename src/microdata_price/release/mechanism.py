@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 from ..model.noise import Gaussian, Noise
-from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
+from ..model.noise_released import DiscreteGaussian, DoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.queryset import QuerySet
 from ..model.workload import Workload

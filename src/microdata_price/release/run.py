@@ -16,7 +16,8 @@ from .files import Release, release_files
 from .folder import complete, draft_for, entry_of, load_measured
 from .intervals import intervals
 from .ledger import Account
-from .measure import Measured, measure_file
+from .measure import measure_file
+from .plan import Measured
 from .rounding import round_table
 
 

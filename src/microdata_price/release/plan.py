@@ -1,9 +1,11 @@
-"""Strength of a release's protection, known beforehand: what least squares tells of a count."""
+"""What a release will ask and with which noise, settled and judged before any table is seen."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,12 @@ from numpy.typing import NDArray
 from ..errors.known import ols_variances
 from ..exceptions import InputError
 from ..model.conversion import approximate_together
+from ..model.measurement import Measurements
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
-from .mechanism import Mechanism
+from ..tables.schemas import Schema
+from ..tables.workloads import query_values
+from .mechanism import Mechanism, mechanism_for
 
 WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5
 """Counts known better than to the first need consent; better than to the second is refused."""
@@ -42,7 +47,6 @@ def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
 
     Examples
     --------
-    >>> from .mechanism import mechanism_for
     >>> table = Workload.table((10, 10))
     >>> round(sharpest_std(table, mechanism_for(table, PureDP(1.0))), 2)
     5.13
@@ -101,3 +105,71 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool)
         )
     if not weak_allowed and (found := warnings_of(workload, mechanism)):
         raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is left of a table once it has been measured: all that any later step sees.
+
+    Parameters
+    ----------
+    identity
+        A random name, by which copies of one release are recognised.
+    schema
+        Columns and values, which are public.
+    workload
+        What was asked, highest priority first.
+    mechanism
+        How it was answered.
+    answers
+        Noisy answers, whole numbers, one read-only array a query set; none before measuring.
+    ledger
+        The checksum of the ledger's line that counts the measurement; empty without a ledger.
+    """
+
+    identity: str
+    schema: Schema
+    workload: Workload
+    mechanism: Mechanism
+    answers: tuple[NDArray[np.int64], ...] = ()
+    ledger: str = ""
+
+    def __post_init__(self) -> None:
+        for array in self.answers:
+            array.setflags(write=False)
+
+    @property
+    def known_total(self) -> int | None:
+        """The total, if it is public and so kept exactly; else ``None``."""
+        public = (a for a, s in zip(self.answers, self.mechanism.scales, strict=True) if s == 0)
+        return next((int(a[0]) for a in public), None)
+
+    def measurements(self) -> Measurements:
+        """Return them as one run, for fitting."""
+        answers = tuple(a[None, :].astype(float) for a in self.answers)
+        return Measurements(self.workload, answers, self.mechanism.noise)
+
+
+def plan_release(
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    shares: Mapping[str, float] | None = None,
+    *,
+    known_total: bool = False,
+    weak: bool = False,
+) -> Measured:
+    """Settle what will be asked and with which noise; nothing here depends on a table.
+
+    The parameters are those of `mechanism_for`, and whether weak protection is accepted.
+
+    Raises
+    ------
+    InputError
+        As for `query_values`, `mechanism_for` and `check_strength`.
+    """
+    for queries in workload.query_sets:
+        query_values(schema, queries)
+    mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
+    check_strength(workload, mechanism, weak)
+    return Measured(secrets.token_hex(8), schema, workload, mechanism)
