@@ -137,7 +137,9 @@ COLUMNS = '{"columns": {"a": ["x", "y"]}, '
     [
         ("", "is not JSON"),
         ("[" * 10**5, "is not JSON"),
-        ("[]", "no columns"),
+        ("[]", "must be an object"),
+        ('{"columns": {"a": {"cuts": 5}}}', "must have a list of values"),
+        ('{"columns": {"a": {"cuts": "18"}}}', "must have a list of values"),
         ("{}", "no columns"),
         ('{"columns": {}}', "no columns"),
         ('{"columns": {"a": []}}', "no values"),
@@ -251,12 +253,10 @@ def test_shares_are_divided_and_checked():
     assert shares == {"RAC1P": 0.6, "HISP": 0.1}
     assert split_shares(workload, shares) == pytest.approx((0.15, 0.6, 0.1, 0.15))
     assert split_shares(workload, {}) == (0.25,) * 4
-    for given_shares, message in (
-        ({"a": 0.5}, "no query set"),
-        ({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, "has one already"),
-    ):
-        with pytest.raises(InputError, match=message):
-            shares_by_set(given_shares, TWO, workload)
+    with pytest.raises(InputError, match="each has its own"):
+        shares_by_set({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, TWO, workload)
+    with pytest.raises(InputError, match="no query set 'hisp'; did you mean HISP"):
+        split_shares(workload, {"hisp": 0.1})
     few = dict.fromkeys(workload.names, 0.1)
     for wrong in (
         {"sum": 0.0},

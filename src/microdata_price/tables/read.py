@@ -14,7 +14,7 @@ import io
 import lzma
 import re
 import zipfile
-import zlib
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -33,10 +33,12 @@ Whole = NDArray[np.int64]
 
 LARGEST_COUNT = 10**12
 """Larger counts are refused, so that every total is exact in floating point."""
-_NAMED = 10
+_NO_COUNT = "column {!r} holds no whole number of records"
+_NOBODY = (
+    "all columns of the schema are empty; leave out what is no record (a household in a file of "
+    "persons), and write a word where nothing is known of one"
+)
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_NO_ARCHIVE = (lzma.LZMAError, zlib.error, zipfile.BadZipFile)
-_DAMAGED = (EOFError, OSError, RuntimeError, UnicodeError, csv.Error, *_NO_ARCHIVE)
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
     ".parquet": (pd.read_parquet, "pyarrow"),
     ".xlsx": (lambda path: pd.read_excel(path, dtype=object, na_filter=False), "openpyxl"),
@@ -57,7 +59,7 @@ class _Fields(NamedTuple):
 
 
 Blocks = Callable[[Sequence[str]], Iterator[dict[str, _Fields]]]
-Faults = dict[str, list[Whole]]
+Faults = defaultdict[str, list[Whole]]
 """Rows that cannot be counted, by what is wrong with them."""
 
 
@@ -65,7 +67,7 @@ def _check(path: Path, faults: Faults) -> None:
     said = []
     for why, parts in faults.items():
         rows = np.concatenate(parts)
-        named = ", ".join(map(str, rows[:_NAMED])) + ", ..." * (rows.size > _NAMED)
+        named = ", ".join(map(str, rows[:10])) + ", ..." * (rows.size > 10)
         said += [f"{rows.size:,} row{'s' * (rows.size > 1)} ({named}): {why}"] * (rows.size > 0)
     require(not said, f"{path}, {'; '.join(said)}")
 
@@ -86,27 +88,41 @@ class _Counted(io.RawIOBase):
 
 
 @contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever a format's reader raises into one sentence; its own words may quote data."""
+    try:
+        yield
+    except ImportError:
+        package = _FRAMES[path.suffix.lower()][1]
+        raise InputError(
+            f"{path} needs the package {package}: install it, or save the table as CSV"
+        ) from None
+    except Exception as error:
+        # The system's word is no content: no such file, no permission.
+        if isinstance(error, (InputError, MemoryError)) or getattr(error, "errno", None):
+            raise
+        uneven = re.search(r"Row #(\d+): Expected", str(error))
+        raise InputError(
+            f"{path}{f', row {uneven[1]},' if uneven else ''} is damaged, locked, or not what its "
+            "name says; in CSV each row has as many fields as the first"
+        ) from None
+
+
+@contextlib.contextmanager
 def _open(path: Path) -> Iterator[Any]:
     """Open a file's bytes, unpacked, and in UTF-8 where it bears UTF-16's mark."""
     suffix = path.suffix.lower()
-    try:
-        with contextlib.ExitStack() as stack:
-            if suffix == ".zip":
-                archive = stack.enter_context(zipfile.ZipFile(path))
-                names = [n for n in archive.namelist() if "__MACOSX/" not in n and n[-1] != "/"]
-                require(len(names) == 1, f"{path} holds {len(names)} files; unpack it, give one")
-                packed: Any = archive.open(names[0])
-            else:
-                packed = _PACKED.get(suffix, open)(path, "rb")
-            file = io.BufferedReader(stack.enter_context(packed))
-            marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
-            yield io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
-    except _DAMAGED as error:
-        if getattr(error, "errno", None):  # the system's word: no such file, no permission
-            raise
-        raise InputError(
-            f"{path} is damaged, locked, or packed otherwise than its name says; save it as CSV"
-        ) from None
+    with _reading(path), contextlib.ExitStack() as stack:
+        if suffix == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = [n for n in archive.namelist() if "__MACOSX/" not in n and n[-1] != "/"]
+            require(len(names) == 1, f"{path} holds {len(names)} files; unpack it, and give one")
+            packed: Any = archive.open(names[0])
+        else:
+            packed = _PACKED.get(suffix, open)(path, "rb")
+        file = io.BufferedReader(stack.enter_context(packed))
+        marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+        yield io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
 
 
 def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
@@ -118,27 +134,18 @@ def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header = headers[mark]
     names = [str(k) for k in range(len(header))]
-    parse = arrow_csv.ParseOptions(
-        delimiter=mark, newlines_in_values=True, ignore_empty_lines=len(header) > 1
-    )
     read = arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=1 << 24)
+    parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+    parse.ignore_empty_lines = len(header) > 1
+    text = pa.dictionary(pa.int32(), pa.binary())
 
     def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
-        chosen = dict.fromkeys(
-            (names[header.index(c)] for c in columns), pa.dictionary(pa.int32(), pa.binary())
-        )
+        chosen = {names[header.index(name)]: text for name in columns}
         kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
         with _open(path) as file:
             counted = _Counted(file)
-            try:
-                for batch in arrow_csv.open_csv(counted, read, parse, kinds):
-                    yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
-            except pa.ArrowInvalid as error:  # whose own words quote the data
-                uneven = re.search(r"Row #(\d+): Expected", str(error))
-                where = f", row {uneven[1]}" if uneven else ""
-                raise InputError(
-                    f"{path}{where} is not CSV: each row must have as many fields as the first"
-                ) from None
+            for batch in arrow_csv.open_csv(counted, read, parse, kinds):
+                yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
         require(not counted.marks % 2, f"{path} has an odd quotation mark: a field does not end")
 
     return header, blocks
@@ -151,19 +158,8 @@ def _arrow(column: Any) -> _Fields:
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
     """Return the same of a file that pandas reads whole, by an engine of its own."""
-    reader, package = _FRAMES[path.suffix.lower()]
-    try:
-        frame = reader(path)
-    except ImportError:
-        raise InputError(
-            f"{path} needs the package {package}, which is not installed; install it, or save the "
-            "table as CSV"
-        ) from None
-    except OSError:
-        raise
-    except Exception as error:  # each engine has errors of its own
-        kind = type(error).__name__
-        raise InputError(f"{path} cannot be read as {path.suffix} ({kind})") from None
+    with _reading(path):
+        frame = _FRAMES[path.suffix.lower()][0](path)
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
@@ -182,11 +178,8 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
     missing = [name for name in needed if name not in header]
-    require(
-        not missing,
-        f"{path} has no column {', '.join(map(repr, missing))}; its first row, read with commas, "
-        "semicolons or tabs between the fields, must name the columns",
-    )
+    said = f"{path} has no column {', '.join(map(repr, missing))}; its first row, read with commas,"
+    require(not missing, f"{said} semicolons or tabs between the fields, must name the columns")
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
@@ -206,7 +199,7 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
 
 
 def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = None) -> Array:
-    """Read a table of counts, or count records, as the schema says.
+    """Read a table of counts, or count records: an array of shape ``schema.shape``.
 
     Parameters
     ----------
@@ -217,11 +210,6 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         Which columns and values there are, and which columns are not read.
     where
         Read only rows with these values in these columns, such as one area of a large file.
-
-    Returns
-    -------
-    ndarray
-        Counts, shape ``schema.shape``.
 
     Raises
     ------
@@ -234,7 +222,7 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     counts = _holds_counts(path, header, schema, where)
     named = [name for name in schema.names if name in header] + [schema.count] * counts
     table, seen = np.zeros(schema.cells, dtype=np.int64), np.zeros(schema.cells, dtype=bool)
-    faults: Faults = {}
+    faults: Faults = defaultdict(list)
     row, kept = 2, 0
     for block in blocks(list(dict.fromkeys([*named, *where]))):
         chosen = np.ones(len(block[named[0]].codes), dtype=bool)
@@ -244,14 +232,14 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         row, kept = row + chosen.size, kept + rows.size
         part = {name: _Fields(block[name].codes[chosen], block[name].texts) for name in named}
         cells = _cells(part, rows, schema, faults)
-        number = part[schema.count].each(_count) if counts else np.ones(rows.size, dtype=np.int64)
-        _see(faults, f"column {schema.count!r} holds no whole number of records", rows, number < 0)
+        number = part[schema.count].each(_count) if counts else np.ones_like(cells)
+        faults[_NO_COUNT.format(schema.count)].append(rows[number < 0])
         fine = (cells >= 0) & (number >= 0)
         cells, number, rows = cells[fine], number[fine], rows[fine]
         if counts:
-            _see(faults, "an earlier row has the same cell", rows, seen[cells] | ~_first(cells))
-            seen[cells] = True
-            table[cells] = number
+            again = seen[cells] | pd.Series(cells).duplicated().to_numpy()
+            faults["an earlier row has the same cell"].append(rows[again])
+            seen[cells], table[cells] = True, number
         else:
             table += np.bincount(cells, minlength=schema.cells)
     _check(path, faults)
@@ -262,44 +250,27 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     return table.astype(float).reshape(schema.shape)
 
 
-def _see(faults: Faults, why: str, rows: Whole, bad: NDArray[np.bool_]) -> None:
-    faults.setdefault(why, []).append(rows[bad])
-
-
 def _cells(part: Mapping[str, _Fields], rows: Whole, schema: Schema, faults: Faults) -> Whole:
     """Return the cell of each row, -1 where it has none."""
     places, empty = [], np.ones(rows.size, dtype=bool)
     for name in schema.columns:
         places.append(part[name].each(schema.reader(name)))
         empty &= part[name].each(str.__len__) == 0
-        _see(faults, f"the schema does not list the value in {name!r}", rows, places[-1] < 0)
+        faults[f"the schema does not list the value in {name!r}"].append(rows[places[-1] < 0])
     good = np.min(places, axis=0, initial=0) >= 0
-    _see(
-        faults,
-        "all columns of the schema are empty; leave out what is no record (a household in a file "
-        "of persons), and write a word where nothing is known of one",
-        rows,
-        good & empty,
-    )
-    for group in schema.groups:
-        if group.name in part:
-            axis, of = schema.from_axis(group.name)
-            wrong = good & (part[group.name].each(schema.reader(group.name)) != of[places[axis]])
-            _see(faults, f"{group.name!r} is not the group that the schema gives", rows, wrong)
+    faults[_NOBODY].append(rows[good & empty])
+    for group in (group for group in schema.groups if group.name in part):
+        axis, of = schema.from_axis(group.name)
+        wrong = good & (part[group.name].each(schema.reader(group.name)) != of[places[axis]])
+        faults[f"{group.name!r} is not the group that the schema gives"].append(rows[wrong])
     cells = schema.cell_numbers[tuple(np.where(good, p, 0) for p in places)]
-    _see(faults, "the schema says that these values cannot meet", rows, good & (cells < 0))
+    faults["the schema says that these values cannot meet"].append(rows[good & (cells < 0)])
     return np.where(good, cells, -1)
 
 
 def _count(text: str) -> int:
     fine = re.fullmatch(r"\d{1,13}", text, re.ASCII) and int(text) <= LARGEST_COUNT
     return int(text) if fine else -1
-
-
-def _first(cells: Whole) -> NDArray[np.bool_]:
-    first = np.zeros(cells.size, dtype=bool)
-    first[np.unique(cells, return_index=True)[1]] = True
-    return first
 
 
 def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
@@ -320,28 +291,23 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
 def read_matrix(path: Path) -> tuple[Schema, Array]:
     """Read a matrix of counts, and take its schema from its labels (never for a release).
 
-    Parameters
-    ----------
-    path
-        A file as for `read_table`: labels in the first row and in the first column, whole numbers
-        of records everywhere else.
-
     Raises
     ------
     InputError
-        Anything else; labels that are counts or given twice; a label that counts what all others
-        count.
+        A file that has not labels in its first row and first column, each once and not all counts,
+        and whole numbers everywhere else; a label that counts what all others count.
     """
     header, blocks = _source(path)
     labels: list[str] = []
     lines: list[Whole] = []
-    faults: Faults = {}
+    faults: Faults = defaultdict(list)
     for block in blocks(header) if len(set(header)) == len(header) > 1 else ():
-        rows = len(labels) + 2 + np.arange(len(block[header[0]].codes))
-        labels += [block[header[0]].texts[code] for code in block[header[0]].codes]
-        lines.append(np.stack([block[name].each(_count) for name in header[1:]], axis=1))
+        first, *others = block.values()
+        rows = len(labels) + 2 + np.arange(first.codes.size)
+        labels += [first.texts[code] for code in first.codes]
+        lines.append(np.stack([column.each(_count) for column in others], axis=1))
         for name, column in zip(header[1:], lines[-1].T, strict=True):
-            _see(faults, f"column {name!r} holds no whole number of records", rows, column < 0)
+            faults[_NO_COUNT.format(name)].append(rows[column < 0])
     for what, own in (("row", header[1:]), ("column", labels)):
         require(
             len(set(own)) == len(own) and any(_count(label) < 0 for label in own),
@@ -350,8 +316,7 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         )
     _check(path, faults)
     names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))
-    alone = len(header) == 2  # one column of counts
-    schema = Schema(names[:1], sides[:1]) if alone else Schema(names, sides)
-    table = np.concatenate(lines)
+    axes = 1 if len(header) == 2 else 2  # one column of counts has no second axis
+    schema, table = Schema(names[:axes], sides[:axes]), np.concatenate(lines)
     _check_totals(path, schema, table)
     return schema, table.astype(float).reshape(schema.shape)

@@ -8,7 +8,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
@@ -31,10 +31,13 @@ RESERVED = (
     *("signed", "signed_variance", "published", "low", "high", "low_all", "high_all"),
 )
 """Columns of the files that a release writes beside the table's own."""
-_KEYS = {"columns", "groups", "impossible", "layout", "count", "ignore", "totals", "weighted"}
 _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
 _GROUPS = '"groups": {"county": {"tract": {"A": ["a1", "a2"], "B": ["b1"]}}}'
+_USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout": "", "ignore": []}
+_USUAL |= {"count": COUNT, "totals": True, "weighted": False}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ELSE = (("count", False), ("ignore", "*"))
+_HARMLESS = re.compile(r"[+-][\d.][\w ., ]*")
 
 
 @dataclass(frozen=True)
@@ -83,14 +86,12 @@ class Schema:
     layout, count, ignore, totals
         How a file is read, neither compared nor published: ``"counts"`` (one row a cell),
         ``"records"`` (one row a person) or empty (a column of counts decides); the column of
-        counts; columns that are not read (``("*",)``: all others); whether a value that counts
-        what all others count is taken for their total.
+        counts; columns that are not read (``("*",)``: all others); whether to look for totals.
 
     Raises
     ------
     InputError
-        A name or value that is empty, given twice or not usable in workloads and files; a rule or
-        group that does not fit its column; nothing possible; more than two million cells.
+        Names, values, rules or groups that do not fit; no possible cell or over two million.
 
     Examples
     --------
@@ -112,39 +113,30 @@ class Schema:
         object.__setattr__(self, "columns", tuple(map(plain, self.columns)))
         object.__setattr__(self, "values", tuple(tuple(map(plain, v)) for v in self.values))
         object.__setattr__(self, "rules", self.rules or (Rule(),) * len(self.columns))
-        require(
-            0 < len(self.columns) == len(self.values) == len(self.rules),
-            "the schema has no columns; it needs at least one with its values",
-        )
-        require(
-            self.layout in ("", "counts", "records"),
-            f'the schema\'s layout is {self.layout!r}; it must be "counts" (one row a cell) or '
-            '"records" (one row a person)',
-        )
+        same = 0 < len(self.columns) == len(self.values) == len(self.rules)
+        require(same, "the schema has no columns; it needs at least one with its values")
+        wrong = f'the layout is {self.layout!r}; it must be "counts" (a row a cell) or "records"'
+        require(self.layout in ("", "counts", "records"), wrong)
         _check_names(self.names)
         for name, rule in zip(self.columns, self.rules, strict=True):
-            _check_column(name, self.values_of(name), rule)
-        for at, group in enumerate(self.groups):
+            _check_values(name, self.values_of(name), rule)
+        for at, (name, of, values, members) in enumerate(map(astuple, self.groups)):
             known = self.names[: len(self.columns) + at]
-            _check_column(group.name, group.values, Rule())
+            _check_values(name, values, Rule())
+            once = of in known and sorted(sum(members, ())) == sorted(self.values_of(of))
             require(
-                group.of in known
-                and all(group.members)
-                and sorted(v for m in group.members for v in m) == sorted(self.values_of(group.of)),
-                f"the schema's group {group.name!r} must put every value of one of the columns "
+                once and all(members),
+                f"the schema's group {name!r} must put every value of one of the columns "
                 f"{', '.join(known)} into exactly one of its own, as in {_GROUPS}",
             )
         for name, values in (part for rule in self.impossible for part in rule):
-            require(
-                name in self.names and set(values) <= set(self.values_of(name)),
-                f'the schema\'s "impossible" names {name!r} or a value of it that is not listed',
-            )
+            listed = name in self.names and set(values) <= set(self.values_of(name))
+            require(listed, f'the schema\'s "impossible" has {name!r}, or a value, not listed')
         most = 10 * MOST_CELLS if self.impossible else MOST_CELLS
+        said = f"the schema has {' x '.join(map(str, self.sides))} combinations of values, and too"
         require(
             math.prod(self.sides) <= most and 0 < self.cells <= MOST_CELLS,
-            f"the schema has {' x '.join(map(str, self.sides))} combinations of values, and too "
-            f"many or none of them are possible; at most {MOST_CELLS:,} are allowed: leave out a "
-            "column or merge values",
+            f"{said} many or none of them are possible; at most {MOST_CELLS:,} are allowed",
         )
 
     @property
@@ -177,8 +169,8 @@ class Schema:
             met = np.ones(self.sides, dtype=bool)
             for name, values in rule:
                 axis, places = self.from_axis(name)
-                wanted = np.array([value in values for value in self.values_of(name)])
-                met &= wanted[places].reshape([-1 if k == axis else 1 for k in range(met.ndim)])
+                wanted = np.isin(self.values_of(name), values)[places]
+                met &= wanted.reshape([-1 if k == axis else 1 for k in range(met.ndim)])
             struck |= met
         return ~struck
 
@@ -190,8 +182,7 @@ class Schema:
     def from_axis(self, name: str) -> tuple[int, NDArray[np.intp]]:
         """Return the axis of a column or group, and its place for each value on that axis."""
         if name in self.columns:
-            axis = self.columns.index(name)
-            return axis, np.arange(len(self.values[axis]))
+            return self.columns.index(name), np.arange(len(self.values_of(name)))
         group = next(group for group in self.groups if group.name == name)
         where = {value: k for k, members in enumerate(group.members) for value in members}
         axis, places = self.from_axis(group.of)
@@ -224,10 +215,7 @@ class Schema:
         return pd.DataFrame({n: np.array(v, dtype=object)[self.places(n)] for n, v in pairs})
 
     def reader(self, name: str) -> Callable[[str], int]:
-        """Return the function from a field of a column or group to its value's place, -1 for none.
-
-        Listed values come first, then cut points, the value for empty fields, the catch-all.
-        """
+        """Return the function from a column's or group's field to its value's place (-1: none)."""
         known = {value: k for k, value in enumerate(self.values_of(name))}
         rule = self.rules[self.columns.index(name)] if name in self.columns else Rule()
 
@@ -249,10 +237,8 @@ class Schema:
             words = {k: v for k, v in (("other", rule.other), ("empty", rule.empty)) if v}
             form = {"cuts": list(rule.cuts)} if rule.cuts else {"values": list(values)}
             columns[name] = list(values) if rule == Rule() else form | words
-        groups = {
-            g.name: {g.of: dict(zip(g.values, map(list, g.members), strict=True))}
-            for g in self.groups
-        }
+        maps = {g.name: zip(g.values, map(list, g.members), strict=True) for g in self.groups}
+        groups = {g.name: {g.of: dict(maps[g.name])} for g in self.groups}
         impossible = [{name: list(values) for name, values in rule} for rule in self.impossible]
         more = {k: v for k, v in (("groups", groups), ("impossible", impossible)) if v}
         return json.dumps({"columns": columns} | more, indent=1, ensure_ascii=False) + "\n"
@@ -270,51 +256,39 @@ def plain(text: object) -> str:
 
 
 def _fault(text: str) -> str:
-    odd = next((f"U+{ord(c):04X}" for c in text if not c.isprintable()), "")
-    formula = text.startswith(("=", "+", "-", "@")) and not _NUMBER.fullmatch(text)
-    faults = (
-        (not text, "is empty"),
-        (odd, f"holds the invisible sign {odd}"),
-        (formula, "spreadsheets would run as a formula"),
-    )
-    return next((said for met, said in faults if met), "")
+    formula = text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text)
+    if formula and not _NUMBER.fullmatch(text):
+        return "spreadsheets would run as a formula"
+    odd = next((c for c in text if not c.isprintable()), "")
+    return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
 
 
 def _check_names(names: Sequence[str]) -> None:
-    for name in names:
+    folded = [name.casefold() for name in names]
+    for name, fold in zip(names, folded, strict=True):
         fault = _fault(name)
         if set(name) & set(",;*"):
             fault = "holds a comma, semicolon or star, which have a meaning in workloads"
-        elif name in KEYWORDS or name.casefold() in RESERVED:
+        elif name in KEYWORDS or fold in RESERVED:
             fault = f"has a meaning here, as have {', '.join((*KEYWORDS, *RESERVED))}"
-        require(
-            not fault,
-            f"the schema has a column {name!r}, but this name {fault}; give it another, in the "
-            "table too",
-        )
-    folded = [name.casefold() for name in names]
-    twice = [name for name, fold in zip(names, folded, strict=True) if folded.count(fold) > 1]
-    require(
-        not twice,
-        f"the schema names {' and '.join(map(repr, twice[:2]))}; each name must occur once, and "
-        "many programs do not tell capital letters apart",
-    )
+        elif folded.count(fold) > 1:
+            fault = "is there twice (many programs do not tell capital letters apart)"
+        said = f"the schema has a column {name!r}, but this name {fault}"
+        require(not fault, f"{said}; give it another, in the table too")
 
 
-def _check_column(name: str, values: Sequence[str], rule: Rule) -> None:
+def _check_values(name: str, values: Sequence[str], rule: Rule) -> None:
     fault = next((f"the value {v!r}, which {_fault(v)}" for v in values if _fault(v)), "")
     words = {rule.other, rule.empty} - {""}
     if not values or len(set(values)) != len(values):
         fault = "a value twice" if values else "no values"
-    elif not all(map(math.isfinite, rule.cuts)) or any(a >= b for a, b in pairwise(rule.cuts)):
+    elif any(a >= b for a, b in pairwise(rule.cuts)):
         fault = "cut points that do not rise"
     elif words - set(values) or (rule.other and len(values) == 1):
         fault = 'an "other" or "empty" that is not one of at least two values'
-    require(
-        not fault,
-        f"the schema's column {name!r} has {fault}; list each value once, as in {_EXAMPLE}; an "
-        'empty field has a word of its own, {"values": ["f", "m"], "empty": "not stated"}',
-    )
+    said = f"the schema's column {name!r} has {fault}; list each value once, as in {_EXAMPLE}"
+    hint = 'an empty field has a word of its own, {"values": ["f", "m"], "empty": "not stated"}'
+    require(not fault, f"{said}; {hint}")
 
 
 def _once(given: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -329,50 +303,38 @@ def _words(given: Any, place: str) -> tuple[str, ...]:
     return tuple(map(plain, given))
 
 
-def _finite(cut: Any) -> bool:
-    return type(cut) in (int, float) and abs(cut) < 1e300
-
-
 def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     form = given if isinstance(given, dict) else {"values": given}
     kind = set(form) - {"other", "empty"}
     low, high, cuts = form.get("from"), form.get("to"), form.get("cuts")
+    fine = isinstance(cuts, list) and all(type(c) in (int, float) and abs(c) < 1e99 for c in cuts)
     other, empty = plain(form.get("other", "")), plain(form.get("empty", ""))
     if kind == {"values"}:
         values = _words(form["values"], f"column {name!r}")
     elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
         values = tuple(map(str, range(low, high + 1)))
-    elif kind == {"cuts"} and cuts and isinstance(cuts, list) and all(map(_finite, cuts)):
+    elif kind == {"cuts"} and fine and cuts:
         named = [f"{cut:.15g}" for cut in cuts]
         inner = [f"{a} to below {b}" for a, b in pairwise(named)]
         values = (f"below {named[0]}", *inner, f"{named[-1]} or more")
     else:
-        tree = f"is a tree: write its finest column with all values, and {_GROUPS}"
-        forms = (
-            """must have a list of values, a range {"from": 0, "to": 99} or {"cuts": [18, 65]}"""
-        )
-        raise InputError(f"the schema's column {name!r} {tree if '/' in name else forms}")
+        forms = 'must have a list of values, a range {"from": 0, "to": 99} or {"cuts": [18, 65]}'
+        said = f"is a tree: write its finest column with all values, and {_GROUPS}"
+        raise InputError(f"the schema's column {name!r} {said if '/' in name else forms}")
     extra = [word for word in dict.fromkeys((other, empty)) if word and word not in values]
     return (*values, *extra), Rule(other, empty, tuple(map(float, cuts or ())))
 
 
 def _group(name: str, given: Any) -> Group:
     ((of, parts),) = given.items() if isinstance(given, dict) and len(given) == 1 else [("", {})]
-    require(
-        parts and isinstance(parts, dict),
-        f"the schema's group {name!r} must be given as in {_GROUPS}",
-    )
+    fine = parts and isinstance(parts, dict)
+    require(fine, f"the schema's group {name!r} must be given as in {_GROUPS}")
     members = tuple(_words(part, f"group {name!r}") for part in parts.values())
     return Group(name, of, tuple(parts), members)
 
 
 def parse_schema(text: str) -> Schema:
     """Read a schema from its JSON text; docs/tables.md says what may stand in it.
-
-    Raises
-    ------
-    InputError
-        A text that is none, or as for `Schema`.
 
     Examples
     --------
@@ -385,53 +347,38 @@ def parse_schema(text: str) -> Schema:
         raise
     except (ValueError, RecursionError) as error:
         line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
-        raise InputError(
-            f"the schema is not JSON{line}; needed is for example {_EXAMPLE}"
-        ) from None
-    given = given if isinstance(given, dict) else {}
-    columns, groups, impossible = (given.get(k, {}) for k in ("columns", "groups", "impossible"))
-    layout, count, ignore = given.get("layout", ""), given.get("count", COUNT), given.get("ignore")
+        raise InputError(f"the schema is not JSON{line}; needed is {_EXAMPLE}") from None
+    whole = _USUAL | given if isinstance(given, dict) else {}
+    kinds = {k: type(v) for k, v in _USUAL.items()}
     require(
-        set(given) <= _KEYS
-        and isinstance(columns, dict)
-        and isinstance(groups, dict)
-        and isinstance(impossible, (list, dict))
-        and all(isinstance(rule, dict) and rule for rule in impossible)
-        and (count is False or (isinstance(count, str) and count))
-        and type(given.get("totals", True)) is bool,
+        whole.keys() == kinds.keys()
+        and all(type(v) is kinds[k] or (k, v) in _ELSE for k, v in whole.items())
+        and all(isinstance(rule, dict) and rule for rule in whole["impossible"]),
         f"the schema must be an object such as {_EXAMPLE}, perhaps with {_GROUPS}, "
         '"impossible": [{"age": ["0"], "status": ["married"]}], "layout": "records", "ignore": '
         '["id"], "count": "n" and "totals": false',
     )
-    require(
-        given.get("weighted", False) is False,
-        "the schema says that the table is weighted: one person changes it by more than one, so "
-        "that it can be neither priced nor released; give a table that counts records",
-    )
+    weighted = "the schema says that the table is weighted; a table that counts records is needed"
+    require(not whole["weighted"], weighted)
+    layout, count, ignore = whole["layout"], whole["count"], whole["ignore"]
     if "count" in given:  # false: records, as schemas said before there was a layout
         layout = layout or ("counts" if count else "records")
-    read = {name: _column(name, form) for name, form in columns.items()}
+    read = [_column(name, form) for name, form in whole["columns"].items()]
     return Schema(
-        tuple(read),
-        tuple(values for values, _ in read.values()),
-        tuple(rule for _, rule in read.values()),
-        tuple(_group(name, form) for name, form in groups.items()),
-        tuple(tuple((n, _words(v, '"impossible"')) for n, v in r.items()) for r in impossible),
-        layout,
-        plain(count or COUNT),
-        ("*",) if ignore == "*" else _words(ignore or [], '"ignore"'),
-        given.get("totals", True),
+        tuple(whole["columns"]),
+        tuple(values for values, _ in read),
+        tuple(rule for _, rule in read),
+        tuple(_group(name, form) for name, form in whole["groups"].items()),
+        tuple(
+            tuple((n, _words(v, "impossible")) for n, v in r.items()) for r in whole["impossible"]
+        ),
+        *(layout, plain(count or COUNT), ("*",) if ignore == "*" else _words(ignore, "ignore")),
+        whole["totals"],
     )
 
 
 def load_schema(path: Path) -> Schema:
-    """Read a schema file (JSON in UTF-8; see `parse_schema`).
-
-    Raises
-    ------
-    InputError
-        A file that cannot be read as text, or whose content is no schema; the file is named.
-    """
+    """Read a schema file (JSON in UTF-8; see `parse_schema`); an error names it."""
     try:
         data = path.read_bytes()
         marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
@@ -445,11 +392,5 @@ def load_schema(path: Path) -> Schema:
 
 
 def schema_path(table: Path) -> Path:
-    """Return where the schema of a table stands: beside it.
-
-    Examples
-    --------
-    >>> schema_path(Path("area.csv")).name
-    'area.schema.json'
-    """
+    """Return where the schema of a table stands: beside it, as ``TABLE.schema.json``."""
     return table.with_suffix(".schema.json")

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ..exceptions import InputError, unknown_name
+from ..exceptions import unknown_name
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from .schemas import KEYWORDS, Schema, require
@@ -68,20 +68,8 @@ def parse_workload(text: str, schema: Schema) -> Workload:
 
     ``sum`` is the number of all records, ``identity`` every cell, ``marginals`` each column's
     marginal, but for those that ask what the sum or the cells ask. The name of a column or group
-    is its marginal; names joined by stars are the marginal of several.
-
-    Parameters
-    ----------
-    text
-        For example ``"sum, region, region*sex, identity"``.
-    schema
-        The table's columns and groups.
-
-    Returns
-    -------
-    Workload
-        Each query set is called as it was written, its columns in the schema's order, so that
-        ``", ".join(workload.names)`` is read as the same workload again.
+    is its marginal; names joined by stars are the marginal of several. Query sets are called so,
+    columns in the schema's order: ``", ".join(workload.names)`` is read as the same workload.
 
     Raises
     ------
@@ -95,11 +83,7 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     ('sum', 'region', 'sex', 'age', 'region*age', 'identity')
     """
     parts = [part.strip() for part in re.split("[,;]", text)]
-    require(
-        all(parts),
-        f"the workload {text!r} has an empty part; needed are query sets separated by commas, for "
-        f"example {DEFAULT!r}",
-    )
+    require(all(parts), f"the workload {text!r} has an empty part; needed is one as {DEFAULT!r}")
     sets: list[QuerySet] = []
     for part in parts:
         before = len(sets)
@@ -108,11 +92,8 @@ def parse_workload(text: str, schema: Schema) -> Workload:
             implied = new.size in (1, schema.cells) or known in sets[before:]
             if part == "marginals" and implied:
                 continue
-            require(
-                known is None,
-                f"the workload asks for {new.name!r} twice (see {known and known.name!r}); asking "
-                "once with the same budget is more accurate",
-            )
+            twice = f"{new.name!r} twice (once as {known.name!r})" if known else ""
+            require(not twice, f"the workload asks for {twice}; asking once is more accurate")
             sets.append(new)
     require(sets, f"the workload {text!r} asks for nothing beside the sum; ask for 'sum, identity'")
     return Workload(tuple(sets))
@@ -123,42 +104,18 @@ def shares_by_set(
 ) -> dict[str, float]:
     """Divide the share of ``marginals`` among those that are asked and have none of their own.
 
-    Parameters
-    ----------
-    shares
-        Shares of the budget by query sets' names or words of a workload.
-    schema
-        The table's columns and groups.
-    workload
-        From `parse_workload`.
-
-    Raises
-    ------
-    InputError
-        A name of nothing that is asked, or of what all has shares of its own.
-
     Examples
     --------
     >>> schema = Schema(("a", "b"), (("x", "y"), ("1", "2")))
     >>> shares_by_set({"marginals": 0.5}, schema, parse_workload(DEFAULT, schema))
     {'a': 0.25, 'b': 0.25}
     """
-    found = {name: share for name, share in shares.items() if name in workload.names}
-    for name, share in shares.items():
-        if name in workload.names:
-            continue
-        try:
-            wanted = _expand(schema, name)
-        except InputError:
-            raise unknown_name("query set", name, workload.names) from None
-        asked = [known.name for q in wanted for known in workload.query_sets if _same(q, known)]
-        free = [n for n in dict.fromkeys(asked) if n not in shares]
-        require(
-            free and not set(free) & set(found),
-            f"a share is given for {name!r}, which {'has one' if asked else 'is not asked'} "
-            f"already; give shares to some of {', '.join(workload.names)}",
-        )
-        found |= {n: share / len(free) for n in free}
+    found = dict(shares)
+    if "marginals" in found:
+        share = found.pop("marginals")
+        free = [n for n in workload.names if n in schema.columns and n not in found]
+        require(free, "a share is given for marginals, but none is asked or each has its own")
+        found |= {name: share / len(free) for name in free}
     return found
 
 
@@ -183,22 +140,14 @@ def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float,
     least = min([*given.values(), *([rest] if others else [])])
     require(
         least >= LEAST_SHARE and total <= 1 + 1e-9 and (others or total >= 1 - 1e-9),
-        f"the shares add up to {total:.10g} and the least of all is {least:.3g}; each must be "
-        f"{LEAST_SHARE:g} or more, and together they must be 1, or less where some query sets have "
-        "none, which share the rest",
+        f"the shares add up to {total:.10g}, and the least of all is {least:.3g}; needed is 1, or "
+        f"less where some query sets have none and share the rest, and {LEAST_SHARE:g} for each",
     )
     return tuple(round(given[n], 15) if n in given else rest for n in workload.names)
 
 
 def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     """Name the queries of a set by the values that they count: one row a query, in order.
-
-    Parameters
-    ----------
-    schema
-        The table's columns and groups.
-    queries
-        A query set of `parse_workload`, or one with such a name and the same labels.
 
     Returns
     -------
@@ -209,7 +158,7 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     Raises
     ------
     InputError
-        A query set whose name does not say which values its queries count.
+        A query set that is not what `parse_workload` makes of its name.
 
     Examples
     --------
@@ -224,8 +173,6 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
         "workload with parse_workload",
     )
     cells = np.unique(queries.labels, return_index=True)[1]
-    told = {
-        name: np.array(schema.values_of(name), dtype=object)[schema.places(name)[cells]]
-        for name in names
-    }
+    values = {name: np.array(schema.values_of(name), dtype=object) for name in names}
+    told = {name: values[name][schema.places(name)[cells]] for name in names}
     return pd.DataFrame({name: told.get(name, "") for name in schema.names}, range(len(cells)))
