@@ -327,13 +327,16 @@ def test_a_changed_release_is_not_fitted_again(tmp_path):
         (with_scales({**mechanism["scales"], "sum": 40.0}), "states a guarantee that"),
         # The same total level, divided otherwise: only variances tell.
         (with_scales(swapped), "states variances that|states a guarantee that"),
-        ({"mechanism": {**mechanism, "variances": {}}}, "states variances that"),
+        ({"mechanism": {**mechanism, "variances": {}}}, "states a guarantee that"),
         ({"mechanism": {**mechanism, "name": "discrete Gaussian"}}, "states a guarantee that"),
         ({"mechanism": {**mechanism, "name": "none"}}, "no mechanism 'none'"),
-        ({"mechanism": None}, "does not describe its workload and its noise"),
-        ({"workload": fewer}, "does not describe its workload and its noise"),
-        ({"workload": None}, "does not describe its workload and its noise"),
-        ({"measurement": None}, "does not name its measurement"),
+        ({"mechanism": None}, "does not describe a measurement"),
+        ({"mechanism": {**mechanism, "scales": 3}}, "does not describe a measurement"),
+        (with_scales({**mechanism["scales"], "sum": float("nan")}), "does not describe"),
+        ({"workload": fewer}, "states a guarantee that"),
+        ({"workload": None}, "does not describe a measurement"),
+        ({"workload": ["sum"]}, "does not describe a measurement"),
+        ({"measurement": None}, "states a guarantee that"),
         ({"sha256": None}, "is missing or not as the manifest's checksum says"),
         ({**with_scales(double, 4.0), "guarantee": {"kind": "pure", "epsilon": 0.5}}, "variances"),
     ):
@@ -354,7 +357,7 @@ def test_a_changed_release_is_not_fitted_again(tmp_path):
     (folder / "measurements.csv").write_text(changed)
     sums = {**document["sha256"], "measurements.csv": hashlib.sha256(changed.encode()).hexdigest()}
     edited(folder, sha256=sums)
-    with pytest.raises(InputError, match="states other queries or variances than its noise"):
+    with pytest.raises(InputError, match="states variances that its scales do not give"):
         release_again(folder, "nnls", tmp_path / "second")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["first"]
 

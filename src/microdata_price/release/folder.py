@@ -8,6 +8,7 @@ import hashlib
 import importlib.metadata
 import io
 import json
+import math
 import platform
 import shutil
 import tempfile
@@ -23,7 +24,6 @@ from pyarrow import csv as arrow_csv
 
 from ..base.files import check_new, naming, sync_file, usual_permissions
 from ..exceptions import InputError
-from ..model.workload import Workload
 from ..tables.schemas import parse_schema
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
@@ -37,6 +37,8 @@ FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"
 _DRAFT = ".unfinished-"
 _BYTES_AN_ANSWER = 400
 """Room that one answer may take in all files together, generously."""
+_NEAR = 1e-9
+"""Numbers that other machines and versions of libraries computed may differ by so much."""
 _LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
 _UNFINISHED = """\
 NOISY ANSWERS, NOT YET A RELEASE
@@ -210,7 +212,7 @@ def load_manifest(folder: Path) -> dict[str, Any]:
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
-        raise InputError(f"{path} is damaged: it is not a JSON document") from None
+        raise _damaged(folder, f"{MANIFEST} is not a JSON document") from None
     made = document.get("format") if isinstance(document, dict) else None
     if made not in (FORMAT, EARLIER):
         raise InputError(
@@ -235,74 +237,54 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
     """Read the measurement of a release back from its folder, and whether it was finished.
 
     The guarantee is computed anew from the workload, the law of the noise and its scales; what the
-    folder states of guarantee, neighbours and variances must agree.
-
-    Raises
-    ------
-    InputError
-        No release, a file that has been changed, or a statement that the mechanism does not give.
+    folder states of guarantee, neighbours and variances must agree, or an `InputError` says so.
     """
     document = load_manifest(folder)
     schema = parse_schema(_checked(folder, document, SCHEMA).decode())
-    fields, asked = document.get("mechanism"), document.get("workload")
-    if isinstance(asked, list):  # the earlier form
-        asked = [part.get("query_set") for part in asked if isinstance(part, Mapping)]
-    names = [str(name) for name in asked or ()]
-    scales = fields.get("scales") if isinstance(fields, Mapping) else None
-    if (
-        not isinstance(fields, Mapping)
-        or not isinstance(scales, Mapping)
-        or not names
-        or list(scales) != names
-        or not all(isinstance(s, float) for s in scales.values())
-    ):
-        raise _damaged(folder, f"{MANIFEST} does not describe its workload and its noise")
-    workload = parse_workload(", ".join(names), schema)
-    mechanism = mechanism_like(workload, str(fields.get("name")), list(scales.values()))
-    # Of a public total the earlier form may state too little; what is derived here counts.
-    stale = document["format"] == EARLIER and mechanism.neighbours == REPLACED
     try:
-        stated = mechanism.guarantee if stale else guarantee_from(document.get("guarantee"))
-    except InputError as error:
-        raise _damaged(folder, str(error)) from None
-    if mechanism.guarantee != stated or document.get("neighbours") != (
-        f"tables that differ by {mechanism.neighbours}"
-    ):
+        fields, asked, identity = (document[k] for k in ("mechanism", "workload", "measurement"))
+        earlier = isinstance(asked, list)
+        names = [str(part["query_set"]) for part in asked] if earlier else list(asked)
+        scales, noted = (
+            {str(n): float(v) for n, v in fields[k].items()} for k in ("scales", "variances")
+        )
+        workload = parse_workload(", ".join(names), schema)
+        mechanism = mechanism_like(workload, str(fields["name"]), [scales[n] for n in names])
+        stated = guarantee_from(document["guarantee"])
+        same = isinstance(identity, str) and list(scales) == list(noted) == names
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise _damaged(folder, f"{MANIFEST} does not describe a measurement ({error})") from None
+    derived = mechanism.guarantee
+    # Of a public total the earlier form may state too little; what is derived here counts.
+    stale = earlier and mechanism.neighbours == REPLACED
+    close = stale or math.isclose(stated.level, derived.level, rel_tol=_NEAR)
+    said = f"tables that differ by {mechanism.neighbours}"
+    if stated.kind != derived.kind or not close or document.get("neighbours") != said or not same:
         raise _damaged(folder, f"{MANIFEST} states a guarantee that its mechanism does not give")
-    identity = document.get("measurement")
-    if not isinstance(identity, str) or not identity:
-        raise _damaged(folder, f"{MANIFEST} does not name its measurement")
-    if fields.get("variances") != dict(zip(names, mechanism.variances, strict=True)):
-        raise _damaged(folder, f"{MANIFEST} states variances that its scales do not give")
-    answers = _answers(folder, _checked(folder, document, MEASUREMENTS), workload)
+    answers, variances = _columns(folder, _checked(folder, document, MEASUREMENTS))
+    sizes = [q.size for q in workload.query_sets]
+    told = np.concatenate([list(noted.values()), variances])
+    exact = np.concatenate([mechanism.variances, np.repeat(mechanism.variances, sizes)])
+    if told.size != exact.size or not np.allclose(told, exact, rtol=_NEAR, atol=0):
+        raise _damaged(folder, "it states variances that its scales do not give")
+    split = np.split(answers, np.cumsum(sizes)[:-1])
+    made = tuple(part.copy() for part in split)
     ledger = str(document.get("ledger", ""))
-    measured = Measured(identity, schema, workload, mechanism, answers, ledger)
-    if measurements_csv(measured) != _checked(folder, document, MEASUREMENTS):
-        raise _damaged(folder, f"{MEASUREMENTS} states other queries or variances than its noise")
+    measured = Measured(identity, schema, workload, mechanism, made, ledger)
     return measured, document.get("stage") == "finished"
 
 
-def _answers(folder: Path, data: bytes, workload: Workload) -> tuple[NDArray[np.int64], ...]:
-    sizes = [q.size for q in workload.query_sets]
+def _columns(folder: Path, data: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    kinds = {"noisy_answer": pa.int64(), "variance": pa.float64()}
+    options = arrow_csv.ConvertOptions(include_columns=list(kinds), column_types=kinds)
     try:
-        told = arrow_csv.read_csv(
-            io.BytesIO(data),
-            convert_options=arrow_csv.ConvertOptions(
-                include_columns=["noisy_answer"], column_types={"noisy_answer": pa.int64()}
-            ),
-        )["noisy_answer"].to_numpy()
+        told = arrow_csv.read_csv(io.BytesIO(data), convert_options=options)
     except (pa.ArrowInvalid, KeyError):
-        told = np.zeros(0)
-    if told.size != sum(sizes):
-        raise _damaged(folder, f"{MEASUREMENTS} has another number of answers than its workload")
-    return tuple(part.copy() for part in np.split(told, np.cumsum(sizes)[:-1]))
+        raise _damaged(folder, f"{MEASUREMENTS} cannot be read") from None
+    return told["noisy_answer"].to_numpy(), told["variance"].to_numpy()
 
 
 def entry_of(folder: Path, measured: Measured) -> Entry:
     """Return what a measurement spends, for adding up."""
-    return Entry(
-        folder,
-        measured.identity,
-        measured.mechanism.guarantee,
-        measured.mechanism.neighbours == REPLACED,
-    )
+    mechanism = measured.mechanism
+    return Entry(folder, measured.identity, mechanism.guarantee, mechanism.neighbours == REPLACED)

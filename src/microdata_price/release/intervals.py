@@ -71,18 +71,9 @@ def _chernoff(law: Law, terms: int, chance: float) -> int:
 class Told:
     """All that a release tells of the true answers to one query set.
 
-    Parameters
-    ----------
-    queries
-        What was asked, or follows from it.
-    signed, variance
-        The least-squares answers, shape (queries,), and the exact variance of each; NaN where the
-        workload is too large for it.
-    noisy
-        The noisy answers, or sums of such.
-    half, wide
-        The true counts lie within ``half`` of them with 90 %, each by itself; within ``wide`` all
-        of all query sets at once.
+    ``signed`` are the least-squares answers and ``variance`` the exact variance of each (NaN where
+    the workload is too large for it). The true counts lie within ``half`` of the noisy answers, or
+    sums of such, with 90 %, each by itself; within ``wide`` all of all query sets at once.
     """
 
     queries: QuerySet

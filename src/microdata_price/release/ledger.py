@@ -35,10 +35,13 @@ def _digest(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()
 
 
-def _parsed(path: Path, data: bytes) -> Lines:
-    """Read a ledger, every line of which must follow from the one before it."""
+def read_ledger(path: Path, stream: IO[bytes] | None = None, *, new: bool = False) -> Lines:
+    """Read a ledger; one that is not there, was changed or emptied is refused."""
+    if stream is None and not path.is_file():
+        raise InputError(f"there is no ledger {path}; budget makes it when it sets a cap")
+    data = path.read_bytes() if stream is None else stream.read()
     found: Lines = {}
-    before = ""
+    before = "" if data or new else "emptied"
     for number, line in enumerate(data.decode(errors="replace").splitlines(keepends=True), start=1):
         try:
             fields = json.loads(line)
@@ -52,20 +55,13 @@ def _parsed(path: Path, data: bytes) -> Lines:
             raise _damaged(f"{path}, line {number} {fault}")
         before = _digest(line)
         found[before] = fields
+    if before == "emptied":
+        raise _damaged(f"{path} is empty")
     return found
 
 
 def _damaged(fault: str) -> InputError:
     return InputError(f"{fault}; only release and budget add to a ledger: take an untouched copy")
-
-
-def read_ledger(path: Path) -> Lines:
-    """Read a ledger; one that is not there, was changed or emptied is refused."""
-    if not path.is_file():
-        raise InputError(f"there is no ledger {path}; budget makes it when it sets a cap")
-    if not (lines := _parsed(path, path.read_bytes())):
-        raise _damaged(f"{path} is empty")
-    return lines
 
 
 def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
@@ -76,14 +72,9 @@ def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
 
 @dataclass(frozen=True)
 class Account:
-    """One table's account in a ledger; names that look alike are one account.
+    """One table's account in a ledger, which is made when the first cap is set.
 
-    Parameters
-    ----------
-    path
-        The ledger; it is made when the first cap is set.
-    name
-        The table's name: the same for everything that is about the same people.
+    Everything that is about the same people has one name; names that look alike are one account.
     """
 
     path: Path
@@ -123,10 +114,7 @@ class Account:
             if fcntl is not None:
                 fcntl.flock(stream, fcntl.LOCK_EX)
             stream.seek(0)
-            lines = _parsed(self.path, stream.read())
-            if not lines and not new:
-                raise _damaged(f"{self.path} is empty")
-            yield stream, lines
+            yield stream, read_ledger(self.path, stream, new=new)
 
     def _append(self, stream: IO[bytes], lines: Lines, fields: dict[str, Any]) -> str:
         """Write a line, whole or not at all, and return its checksum."""

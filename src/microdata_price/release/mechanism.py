@@ -32,12 +32,6 @@ KNOWN_STD = 1e-3
 """How accurate a known total is taken to be in a fit, next to the most accurate noisy answer."""
 
 
-def float_above(exact: Fraction) -> float:
-    """Return the smallest double that is at least an exact number."""
-    number = float(exact)
-    return number if Fraction(number) >= exact else math.nextafter(number, math.inf)
-
-
 def is_total(queries: QuerySet) -> bool:
     """Whether a query set is the one question of how many records there are."""
     return queries.size == 1 and bool((queries.labels >= 0).all())
@@ -56,21 +50,11 @@ def _vetted(name: str, scale: float) -> Any:
 class Mechanism:
     """Vetted noise for a workload, one scale a query set, and the guarantee of all of it.
 
-    Parameters
-    ----------
-    name
-        ``"discrete Laplace"`` or ``"discrete Gaussian"``.
-    scales
-        The noise's scale (Laplace) or its parameter sigma (Gaussian) for each query set, in
-        counts; 0 for a query set whose answers are public already.
-    guarantee
-        What the release satisfies between tables that differ as ``neighbours`` says: OpenDP's
-        privacy map of each query set, added up exactly and rounded upwards.
-    neighbours
-        `ADDED` or, with a public total, `REPLACED`.
-    add_noise
-        OpenDP's measurement on vectors of whole numbers for each query set; ``None`` for public
-        answers.
+    ``scales`` are the noise's scale (Laplace) or sigma (Gaussian), in counts, 0 for public answers;
+    ``guarantee`` is OpenDP's privacy map of each query set, added up exactly and rounded upwards,
+    between tables that differ as ``neighbours`` says (`ADDED` or, with a
+    public total, `REPLACED`); ``add_noise`` OpenDP's measurement on vectors of whole numbers for
+    each query set, ``None`` for public answers.
     """
 
     name: str
@@ -142,7 +126,9 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
     distance: float = (2 if name == LAPLACE else ROOT_OF_TWO) if public else 1
     distance = distance if name == LAPLACE else float(distance)
     loss = sum((Fraction(float(n.map(distance))) for n in noises if n), Fraction(0))
-    guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(float_above(loss))
+    level = float(loss)
+    level = level if Fraction(level) >= loss else math.nextafter(level, math.inf)
+    guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(level)
     neighbours = REPLACED if public else ADDED
     return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
 
