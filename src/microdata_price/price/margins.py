@@ -45,13 +45,7 @@ def query_labels(schema: Schema, queries: QuerySet) -> NDArray[np.object_]:
 
 
 def known_error(error: ArrayLike, exact: ArrayLike) -> Array:
-    """Return standard errors, NaN where one is 0 though the value is not exact.
-
-    Examples
-    --------
-    >>> known_error([0.0, 0.0, 1.0], [True, False, False])
-    array([ 0., nan,  1.])
-    """
+    """Return standard errors, NaN where one is 0 though the value is not exact."""
     return np.where(np.asarray(exact) | (np.asarray(error) > 0), error, np.nan)
 
 
@@ -89,15 +83,7 @@ class Margins:
         return next((q.name for q in same if (q.labels == extra.labels).all()), "")
 
     def table(self, totals: pd.DataFrame, variances: Sequence[float]) -> pd.DataFrame:
-        """Return `Price.always`.
-
-        Parameters
-        ----------
-        totals
-            Those of `Price`: what was asked has the same error here as there.
-        variances
-            The noise variance of each query set that was asked, in squared counts.
-        """
+        """Return `Price.always` from `Price.totals` and the noise variance of each query set."""
         shown = totals[totals["metric"] == "total"]
         both = shown[["squared_error", "standard_error"]].to_numpy(dtype=float).tolist()
         told = dict(zip(zip(shown["method"], shown["query_set"], strict=True), both, strict=True))
@@ -106,7 +92,8 @@ class Margins:
             alone, sums = self._sets[name], parts.pooled()
             asked, runs = self._asked(alone), float(sums.runs[0])
             (extra,) = alone.query_sets
-            exact = self._exact(extra, asked, variances) if method == CONTROL else None
+            signed = method == CONTROL
+            exact = self._exact(extra, variances) if signed and not asked else None
             if exact is not None:
                 square, error = exact, 0.0
             elif asked:
@@ -119,36 +106,25 @@ class Margins:
             worst = int(np.abs(bias).argmax())
             spread = max(float(sums.queries[0, 1, worst]) / runs - bias[worst] ** 2, 0.0)
             first_order = error / (2 * root * extra.size) if root else 0.0
-            known = exact is not None
-            alike = known and extra.size > 1
-            rows.append(
-                {
-                    "method": method,
-                    "query_set": name,
-                    "asked": bool(asked),
-                    "root_error": root,
-                    "standard_error": float(known_error(first_order, known or error == 0)),
-                    "bias": 0.0 if known else float(bias[worst]),
-                    "bias_error": 0.0
-                    if known
-                    else float(known_error(math.sqrt(spread / max(runs - 1, 1)), False)),
-                    "query": ALIKE if alike else query_labels(self._schema, extra)[worst],
-                }
+            known = signed and (bool(asked) or exact is not None)
+            sampling = 0.0 if known else math.sqrt(spread / max(runs - 1, 1))
+            row = {"method": method, "query_set": name, "asked": bool(asked), "root_error": root}
+            row["standard_error"] = float(
+                known_error(first_order, known or bool(asked and not error))
             )
+            row["bias"] = 0.0 if known else float(bias[worst])
+            row["bias_error"] = float(known_error(sampling, known))
+            alike = known and extra.size > 1
+            row["query"] = ALIKE if alike else query_labels(self._schema, extra)[worst]
+            rows.append(row)
         return pd.DataFrame(rows)
 
-    def _exact(self, extra: QuerySet, asked: str, variances: Sequence[float]) -> float | None:
-        """Total squared error of OLS on one set, ``None`` where what was asked does not settle it.
-
-        What was not asked is an answer with infinite noise.
-        """
-        names = self._workload.names
-        if asked:
-            return float(ols_variances(self._workload, variances)[names.index(asked)].sum())
-        if any(q.axes is None for q in (*self._workload.query_sets, extra)):
+    def _exact(self, extra: QuerySet, variances: Sequence[float]) -> float | None:
+        """Total squared error of OLS on a set: an answer with infinite noise, if it is settled."""
+        sets = (*self._workload.query_sets, extra)
+        if any(q.axes is None for q in sets):
             return None
-        more = Workload((*self._workload.query_sets, extra))
         try:
-            return float(ols_variances(more, [*variances, math.inf])[-1].sum())
+            return float(ols_variances(Workload(sets), [*variances, math.inf])[-1].sum())
         except ZeroDivisionError:
             return None

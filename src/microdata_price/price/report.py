@@ -19,11 +19,9 @@ from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from ..model.workload import Workload
 from .simulation import Price
 
-NOTICE = (
-    "CONFIDENTIAL: computed from the true table without protection; as confidential as the table."
-)
-"""The first line of the report, and its first word a column of every file."""
 _MARK = "CONFIDENTIAL"
+"""Stands in every file."""
+NOTICE = f"{_MARK}: computed from the true table without protection; as confidential as the table."
 
 
 def with_error(value: float, error: float) -> str:

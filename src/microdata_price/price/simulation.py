@@ -43,23 +43,17 @@ class Price:
 
     Parameters
     ----------
-    guarantee
-        The privacy level.
-    runs
-        How many simulated runs the estimates rest on.
+    guarantee, runs
+        The privacy level, and how many simulated runs the estimates rest on.
     totals
         One row a method, query set and metric (``total`` of the set, or ``max``: its worst query,
-        a maximum of estimates, so above the truth on average): ``squared_error`` in squared counts
-        with its ``standard_error``, ``ols`` (exact), ``price`` (their ratio) and ``price_error``;
-        for totals also ``squared_bias`` and ``variance``, which add up to the error.
+        a maximum of estimates, so above the truth on average), in squared counts; ``ols`` is exact,
+        ``price`` the ratio to it; ``squared_bias`` and ``variance`` of a total add up to its error.
     queries
-        One row a method and query: its name, ``truth``, ``bias`` with ``bias_error``, ``variance``,
-        ``squared_error``, ``standard_error``, ``ols``, ``price``, ``price_error``.
+        The same of every query, with its name, ``truth`` and ``bias`` in counts.
     always
-        The total and the marginal of each column and group, asked or not, one row a method and
-        query set: ``asked``, ``root_error`` of one query in counts (root of the mean over its
-        queries) with its ``standard_error``, and the largest ``bias`` of a query, signed, with
-        ``bias_error`` and ``query``, its name.
+        The total and the marginal of each column and group, ``asked`` or not: ``root_error`` of one
+        query in counts (root of the mean over the set), and the largest ``bias``, with its query.
     split
         Each query set's share of the budget; ``None`` where all answers have the same noise.
     """
@@ -98,20 +92,16 @@ def price_table(
 
     Parameters
     ----------
-    table
+    table, schema
         The true counts, shaped as the schema.
-    schema
-        Columns and values, for names.
     workload
         The queries, highest priority first, from `parse_workload`.
     guarantee
         The privacy level of the whole workload.
     methods
         Which methods; OLS is always among them.
-    runs
-        How many simulated runs, 2 or more.
-    seed
-        Of the simulation.
+    runs, seed
+        Of the simulation; 2 runs or more.
     progress
         Called with the number of runs of each finished block.
     shares
@@ -123,8 +113,6 @@ def price_table(
     InputError
         A table that is none, a query set that its name does not describe, an unknown method, too
         few runs, or a workload too large for exact errors.
-    CertificateError
-        A fit that misses its certificate.
 
     Examples
     --------
@@ -145,11 +133,8 @@ def price_table(
     size = block_size(workload)
     for block, start in enumerate(range(0, runs, size)):
         rng, count = np.random.default_rng([seed, block]), min(size, runs - start)
-        here = fit_block(
-            *(data, guarantee, chosen, rng, count, data.name, start, size),
-            watch=margins.see,
-            split=split,
-        )
+        task = (data, guarantee, chosen, rng, count, data.name, start, size)
+        here = fit_block(*task, watch=margins.see, split=split)
         summed = [combine([*summed, here])]  # at once: those of a large table fill the memory
         if progress is not None:
             progress(count)
@@ -192,16 +177,10 @@ def _totals(
     plain = sharpest(errors.assign(metric="max"))[1]
     error = np.where(events < _EVENTS, np.fmax(error, plain), error)
     error = known_error(error, np.isfinite(errors["exact"]))
-    totals = errors[["method", "query_set", "metric"]].assign(
-        squared_error=value,
-        standard_error=error,
-        ols=ols,
-        price=value / ols,
-        price_error=error / ols,
-    )
+    keys = ["method", "query_set", "metric"]
+    totals = errors[keys].assign(**_priced(value, error, ols))
     parts = parts.reset_index().assign(metric="total")
     parts.loc[parts["method"] == CONTROL, "squared_bias"] = 0.0
-    keys = ["method", "query_set", "metric"]
     totals = totals.merge(parts.drop(columns="variance"), on=keys, how="left")
     totals["squared_bias"] = totals[["squared_bias", "squared_error"]].min(axis=1, skipna=False)
     return totals.assign(variance=totals["squared_error"] - totals["squared_bias"])
@@ -218,9 +197,10 @@ def _queries(queries: pd.DataFrame, names: NDArray[np.object_], ols: Array) -> p
         bias=np.where(signed, 0.0, queries["bias"]),
         bias_error=known_error(np.where(signed, 0.0, spread), signed),
         variance=np.nan,
-        squared_error=value,
-        standard_error=error,
-        ols=ols,
-        price=value / ols,
-        price_error=error / ols,
+        **_priced(value, error, ols),
     )
+
+
+def _priced(value: Array, error: Array, ols: Array) -> dict[str, Array]:
+    told = {"squared_error": value, "standard_error": error, "ols": ols}
+    return told | {"price": value / ols, "price_error": error / ols}
