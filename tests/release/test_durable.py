@@ -154,6 +154,31 @@ def test_what_a_ledger_counts_without_a_release_is_said(inputs, capsys, monkeypa
     assert not [p for p in tmp_path.iterdir() if "out" in p.name]
 
 
+def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
+    inputs, capsys, monkeypatch
+):
+    table, schema, out = inputs
+    write = release_keep._write
+
+    def slow(path, data):
+        write(path, data)
+        if path.name == "manifest.json" and not out.exists():
+            out.mkdir()
+            (out / "other").write_text("somebody else's")
+
+    monkeypatch.setattr(release_keep, "_write", slow)
+    account = Account(out.parent / "ledger.jsonl", "p")
+    account.limit(PureDP(9.0))
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
+    said = refused([*words, "--ledger", account.path, "--name", "p"], capsys)
+    assert "was made meanwhile" in said
+    assert "Nothing was kept" not in said
+    (other,) = out.parent.glob("out-*")
+    assert f"release --again {other}" in said
+    assert load_measured(other)[0].identity == account.state()[0][0].identity
+    assert [p.name for p in out.iterdir()] == ["other"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, monkeypatch, capsys, number):
     table, schema, out = inputs

@@ -16,9 +16,8 @@ from ..fitting import METHODS, REASON, RECOMMENDED
 from ..release.budget import Entry
 from ..release.files import Release
 from ..release.ledger import Account
-from ..release.plan import plan_release
+from ..release.plan import plan_release, warnings_of
 from ..release.run import release, release_again
-from ..release.plan import warnings_of
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
 from .reading import NUMBER, guarantee_of, read_shares, reading_options
@@ -98,7 +97,7 @@ def _telling(out: Path, account: Account | None) -> Iterator[Callable[[], None]]
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif getattr(account, "spent", False):
+        elif getattr(account, "spent", False) and not isinstance(error, InputError):
             click.echo(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "
                 "written down before it is made; doing it again counts once more",

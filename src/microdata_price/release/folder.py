@@ -161,8 +161,17 @@ def draft_for(planned: Measured, out: Path) -> Iterator[Callable[[Measured], Non
         for name in (MEASUREMENTS, MANIFEST):
             _write(draft / name, files[name])
         sync_file(draft)
-        draft.rename(out)
-        sync_file(parent)
+        try:
+            draft.rename(out)
+        except OSError:  # somebody else was faster
+            other = out.with_name(f"{out.name}-{measured.identity}")
+            draft.rename(other)
+            raise InputError(
+                f"{out} was made meanwhile by somebody else; the answers are safe in {other}: "
+                f"go on with microdata-price release --again {other} --method METHOD"
+            ) from None
+        finally:
+            sync_file(parent)
 
     try:
         usual_permissions(draft)
