@@ -10,13 +10,11 @@ import pandas as pd
 
 from .against_mbi import against_mbi
 from .before import before
-from .expected_coverage import expected_coverage
 from .explorer_moves import explorer_moves
 from .keep import keep as keep_in_book
 from .large_tables import SIDES, large_tables
 from .methods_in_grid import methods_in_grid
 from .per_fit import per_fit
-from .release_coverage import release_coverage
 from .release_loss import release_loss
 from .releases import whole_releases
 from .scaling import SIZES, list_scaling, slopes
@@ -33,8 +31,6 @@ NAMES = (
     "sizes",
     "against_mbi",
     "before",
-    "release_coverage",
-    "expected_coverage",
     "release_loss",
     "whole_releases",
     "explorer_moves",
@@ -95,10 +91,6 @@ def main(
         frames["against_mbi"] = against_mbi(runs=3 if quick else 30)
     if "before" in wanted and base is not None:
         frames["before"] = before(base, *((50, 1) if quick else ()))
-    if "release_coverage" in wanted:
-        frames["release_coverage"] = release_coverage(3 if quick else 30)
-    if "expected_coverage" in wanted and not (quick and not only):
-        frames["expected_coverage"] = expected_coverage(*((3,) if quick else ()))
     if "release_loss" in wanted:
         frames["release_loss"] = release_loss(500 if quick else 5000)
     if "whole_releases" in wanted and not (quick and not only):
@@ -113,9 +105,6 @@ def main(
         if name == "workloads":
             multiples = ratios(frame)
             click.echo(f"\n{multiples.to_string()}\nmost: {multiples.max():.0f} of {PROMISED:.0f}")
-        if name == "expected_coverage":
-            held = frame.groupby(["level", "method"])[["error_held", "bias_held"]].mean()
-            click.echo(f"\n{held.to_string()}")
         if name == "before":
             total = frame["now"].sum() / frame["before"].sum()
             click.echo(f"\nall fits: {total:.2f} of the time before")

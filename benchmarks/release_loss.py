@@ -14,10 +14,11 @@ from microdata_price.fitting import fit
 from microdata_price.model.measurement import Measurements
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
-from microdata_price.release.measure import plan_release
+from microdata_price.release.measure import measure
 from microdata_price.release.mechanism import Mechanism
+from microdata_price.release.plan import plan_release
 from microdata_price.release.rounding import round_table
-from microdata_price.tables.schema import Schema
+from microdata_price.tables.schemas import Schema
 
 Array = NDArray[np.float64]
 
@@ -35,7 +36,7 @@ def releases(
 ) -> tuple[Mechanism, tuple[NDArray[np.int64], ...]]:
     """Measure a table again and again, as `release` does; answers have shape (count, queries)."""
     plan = plan_release(SCHEMA, WORKLOAD, guarantee)
-    made = [plan.measure(table).answers for _ in range(count)]
+    made = [measure(plan, table).answers for _ in range(count)]
     return plan.mechanism, tuple(np.stack(part) for part in zip(*made, strict=True))
 
 
@@ -45,7 +46,7 @@ def microdata(
     """Fit and round every release, as `release` does."""
     stacked = Measurements(WORKLOAD, tuple(a.astype(float) for a in answers), mechanism.noise)
     weights = np.maximum(fit(stacked, method).cells, 0)
-    return np.stack([round_table(w, WORKLOAD).table for w in weights])
+    return np.stack([round_table(w, WORKLOAD) for w in weights])
 
 
 def events(answers: Sequence[Array], tables: Array) -> NDArray[np.bool_]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import difflib
 import importlib
+import io
 import os
 import re
 import shlex
@@ -134,6 +135,8 @@ def _readers_may_leave() -> Iterator[None]:
 def main(argv: list[str] | None = None) -> None:
     """Run the command line; bad input is one sentence on standard error and exit status 2.
 
+    A letter that the terminal's encoding lacks is written as its number: no command fails for it.
+
     Examples
     --------
     >>> main(["--version"])  # doctest: +ELLIPSIS
@@ -141,6 +144,9 @@ def main(argv: list[str] | None = None) -> None:
         ...
     SystemExit: 0
     """
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     with _readers_may_leave():
         _run(argv)
 

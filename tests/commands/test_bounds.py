@@ -14,6 +14,7 @@ from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.single_cells import single_cell_bounds
 from microdata_price.theory.upper.reached import MECHANISMS, reached
+from microdata_price.theory.upper.upper_bounds import exact_clipping
 
 GOOD = [
     (["--privacy", "pure", "--epsilon", "0.5"], PureDP(0.5)),
@@ -156,3 +157,12 @@ def test_bad_input_is_one_sentence_and_status_2(
     assert out == ""
     assert words in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("level", [300.0, 700.0, 744.0, 800.0, 1e4])
+@pytest.mark.parametrize("basis", [PureDP, ConcentratedDP])
+def test_an_upper_bound_is_never_zero(basis, level):
+    """Clipping's errors are above 0 at every level, even where their squares are below doubles."""
+    found = exact_clipping(basis(level), 1000)
+    assert float(found.C) >= math.sqrt(2) * math.exp(-level / 2) * (1 - 1e-12)
+    assert float(found.D) >= float(found.C) > 0

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from digits import digits
 from microdata_price.exceptions import InputError
-from microdata_price.model import noise_discrete
+from microdata_price.model import noise_released
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import (
     DiscreteGaussian,
@@ -121,7 +121,7 @@ def test_wide_gaussian_agrees_with_its_sums(monkeypatch: pytest.MonkeyPatch) -> 
     q = np.array([0.0, 1.0, 400.0, 3000.0, 20_000.0])
     summed, smooth = DiscreteGaussian(3000.0**2), DiscreteGaussian(3000.0**2)
     direct, tail = summed.excess(q), summed.sf(q)
-    monkeypatch.setattr(noise_discrete, "_WIDE", 1.0)
+    monkeypatch.setattr(noise_released, "_WIDE", 1.0)
     wide = smooth.excess(q)
     np.testing.assert_allclose(wide.first, direct.first, rtol=1e-12)
     np.testing.assert_allclose(wide.second, direct.second, rtol=1e-12)

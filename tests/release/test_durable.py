@@ -13,23 +13,19 @@ from microdata_price import cli
 from microdata_price.base.files import deferred_stop
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.privacy import PureDP
-from microdata_price.release import release, release_again
+from microdata_price.release import folder as release_keep
+from microdata_price.release import publish, release, release_again
 from microdata_price.release import run as release_module
-from microdata_price.release.keep import keep, load_measured
-from microdata_price.release.measure import measure_privately
-from microdata_price.tables.schema import Schema
-from microdata_price.tables.table_text import table_text
-from microdata_price.tables.workload_text import DEFAULT, parse_workload
-
-SCHEMA = Schema(("region", "sex"), (("north", "south", "west"), ("f", "m")))
-TABLE = np.array([[30, 0], [1, 20], [0, 12]])
-WORKLOAD = parse_workload(DEFAULT, SCHEMA)
+from microdata_price.release.folder import load_measured
+from microdata_price.release.ledger import Account
+from microdata_price.release.plan import plan_release
+from release_samples import SCHEMA, TABLE, WORKLOAD, counts_csv, measured
 
 
 @pytest.fixture
 def inputs(tmp_path):
     table, schema = tmp_path / "table.csv", tmp_path / "schema.json"
-    table.write_text(table_text(SCHEMA, TABLE))
+    table.write_text(counts_csv(SCHEMA, TABLE))
     schema.write_text(SCHEMA.to_json())
     return table, schema, tmp_path / "out"
 
@@ -71,20 +67,20 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
     table, schema, out = inputs
     out.mkdir()
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--method", "nnls"]
-    given = [*words, "--draws", 60, out, KILLS]
+    given = [*words, out, KILLS]
     subprocess.run([sys.executable, "-c", KILLING, *map(str, given)], check=True, timeout=300)
     taken_up = 0
     for k in range(KILLS):
         folder = out / str(k)
-        measured, finished = load_measured(folder)
+        kept, finished = load_measured(folder)
         if not finished:
-            made = release_again(folder, "nnls", draws=0)
-            assert made.measured.identity == measured.identity
+            made = release_again(folder, "nnls")
+            assert made.measured.identity == kept.identity
             assert not list(folder.glob(".unfinished-*"))
             taken_up += 1
         again, finished = load_measured(folder)
         assert finished
-        for one, two in zip(again.answers, measured.answers, strict=True):
+        for one, two in zip(again.answers, kept.answers, strict=True):
             np.testing.assert_array_equal(one, two)
         assert (folder / "records.csv").exists()
     assert taken_up >= KILLS // 2  # the moments are spread over all that follows
@@ -118,10 +114,11 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     error = capsys.readouterr().err
     assert f"The noisy answers are safe in {out}. Do not measure again" in error
     assert "Traceback" not in error
+    assert "run the same command again" not in error
     monkeypatch.undo()
     assert "Do not measure the table again" in (out / "README.txt").read_text()
     with pytest.raises(SystemExit) as stop:
-        cli.main(["release", "--again", str(out), "--method", "nnls", "--draws", "0", "--json"])
+        cli.main(["release", "--again", str(out), "--method", "nnls", "--json"])
     assert not stop.value.code
     assert json.loads(capsys.readouterr().out)["out"] == str(out)
     assert (out / "records.csv").exists()
@@ -129,34 +126,152 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
         release_again(out, "nnls")
 
 
+def refused(words, capsys):
+    with pytest.raises(SystemExit) as stop:
+        cli.main([str(w) for w in words])
+    assert stop.value.code == 2
+    said = capsys.readouterr().err
+    assert "Traceback" not in said
+    return said
+
+
 def test_what_a_ledger_counts_without_a_release_is_said(inputs, capsys, monkeypatch, tmp_path):
     table, schema, out = inputs
+    write = release_keep._write
 
-    def full(*_):
-        raise OSError(28, "No space left on device")
+    def full(path, data):
+        if path.name == "manifest.json":
+            raise OSError(28, "No space left on device")
+        write(path, data)
 
-    monkeypatch.setattr(release_module, "keep", full)
+    monkeypatch.setattr(release_keep, "_write", full)
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    for ledger in ([], ["--ledger", tmp_path / "ledger.jsonl", "--name", "p"]):
-        with pytest.raises(SystemExit) as stop:
-            cli.main([str(w) for w in [*words, *ledger]])
-        assert stop.value.code == 2
-        assert ("the ledger counts this measurement" in capsys.readouterr().err) == bool(ledger)
-    assert not out.exists()
+    book = ["--ledger", tmp_path / "ledger.jsonl", "--name", "p"]
+    Account(book[1], "p").limit(PureDP(9.0))
+    for ledger in ([], book):
+        said = refused([*words, *ledger], capsys)
+        assert ("the ledger counts this measurement" in said) == bool(ledger)
+    assert not [p for p in tmp_path.iterdir() if "out" in p.name]
 
 
-def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, monkeypatch):
-    table, _, out = inputs
-    kept = release_module.keep
+def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
+    inputs, capsys, monkeypatch
+):
+    table, schema, out = inputs
+    write = release_keep._write
 
-    def interrupted(measured, folder):
-        os.kill(os.getpid(), signal.SIGINT)
-        kept(measured, folder)
+    def slow(path, data):
+        write(path, data)
+        if path.name == "manifest.json" and not out.exists():
+            out.mkdir()
+            (out / "other").write_text("somebody else's")
 
-    monkeypatch.setattr(release_module, "keep", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+    monkeypatch.setattr(release_keep, "_write", slow)
+    account = Account(out.parent / "ledger.jsonl", "p")
+    account.limit(PureDP(9.0))
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
+    said = refused([*words, "--ledger", account.path, "--name", "p"], capsys)
+    assert "was made meanwhile" in said
+    assert "Nothing was kept" not in said
+    (other,) = out.parent.glob("out-*")
+    assert f"release --again {other}" in said
+    assert load_measured(other)[0].identity == account.state()[0][0].identity
+    assert [p.name for p in out.iterdir()] == ["other"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, monkeypatch, capsys, number):
+    table, schema, out = inputs
+    write = release_keep._write
+
+    def interrupted(path, data):
+        if path.name == "measurements.csv":
+            os.kill(os.getpid(), number)
+        write(path, data)
+
+    monkeypatch.setattr(release_keep, "_write", interrupted)
+    with pytest.raises(SystemExit) as stop:
+        cli.main(
+            [str(w) for w in ("release", table, "--schema", schema, "--rho", 0.1, "--out", out)]
+        )
+    assert stop.value.code == (130 if number == signal.SIGINT else 128 + number)
+    assert f"The noisy answers are safe in {out}" in capsys.readouterr().err
     assert load_measured(out)[1] is False
+
+
+@pytest.mark.parametrize(
+    ("name", "book"),
+    [("a" * 300, "b"), ("t/out", "b"), ("out", "out"), ("out", "out/b"), ("out", "none/b")],
+)
+def test_what_can_fail_is_tried_before_anything_is_spent(tmp_path, inputs, capsys, name, book):
+    """A name too long, a file as the folder, a ledger in the release's place or in no folder."""
+    table, schema, _ = inputs
+    (tmp_path / "t").write_text("x")
+    Account(tmp_path / "b", "p").limit(PureDP(9.0))
+    before = sorted(p.name for p in tmp_path.rglob("*"))
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", tmp_path / name]
+    refused([*words, "--ledger", tmp_path / book, "--name", "p"], capsys)
+    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+    assert not Account(tmp_path / "b", "p").state()[0]
+
+
+def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(inputs, capsys, monkeypatch):
+    table, schema, out = inputs
+
+    def closed(**_):
+        raise PermissionError(13, "Permission denied", "a name in passing")
+
+    monkeypatch.setattr(release_keep.tempfile, "mkdtemp", closed)
+    account = Account(out.parent / "book", "p")
+    account.limit(PureDP(9.0))
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
+    said = refused([*words, "--ledger", account.path, "--name", "p"], capsys)
+    assert f"{out.parent} cannot be used (Permission denied)" in said
+    assert not account.state()[0]
+
+
+def test_the_table_is_opened_once_and_may_be_gone_by_the_end(inputs, monkeypatch, capsys):
+    table, schema, out = inputs
+    opened = []
+    finish = release_module.finish
+
+    def gone(measured, *more):
+        table.unlink()
+        return finish(measured, *more)
+
+    def hook(event, args):
+        if event == "open" and str(args[0]) == str(table) and out.parent.exists():
+            opened.append(args[1])
+
+    monkeypatch.setattr(release_module, "finish", gone)
+    sys.addaudithook(hook)
+    with pytest.raises(SystemExit) as stop:
+        cli.main(
+            [str(w) for w in ("release", table, "--schema", schema, "--rho", 0.1, "--out", out)]
+        )
+    assert not stop.value.code, capsys.readouterr().err
+    assert (out / "records.csv").exists()
+
+
+def test_a_terminal_without_some_letters_does_not_undo_a_release(tmp_path):
+    table, schema = tmp_path / "t.csv", tmp_path / "s.json"
+    name = "Gemüse-東京"
+    table.write_text(f"{name},count\nñ,30\nm,4\n", encoding="utf-8")
+    schema.write_text(json.dumps({"columns": {name: ["ñ", "m"]}}))
+    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", tmp_path / f"o-{name}"]
+    environment = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    for more in ([], ["--json"]):
+        code = "from microdata_price import cli; cli.main()"
+        given = [*words[:-1], f"{words[-1]}{len(more)}", *more]
+        ran = subprocess.run(
+            [sys.executable, "-c", code, *map(str, given)],
+            env=environment,
+            capture_output=True,
+            timeout=120,
+        )
+        assert (ran.returncode, ran.stderr) == (0, b"")
+        assert "東京" not in (said := ran.stdout.decode("latin-1"))
+        assert "Gem" in said
 
 
 def interrupted_inside(done):
@@ -175,24 +290,22 @@ def test_a_request_to_stop_is_not_forgotten():
 def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeypatch):
     table, _, out = inputs
     monkeypatch.setattr(
-        "microdata_price.release.keep.shutil.disk_usage",
+        "microdata_price.release.folder.shutil.disk_usage",
         lambda _: type("Usage", (), {"free": 1000}),
     )
     with pytest.raises(InputError, match="nothing was measured yet"):
-        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
     assert not out.exists()
 
 
 def test_what_was_kept_comes_back_the_same(tmp_path):
-    measured = measure_privately(
-        TABLE.astype(float), SCHEMA, WORKLOAD, PureDP(1.0), {"sum": 0.5}, known_total=False
-    )
-    keep(measured, tmp_path / "m")
+    made = measured(PureDP(1.0), shares={"sum": 0.5})
+    publish(made, "nnls", tmp_path / "m")
     again, finished = load_measured(tmp_path / "m")
-    assert not finished
-    assert again.identity == measured.identity
-    assert again.mechanism.scales == measured.mechanism.scales
-    for one, two in zip(again.answers, measured.answers, strict=True):
+    assert finished
+    assert again.identity == made.identity
+    assert again.mechanism.scales == made.mechanism.scales
+    for one, two in zip(again.answers, made.answers, strict=True):
         np.testing.assert_array_equal(one, two)
 
 
@@ -200,7 +313,7 @@ def test_permissions_follow_the_umask(inputs):
     table, _, out = inputs
     before = os.umask(0o027)
     try:
-        release(table, SCHEMA, WORKLOAD, PureDP(1.0), "nnls", out)
+        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
     finally:
         os.umask(before)
     assert out.stat().st_mode & 0o777 == 0o750

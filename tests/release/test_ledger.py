@@ -2,30 +2,39 @@
 
 import errno
 import json
+from pathlib import Path
 
-import numpy as np
 import pytest
 
-from microdata_price import cli
+from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.release import ledger
-from microdata_price.release.budget import Entry
-from microdata_price.release.ledger import Account
-from microdata_price.tables.schema import Schema
-from microdata_price.tables.table_text import table_text
+from microdata_price.release.budget import Entry, add_up
+from microdata_price.release.ledger import Account, read_ledger
+from microdata_price.tables.schemas import Schema
+from release_samples import counts_csv, edited
 
 SCHEMA = Schema(("sex",), (("f", "m"),))
 
 
 def entry(name, guarantee, replaced=False):
-    return Entry(None, name, guarantee, guarantee.group(2), replaced)
+    return Entry(Path("out"), name, guarantee, replaced)
+
+
+@pytest.fixture
+def account(tmp_path):
+    """An account with room enough."""
+    made = Account(tmp_path / "ledger.jsonl", "persons")
+    made.limit(PureDP(10.0))
+    return made
 
 
 def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
     account = Account(tmp_path / "ledger.jsonl", "persons")
     other = Account(tmp_path / "ledger.jsonl", "firms")
     account.limit(PureDP(0.3))
+    other.limit(PureDP(5.0))
     for k in range(3):
         account.spend(entry(str(k), PureDP(0.1)))
     other.spend(entry("9", PureDP(5.0)))
@@ -39,137 +48,140 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
     assert account.path.read_text() == before
     account.limit(ConcentratedDP(1.0))
     account.spend(entry("4", ConcentratedDP(0.5)))
-    state = account.state()
-    assert len(state.entries) == 4
-    assert state.cap == ConcentratedDP(1.0)
-    assert state.budget.zcdp.rho == pytest.approx(3 * 0.1**2 / 2 + 0.5)
-    assert other.state().budget.total == PureDP(5.0)
+    entries, cap = account.state()
+    assert len(entries) == 4
+    assert cap == ConcentratedDP(1.0)
+    assert add_up(entries).zcdp.rho == pytest.approx(3 * 0.1**2 / 2 + 0.5)
+    assert add_up(other.state()[0]).total == PureDP(5.0)
 
 
-def test_public_totals_and_others_are_added_as_replacements(tmp_path):
-    account = Account(tmp_path / "ledger.jsonl", "persons")
+def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
+    before = account.path.read_bytes()
+    for name in ("person", "firms"):
+        with pytest.raises(InputError, match=f"'{name}' has no cap .*--cap-epsilon"):
+            Account(account.path, name).spend(entry("1", PureDP(0.1)))
+        with pytest.raises(InputError, match="has no cap"):
+            Account(account.path, name).check_ready(tmp_path / "out")
+    with pytest.raises(InputError, match="has no cap"):
+        Account(tmp_path / "new", "persons").check_ready(tmp_path / "out")
+    assert account.path.read_bytes() == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_public_totals_and_others_are_added_as_replacements(account):
     account.spend(entry("1", PureDP(0.5)))
     account.spend(entry("2", PureDP(0.25), replaced=True))
-    assert account.state().budget.total == PureDP(1.25)
-    assert "replaced" in account.state().budget.neighbours
+    together = add_up(account.state()[0])
+    assert together.total == PureDP(1.25)
+    assert "replaced" in together.neighbours
 
 
-def test_a_changed_ledger_is_refused(tmp_path):
-    account = Account(tmp_path / "ledger.jsonl", "persons")
+def test_a_changed_ledger_is_refused(tmp_path, account):
     for k in range(3):
         account.spend(entry(str(k), PureDP(0.1)))
-    lines = account.path.read_text().splitlines(keepends=True)
+    whole = account.path.read_bytes()
+    lines = whole.decode().splitlines(keepends=True)
     for changed, message in (
         ([lines[0], *lines[2:]], "does not follow"),
-        ([lines[0], lines[1].replace("0.1", "0.01"), *lines[2:]], "does not follow"),
+        ([*lines[:2], lines[2].replace("0.1", "0.01"), *lines[3:]], "does not follow"),
         ([*lines[:-1], lines[-1][:-5]], "no whole entry"),
+        ([line.replace("\n", "\r\n") for line in lines], "does not follow"),
         (["{}\n"], "is no ledger"),
+        (["\ufffd"], "is no ledger"),
+        (["[]\n"], "is no ledger"),
+        ([], "is empty"),
     ):
-        account.path.write_text("".join(changed))
-        with pytest.raises(InputError, match=message):
-            account.state()
-        with pytest.raises(InputError, match=message):
-            account.spend(entry("8", PureDP(0.1)))
+        account.path.write_bytes("".join(changed).encode())
+        for ask in (
+            account.state,
+            lambda: account.spend(entry("8", PureDP(0.1))),
+            lambda: account.limit(PureDP(9.0)),
+        ):
+            with pytest.raises(InputError, match=message):
+                ask()
+        assert account.path.read_bytes() == "".join(changed).encode()
     with pytest.raises(InputError, match="there is no ledger"):
         Account(tmp_path / "none", "persons").state()
     with pytest.raises(InputError, match="give a word"):
         Account(tmp_path / "none", " ")
 
 
-def run(capsys, *words):
-    with pytest.raises(SystemExit) as stop:
-        cli.main([str(w) for w in words])
-    printed = capsys.readouterr()
-    return stop.value.code or 0, printed.out, printed.err
-
-
-def test_the_commands(tmp_path, capsys):
-    table, schema, ledger = (tmp_path / n for n in ("t.csv", "s.json", "ledger.jsonl"))
-    table.write_text(table_text(SCHEMA, np.array([30, 40])))
+def test_the_commands_and_a_ledger_that_was_cut(tmp_path, capsys):
+    table, schema, path = (tmp_path / n for n in ("t.csv", "s.json", "ledger.jsonl"))
+    table.write_text(counts_csv(SCHEMA, [30, 40]))
     schema.write_text(SCHEMA.to_json())
-    book = ["--ledger", ledger, "--name", "persons"]
-    code, printed, _ = run(capsys, "budget", *book, "--cap-epsilon", 1.5)
+    book = ["--ledger", path, "--name", "persons"]
+    words = ["release", table, "--schema", schema, "--epsilon", 1]
+    code, _, error = run(capsys, *words, *book, "--out", tmp_path / "a")
+    assert (code, "has no cap" in error) == (2, True)
+    code, printed, _ = run(capsys, "budget", *book, "--cap-epsilon", 2.5)
     assert code == 0
-    assert "Cap: pure differential privacy with epsilon = 1.5" in printed
-    words = ["release", table, "--schema", schema, "--epsilon", 1, "--draws", 0, *book]
-    assert run(capsys, *words, "--out", tmp_path / "a")[0] == 0
-    code, _, error = run(capsys, *words, "--out", tmp_path / "b")
+    assert "Cap: pure differential privacy with epsilon = 2.5" in printed
+    empty = path.read_bytes()
+    folders = [tmp_path / "a", tmp_path / "b"]
+    for folder in folders:
+        assert run(capsys, *words, *book, "--out", folder)[0] == 0
+    code, _, error = run(capsys, *words, *book, "--out", tmp_path / "c")
     assert code == 2
     assert "the cap on 'persons'" in error
-    assert not (tmp_path / "b").exists()
+    assert not (tmp_path / "c").exists()
     code, printed, _ = run(capsys, "budget", *book, "--json")
     document = json.loads(printed)
-    assert document["total"] == {"kind": "pure", "epsilon": 1.0}
-    assert len(document["measurements"]) == 1
-    code, _, error = run(capsys, "budget", "--ledger", ledger)
-    assert (code, "--ledger and --name together" in error) == (2, True)
-    code, _, error = run(capsys, *words[:-2], "--out", tmp_path / "c")
-    assert (code, "both --ledger and --name" in error) == (2, True)
+    assert document["total"] == {"kind": "pure", "epsilon": 2.0}
+    assert len(document["measurements"]) == 2
+    for given in (["--ledger", path], ["--name", "persons"], ["--cap-epsilon", 1, *folders]):
+        assert run(capsys, "budget", *given)[0] == 2
+
+    # Which folders does the ledger count? A fit anew of the same measurement is counted, too.
+    assert run(capsys, "release", "--again", folders[0], "--out", tmp_path / "again")[0] == 0
+    assert run(capsys, *words, "--out", tmp_path / "free")[0] == 0
+    counted = ["budget", "--ledger", path, *folders, tmp_path / "again"]
+    code, printed, _ = run(capsys, *counted)
+    assert (code, printed.count("counted in")) == (0, 3)
+    code, printed, _ = run(capsys, *counted, tmp_path / "free")
+    assert (code, "was made without a ledger" in printed) == (1, True)
+    whole = path.read_bytes()
+    lines = whole.splitlines(keepends=True)
+    for cut, missing in ((b"".join(lines[:-1]), 1), (empty, 3)):
+        path.write_bytes(cut)
+        code, printed, _ = run(capsys, *counted, "--json")
+        assert (code, len(json.loads(printed)["not_in_ledger"])) == (1, missing)
+    path.write_bytes(b"")
+    code, _, error = run(capsys, *counted)
+    assert (code, "is empty" in error) == (2, True)
+    # Edited, with all its checksums made anew: the folders still know the line that counted them.
+    before, forged = "", ""
+    for line in whole.decode().splitlines():
+        fields = json.loads(line.replace('"epsilon": 1.0', '"epsilon": 0.1'))
+        text = json.dumps({**fields, "previous": before}, ensure_ascii=False) + "\n"
+        before, forged = ledger._digest(text), forged + text
+    path.write_text(forged)
+    assert len(read_ledger(path)) == len(lines)
+    assert not {_noted(f) for f in folders} & set(read_ledger(path))
+    path.write_bytes(whole)
+    edited(folders[0], ledger="")
+    assert run(capsys, *counted)[0] == 1
 
 
-@pytest.mark.parametrize("other", ["Persons", "PERSONS", "per\u200asons", "persons"])
-def test_an_account_under_nearly_its_name_never_hides_what_was_spent(tmp_path, other):
+def _noted(folder):
+    return json.loads((folder / "manifest.json").read_text())["ledger"]
+
+
+@pytest.mark.parametrize("other", ["Per sons", "PER SONS", "per\u200asons", " per  sons "])
+def test_an_account_under_nearly_its_name_is_the_same(tmp_path, other):
     path = tmp_path / "ledger.jsonl"
-    name = "per sons" if "\u200a" in other else "persons"
-    Account(path, name).limit(PureDP(1.0))
-    Account(path, f" {name} ").spend(Entry(tmp_path / "a", "1", PureDP(0.7)))
-    before = path.read_bytes()
-    account = Account(path, other)
-    again = Entry(tmp_path / "b", "2", PureDP(0.7))
-    with pytest.raises(InputError, match=f"the cap on '{name}'|which looks like '{other}'"):
-        account.spend(again)
-    assert path.read_bytes() == before
-    if account.name != name:
-        for ask in (account.state, lambda: account.limit(PureDP(9.0))):
-            with pytest.raises(InputError, match="write it in the same way"):
-                ask()
+    Account(path, "per sons").limit(PureDP(1.0))
+    Account(path, other).spend(entry("1", PureDP(0.7)))
+    for name in ("per sons", other):
+        with pytest.raises(InputError, match="would be spent"):
+            Account(path, name).spend(entry("2", PureDP(0.7)))
+        with pytest.raises(InputError, match="was spent on"):
+            Account(path, name).limit(PureDP(0.5))
     with pytest.raises(InputError, match=r"there is no account .*Known are: "):
         Account(path, "households").state()
-    Account(path, "households").spend(again)  # another table's
-    assert len(Account(path, "households").state().entries) == 1
 
 
-@pytest.mark.parametrize("content", [b"\xff\xfe", "{}\n".encode("utf-16"), b"\x80", b"[]\n", b"\0"])
-def test_what_is_no_ledger_is_refused(tmp_path, content):
-    path = tmp_path / "ledger.jsonl"
-    path.write_bytes(content)
-    account = Account(path, "persons")
-    for ask in (account.state, lambda: account.limit(PureDP(9.0))):
-        with pytest.raises(InputError, match=r"is no ledger|is no whole entry"):
-            ask()
-    assert path.read_bytes() == content
-
-
-def test_a_new_account_beside_others_is_told(tmp_path, capsys):
-    path = tmp_path / "ledger.jsonl"
-    Account(path, "persons").spend(entry("0", PureDP(1.0)))
-    (tmp_path / "t.csv").write_text("sex,count\nf,3\nm,4\n")
-    (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
-    for name, out, told in [("person", "a", True), ("person", "b", False)]:
-        with pytest.raises(SystemExit) as stop:
-            cli.main(
-                [
-                    *("release", str(tmp_path / "t.csv"), "--schema", str(tmp_path / "s.json")),
-                    *("--epsilon", "1", "--draws", "0", "--out", str(tmp_path / out)),
-                    *("--ledger", str(path), "--name", name),
-                ]
-            )
-        assert stop.value.code == 0
-        said = capsys.readouterr().err
-        assert ("has no cap; accounts known there: persons" in said) == told
-
-
-def test_other_line_ends_are_a_change_for_both_commands(tmp_path):
-    account = Account(tmp_path / "ledger.jsonl", "persons")
-    account.spend(entry("0", PureDP(1.0)))
-    account.path.write_bytes(account.path.read_bytes().replace(b"\n", b"\r\n"))
-    for act in (account.state, lambda: account.spend(entry("1", PureDP(1.0)))):
-        with pytest.raises(InputError, match="does not follow from the line before it"):
-            act()
-
-
-def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
-    account = Account(tmp_path / "ledger.jsonl", "persons")
+def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch):
     account.spend(entry("0", PureDP(1.0)))
     before = account.path.read_bytes()
     write = ledger.os.write
@@ -180,7 +192,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(tmp_path, monkeypatch):
         assert account.path.read_bytes() == before
     monkeypatch.setattr(ledger.os, "write", write)
     account.spend(entry("1", PureDP(1.0)))
-    assert len(account.state().entries) == 2
+    assert len(account.state()[0]) == 2
 
 
 def _full(write):

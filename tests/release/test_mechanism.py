@@ -1,7 +1,7 @@
 """What a mechanism guarantees: shares, neighbours, replacements, a public total."""
 
 from fractions import Fraction
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -12,69 +12,73 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.release import plan
 from microdata_price.release.mechanism import (
     ADDED,
     REPLACED,
     mechanism_for,
     mechanism_like,
-    split_shares,
-    worst_record,
-    worst_replacement,
 )
+from microdata_price.release.plan import check_strength, sharpest_std
+from microdata_price.tables.workloads import split_shares
 
 GUARANTEES = (PureDP(0.5), ConcentratedDP(0.1))
 
 
-@pytest.mark.parametrize(
-    ("shape", "factor"), [((9, 24), 1.5), ((3, 4, 5), 1.6), ((2, 3, 2, 2), 5 / 3)]
-)
-@pytest.mark.parametrize("guarantee", GUARANTEES)
-def test_replacing_a_record_costs_what_its_two_steps_do(shape, factor, guarantee):
-    made = mechanism_for(Workload.table(shape), guarantee)
-    assert made.neighbours == ADDED
-    assert made.replacement_exact
-    assert made.replacement.level == pytest.approx(factor * guarantee.level, rel=1e-12)
+@pytest.mark.parametrize("guarantee", [PureDP(60.0), ConcentratedDP(30.0)])
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("sets", [1, 2, 3, 39, 40, 41, 63, 64, 65, 100])
+def test_no_move_of_a_record_loses_more_than_is_said(sets, known, guarantee):
+    """All records added, and all pairs of cells, with any number of query sets; losses exact."""
+    rng = np.random.default_rng(sets)
+    cells = 5
+    asked = [
+        QuerySet.from_labels(np.unique(rng.integers(0, 3, cells), return_inverse=True)[1], str(k))
+        for k in range(sets - 1)
+    ]
+    asked.append(QuerySet.identity((cells,)))
+    total = (QuerySet.sum_query((cells,)),) if known else ()
+    workload = Workload((*total, *(q for q in asked if not known or q.size > 1)))
+    level = type(guarantee)(guarantee.level * min(1.0, len(workload.query_sets) / 100))
+    made = mechanism_for(workload, level, known_total=known)
+
+    def loss(before, after):
+        found = Fraction(0)
+        for q, scale in zip(workload.query_sets, made.scales, strict=True):
+            moved = np.abs(q.answers(before) - q.answers(after))
+            if scale == 0:
+                assert not moved.any()
+            elif made.pure:
+                found += Fraction(int(moved.sum())) / Fraction(scale)
+            else:
+                found += Fraction(int((moved**2).sum())) / (2 * Fraction(scale) ** 2)
+        return found
+
+    one = np.eye(cells)
+    replaced = max(loss(one[i], one[j]) for i, j in product(range(cells), repeat=2))
+    assert replaced <= Fraction(made.replacement.level)
+    assert made.guarantee.level <= level.level
+    if known:
+        assert (made.neighbours, made.replacement) == (REPLACED, made.guarantee)
+    else:
+        assert made.neighbours == ADDED
+        assert made.replacement == made.guarantee.group(2)
+        assert max(loss(0 * one[i], one[i]) for i in range(cells)) <= Fraction(made.guarantee.level)
+    # Nothing is wasted: without the coarse sets, some replacement costs what is said.
+    assert made.guarantee.level == pytest.approx(level.level, rel=1e-9)
 
 
-@pytest.mark.parametrize("guarantee", GUARANTEES)
-def test_one_marginal_alone_costs_double(guarantee):
-    made = mechanism_for(Workload((QuerySet.marginal((3, 4), (0,)),)), guarantee)
-    assert made.replacement.level == pytest.approx(2 * guarantee.level, rel=1e-12)
-
-
-def workloads():
-    labels = st.lists(st.integers(-1, 2), min_size=5, max_size=5)
-    return st.lists(labels, min_size=1, max_size=4)
-
-
-@given(workloads(), st.integers(0, 10**6))
-def test_worst_cases_are_those_of_all_records(drawn, seed):
-    sets = []
-    for k, labels in enumerate(drawn):
-        found = np.unique(labels, return_inverse=True)[1] - (1 if -1 in labels else 0)
-        if found.max() >= 0:
-            sets.append(QuerySet.from_labels(found, str(k)))
-    if not sets:
-        return
-    workload = Workload(tuple(sets))
-    rng = np.random.default_rng(seed)
-    ones = [Fraction(int(v), 97) for v in rng.integers(1, 90, len(sets))]
-    twos = [2 * v for v in ones]
-
-    def loss(i, j):
-        total = Fraction(0)
-        for q, one in zip(sets, ones, strict=True):
-            before, after = q.answers(np.eye(5)[i]), q.answers(np.eye(5)[j])
-            total += one * int(np.abs(before - after).sum())
-        return total
-
-    record = max(
-        sum((v for q, v in zip(sets, ones, strict=True) if q.labels[i] >= 0), Fraction(0))
-        for i in range(5)
-    )
-    assert worst_record(workload, ones) == record
-    worst = max(loss(i, j) for i, j in product(range(5), repeat=2))
-    assert worst_replacement(workload, ones, twos) == (worst, True)
+@pytest.mark.parametrize("guarantee", [PureDP(10.0), ConcentratedDP(2.0)])
+def test_all_marginals_of_six_columns_with_a_public_total_spend_what_is_said(guarantee):
+    shape = (2,) * 6
+    kept = [axes for k in range(7) for axes in combinations(range(6), k)]
+    workload = Workload(tuple(QuerySet.marginal(shape, axes) for axes in kept))
+    made = mechanism_for(workload, guarantee, known_total=True)
+    assert (len(made.scales), made.scales[0]) == (64, 0)
+    # From one corner to the opposite one a record changes two answers of every other set.
+    own = [1 / s if made.pure else 1 / (2 * s**2) for s in made.scales[1:]]
+    assert 2 * sum(own) == pytest.approx(guarantee.level, rel=1e-9)
+    assert made.guarantee.level <= guarantee.level
 
 
 @given(
@@ -94,21 +98,6 @@ def test_shares_are_what_each_query_set_spends(shares, guarantee):
     assert mechanism_like(workload, made.name, made.scales).guarantee == made.guarantee
 
 
-@pytest.mark.parametrize(
-    ("shares", "message"),
-    [
-        ({"summ": 0.5}, "did you mean sum"),
-        ({"sum": 1.5}, "above 0, at most 1"),
-        ({"sum": 0.0}, "above 0, at most 1"),
-        ({"sum": 1.0}, "add up to 1"),
-        ({"sum": 0.5, "marginal1": 0.6}, "add up to 1.1"),
-    ],
-)
-def test_shares_without_sense_are_refused(shares, message):
-    with pytest.raises(InputError, match=message):
-        mechanism_for(Workload.table((3, 4)), PureDP(1.0), shares)
-
-
 @pytest.mark.parametrize("guarantee", GUARANTEES)
 def test_a_public_total_leaves_the_guarantee_for_replacements(guarantee):
     made = mechanism_for(Workload.table((3, 4)), guarantee, known_total=True)
@@ -122,6 +111,62 @@ def test_a_public_total_leaves_the_guarantee_for_replacements(guarantee):
     assert 2 * sum(own) == pytest.approx(guarantee.level, rel=1e-9)
     with pytest.raises(InputError, match="must ask for the sum and for something else"):
         mechanism_for(Workload((QuerySet.identity(3),)), guarantee, known_total=True)
+
+
+CUBE = (2,) * 6
+ALL = Workload(
+    tuple(QuerySet.marginal(CUBE, a) for k in range(7) for a in combinations(range(6), k))
+)
+"""All 64 marginals of six columns: answers that sharpen each other."""
+
+
+def dense_std(workload, mechanism):
+    """The standard deviation of each least-squares answer, from the normal equations alone."""
+    rows = np.vstack([q.matrix.toarray() for q in workload.query_sets])
+    noise = np.repeat([n.variance for n in mechanism.noise], [q.size for q in workload.query_sets])
+    cover = rows @ np.linalg.inv(rows.T @ (rows / noise[:, None])) @ rows.T
+    return np.sqrt(np.diag(cover))
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("guarantee", [PureDP(20.0), ConcentratedDP(2.0)])
+@pytest.mark.parametrize("workload", [ALL, Workload.table((3, 4)), Workload.table(5)])
+def test_protection_is_judged_by_all_answers_together(workload, guarantee, known):
+    made = mechanism_for(workload, guarantee, known_total=known)
+    exact = dense_std(workload, made)[workload.query_sets[0].size if known else 0 :]
+    assert sharpest_std(workload, made) == pytest.approx(exact.min(), rel=1e-6)
+
+
+def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
+    made = mechanism_for(ALL, PureDP(20.0))
+    public = mechanism_for(ALL, PureDP(20.0), known_total=True)
+    exact = [sharpest_std(ALL, m) for m in (made, public)]
+    monkeypatch.setattr(plan, "signed_variances", lambda *_: None)
+    for mechanism, std in zip((made, public), exact, strict=True):
+        assert 0 < sharpest_std(ALL, mechanism) <= std
+
+
+@pytest.mark.parametrize(
+    ("workload", "guarantee", "weak", "said"),
+    [
+        (ALL, PureDP(84.0), True, "nothing is released"),  # 64 of 64 cells came out true
+        (ALL, PureDP(30.0), False, "less than one.*--weak-protection"),
+        (ALL, ConcentratedDP(12.0), True, "nothing is released"),
+        (Workload.table((40, 40)), ConcentratedDP(1.99), False, "less than one"),
+        (ALL, PureDP(14.0), False, "more than a million times likelier"),
+    ],
+)
+def test_weak_protection_is_refused_or_asked_for(workload, guarantee, weak, said):
+    with pytest.raises(InputError, match=said):
+        check_strength(workload, mechanism_for(workload, guarantee), weak)
+
+
+def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large():
+    made = mechanism_for(ALL, PureDP(14.0))
+    assert sharpest_std(ALL, made) > 1
+    check_strength(ALL, made, weak_allowed=True)
+    assert "a million times likelier" in " ".join(plan.warnings_of(ALL, made))
+    assert plan.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []
 
 
 def test_nothing_but_a_total_can_be_public():

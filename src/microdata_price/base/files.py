@@ -72,6 +72,15 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
         )
 
 
+_ENDS = tuple(getattr(signal, n) for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n))
+"""Requests to end: of the system, and of a terminal that closes."""
+
+
+def _ignored(kind: signal.Signals) -> bool:
+    """Whether whoever started this wants it to go on, as ``nohup`` does."""
+    return signal.getsignal(kind) is signal.SIG_IGN
+
+
 @contextlib.contextmanager
 def stopping_politely() -> Iterator[None]:
     """Turn a request to terminate into an exception, so that what is half-written is removed.
@@ -88,11 +97,12 @@ def stopping_politely() -> Iterator[None]:
     if _deferring or threading.current_thread() is not threading.main_thread():
         yield
         return
-    before = signal.signal(signal.SIGTERM, stop)
+    before = {kind: signal.signal(kind, stop) for kind in _ENDS if not _ignored(kind)}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for kind, handler in before.items():
+            signal.signal(kind, handler)
 
 
 _deferring: list[int] = []
@@ -101,7 +111,7 @@ _deferring: list[int] = []
 
 @contextlib.contextmanager
 def deferred_stop() -> Iterator[None]:
-    """Let an interruption from the keyboard or a request to terminate wait for the block's end.
+    """Let an interruption from the keyboard or a request to end wait for the block's end.
 
     For steps that must not be cut in two, such as drawing noise and writing it down. Outside the
     main thread, where Python handles no signals, nothing needs to wait.
@@ -119,7 +129,7 @@ def deferred_stop() -> Iterator[None]:
     def note(number: int, _frame: FrameType | None) -> None:
         waiting.append(number)
 
-    kinds = (signal.SIGINT, signal.SIGTERM)
+    kinds = [kind for kind in (signal.SIGINT, *_ENDS) if not _ignored(kind)]
     before = [signal.signal(kind, note) for kind in kinds]
     _deferring.append(1)
     try:
@@ -148,8 +158,17 @@ def sync_file(path: Path) -> None:
 
 
 @contextlib.contextmanager
-def _naming(folder: Path) -> Iterator[None]:
-    """Let an error name the folder that was chosen, not what is put there in passing."""
+def naming(folder: Path) -> Iterator[None]:
+    """Let an error name the folder that was chosen, not what is put there in passing.
+
+    Examples
+    --------
+    >>> with naming(Path("chosen")):
+    ...     raise OSError(28, "No space left on device", "a name in passing")
+    Traceback (most recent call last):
+        ...
+    OSError: [Errno 28] No space left on device: 'chosen'
+    """
     try:
         yield
     except OSError as error:
@@ -174,7 +193,7 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
     check_new(path)
     parent = path.absolute().parent
     with stopping_politely():
-        with _naming(parent):
+        with naming(parent):
             draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=parent))
         try:
             yield draft
@@ -221,7 +240,7 @@ def write_whole(path: Path, text: str | bytes) -> None:
     """
     data = text.encode() if isinstance(text, str) else text
     parent = path.absolute().parent
-    with _naming(parent):
+    with naming(parent):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=parent)
     try:
         with os.fdopen(handle, "wb") as stream:

@@ -11,10 +11,10 @@ import click
 from ..base.numbers import at_most
 from ..exceptions import InputError
 from ..model.privacy import ConcentratedDP, PureDP
-from ..release.budget import Budget, add_up, guarantee_of
-from ..release.ledger import Account
-from ..release.manifest import load_entry
-from .reading import NUMBER
+from ..release.budget import Budget, add_up
+from ..release.folder import entry_of, load_measured
+from ..release.ledger import Account, read_ledger
+from .reading import NUMBER, guarantee_of
 
 
 def _fields(budget: Budget, delta: float) -> dict[str, object]:
@@ -44,15 +44,15 @@ def _text(budget: Budget, delta: float) -> str:
     )
 
 
-def _ledger(account: Account, epsilon: float | None, rho: float | None, delta: float) -> str:
-    if epsilon is not None or rho is not None:
-        account.limit(guarantee_of(epsilon, rho))
-    state = account.state()
-    budget = state.budget
-    many = len(state.entries)
-    lines = [f"{account.name}: {many} measurement{'s' * (many != 1)} in {account.path}"]
-    lines.append("No cap is set." if state.cap is None else f"Cap: {state.cap.describe()}")
-    return "\n".join([*lines, "Nothing was spent." if budget is None else _text(budget, delta)])
+def _missing(ledger: Path, noted: dict[Path, str]) -> dict[Path, str]:
+    """Say of each folder why the ledger does not count it; empty where it does.
+
+    A folder notes the checksum of the line that counted it, empty if it was made without a ledger.
+    """
+    lines = read_ledger(ledger)
+    cut = f"its line is missing from {ledger}: lines were cut, or this is another ledger"
+    free = "it was made without a ledger, and counts in none"
+    return {f: "" if line in lines else cut if line else free for f, line in noted.items()}
 
 
 @click.command()
@@ -61,7 +61,7 @@ def _ledger(account: Account, epsilon: float | None, rho: float | None, delta: f
 @click.option(
     "--ledger",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="A ledger that release keeps, in place of FOLDERS.",
+    help="A ledger that release keeps: of --name, or to compare FOLDERS with.",
 )
 @click.option("--name", help="The table's name in the ledger.")
 @click.option("--cap-epsilon", type=NUMBER, help="Refuse releases beyond this epsilon from now on.")
@@ -82,51 +82,63 @@ def command(
     to rho. What both kinds guarantee together is given as an (epsilon, delta): at most, from Renyi
     divergences of every order, in which pure and zCDP releases add up without loss. As zCDP,
     epsilon counts as rho = epsilon^2 / 2. A copy of a release counts once. Where some release has a
-    public total, all count for one record replaced by another. Every manifest is checked against
-    its own checksum and its mechanism.
+    public total, all count for one record replaced by another, each that was not made so as two
+    steps. Every guarantee is computed anew from workload, noise and scales.
 
     With --ledger and --name it shows what `release --ledger` wrote down for that table, and sets
-    the cap beyond which releases are refused.
+    the cap, without which nothing is released under that name. With --ledger and FOLDERS it says
+    which of them the ledger counts: each folder notes the ledger's line that counted it, so that
+    lines that were cut, edited or emptied are found. Status 1 then.
 
     \b
     Examples:
       microdata-price budget released-2024 released-2025
       microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3
+      microdata-price budget --ledger ledger.jsonl released-2024 released-2025
     """  # noqa: D301
-    if ledger is not None or name is not None or cap_epsilon is not None or cap_rho is not None:
+    capped = cap_epsilon is not None or cap_rho is not None
+    if name is not None or (capped and not folders):
         if ledger is None or name is None or folders:
             raise InputError(
                 "a ledger's account is told by --ledger and --name together, without FOLDERS"
             )
         account = Account(ledger, name)
-        text = _ledger(account, cap_epsilon, cap_rho, delta)
-        if not as_json:
-            click.echo(text)
-            return
-        state = account.state()
+        if capped:
+            account.limit(guarantee_of(cap_epsilon, cap_rho))
+        entries, cap = account.state()
         document: dict[str, object] = {
             "ledger": str(ledger),
             "name": name,
-            "measurements": [e.identity for e in state.entries],
-            "cap": None if state.cap is None else state.cap.fields(),
+            "measurements": [e.identity for e in entries],
+            "cap": None if cap is None else cap.fields(),
         }
-        click.echo(json.dumps(document | (_fields(state.budget, delta) if state.budget else {})))
-        return
-    if not folders:
-        raise InputError("there is no release to add up; give one or more folders, or --ledger")
-    budget = add_up([load_entry(folder) for folder in folders])
-    if as_json:
+        budget = add_up(entries) if entries else None
+        lines = [
+            f"{account.name}: {len(entries)} measurement{'s' * (len(entries) != 1)} in {ledger}",
+            "No cap is set." if cap is None else f"Cap: {cap.describe()}",
+        ]
+    elif capped:
+        raise InputError("a cap is set with --ledger and --name, without FOLDERS")
+    else:
+        loaded = {folder: load_measured(folder)[0] for folder in folders}
+        budget = add_up([entry_of(folder, made) for folder, made in loaded.items()])
         document = {
             "releases": [
                 {"folder": str(e.folder), "guarantee": e.guarantee.fields()} for e in budget.entries
             ],
             "copies": [str(e.folder) for e in budget.copies],
-            **_fields(budget, delta),
         }
-        click.echo(json.dumps(document))
-        return
-    for entry in budget.entries:
-        click.echo(f"{entry.folder}: {entry.guarantee.describe()}")
-    for entry in budget.copies:
-        click.echo(f"{entry.folder}: a copy of the same measurement, counted once")
-    click.echo(_text(budget, delta))
+        lines = [f"{e.folder}: {e.guarantee.describe()}" for e in budget.entries]
+        lines += [
+            f"{e.folder}: a copy of the same measurement, counted once" for e in budget.copies
+        ]
+        if ledger is not None:
+            noted = {folder: made.ledger for folder, made in loaded.items()}
+            missing = _missing(ledger, noted)
+            document["not_in_ledger"] = {str(f): why for f, why in missing.items() if why}
+            lines += [f"{f}: {why or f'counted in {ledger}'}" for f, why in missing.items()]
+    document |= _fields(budget, delta) if budget else {}
+    lines.append(_text(budget, delta) if budget else "Nothing was spent.")
+    click.echo(json.dumps(document) if as_json else "\n".join(lines))
+    if document.get("not_in_ledger"):
+        raise SystemExit(1)

@@ -12,17 +12,14 @@ import click
 import pandas as pd
 
 from ..base.files import check_new, new_folder
+from ..exceptions import InputError
 from ..fitting import METHODS
-from ..release.budget import guarantee_of
-from ..release.price import Price, price_table, seconds_about
-from ..release.price_files import NOTICE, price_files, report
-from ..tables.csv_files import find_schema, read_table
-from ..tables.forms import form_of
-from ..tables.workload_text import DEFAULT, parse_workload, shares_by_set
-from .reading import NUMBER, WHOLE, read_shares, reading_options
-
-_LONG = 10.0
-"""From so many seconds on it is said beforehand how long a simulation takes."""
+from ..price.report import NOTICE, price_files, report
+from ..price.simulation import Price, price_table
+from ..tables.read import read_matrix, read_table
+from ..tables.schemas import Schema, load_schema, schema_path
+from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
+from .reading import NUMBER, WHOLE, guarantee_of, read_shares, reading_options
 
 
 @contextlib.contextmanager
@@ -33,17 +30,6 @@ def _progress(runs: int) -> Iterator[Callable[[int], None] | None]:
         return
     with click.progressbar(length=runs, label="Simulating", file=sys.stderr) as bar:
         yield bar.update
-
-
-def _say_how_long(seconds: float, runs: int) -> None:
-    """Say before a long simulation about how long it takes, and what shortens it."""
-    if seconds < _LONG:
-        return
-    much = f"{seconds:.0f} seconds" if seconds < 120 else f"{seconds / 60:.0f} minutes"
-    click.echo(
-        f"simulating {runs:,} runs; this takes about {much} (fewer --runs or --methods take less)",
-        err=True,
-    )
 
 
 def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
@@ -70,7 +56,7 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     "--schema",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     help="Columns and allowed values (JSON). Default: the file with the table's name and "
-    ".schema.json in place of .csv, else the table's own values.",
+    ".schema.json in place of .csv; without any, TABLE is a matrix of counts with labels.",
 )
 @reading_options
 @click.option("--epsilon", type=NUMBER, help="Pure differential privacy: Laplace noise.")
@@ -98,7 +84,8 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
 def command(
     table: Path,
     schema: Path | None,
-    count: str | None,
+    read_as: Callable[[Schema], Schema],
+    where: dict[str, str],
     epsilon: float | None,
     rho: float | None,
     workload: str,
@@ -111,9 +98,10 @@ def command(
 ) -> None:
     """Estimate what requiring microdata would cost on TABLE: a simulation, not a release.
 
-    TABLE is a table of counts (long or wide, as tabulate writes it) or, with a schema, records. For
-    every query set and method it gives the expected squared error over that of signed answers, bias
-    and variance, and the worst queries by name; with --out also as files and pictures.
+    TABLE holds counts or records, as its schema says, or without a schema a matrix of counts with
+    labels in its first row and first column (docs/tables.md). For every query set and method it
+    gives the expected squared error over that of signed answers, bias and variance, and the worst
+    queries by name; with --out also as files and pictures.
 
     The workload lists query sets, those that matter most first: "sum" (all records), "identity"
     (every cell), "marginals" (each column by itself), a column's name (its marginal), names joined
@@ -129,15 +117,20 @@ def command(
     guarantee = guarantee_of(epsilon, rho)
     if out is not None:
         check_new(out)
-    allowed = find_schema(table, schema, count=count)
+    beside = schema_path(table)
+    given = beside if schema is None and beside.is_file() else schema
+    if given is not None:
+        allowed = read_as(load_schema(given))
+        counts = read_table(table, allowed, where)
+    else:
+        allowed, counts = read_matrix(table)
+        if where or read_as(allowed) != allowed:
+            raise InputError("--where, --records and --count-column need a schema; add --schema")
+        sides = " x ".join(map(str, allowed.shape))
+        click.echo(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records", err=True)
     asked = parse_workload(workload, allowed)
     shares = None if share is None else shares_by_set(share, allowed, asked)
-    counts = read_table(table, allowed, lambda note: click.echo(note, err=True))
-    for note in form_of(table, allowed).notes():
-        click.echo(note, err=True)
     names = [m.strip() for m in methods.split(",")]
-    if runs > 1 and not allowed.weighted:
-        _say_how_long(seconds_about(counts, asked, guarantee, names, runs, _LONG), runs)
     with _progress(runs) as tell:
         made = price_table(
             counts,

@@ -5,11 +5,14 @@ from __future__ import annotations
 import functools
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from ..exceptions import InputError
+from ..model.privacy import ConcentratedDP, PureDP
+from ..tables.schemas import Schema
 
 _DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.ASCII | re.I)
 
@@ -49,42 +52,71 @@ NUMBER, WHOLE, COUNT = (_Decimal(k) for k in (click.FLOAT, click.INT, click.IntR
 """Types of options: a number, a whole number, and one of 0 or more."""
 
 
-def _records(_: click.Context, __: click.Parameter, given: bool) -> str | None:
-    return "" if given else None
-
-
-def _column(context: click.Context, _: click.Parameter, given: str | None) -> str | None:
-    if given is not None and not given.strip():
-        raise click.BadParameter("it must be the name of a column", context)
-    return given
-
-
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add ``--count-column`` and ``--records``, which a command gets as one value ``count``.
+    """Add ``--count-column``, ``--records`` and ``--where``.
 
-    It is a column's name, empty for records, ``None`` where neither is given (see `Schema`).
+    A command gets ``read_as``, a function that puts the first two into a schema, and ``where``.
     """
 
     @functools.wraps(command)
-    def both(*args: Any, count_column: str | None, records: str | None, **kwargs: Any) -> Any:
-        if count_column is not None and records is not None:
+    def with_options(
+        *args: Any, count_column: str | None, records: bool, where: tuple[str, ...], **kwargs: Any
+    ) -> Any:
+        if count_column is not None and records:
             raise click.UsageError("give --count-column or --records, not both")
-        count = records if count_column is None else count_column
-        return command(*args, count=count, **kwargs)
+        pairs = [part.partition("=") for part in where]
+        chosen = {name.strip(): value.strip() for name, _, value in pairs}
+        if len(chosen) < len(pairs) or not all(name and equals for name, equals, _ in pairs):
+            raise click.UsageError("--where needs COLUMN=VALUE, with each column once")
 
-    column = click.option(
-        "--count-column",
-        callback=_column,
-        metavar="NAME",
-        help="The column of TABLE that holds the counts.  [default: count, if there is one]",
+        def read_as(schema: Schema) -> Schema:
+            if records:
+                return replace(schema, layout="records")
+            if count_column is None:
+                return schema
+            return replace(schema, layout="counts", count=count_column)
+
+        return command(*args, read_as=read_as, where=chosen, **kwargs)
+
+    options = (
+        click.option(
+            "--count-column",
+            metavar="NAME",
+            help="The column of the file that holds the counts, where the schema does not say it.",
+        ),
+        click.option("--records", is_flag=True, help="Each row of the file is one record."),
+        click.option(
+            "--where",
+            multiple=True,
+            metavar="COLUMN=VALUE",
+            help="Read only rows with this value in this column; repeatable.",
+        ),
     )
-    records = click.option(
-        "--records",
-        is_flag=True,
-        callback=_records,
-        help="Each row of TABLE is one record, whatever its other columns look like.",
+    return functools.reduce(lambda made, option: option(made), reversed(options), with_options)
+
+
+def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | ConcentratedDP:
+    """Return the guarantee that one of two options asks for.
+
+    Raises
+    ------
+    InputError
+        Neither or both are given, or a level that is none.
+
+    Examples
+    --------
+    >>> guarantee_of(None, 0.125)
+    ConcentratedDP(rho=0.125)
+    """
+    if epsilon is not None and rho is None:
+        return PureDP(epsilon)
+    if rho is not None and epsilon is None:
+        return ConcentratedDP(rho)
+    given = "no privacy level is given" if rho is None else "both --epsilon and --rho are given"
+    raise InputError(
+        f"{given}; give one: --epsilon for pure differential privacy or --rho for zCDP, for "
+        "example --epsilon 1"
     )
-    return column(records(both))
 
 
 def read_shares(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
@@ -9,7 +11,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 
 from ..page.style import COLOURS, drawn, panels
-from ..tables.schema import Schema
+from ..tables.schemas import Schema
 from .price import plain_log
 from .scales import record_shades
 
@@ -28,7 +30,9 @@ def counts(table: ArrayLike, schema: Schema) -> Figure:
     schema
         Columns and values.
     """
-    flat = np.asarray(table, dtype=float).reshape(schema.shape[0], -1)
+    full = np.zeros(schema.sides)
+    full[... if schema.possible is None else schema.possible] = table
+    flat = full.reshape(schema.sides[0], -1)
     rows, columns = flat.shape
     figure, (ax,) = panels(height=min(1.9 + 0.32 * rows, 8.0))
     shown = np.ma.masked_equal(flat, 0)
@@ -51,9 +55,7 @@ def counts(table: ArrayLike, schema: Schema) -> Figure:
                     color="white" if dark else COLOURS["black"],
                 )
     across = ", ".join(schema.columns[1:])
-    names = [
-        " ".join(v for v in c[1:] if v) for c in schema.cell_values(range(1, len(schema.shape)))
-    ]
+    names = [" ".join(values) for values in itertools.product(*schema.values[1:])]
     if rows <= _MOST_LABELS:
         ax.set_yticks(range(rows), schema.values[0])
     if across and columns <= _MOST_LABELS:

@@ -1,4 +1,4 @@
-"""A private release of a table, and its price."""
+"""A private release of a table."""
 
 from .run import publish, release, release_again
 

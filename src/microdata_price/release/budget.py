@@ -4,58 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ..exceptions import InputError
 from ..model.conversion import approximate_together
-from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP, compose
+from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
 
 ADDED, REPLACED = "one record added or removed", "one record replaced, the total being public"
 """How neighbouring tables differ: what a guarantee is about."""
 
 
-def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | ConcentratedDP:
-    """Return the guarantee that one of two options asks for.
-
-    Raises
-    ------
-    InputError
-        Neither or both are given, or a level that is none.
-
-    Examples
-    --------
-    >>> guarantee_of(None, 0.125)
-    ConcentratedDP(rho=0.125)
-    """
-    if epsilon is not None and rho is None:
-        return PureDP(epsilon)
-    if rho is not None and epsilon is None:
-        return ConcentratedDP(rho)
-    given = "no privacy level is given" if rho is None else "both --epsilon and --rho are given"
-    raise InputError(
-        f"{given}; give one: --epsilon for pure differential privacy or --rho for zCDP, for "
-        "example --epsilon 1"
-    )
-
-
-def guarantee_from(fields: object) -> PureDP | ConcentratedDP:
-    """Read a guarantee from its fields.
-
-    Raises
-    ------
-    InputError
-        Other fields, or a level that is none.
-
-    Examples
-    --------
-    >>> guarantee_from({"kind": "pure", "epsilon": 0.5})
-    PureDP(epsilon=0.5)
-    """
-    if isinstance(fields, Mapping):
-        for kind in (PureDP, ConcentratedDP):
-            if set(fields) == {"kind", kind.parameter} and fields["kind"] == kind.kind:
-                return kind(fields[kind.parameter])
+def guarantee_from(fields: Any) -> PureDP | ConcentratedDP:
+    """Read a guarantee from the fields that `PureDP.fields` and `ConcentratedDP.fields` give."""
+    for kind in (PureDP, ConcentratedDP):
+        known = isinstance(fields, Mapping) and set(fields) == {"kind", kind.parameter}
+        if known and fields["kind"] == kind.kind:
+            return kind(fields[kind.parameter])
     raise InputError(
         'the guarantee must be {"kind": "pure", "epsilon": ...} or {"kind": "zcdp", "rho": ...}'
     )
@@ -63,76 +29,28 @@ def guarantee_from(fields: object) -> PureDP | ConcentratedDP:
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as far as its budget goes.
+    """One release as far as its budget goes; all copies of it bear its random identity.
 
-    Parameters
-    ----------
-    folder
-        Where it is.
-    identity
-        The random name that all copies of it bear.
-    guarantee
-        What it satisfies by itself.
-    replacement
-        What it satisfies for a record that is replaced by another; twice the record's epsilon, or
-        four times its rho, where that is not known.
-    replaced
-        Whether the guarantee itself is about records that are replaced, the total being public.
+    ``replaced`` says that its guarantee is about records that are replaced, the total being public.
     """
 
     folder: Path
     identity: str
     guarantee: PureDP | ConcentratedDP
-    replacement: PureDP | ConcentratedDP | None = None
     replaced: bool = False
 
     def when_replaced(self) -> Entry:
-        """Return the same release as far as replacing a record goes."""
-        return replace(self, guarantee=self.replacement or self.guarantee.group(2), replaced=True)
+        """Return the same release as far as replacing a record goes: at most two steps."""
+        level = self.guarantee if self.replaced else self.guarantee.group(2)
+        return Entry(self.folder, self.identity, level, replaced=True)
 
 
 @dataclass(frozen=True)
 class Budget:
-    """What several releases about the same people guarantee together.
-
-    Parameters
-    ----------
-    entries
-        The releases that count, each measurement once.
-    copies
-        Releases made from a measurement that counts already; they cost nothing more.
-    total
-        Pure DP if every release satisfies it, else zCDP.
-    zcdp
-        The same as zCDP: pure DP with epsilon is ``epsilon^2/2``-zCDP.
-    """
+    """What several releases guarantee together: each measurement counts once, copies do not."""
 
     entries: tuple[Entry, ...]
-    copies: tuple[Entry, ...]
-    total: PureDP | ConcentratedDP
-    zcdp: ConcentratedDP
-
-    @property
-    def neighbours(self) -> str:
-        """How the tables differ that it is about."""
-        replaced = any(e.replaced for e in self.entries)
-        return f"tables that differ by {REPLACED if replaced else ADDED}"
-
-    def approximate(self, delta: float) -> ApproximateDP:
-        """Return an (epsilon, delta) guarantee that follows, each release taken at its best.
-
-        See `approximate_together`.
-
-        Examples
-        --------
-        >>> a = Entry(Path("a"), "1", PureDP(5.0))
-        >>> b = Entry(Path("b"), "2", ConcentratedDP(0.005))
-        >>> add_up([a]).approximate(1e-6).epsilon < 5
-        True
-        >>> round(add_up([a, b]).approximate(1e-6).epsilon, 2)
-        5.43
-        """
-        return approximate_together(self.epsilons, self.rho, delta)
+    copies: tuple[Entry, ...] = ()
 
     @property
     def epsilons(self) -> tuple[float, ...]:
@@ -146,16 +64,32 @@ class Budget:
         kinds = (e.guarantee for e in self.entries)
         return math.fsum(g.rho for g in kinds if isinstance(g, ConcentratedDP))
 
+    @property
+    def zcdp(self) -> ConcentratedDP:
+        """The total as zCDP: pure DP with epsilon is ``epsilon^2/2``-zCDP."""
+        return ConcentratedDP(math.fsum(e.guarantee.to_zcdp().rho for e in self.entries))
+
+    @property
+    def total(self) -> PureDP | ConcentratedDP:
+        """Pure DP if every release satisfies it, else zCDP."""
+        return self.zcdp if self.rho else PureDP(math.fsum(self.epsilons))
+
+    @property
+    def neighbours(self) -> str:
+        """How the tables differ that it is about."""
+        return f"tables that differ by {REPLACED if self.entries[0].replaced else ADDED}"
+
+    def approximate(self, delta: float) -> ApproximateDP:
+        """Return an (epsilon, delta) guarantee that follows (see `approximate_together`)."""
+        return approximate_together(self.epsilons, self.rho, delta)
+
 
 def add_up(entries: Sequence[Entry]) -> Budget:
     """Add up the guarantees of several releases (sequential composition, the paper's Section 2.2).
 
-    All are taken to be about the same people, which is the safe assumption.
-
-    Raises
-    ------
-    InputError
-        No release, or one identity with two guarantees.
+    All are taken to be about the same people, which is the safe assumption. Guarantees about
+    different steps between tables do not add up: where one is about replaced records, all are taken
+    so. An identity with two guarantees is refused.
 
     Examples
     --------
@@ -167,8 +101,7 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     if not entries:
         raise InputError("there is no release to add up; give one or more folders")
     if any(e.replaced for e in entries):
-        # Guarantees about different steps between tables do not add up: take the longer step.
-        entries = [e if e.replaced else e.when_replaced() for e in entries]
+        entries = [e.when_replaced() for e in entries]
     first: dict[str, Entry] = {}
     copies: list[Entry] = []
     for entry in entries:
@@ -182,9 +115,4 @@ def add_up(entries: Sequence[Entry]) -> Budget:
                 "different guarantees; one of the manifests has been changed"
             )
         copies.append(entry)
-    counted = tuple(first.values())
-    zcdp = compose(*(e.guarantee.to_zcdp() for e in counted))
-    assert isinstance(zcdp, ConcentratedDP)
-    one_kind = len({e.guarantee.kind for e in counted}) == 1
-    total = compose(*(e.guarantee for e in counted)) if one_kind else zcdp
-    return Budget(counted, tuple(copies), total, zcdp)
+    return Budget(tuple(first.values()), tuple(copies))

@@ -3,133 +3,172 @@
 from __future__ import annotations
 
 import io
+import textwrap
+from dataclasses import dataclass
+from pathlib import Path
 
+import jinja2
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
-from ..tables.schema import COUNT, Schema
-from .fit import Release
-from .keep import FINISHED, README, STAGE, measured_files
-from .manifest import MANIFEST, manifest_bytes
-from .plain_words import ends
-from .readme import dictionary_text, readme_text, warnings_of
-from .text import cell_columns, csv_bytes, query_columns
+from ..base.numbers import at_most
+from ..fitting import METHODS
+from ..tables.schemas import COUNT, Schema
+from ..tables.workloads import query_values
+from .folder import MANIFEST, README, csv_bytes, manifest_bytes, measured_files
+from .intervals import Told
+from .mechanism import is_total
+from .plan import Measured, times, warnings_of
 
-WEIGHT = "weight"
-"""The column of the fitted table: how many records a cell stands for, not a whole number."""
+Array = NDArray[np.float64]
+
+_TEMPLATES = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
 MOST_RECORDS = 20_000_000
 """A table of more records is written as a table only."""
+MISREAD = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "n/a", "#N/A")
+"""Words that common programs read as a missing value."""
 
 
-def records_table(schema: Schema, table: NDArray[np.int64]) -> pa.Table:
-    """Return one row a record, in the order of the cells, which tells nothing more.
+@dataclass(frozen=True, eq=False)
+class Release:
+    """Everything that a release publishes, computed from noisy answers alone.
 
-    Examples
-    --------
-    >>> records_table(Schema(("sex",), (("f", "m"),)), np.array([1, 2])).to_pydict()
-    {'sex': ['f', 'm', 'm']}
+    Parameters
+    ----------
+    measured, method
+        The noisy answers and the method by which they are fitted.
+    weights, certificate
+        The fitted table, shaped as the schema, negative cells only for OLS; how far it is from its
+        optimum, relative to its scale.
+    whole
+        The table of whole records; ``None`` for OLS, which makes no microdata.
+    told
+        What the noisy answers tell of each query set: those asked, then the others.
     """
-    cell = pa.array(np.repeat(np.arange(schema.cells), table.ravel()))
-    return pa.table({name: values.take(cell) for name, values in cell_columns(schema).items()})
+
+    measured: Measured
+    method: str
+    weights: Array
+    certificate: float
+    whole: NDArray[np.int64] | None
+    told: tuple[Told, ...]
+
+    def moved(self) -> dict[str, float]:
+        """Return how far rounding moved the answers of each query set, in counts."""
+        if self.whole is None:
+            return {}
+        off = self.whole - self.weights
+        sets = self.measured.workload.query_sets
+        return {q.name: float(np.abs(q.answers(off)).max()) for q in sets}
 
 
-def has_records(release: Release) -> bool:
-    """Whether records are written: not for OLS, and not for more than twenty million."""
-    return release.rounded is not None and int(release.rounded.table.sum()) <= MOST_RECORDS
-
-
-def _records(release: Release) -> dict[str, bytes]:
-    assert release.rounded is not None
-    schema, table = release.measured.schema, release.rounded.table
+def _records(schema: Schema, table: NDArray[np.int64]) -> dict[str, bytes]:
+    """Return one row a record, in the order of the cells, which tells nothing more."""
+    cells, counts = schema.frame(), table.ravel()
     packed = io.BytesIO()
-    parquet.write_table(records_table(schema, table), packed)
-    named = cell_columns(schema)
-    head = csv_bytes({name: values[:0] for name, values in named.items()})
-    lines = csv_bytes(named, header=False).splitlines(keepends=True)
-    repeated = [line * n for line, n in zip(lines, table.ravel().tolist(), strict=True)]
+    places = pa.array(np.repeat(np.arange(schema.cells), counts))
+    listed = pa.Table.from_pandas(cells, preserve_index=False).replace_schema_metadata()
+    parquet.write_table(listed.take(places), packed)
+    head, *lines = csv_bytes(cells).splitlines(keepends=True)
+    repeated = [line * n for line, n in zip(lines, counts.tolist(), strict=True)]
     return {"records.csv": b"".join([head, *repeated]), "records.parquet": packed.getvalue()}
 
 
 def intervals_csv(release: Release) -> bytes:
-    """Return every query's signed answer with its intervals, and the published answer.
-
-    A count is a whole number of 0 or more, so the ends of intervals are moved inwards to such.
-    """
-    measured, report = release.measured, release.report
-    assert report is not None
-    assert report.halves is not None
-    assert report.joint is not None
-    parts: list[bytes] = []
-    sets = measured.workload.query_sets
-    for k, (queries, columns) in enumerate(zip(sets, measured.columns, strict=True)):
-        signed = report.signed[k][0]
-        variance = np.zeros(queries.size) if report.variances is None else report.variances[k]
-        shown_ends = {}
-        for suffix, half in (("", report.halves[k]), ("_all", report.joint[k])):
-            if measured.mechanism.scales[k] == 0:
-                signed, half = measured.answers[k].astype(float), np.zeros(queries.size)
-            shown_ends[f"low{suffix}"], shown_ends[f"high{suffix}"] = ends(signed, half)
-        shown = {
-            "query_set": pa.array([queries.name] * queries.size, pa.string()),
-            **query_columns(measured.schema, queries, columns),
-            "signed": signed,
-            "signed_variance": variance,
-            **shown_ends,
-        }
-        if release.rounded is not None:
-            shown["published"] = np.rint(queries.answers(release.rounded.table)).astype(np.int64)
-        parts.append(csv_bytes(shown, header=not parts))
-    return b"".join(parts)
-
-
-def _manifest_fields(release: Release) -> dict[str, object]:
-    rounded, report = release.rounded, release.report
-    return {
-        STAGE: FINISHED,
-        "warnings": warnings_of(release),
-        "method": release.method,
-        "certificate": release.certificate,
-        "rounding": None
-        if rounded is None
-        else {
-            "deviations": rounded.deviations,
-            "within_one_by_theorem": rounded.within_one,
-            "least_possible": rounded.least,
-        },
-        "report": None
-        if report is None
-        else {"imitated_measurements": report.draws, "left_out": report.left_out},
-    }
+    """Return what is told of every query, and the published answer."""
+    parts = []
+    for told in release.told:
+        rows = query_values(release.measured.schema, told.queries)
+        rows.insert(0, "query_set", told.queries.name)
+        rows = rows.assign(signed=told.signed, signed_variance=told.variance, **told.ends)
+        if release.whole is not None:
+            published = told.queries.answers(release.whole)
+            rows = rows.assign(published=np.rint(published).astype(np.int64))
+        parts.append(rows)
+    return csv_bytes(pd.concat(parts))
 
 
 def release_files(release: Release) -> dict[str, bytes]:
     """Return all files of a release by name, the manifest last.
 
     The same release gives the same bytes: no time, place or name of an input is in them.
-
-    Parameters
-    ----------
-    release
-        What `finish` returned.
     """
-    schema = release.measured.schema
-    named = cell_columns(schema)
+    schema, whole = release.measured.schema, release.whole
+    cells = schema.frame()
     files = {
-        README: readme_text(release, has_records(release), MOST_RECORDS),
+        README: readme_text(release).encode(),
         **measured_files(release.measured),
-        "data_dictionary.txt": dictionary_text(release),
-        "table_weighted.csv": csv_bytes({**named, WEIGHT: release.weights.ravel()}),
+        "intervals.csv": intervals_csv(release),
+        "table_weighted.csv": csv_bytes(cells.assign(weight=release.weights.ravel())),
     }
-    report = release.report
-    if report is not None:
-        files["expected_errors.csv"] = report.expected.to_csv(index=False).encode()
-        if report.halves is not None:
-            files["intervals.csv"] = intervals_csv(release)
-    if release.rounded is not None:
-        counts = release.rounded.table.ravel()
-        files["table_integer.csv"] = csv_bytes({**named, COUNT: counts})
-        if has_records(release):
-            files |= _records(release)
-    return {**files, MANIFEST: manifest_bytes(release.measured, files, _manifest_fields(release))}
+    if whole is not None:
+        files["table_integer.csv"] = csv_bytes(cells.assign(**{COUNT: whole.ravel()}))
+        if whole.sum() <= MOST_RECORDS:
+            files |= _records(schema, whole)
+    more = {
+        "stage": "finished",
+        "method": release.method,
+        "certificate": release.certificate,
+        "rounding": {"deviations": release.moved()},
+    }
+    return {**files, MANIFEST: manifest_bytes(release.measured, files, more)}
+
+
+def readme_text(release: Release) -> str:
+    """Return the README: one page, for any reader, from the text beside this module."""
+    measured, whole = release.measured, release.whole
+    mechanism, ratio = measured.mechanism, times(measured.mechanism.guarantee)
+    page = _TEMPLATES.from_string(Path(__file__).with_name("readme.txt").read_text("utf-8"))
+    text = page.render(
+        told=release.told,
+        whole=whole,
+        listed=whole is not None and whole.sum() <= MOST_RECORDS,
+        most=MOST_RECORDS,
+        warnings=warnings_of(measured.workload, mechanism),
+        public=measured.known_total,
+        mechanism=mechanism,
+        times=at_most(ratio, 3) if ratio < 1e6 else "a million or more",
+        is_total=is_total,
+        example=_example(release),
+        method=METHODS[release.method],
+        moved=max(release.moved().values(), default=0.0),
+        restricted=measured.schema.possible is not None,
+        columns=_columns(measured.schema),
+    )
+    parts = [part.strip("\n") for part in text.split("\n\n") if part.strip()]
+    wrapped = (p if p.startswith("  ") else textwrap.fill(p, 88) for p in parts)
+    return "\n\n".join(wrapped) + "\n"
+
+
+def _example(release: Release) -> dict[str, object]:
+    """Return one line of the intervals to read aloud: the first that is not the total."""
+    for told in (t for t in release.told if t.queries.size > 1):
+        if release.whole is None:
+            break
+        row = query_values(release.measured.schema, told.queries).iloc[0]
+        which = " and ".join(f"{c} = {v!r}" for c, v in row.items() if v)
+        count = int(np.rint(told.queries.answers(release.whole)[0]))
+        low, high = told.ends["low"][0], told.ends["high"][0]
+        return {"published": count, "which": which, "low": low, "high": high}
+    return {}
+
+
+def _columns(schema: Schema) -> list[tuple[str, list[str]]]:
+    """Say of each column what programs or readers may take it for."""
+    found = []
+    for name in schema.names:
+        values = schema.values_of(name)
+        notes = [f"{len(values)} values"]
+        if name in schema.columns:
+            rule = schema.rules[schema.columns.index(name)]
+            notes += [f"others counted at {rule.other!r}"] * bool(rule.other)
+            notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
+        if misread := [v for v in values if v in MISREAD]:
+            notes.append(f"{', '.join(misread)}: a word, not a missing value (keep_default_na)")
+        if any(v.isdecimal() and v != str(int(v)) for v in values if len(v) < 400):
+            notes.append("codes with leading zeros: read as text")
+        found.append((name, notes))
+    return found

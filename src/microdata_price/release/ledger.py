@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import json
 import os
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,10 +16,7 @@ from typing import IO, Any
 from ..base.files import sync_file
 from ..exceptions import InputError, unknown_name
 from ..model.privacy import ConcentratedDP, PureDP
-from ..tables.looks import alike
-from ..tables.opening import plain_text
 from .budget import Budget, Entry, add_up, guarantee_from
-from .manifest import digest
 
 try:
     import fcntl
@@ -28,169 +27,101 @@ FORMAT = "microdata-price ledger 1"
 """What the first line of a ledger says."""
 _SLACK = 1e-12
 """Sums of doubles, such as three times 0.1, may exceed a cap by so much of it."""
+Lines = dict[str, dict[str, Any]]
+"""The lines of a ledger by their checksums, in order."""
 
 
-@dataclass(frozen=True)
-class Spent:
-    """What a ledger says of one table.
-
-    Parameters
-    ----------
-    name
-        The table's name.
-    entries
-        What was spent on it, one measurement each.
-    cap
-        The most that may be spent, ``None`` for no cap.
-    """
-
-    name: str
-    entries: tuple[Entry, ...]
-    cap: PureDP | ConcentratedDP | None
-
-    @property
-    def budget(self) -> Budget | None:
-        """All of it added up, ``None`` if there is nothing."""
-        return add_up(self.entries) if self.entries else None
+def _digest(line: str) -> str:
+    return hashlib.sha256(line.encode()).hexdigest()
 
 
-def _lock(stream: IO[str]) -> None:
-    if fcntl is not None:
-        fcntl.flock(stream, fcntl.LOCK_EX)
-
-
-def _damaged(path: Path, number: int, what: str) -> InputError:
-    return InputError(
-        f"{path}, line {number}: {what}; a ledger is only ever added to by release and budget: "
-        "take an untouched copy"
-    )
-
-
-def _lines(path: Path, text: str) -> list[dict[str, Any]]:
-    """Check that every line follows from the one before it."""
-    found, before = [], ""
-    for number, line in enumerate(text.splitlines(keepends=True), start=1):
+def read_ledger(path: Path, stream: IO[bytes] | None = None, *, new: bool = False) -> Lines:
+    """Read a ledger; one that is not there, was changed or emptied is refused."""
+    if stream is None and not path.is_file():
+        raise InputError(f"there is no ledger {path}; budget makes it when it sets a cap")
+    data = path.read_bytes() if stream is None else stream.read()
+    found: Lines = {}
+    before = "" if data or new else "emptied"
+    for number, line in enumerate(data.decode(errors="replace").splitlines(keepends=True), start=1):
         try:
             fields = json.loads(line)
         except ValueError:
             fields = None
-        if not isinstance(fields, dict) or not line.endswith("\n"):
-            raise _damaged(path, number, "this is no whole entry")
-        if number == 1 and fields.get("format") != FORMAT:
+        whole = isinstance(fields, dict) and line.endswith("\n")
+        if number == 1 and not (isinstance(fields, dict) and fields.get("format") == FORMAT):
             raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}")
-        if fields.get("previous") != before:
-            raise _damaged(path, number, "it does not follow from the line before it")
-        before = digest(line.encode())
-        found.append(fields)
+        if not whole or fields.get("previous") != before:
+            fault = "does not follow from the line before it" if whole else "is no whole entry"
+            raise _damaged(f"{path}, line {number} {fault}")
+        before = _digest(line)
+        found[before] = fields
+    if before == "emptied":
+        raise _damaged(f"{path} is empty")
     return found
 
 
-@contextlib.contextmanager
-def _as_text(path: Path) -> Iterator[None]:
-    try:
-        yield
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}") from None
-
-
-def _accounts(lines: list[dict[str, Any]]) -> list[str]:
-    return list(dict.fromkeys(str(fields["table"]) for fields in lines if "table" in fields))
-
-
-def _check_name(path: Path, lines: list[dict[str, Any]], name: str) -> None:
-    """Refuse a new account that looks like an old one: what was spent there would not count."""
-    known = _accounts(lines)
-    same = next((k for k in known if alike(k) == alike(name)), name)
-    if name not in known and same != name:
-        raise InputError(
-            f"{path} has an account {same!r}, which looks like {name!r}; write it in the same way, "
-            "so that what was spent counts, or choose another name"
-        )
-
-
-def _spent(path: Path, lines: list[dict[str, Any]], name: str) -> Spent:
-    entries, cap = [], None
-    for number, fields in enumerate(lines, start=1):
-        if fields.get("table") != name:
-            continue
-        try:
-            if "cap" in fields:
-                cap = guarantee_from(fields["cap"])
-                continue
-            entries.append(
-                Entry(
-                    path,
-                    str(fields["measurement"]),
-                    guarantee_from(fields["spent"]),
-                    guarantee_from(fields["replacement"]),
-                    bool(fields["replaced"]),
-                )
-            )
-        except (InputError, KeyError):
-            raise _damaged(path, number, "this is no entry of a ledger") from None
-    return Spent(name, tuple(entries), cap)
+def _damaged(fault: str) -> InputError:
+    return InputError(f"{fault}; only release and budget add to a ledger: take an untouched copy")
 
 
 def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
-    """Whether a budget is within a cap of pure DP or of zCDP.
-
-    Examples
-    --------
-    >>> spent = add_up([Entry(Path("a"), "1", PureDP(0.5))])
-    >>> within(PureDP(0.5), spent), within(ConcentratedDP(0.1), spent)
-    (True, False)
-    """
+    """Whether a budget is within a cap of pure DP or of zCDP."""
     spent = budget.total if budget.total.kind == cap.kind else budget.zcdp
     return spent.kind == cap.kind and spent.level <= cap.level * (1 + _SLACK)
 
 
 @dataclass(frozen=True)
 class Account:
-    """One table's account in a ledger.
+    """One table's account in a ledger, which is made when the first cap is set.
 
-    Parameters
-    ----------
-    path
-        The ledger; it is made by the first entry.
-    name
-        The table's name: the same for everything that is about the same people.
-
-    Raises
-    ------
-    InputError
-        An empty name.
+    Everything that is about the same people has one name; names that look alike are one account.
     """
 
     path: Path
     name: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "name", plain_text(self.name))
-        if not self.name.strip() or not self.name.isprintable():
+        object.__setattr__(self, "name", " ".join(self.name.split()))
+        if not self.name.isprintable() or not self.name:
             raise InputError(
                 f"the table's name in the ledger is {self.name!r}; give a word, for example "
                 "persons-2024"
             )
 
-    @contextlib.contextmanager
-    def _opened(self) -> Iterator[tuple[IO[str], list[dict[str, Any]], str]]:
-        """Open and lock the ledger, and read what is in it."""
-        with self.path.open("a+", encoding="utf-8", newline="") as stream:
-            _lock(stream)
-            stream.seek(0)
-            with _as_text(self.path):
-                text = stream.read()
-            lines = _lines(self.path, text)
-            _check_name(self.path, lines, self.name)
-            last = text.splitlines(keepends=True)[-1] if text else ""
-            yield stream, lines, last
+    def _has(self, fields: dict[str, Any]) -> bool:
+        names = (unicodedata.normalize("NFKC", n) for n in (self.name, str(fields.get("table"))))
+        return len({" ".join(name.casefold().split()) for name in names}) == 1
 
-    def _append(self, stream: IO[str], last: str, fields: dict[str, Any]) -> None:
-        text = ""
-        for part in ([{"format": FORMAT}] if not last else []) + [{"table": self.name, **fields}]:
-            previous = digest(last.encode()) if last else ""
-            last = json.dumps({**part, "previous": previous}, ensure_ascii=False) + "\n"
-            text += last
+    def _spent(self, lines: Lines) -> tuple[list[Entry], PureDP | ConcentratedDP | None]:
+        """Return what was spent and the cap, ``None`` without one."""
+        entries, cap = [], None
+        for fields in filter(self._has, lines.values()):
+            try:
+                if "cap" in fields:
+                    cap = guarantee_from(fields["cap"])
+                    continue
+                level, identity = guarantee_from(fields["spent"]), str(fields["measurement"])
+                entries.append(Entry(self.path, identity, level, bool(fields["replaced"])))
+            except (InputError, KeyError):
+                raise _damaged(f"{self.path} has an entry that says nothing") from None
+        return entries, cap
+
+    @contextlib.contextmanager
+    def _opened(self) -> Iterator[tuple[IO[bytes], Lines]]:
+        """Open and lock the ledger, and read what is in it."""
+        new = not self.path.exists()
+        with self.path.open("a+b") as stream:
+            if fcntl is not None:
+                fcntl.flock(stream, fcntl.LOCK_EX)
+            stream.seek(0)
+            yield stream, read_ledger(self.path, stream, new=new)
+
+    def _append(self, stream: IO[bytes], lines: Lines, fields: dict[str, Any]) -> str:
+        """Write a line, whole or not at all, and return its checksum."""
+        text, last = "", next(reversed(lines), "")
+        for part in ([] if last else [{"format": FORMAT}]) + [{"table": self.name, **fields}]:
+            line = json.dumps({**part, "previous": last}, ensure_ascii=False) + "\n"
+            last, text = _digest(line), text + line
         file, data = stream.fileno(), text.encode()
         size = os.fstat(file).st_size
         try:
@@ -201,74 +132,55 @@ class Account:
             os.ftruncate(file, size)  # half a line, as a full disk leaves it, would damage it
             raise
         sync_file(self.path.absolute().parent)
+        return last
 
-    def state(self) -> Spent:
-        """Return what was spent and the cap.
-
-        Raises
-        ------
-        InputError
-            No such file, one that was changed, or one that has other accounts and not this.
-        """
-        if not self.path.is_file():
-            raise InputError(f"there is no ledger {self.path}; the first release makes it")
-        with _as_text(self.path):
-            text = self.path.read_bytes().decode()  # with its line ends, as when it is added to
-        lines = _lines(self.path, text)
-        _check_name(self.path, lines, self.name)
-        known = _accounts(lines)
-        if known and self.name not in known:
+    def state(self) -> tuple[list[Entry], PureDP | ConcentratedDP | None]:
+        """Return what was spent and the cap; a name that the ledger does not have is refused."""
+        lines = read_ledger(self.path)
+        if not any(map(self._has, lines.values())):
+            known = dict.fromkeys(str(f["table"]) for f in lines.values() if "table" in f)
             raise unknown_name(f"account in {self.path}", self.name, known)
-        return _spent(self.path, lines, self.name)
+        return self._spent(lines)
 
-    def beside(self) -> list[str]:
-        """Return the accounts that the ledger has where it has none of this name."""
-        if not self.path.is_file():
-            return []
-        with _as_text(self.path):
-            known = _accounts(_lines(self.path, self.path.read_bytes().decode()))
-        return [] if self.name in known else list(known)
-
-    def spend(self, entry: Entry) -> None:
-        """Write down a measurement before it is made.
-
-        Raises
-        ------
-        InputError
-            It would exceed the cap; nothing is written.
-        """
-        with self._opened() as (stream, lines, last):
-            before = _spent(self.path, lines, self.name)
-            together = add_up([*before.entries, entry])
-            if before.cap is not None and not within(before.cap, together):
-                raise InputError(
-                    f"the cap on {self.name!r} in {self.path} is {before.cap.describe()}; with "
-                    f"this release {together.total.describe()} would be spent; nothing was measured"
-                )
-            self._append(
-                stream,
-                last,
-                {
-                    "measurement": entry.identity,
-                    "spent": entry.guarantee.fields(),
-                    "replacement": (entry.replacement or entry.guarantee.group(2)).fields(),
-                    "replaced": entry.replaced,
-                },
+    def check_ready(self, out: Path) -> None:
+        """Refuse a ledger in the place of a release's folder, and an account without a cap."""
+        here, there = self.path.resolve(), out.resolve()
+        if here == there or there in here.parents:
+            raise InputError(
+                f"the ledger {self.path} lies where the release is to be written; choose another "
+                "place for one of them"
+            )
+        if not self.path.is_file() or self._spent(read_ledger(self.path))[1] is None:
+            raise InputError(
+                f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget "
+                f"--ledger {self.path} --name {self.name!r} --cap-epsilon EPSILON (or --cap-rho)"
             )
 
-    def limit(self, cap: PureDP | ConcentratedDP) -> None:
-        """Set the cap from now on; it may not be below what was spent.
+    def spend(self, entry: Entry) -> str:
+        """Write down a measurement before it is made, and return the checksum of its line.
 
-        Raises
-        ------
-        InputError
-            More was spent already.
+        Without a cap, or beyond it, nothing is written and an `InputError` says so.
         """
-        with self._opened() as (stream, lines, last):
-            budget = _spent(self.path, lines, self.name).budget
-            if budget is not None and not within(cap, budget):
+        self.check_ready(entry.folder)
+        with self._opened() as (stream, lines):
+            before, cap = self._spent(lines)
+            together = add_up([*before, entry])
+            if cap is None or not within(cap, together):
+                known = cap.describe() if cap else "none"
+                raise InputError(
+                    f"the cap on {self.name!r} in {self.path} is {known}; with this release "
+                    f"{together.total.describe()} would be spent; nothing was measured"
+                )
+            spent = {"spent": entry.guarantee.fields(), "replaced": entry.replaced}
+            return self._append(stream, lines, {"measurement": entry.identity, **spent})
+
+    def limit(self, cap: PureDP | ConcentratedDP) -> None:
+        """Set the cap from now on; it may not be below what was spent."""
+        with self._opened() as (stream, lines):
+            before, _ = self._spent(lines)
+            if before and not within(cap, budget := add_up(before)):
                 raise InputError(
                     f"{budget.total.describe()} was spent on {self.name!r} already, more than "
                     f"{cap.describe()}"
                 )
-            self._append(stream, last, {"cap": cap.fields()})
+            self._append(stream, lines, {"cap": cap.fields()})

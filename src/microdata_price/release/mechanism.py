@@ -12,118 +12,29 @@ import numpy as np
 import opendp.prelude as dp
 from numpy.typing import NDArray
 
-from ..exceptions import InputError, unknown_name
+from ..exceptions import InputError
 from ..model.noise import Gaussian, Noise
-from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
+from ..model.noise_released import DiscreteGaussian, DoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
+from ..model.queryset import QuerySet
 from ..model.workload import Workload
+from ..tables.workloads import split_shares
 from .budget import ADDED, REPLACED
 
 dp.enable_features("contrib")
 
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
-WEAK_STD, LEAST_STD = 1.0, 0.5
-"""Noise with a smaller standard deviation needs consent; below the second it is refused."""
-LARGEST_SCALE = 1e6
-"""A larger scale of noise, in counts, is refused: no answer would mean anything."""
+LEAST_SCALE, LARGEST_SCALE = 0.1, 1e6
+"""Noise of a smaller scale, in counts, is next to none; of a larger, no answer means anything."""
+ROOT_OF_TWO = math.sqrt(2)
+"""The double nearest to the root of 2, which is above it."""
 KNOWN_STD = 1e-3
 """How accurate a known total is taken to be in a fit, next to the most accurate noisy answer."""
-_SEARCHED = 4_000_000
-"""Pairs of cells that are compared for the worst replacement."""
 
 
-def float_above(exact: Fraction) -> float:
-    """Return the smallest double that is at least an exact number.
-
-    Examples
-    --------
-    >>> float_above(Fraction(1, 3)) >= Fraction(1, 3), float_above(Fraction(1, 2))
-    (True, 0.5)
-    """
-    number = float(exact)
-    return number if Fraction(number) >= exact else math.nextafter(number, math.inf)
-
-
-def root_above(number: int) -> float:
-    """Return the smallest double that is at least the root of a whole number.
-
-    Examples
-    --------
-    >>> root_above(4), root_above(3) ** 2 >= 3
-    (2.0, True)
-    """
-    root = math.sqrt(number)
-    while Fraction(root) ** 2 < number:
-        root = math.nextafter(root, math.inf)
-    return root
-
-
-def worst_record(workload: Workload, losses: Sequence[Fraction]) -> Fraction:
-    """Return the largest sum, over records, of the losses of the query sets that count it.
-
-    Examples
-    --------
-    >>> worst_record(Workload.table((2, 2)), [Fraction(1, 4)] * 4)
-    Fraction(1, 1)
-    """
-    if all((q.labels >= 0).all() for q in workload.query_sets):
-        return sum(losses, Fraction(0))
-    pattern = np.zeros(workload.cells, dtype=np.int64)
-    for k, q in enumerate(workload.query_sets):
-        pattern |= (q.labels >= 0).astype(np.int64) << k
-    return max(
-        sum((x for k, x in enumerate(losses) if code >> k & 1), Fraction(0))
-        for code in np.unique(pattern).tolist()
-    )
-
-
-def worst_replacement(
-    workload: Workload, ones: Sequence[Fraction], twos: Sequence[Fraction]
-) -> tuple[Fraction, bool]:
-    """Return the largest loss, over two cells, of moving a record from one to the other (ours).
-
-    In each query set it changes no answer, one or two.
-
-    Parameters
-    ----------
-    workload
-        What is asked.
-    ones, twos
-        For each query set the loss if one answer changes by one, or two do.
-
-    Returns
-    -------
-    Fraction, bool
-        The loss, and whether it is the largest exactly; else it is no smaller.
-
-    Examples
-    --------
-    >>> quarter, half = [Fraction(1, 4)] * 4, [Fraction(1, 2)] * 4
-    >>> worst_replacement(Workload.table((9, 24)), quarter, half)
-    (Fraction(3, 2), True)
-    """
-    sets, cells = workload.query_sets, workload.cells
-    bound = Fraction(0)
-    for q, one, two in zip(sets, ones, twos, strict=True):
-        bound += two if q.size > 1 else one if (q.labels < 0).any() else 0
-    best = Fraction(0)
-    everything = cells * cells <= _SEARCHED
-    count = cells if everything else max(1, _SEARCHED // cells)
-    for base in np.unique(np.linspace(0, cells - 1, count).astype(np.intp)):
-        pattern = np.zeros(cells, dtype=np.int64)
-        for q in sets:
-            here, there = q.labels[base], q.labels
-            moved = np.where(here == there, 0, np.where((here < 0) | (there < 0), 1, 2))
-            pattern = 3 * pattern + moved
-        for code in np.unique(pattern).tolist():
-            loss, left = Fraction(0), code
-            for one, two in zip(reversed(ones), reversed(twos), strict=True):
-                left, changed = divmod(left, 3)
-                loss += (Fraction(0), one, two)[changed]
-            best = max(best, loss)
-        if best == bound:
-            return bound, True
-    return (best, True) if everything else (bound, False)
+def is_total(queries: QuerySet) -> bool:
+    """Whether a query set is the one question of how many records there are."""
+    return queries.size == 1 and bool((queries.labels >= 0).all())
 
 
 def _vetted(name: str, scale: float) -> Any:
@@ -139,34 +50,28 @@ def _vetted(name: str, scale: float) -> Any:
 class Mechanism:
     """Vetted noise for a workload, one scale a query set, and the guarantee of all of it.
 
-    Parameters
-    ----------
-    name
-        ``"discrete Laplace"`` or ``"discrete Gaussian"``.
-    scales
-        The noise's scale (Laplace) or its parameter sigma (Gaussian) for each query set, in
-        counts; 0 for a query set whose answers are public already.
-    guarantee
-        What the release satisfies between tables that differ as ``neighbours`` says: OpenDP's
-        privacy map of each query set, added up exactly and rounded upwards.
-    neighbours
-        `ADDED` or, with a public total, `REPLACED`.
-    replacement
-        What it satisfies between tables that differ by one record replaced by another.
-    replacement_exact
-        Whether some pair of cells attains that; else it is at most so much.
-    add_noise
-        OpenDP's measurement on vectors of whole numbers for each query set; ``None`` for public
-        answers.
+    ``scales`` are the noise's scale (Laplace) or sigma (Gaussian), in counts, 0 for public answers;
+    ``guarantee`` is OpenDP's privacy map of each query set, added up exactly and rounded upwards,
+    between tables that differ as ``neighbours`` says (`ADDED` or, with a
+    public total, `REPLACED`); ``add_noise`` OpenDP's measurement on vectors of whole numbers for
+    each query set, ``None`` for public answers.
     """
 
     name: str
     scales: tuple[float, ...]
     guarantee: PureDP | ConcentratedDP
     neighbours: str
-    replacement: PureDP | ConcentratedDP
-    replacement_exact: bool
     add_noise: tuple[Any, ...]
+
+    @property
+    def replacement(self) -> PureDP | ConcentratedDP:
+        """At most what holds where one record is replaced by another, which is two steps."""
+        return self.guarantee if self.neighbours == REPLACED else self.guarantee.group(2)
+
+    @property
+    def pure(self) -> bool:
+        """Whether the guarantee is of pure differential privacy."""
+        return self.name == LAPLACE
 
     @property
     def noise(self) -> tuple[Noise, ...]:
@@ -179,52 +84,32 @@ class Mechanism:
         return tuple(Gaussian(least) if n is None else n for n in laws)
 
     @property
-    def pure(self) -> bool:
-        """Whether the guarantee is of pure differential privacy."""
-        return self.name == LAPLACE
-
-    @property
     def variances(self) -> tuple[float, ...]:
         """The noise's variance for each query set, in squared counts; 0 for what is known."""
-        return tuple(
-            0.0 if s == 0 else n.variance for s, n in zip(self.scales, self.noise, strict=True)
-        )
-
-    @property
-    def weak(self) -> bool:
-        """Whether the noise of some query set has a standard deviation below one record."""
-        return any(0 < v < WEAK_STD**2 for v in self.variances)
+        pairs = zip(self.scales, self.noise, strict=True)
+        return tuple(0.0 if scale == 0 else law.variance for scale, law in pairs)
 
     def noisy(self, answers: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], ...]:
-        """Add fresh noise, drawn by OpenDP from the operating system's randomness."""
+        """Add fresh noise, drawn by OpenDP from OpenSSL's generator, which the system seeds."""
+        whole = [np.asarray(a).astype(np.int64) for a in answers]
         return tuple(
-            np.array(a if add is None else add(np.asarray(a).astype(np.int64).tolist()), np.int64)
-            for a, add in zip(answers, self.add_noise, strict=True)
+            a if add is None else np.array(add(a.tolist()), np.int64)
+            for a, add in zip(whole, self.add_noise, strict=True)
         )
 
 
 def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Mechanism:
     """Build a mechanism from its scales; the guarantee follows from the workload and OpenDP's maps.
 
-    Parameters
-    ----------
-    workload
-        What it answers.
-    name
-        Which noise.
-    scales
-        One a query set, in counts; 0 where the answers are public, which only a total's may be.
-
-    Raises
-    ------
-    InputError
-        Another name, number of scales, or a scale of 0 for more than a total.
+    A record is in at most one query of each set, so that one more record moves a set's answers by
+    at most 1. With a public total a record is replaced by another, which moves at most two answers
+    of a set by 1 each: 2 in L1, the root of 2 in L2. The losses of the sets add up.
 
     Examples
     --------
     >>> made = mechanism_like(Workload.table(3), "discrete Gaussian", [2.0, 2.0])
-    >>> made.guarantee, round(made.replacement.level, 12)
-    (ConcentratedDP(rho=0.25), 0.25)
+    >>> made.guarantee, made.replacement
+    (ConcentratedDP(rho=0.25), ConcentratedDP(rho=1.0))
     """
     sets = workload.query_sets
     fits = len(scales) == len(sets) and all(math.isfinite(s) and s >= 0 for s in scales)
@@ -233,104 +118,19 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
             f"the noise has scales {list(scales)}; needed is one of 0 or more for each of the "
             f"{len(sets)} query sets, not all of them 0"
         )
-    known = [s == 0 for s in scales]
-    for q, public in zip(sets, known, strict=True):
-        if public and (q.size != 1 or (q.labels < 0).any()):
+    for q, scale in zip(sets, scales, strict=True):
+        if scale == 0 and not is_total(q):
             raise InputError(f"the query set {q.name!r} cannot be public; only the total can")
     noises = [None if s == 0 else _vetted(name, s) for s in scales]
-
-    def mapped(answers: int) -> list[Fraction]:
-        # Two answers that change by one each: 2 in L1, the root of 2 in L2.
-        far = answers if name == LAPLACE else root_above(answers)
-        return [Fraction(0) if n is None else Fraction(float(n.map(far))) for n in noises]
-
-    claim = PureDP if name == LAPLACE else ConcentratedDP
-    ones, twos = mapped(1), mapped(2)
-    moved, exact = worst_replacement(workload, ones, twos)
-    if not moved:
-        moved = Fraction(math.ulp(0.0))  # nothing asked tells records apart
-    replacement = claim(max(float_above(moved), 1e-30))
-    if any(known):
-        guarantee, neighbours = replacement, REPLACED
-    else:
-        guarantee, neighbours = claim(float_above(worst_record(workload, ones))), ADDED
-    return Mechanism(name, tuple(scales), guarantee, neighbours, replacement, exact, tuple(noises))
-
-
-LEAST_SHARE = 1e-6
-"""A smaller share of the budget is refused: its answers would be noise."""
-
-
-def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
-    """Return each query set's share of the budget; those not named share what is left alike.
-
-    Parameters
-    ----------
-    workload
-        What is asked.
-    given
-        Shares by the query sets' names.
-
-    Raises
-    ------
-    InputError
-        An unknown name, a share that is not between 0 and 1, too much, or nothing left.
-
-    Examples
-    --------
-    >>> split_shares(Workload.table((2, 2)), {"sum": 0.25})
-    (0.25, 0.25, 0.25, 0.25)
-    """
-    for name, share in given.items():
-        if name not in workload.names:
-            raise unknown_name("query set", name, workload.names)
-        if not 0 < share <= 1:
-            raise InputError(f"the share of {name!r} is {share:g}; it must be above 0, at most 1")
-        if share < LEAST_SHARE:
-            raise InputError(
-                f"the share of {name!r} is {share:g}: its answers would be noise; give it "
-                f"{LEAST_SHARE:g} or more, or leave it out of the workload"
-            )
-    others = [name for name in workload.names if name not in given]
-    total = math.fsum(given.values())
-    left = 1 - total
-    if left < -1e-9:
-        raise InputError(f"the shares add up to {total:.10g}, more than 1; give less")
-    if others and left < LEAST_SHARE * len(others):
-        raise InputError(
-            f"the shares add up to {total:.10g} and leave nothing for {', '.join(others)}; give "
-            "less, or leave these out of the workload"
-        )
-    if not others and left > 1e-9:
-        raise InputError(
-            f"the shares add up to {total:.10g}, though every query set has one; they must add up "
-            "to 1: give more, or leave one out, which then has the rest"
-        )
-    return tuple(round(given[n], 15) if n in given else left / len(others) for n in workload.names)
-
-
-def check_strength(mechanism: Mechanism, names: Sequence[str], weak_allowed: bool) -> None:
-    """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name.
-
-    Raises
-    ------
-    InputError
-        It says which query set, how weak, and what to do.
-    """
-    for name, variance in zip(names, mechanism.variances, strict=True):
-        std = math.sqrt(variance)
-        if 0 < std < LEAST_STD:
-            raise InputError(
-                f"the noise on {name!r} would have a standard deviation of {std:.2g} records: most "
-                f"answers would be true, and nobody protected; below {LEAST_STD:g} nothing "
-                "is released: spend less, or on fewer query sets"
-            )
-        if 0 < std < WEAK_STD and not weak_allowed:
-            raise InputError(
-                f"the noise on {name!r} would have a standard deviation of {std:.2g} records, less "
-                "than one record: that is weak protection; spend less, or say --weak-protection if "
-                "it is meant"
-            )
+    public = None in noises
+    distance: float = (2 if name == LAPLACE else ROOT_OF_TWO) if public else 1
+    distance = distance if name == LAPLACE else float(distance)
+    loss = sum((Fraction(float(n.map(distance))) for n in noises if n), Fraction(0))
+    level = float(loss)
+    level = level if Fraction(level) >= loss else math.nextafter(level, math.inf)
+    guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(level)
+    neighbours = REPLACED if public else ADDED
+    return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
 
 
 def mechanism_for(
@@ -339,78 +139,45 @@ def mechanism_for(
     shares: Mapping[str, float] | None = None,
     *,
     known_total: bool = False,
-    weak: bool = False,
 ) -> Mechanism:
     """Build the mechanism that answers the whole workload within a guarantee.
 
-    A record is in at most one query of each query set, so that one more record moves each set's
-    answers by at most 1. Each set is measured with its own share of the budget and the losses add
-    up (the paper's Theorems 1 and 2 with sequential composition); without shares all answers have
-    the same noise. The scales are raised, by units in the last place, until OpenDP's own maps,
-    which round upwards, add up to no more than what was asked for.
+    Each set is measured with its own share of the budget; without shares all answers have the same
+    noise (the paper's Theorems 1 and 2). The scales are raised, by units in the last place, until
+    OpenDP's own maps, which round upwards, add up to no more than what was asked for.
 
-    Parameters
-    ----------
-    workload
-        What will be asked.
-    guarantee
-        `PureDP` gives discrete Laplace noise, `ConcentratedDP` discrete Gaussian noise.
-    shares
-        Shares of the budget by query sets' names (see `split_shares`).
-    known_total
-        Whether the total is public. It is then published as it is, and the guarantee is between
-        tables of the same total that differ by one record replaced by another.
-    weak
-        Whether noise with a standard deviation below one record is accepted.
-
-    Raises
-    ------
-    InputError
-        So much budget that the noise would vanish, so little that no number could hold it, or
-        shares that are none.
+    With a public total that is published as it is, and the guarantee is between tables of the same
+    total that differ by one record replaced by another. So much budget that the noise would vanish
+    is refused, and so little that no number could hold it.
 
     Examples
     --------
     >>> m = mechanism_for(Workload.table((9, 24)), PureDP(0.5))
     >>> m.name, m.scales[0], m.guarantee, m.replacement
-    ('discrete Laplace', 8.0, PureDP(epsilon=0.5), PureDP(epsilon=0.75))
+    ('discrete Laplace', 8.0, PureDP(epsilon=0.5), PureDP(epsilon=1.0))
     """
-    pure = isinstance(guarantee, PureDP)
-    asked = guarantee.level
-    public = [
-        known_total and q.size == 1 and bool((q.labels >= 0).all()) for q in workload.query_sets
-    ]
-    if known_total and (all(public) or not any(public)):
+    pure, asked = isinstance(guarantee, PureDP), guarantee.level
+    measured = [q for q in workload.query_sets if not (known_total and is_total(q))]
+    if known_total and not 0 < len(measured) < len(workload.query_sets):
         raise InputError(
             "with a known total the workload must ask for the sum and for something else"
         )
-    measured = Workload(tuple(q for q, p in zip(workload.query_sets, public, strict=True) if not p))
-    split = split_shares(measured, shares or {})
-    exact = [Fraction(1, len(split)) if not shares else Fraction(s) for s in split]
-    if known_total:
-        whole, _ = worst_replacement(measured, exact, [2 * s for s in exact])
-    else:
-        whole = worst_record(measured, exact)
-    spent = [asked * float(s / whole) for s in exact] if whole else [asked] * len(exact)
+    split = split_shares(Workload(tuple(measured)), shares or {})
+    steps = 2 if known_total else 1
+    spent = [asked / (steps * len(split)) if not shares else asked * s / steps for s in split]
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
+    given = f"{guarantee.parameter} is {asked:g}, which would"
     if not max(raw) <= LARGEST_SCALE:
         raise InputError(
-            f"{guarantee.parameter} is {asked:g}, which would need noise of "
-            f"{max(raw):.0e} counts; no answer would mean anything; at most {LARGEST_SCALE:.0e} is "
-            "accepted, so that more must be spent, or on fewer query sets"
+            f"{given} need noise of {max(raw):.0e} counts; no answer would mean anything; at most "
+            f"{LARGEST_SCALE:.0e} is accepted, so that more must be spent, or on fewer query sets"
         )
-    if min(raw) < LEAST_STD / 5:
-        raise InputError(
-            f"{guarantee.parameter} is {asked:g}, which would leave next to no noise and "
-            "protect nobody; spend less, or ask more query sets"
-        )
+    if min(raw) < LEAST_SCALE:
+        raise InputError(f"{given} leave next to no noise and protect nobody; spend less")
     while True:
         rest = iter(raw)
-        scales = [0.0 if p else next(rest) for p in public]
+        scales = [next(rest) if q in measured else 0.0 for q in workload.query_sets]
         made = mechanism_like(workload, LAPLACE if pure else GAUSSIAN, scales)
-        claim = made.guarantee
-        if claim.level <= asked:
-            break
+        if made.guarantee.level <= asked:
+            return made
         raw = [math.nextafter(s, math.inf) for s in raw]
-    check_strength(made, workload.names, weak)
-    return made

@@ -3,72 +3,69 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from ..base.files import check_new, new_folder
-from ..fitting import check_methods
-from ..model.privacy import ConcentratedDP, PureDP
-from ..model.workload import Workload
-from ..tables.schema import Schema
-from .files import release_files
-from .fit import Release, finish
-from .keep import check_room, check_unfinished, complete, keep, load_measured
+from ..exceptions import InputError
+from ..fitting import CONTROL, METHODS, check_methods, fit
+from ..model.queryset import QuerySet
+from ..tables.workloads import parse_workload
+from .files import Release, release_files
+from .folder import complete, draft_for, entry_of, load_measured
+from .intervals import intervals
 from .ledger import Account
-from .manifest import entry_of
-from .measure import Measured, measure_file, plan_release
-from .report import Progress
+from .measure import measure_file
+from .plan import Measured
+from .rounding import round_table
 
 
-@dataclass(frozen=True)
-class Options:
-    """What may be said of a release beside what, how private, and by which method.
+def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
+    """Return the total and each single column's margin where they are not asked."""
+    schema, asked = measured.schema, measured.workload.query_sets
+    single = [QuerySet.sum_query(measured.workload.shape)]
+    if schema.cells > 1:
+        single += parse_workload("sum, marginals, identity", schema).query_sets[1:-1]
+    return tuple(q for q in single if not any(np.array_equal(q.labels, a.labels) for a in asked))
 
-    Parameters
-    ----------
-    shares, known_total, weak
-        As for `mechanism_for`.
-    account
-        Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
-    draws
-        As for `finish`.
-    progress
-        As for `finish`.
-    tell
-        As for `read_table`.
+
+def finish(measured: Measured, method: str) -> Release:
+    """Fit, round to whole records, and compute intervals, all from the noisy answers.
+
+    Raises
+    ------
+    InputError
+        An unknown method.
+    CertificateError
+        A fit or a rounding that misses.
     """
+    m = measured.measurements()
+    fitted = fit(m, method)
+    signed = fitted if method == CONTROL else fit(m, CONTROL)
+    weights, whole = fitted.tables[0], None
+    if not METHODS[method].signed:
+        # A solver's last digits may lie below zero; a record's weight may not.
+        weights = np.maximum(weights, 0)
+        total = measured.known_total
+        if total is not None and weights.sum() > 0:
+            weights = weights * (total / weights.sum())
+        whole = round_table(weights, measured.workload)
+    told = intervals(measured, signed.cells[0], _not_asked(measured))
+    return Release(measured, method, weights, fitted.certificate.worst, whole, tuple(told))
 
-    shares: Mapping[str, float] | None = None
-    known_total: bool = False
-    weak: bool = False
-    account: Account | None = None
-    draws: int | None = None
-    progress: Progress | None = None
-    tell: Callable[[str], None] | None = None
 
-
-NO_OPTIONS = Options()
-
-
-def publish(
-    measured: Measured,
-    method: str,
-    out: Path,
-    draws: int | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Write the folder of a release from a frozen measurement; the true table plays no part.
+def publish(measured: Measured, method: str, out: Path) -> Release:
+    """Write the folder of a release from noisy answers; the true table plays no part.
 
     Parameters
     ----------
     measured
-        The frozen measurement.
+        The noisy answers, from `measure_privately`.
     method
-        The method of fitting.
+        One of `fitting.METHODS`.
     out
         The folder to make; it must not exist. It appears whole or not at all.
-    draws, progress
-        As for `finish`.
 
     Raises
     ------
@@ -77,7 +74,8 @@ def publish(
     CertificateError
         A fit or a rounding that misses; nothing is written.
     """
-    files = release_files(result := finish(measured, method, draws, progress))
+    check_new(out)
+    files = release_files(result := finish(measured, method))
     with new_folder(out, private=False) as folder:
         for name, data in files.items():
             (folder / name).write_bytes(data)
@@ -86,13 +84,12 @@ def publish(
 
 def release(
     path: Path,
-    schema: Schema,
-    workload: Workload,
-    guarantee: PureDP | ConcentratedDP,
+    planned: Measured,
     method: str,
     out: Path,
-    options: Options = NO_OPTIONS,
-    measured_now: Callable[[], None] | None = None,
+    account: Account | None = None,
+    where: Mapping[str, str] | None = None,
+    kept: Callable[[], None] = lambda: None,
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
@@ -101,27 +98,18 @@ def release(
 
     Parameters
     ----------
-    path
-        The true table (see `read_table` for its forms).
-    schema
-        Columns and allowed values; public.
-    workload
-        What to ask, highest priority first.
-    guarantee
-        What the release shall satisfy.
+    path, where
+        The true table and the rows that count (see `read_table`).
+    planned
+        What is asked and how, from `plan_release`.
     method
         One of `fitting.METHODS`.
     out
         The folder to make.
-    options
-        What else may be said.
-    measured_now
+    account
+        Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
+    kept
         Called once the answers are safe.
-
-    Returns
-    -------
-    Release
-        What was published.
 
     Raises
     ------
@@ -131,62 +119,50 @@ def release(
         A fit or a rounding that misses; the measurement is kept.
     """
     check_methods([method])
-    check_new(out)
-    plan = plan_release(
-        schema,
-        workload,
-        guarantee,
-        options.shares,
-        known_total=options.known_total,
-        weak=options.weak,
-    )
-    check_room(plan, out)
+    if account is not None:
+        account.check_ready(out)
 
-    def spend() -> None:
-        if options.account is not None:
-            options.account.spend(entry_of(out, plan.identity, plan.mechanism))
+    def spend() -> str:
+        check_new(out)
+        return "" if account is None else account.spend(entry_of(out, planned))
 
-    measured = measure_file(path, plan, spend, lambda m: keep(m, out), options.tell)
-    if measured_now is not None:
-        measured_now()
-    result = finish(measured, method, options.draws, options.progress)
+    with draft_for(planned, out) as keep:
+
+        def safe(measured: Measured) -> None:
+            keep(measured)
+            kept()
+
+        measured = measure_file(path, planned, where, spend, safe)
+    result = finish(measured, method)
     complete(out, release_files(result))
     return result
 
 
-def release_again(
-    folder: Path,
-    method: str,
-    out: Path | None = None,
-    draws: int | None = None,
-    progress: Progress | None = None,
-) -> Release:
-    """Fit an earlier release's measurements; no true table, no further cost.
+def release_again(folder: Path, method: str, out: Path | None = None) -> Release:
+    """Fit an earlier release's noisy answers; no true table, no further cost.
 
     Parameters
     ----------
     folder
         The earlier release, or a measurement that was not fitted yet.
     method
-        The method of fitting.
+        One of `fitting.METHODS`.
     out
         The folder to make; ``None`` completes a measurement where it is.
-    draws, progress
-        As for `finish`.
 
     Raises
     ------
     InputError
         An unknown method, a damaged release, or a folder that exists.
-    CertificateError
-        A fit or a rounding that misses; nothing is written.
     """
     check_methods([method])
-    if out is not None:
-        check_new(out)
-        return publish(load_measured(folder)[0], method, out, draws, progress)
     measured, finished = load_measured(folder)
-    check_unfinished(folder, finished)
-    result = finish(measured, method, draws, progress)
+    if out is not None:
+        return publish(measured, method, out)
+    if finished:
+        raise InputError(
+            f"{folder} is finished; to fit its measurements anew, name a new folder with --out"
+        )
+    result = finish(measured, method)
     complete(folder, release_files(result))
     return result

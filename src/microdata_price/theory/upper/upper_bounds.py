@@ -34,6 +34,9 @@ class Guaranteed(NamedTuple):
     D: Array
 
 
+_LEAST = math.nextafter(0.0, 1.0)
+
+
 def item1(epsilon: float, d: float | Array) -> Guaranteed:
     """Bound M_epsilon as Theorem 4, item 1 does: ``C^2 <= 2/eps^2``, ``D^2 <= 2 d^2/eps^2``."""
     points = check_points(d)
@@ -55,8 +58,10 @@ def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guar
     """
     noise: AnyNoise
     noise = m_epsilon(guarantee.epsilon) if isinstance(guarantee, PureDP) else m_rho(guarantee.rho)
-    worst = worst_clipped_sum(noise, d)
-    return Guaranteed(np.full(worst.squared_error.shape, noise.std), np.sqrt(worst.squared_error))
+    # Squares below all doubles are rounded upwards: a bound of 0 would be false.
+    squares = np.maximum(worst_clipped_sum(noise, d).squared_error, _LEAST)
+    C = math.sqrt(max(noise.variance, _LEAST))
+    return Guaranteed(np.full(squares.shape, C), np.sqrt(squares))
 
 
 def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:

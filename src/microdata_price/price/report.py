@@ -1,0 +1,163 @@
+"""The files that `price` writes, and the report that it prints: all confidential."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+from scipy.stats import norm
+
+from ..base.numbers import format_number
+from ..figures.price import bias_and_variance, errors_by_count, prices
+from ..fitting import CONTROL, microdata_methods
+from ..model.measurement import noise_for
+from ..model.noise import Laplace
+from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
+from ..model.workload import Workload
+from .simulation import Price
+
+_MARK = "CONFIDENTIAL"
+"""Stands in every file."""
+NOTICE = f"{_MARK}: computed from the true table without protection; as confidential as the table."
+
+
+def with_error(value: float, error: float) -> str:
+    """Write a value as far as its standard error says that it is known, or that it is exact.
+
+    Examples
+    --------
+    >>> with_error(1.234, 0.01), with_error(1.234, 0.0), with_error(1.234, float("nan"))
+    ('1.234 ± 0.010', '1.23 (exact)', '1.23 ± ?')
+    """
+    if error > 0:
+        return format_number(value, se=error)
+    return f"{format_number(value)} {'(exact)' if error == 0 else '± ?'}"
+
+
+def _all_with_error(values: Iterable[float], errors: Iterable[float]) -> list[str]:
+    return [with_error(v, e) for v, e in zip(values, errors, strict=True)]
+
+
+def summary(made: Price) -> pd.DataFrame:
+    """Return the price of every query set and method as one table, a column a method."""
+    keys = ["query_set", "metric"]
+    shown = made.totals.assign(
+        text=_all_with_error(made.totals["price"], made.totals["price_error"])
+    )
+    own = shown[shown["method"] == CONTROL].set_index(keys)
+    wide = own[["ols"]].map("{:.5g}".format).rename(columns={"ols": "signed answers"})
+    for method in microdata_methods(shown["method"]):
+        wide[method] = shown[shown["method"] == method].set_index(keys)["text"]
+    return wide.reset_index().rename(columns={"query_set": "query set"})
+
+
+def _biases(rows: pd.DataFrame) -> list[str]:
+    """Write biases with their standard errors; only that of signed answers is known exactly."""
+    return [
+        "0 (exact)" if e == 0 else f"{b:+.2f} ± {e:.2f}".replace("nan", "?")
+        for b, e in zip(rows["bias"], rows["bias_error"], strict=True)
+    ]
+
+
+def _always_text(made: Price) -> str:
+    order = {name: k for k, name in enumerate(made.always["query_set"].unique())}
+    rows = made.always.sort_values("query_set", key=lambda names: names.map(order), kind="stable")
+    shown = {
+        "query set": rows["query_set"],
+        "": np.where(rows["asked"], "asked", "not asked"),
+        "method": rows["method"],
+        "root error": _all_with_error(rows["root_error"], rows["standard_error"]),
+        "largest bias": _biases(rows),
+        "of": rows["query"],
+    }
+    return pd.DataFrame(shown).to_string(index=False)
+
+
+def _worst_text(made: Price) -> str:
+    worst = made.worst()
+    if worst.empty:
+        return "(only signed answers were asked for)"
+    shown = {
+        "method": worst["method"],
+        "query": worst["query"],
+        "true count": worst["truth"].astype(int),
+        "bias": _biases(worst),
+        "root error": np.sqrt(worst["squared_error"]).map("{:.2f}".format),
+        "signed": np.sqrt(worst["ols"]).map("{:.2f}".format),
+        "price": _all_with_error(worst["price"], worst["price_error"]),
+    }
+    return pd.DataFrame(shown).to_string(index=False)
+
+
+def report(made: Price, workload: Workload) -> str:
+    """Return everything worth reading as plain text, the notice first."""
+    columns = made.totals["price_error"], made.always["standard_error"], made.always["bias_error"]
+    count = max(sum(int((column > 0).sum()) for column in columns), 1)
+    one, every = (norm.isf(0.025 / k) for k in (1, count))
+    noise = noise_for(workload, made.guarantee, made.split)
+    whole = [
+        DoubleGeometric(1 / z.scale) if isinstance(z, Laplace) else DiscreteGaussian(z.std**2)
+        for z in noise
+    ]
+    apart = max(abs(w.variance / z.variance - 1) for w, z in zip(whole, noise, strict=True))
+    return f"""{NOTICE}
+
+What would requiring microdata cost on this table, at {made.guarantee.describe()}?
+From {made.runs} simulated runs of the paper's mechanism; ± is a standard error.
+
+Expected squared error: of signed answers (least squares, exact, in squared records),
+then of each method as a multiple of it. Above 1 microdata cost accuracy, below 1 they
+gain it. "total" adds up the query set, "max" is its worst query (a maximum of
+estimates: too large on average).
+
+{summary(made).to_string(index=False)}
+
+The total and each column by itself, asked or not (in records)
+
+{_always_text(made)}
+
+± is one standard error of the simulation, ? where the runs do not tell it. An interval of
+95 % for one number by itself is {one:.2f} of them to each side; for all {count} numbers of the
+two tables above at once, {every:.2f} of them (Bonferroni).
+
+The worst queries of each method (bias and root errors in records)
+
+{_worst_text(made)}
+
+The simulation draws Laplace or Gaussian noise; a release's is whole, and its variance differs
+by at most {100 * apart:.2g} %.
+Looking at these numbers before choosing a method or a level uses the true table: what
+is chosen that way is not covered by the release's guarantee.
+"""
+
+
+def _csv(frame: pd.DataFrame) -> bytes:
+    return frame.assign(notice=_MARK).to_csv(index=False).encode()
+
+
+def _png(figure: Figure) -> bytes:
+    out = io.BytesIO()
+    figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
+    return out.getvalue()
+
+
+def price_files(made: Price, workload: Workload) -> dict[str, bytes]:
+    """Return all files by name: the report, four CSV files and, for microdata, three pictures."""
+    files = {
+        "README.txt": report(made, workload).encode(),
+        "prices.csv": _csv(made.totals),
+        "queries.csv": _csv(made.queries),
+        "total_and_columns.csv": _csv(made.always),
+        "worst_queries.csv": _csv(made.worst()),
+    }
+    totals = made.totals[made.totals["metric"] == "total"]
+    if microdata_methods(totals["method"]):
+        finest = workload.query_sets[int(np.argmax([q.size for q in workload.query_sets]))].name
+        cells = made.queries[made.queries["query_set"] == finest]
+        files["prices.png"] = _png(prices(totals, _MARK))
+        files["bias_and_variance.png"] = _png(bias_and_variance(totals, _MARK))
+        files["errors_by_count.png"] = _png(errors_by_count(cells, f"{_MARK} ({finest})"))
+    return files

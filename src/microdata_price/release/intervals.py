@@ -1,0 +1,161 @@
+"""Exact intervals for true counts, from the known law of the noise alone."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import fft, optimize
+
+from ..model.noise_released import DiscreteGaussian, DoubleGeometric
+from ..model.queryset import QuerySet
+from ..model.workload import Workload
+from .plan import Measured, signed_variances
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+Law = DoubleGeometric | DiscreteGaussian
+
+LEVEL = 0.9
+"""The probability with which an interval covers."""
+_WIDEST = 1e5
+"""Standard deviation, in counts, up to which laws of sums are computed exactly."""
+
+
+def half_width(law: Law, terms: int, chance: float) -> int:
+    """Return the smallest t with ``P(|z_1 + ... + z_terms| > t) <= chance``.
+
+    The law of a sum is computed exactly, from its characteristic function on a grid that is wide
+    enough; beyond a standard deviation of 100,000 counts Chernoff's bound takes its place.
+
+    Examples
+    --------
+    >>> half_width(DoubleGeometric(0.25), 1, 0.1), half_width(DoubleGeometric(0.25), 9, 0.1)
+    (9, 28)
+    """
+    if terms == 1:
+        return max(0, int(law.upper_quantile(chance / 2)))
+    std = law.std * math.sqrt(terms)
+    if std > _WIDEST:
+        return _chernoff(law, terms, chance)
+    # Beyond this distance there is less than e^-60, by the same bound.
+    far = _chernoff(law, terms, math.exp(-60))
+    size = fft.next_fast_len(2 * far + 1, real=True)
+    angle = np.pi * np.arange(size // 2 + 1) / size  # half of each angle of the transform
+    if isinstance(law, DoubleGeometric):
+        wave = (1 + (np.sin(angle) / math.sinh(law.epsilon / 2)) ** 2) ** -float(terms)
+    else:
+        k = np.arange(size)
+        single = law.pmf(np.minimum(k, size - k))
+        wave = fft.rfft(single).real ** terms
+    chances = fft.irfft(wave, size)[: size // 2]
+    tails = 2 * np.cumsum(chances[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
+    return int(np.argmax(tails <= chance))
+
+
+def _chernoff(law: Law, terms: int, chance: float) -> int:
+    """Return a t with ``P(|z| > t) <= chance``, as ``2 E exp(s z) exp(-s t)`` at the best s."""
+    rest = math.log(2 / chance)
+    if isinstance(law, DiscreteGaussian):  # its moments are at most those of the Gaussian
+        return math.ceil(math.sqrt(2 * terms * law.sigma2 * rest))
+    part = np.geomspace(1e-7, 0.5, 300)
+    s = law.epsilon * np.concatenate([part, 1 - part])
+    moment = np.log1p(-((np.sinh(s / 2) / math.sinh(law.epsilon / 2)) ** 2))
+    return math.ceil(np.min((rest - terms * moment) / s))
+
+
+@dataclass(frozen=True, eq=False)
+class Told:
+    """All that a release tells of the true answers to one query set.
+
+    ``signed`` are the least-squares answers and ``variance`` the exact variance of each (NaN where
+    the workload is too large for it). The true counts lie within ``half`` of the noisy answers, or
+    sums of such, with 90 %, each by itself; within ``wide`` all of all query sets at once.
+    """
+
+    queries: QuerySet
+    signed: Array
+    variance: Array
+    noisy: Whole
+    half: int
+    wide: int
+
+    @property
+    def ends(self) -> dict[str, Whole]:
+        """The ends of the intervals; a count is 0 or more."""
+        ends = {"low": -self.half, "high": self.half, "low_all": -self.wide, "high_all": self.wide}
+        return {name: np.maximum(self.noisy + by, 0) for name, by in ends.items()}
+
+
+def _derived(workload: Workload, wanted: QuerySet) -> Iterator[tuple[int, int]]:
+    """Find the query sets whose answers add up to the wanted ones, and the most that are added."""
+    for k, q in enumerate(workload.query_sets):
+        pair = np.unique(np.stack([q.labels, wanted.labels]), axis=1)
+        if pair.shape[1] == q.size and (pair >= 0).all():
+            yield k, int(np.bincount(pair[1]).max())
+
+
+def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) -> list[Told]:
+    """Return what the noisy answers tell of each query asked, and of others that follow.
+
+    The noise is independent of the table and of the other noises, and its law is known. So an
+    interval around a noisy answer covers on every table: by itself with probability 90 %, and all
+    N asked at once where each misses with chance ``1 - 0.9^(1/N)``. A count that was not asked is a
+    sum of some that were, around which it has the law of a sum of noises; each such count takes its
+    chance to miss from the 10 % for all (union bound).
+
+    ``cells`` is what least squares makes of the answers, ``others`` query sets that were not asked;
+    those that follow from nothing asked are left out.
+    """
+    sets, scales = measured.workload.query_sets, measured.mechanism.scales
+    laws = measured.mechanism.noise
+    variances = [law.variance for law in laws]
+    sources: list[tuple[QuerySet, int, int]] = [(q, k, 1) for k, q in enumerate(sets)]
+    for wanted in others:
+        ways = [(n * variances[k], k, n) for k, n in _derived(measured.workload, wanted)]
+        if ways:
+            sources.append((wanted, *min(ways)[1:]))
+    asked = sum(q.size for q, s in zip(sets, scales, strict=True) if s > 0)
+    more = sum(q.size for q, _, _ in sources[len(sets) :])
+
+    def missed(chance: float) -> float:
+        return -math.expm1(asked * math.log1p(-chance)) + more * chance - (1 - LEVEL)
+
+    chance = float(optimize.brentq(missed, 0.0, 1 - LEVEL, xtol=1e-15))
+    exact = signed_variances(measured.workload, variances)
+    found = []
+    for at, (queries, k, terms) in enumerate(sources):
+        noisy = measured.answers[k]
+        signed = queries.answers(cells)
+        if scales[k] == 0:
+            signed, half, wide = noisy.astype(float), 0, 0
+        else:
+            law = laws[k]
+            assert isinstance(law, Law)
+            half, wide = (half_width(law, terms, c) for c in (1 - LEVEL, chance))
+        if at >= len(sets):
+            pair = np.unique(np.stack([sets[k].labels, queries.labels]), axis=1)
+            noisy = np.bincount(pair[1], weights=noisy[pair[0]], minlength=queries.size)
+            noisy = np.rint(noisy).astype(np.int64)
+            variance = _unasked_variance(measured, queries)
+        elif scales[k] == 0:
+            variance = np.zeros(queries.size)
+        else:
+            variance = np.full(queries.size, np.nan) if exact is None else exact[k]
+        found.append(Told(queries, signed, variance, noisy, half, wide))
+    return found
+
+
+def _unasked_variance(measured: Measured, queries: QuerySet) -> Array:
+    """Return the exact variance of least-squares answers to what was not asked.
+
+    A set of next to no weight leaves the others' least squares as it is.
+    """
+    noise = [n.variance for n in measured.mechanism.noise]
+    huge = 1e12 * sum(noise) * measured.workload.cells
+    workload = Workload((queries, *measured.workload.query_sets))
+    found = signed_variances(workload, [huge, *noise])
+    return np.full(queries.size, np.nan) if found is None else found[0]

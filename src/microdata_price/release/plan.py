@@ -1,0 +1,175 @@
+"""What a release will ask and with which noise, settled and judged before any table is seen."""
+
+from __future__ import annotations
+
+import math
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors.known import ols_variances
+from ..exceptions import InputError
+from ..model.conversion import approximate_together
+from ..model.measurement import Measurements
+from ..model.privacy import ConcentratedDP, PureDP
+from ..model.workload import Workload
+from ..tables.schemas import Schema
+from ..tables.workloads import query_values
+from .mechanism import Mechanism, mechanism_for
+
+WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5
+"""Counts known better than to the first need consent; better than to the second is refused."""
+WEAK_TIMES = 1e6
+"""A guarantee that lets one record make something so many times likelier needs consent, too."""
+SHORT_DELTA = 1e-6
+"""The chance left out where a guarantee of zCDP is told as a number of times."""
+
+
+def signed_variances(
+    workload: Workload, variances: Sequence[float]
+) -> tuple[NDArray[np.float64], ...] | None:
+    """Return the exact variances of least-squares answers; ``None`` where these are too many."""
+    try:
+        return ols_variances(workload, variances)
+    except InputError:
+        return None
+
+
+def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
+    """Return the smallest standard deviation with which least squares knows an asked count.
+
+    It is exact, or a lower bound where the workload is too large for that: no estimate without
+    bias is better than one of a cell (or, with a public total, of two cells' difference) where all
+    other cells are known.
+
+    Examples
+    --------
+    >>> table = Workload.table((10, 10))
+    >>> round(sharpest_std(table, mechanism_for(table, PureDP(1.0))), 2)
+    5.13
+    """
+    secret = [v for v in mechanism.variances if v > 0]
+    found = signed_variances(workload, [n.variance for n in mechanism.noise])
+    if found is None:
+        moved = 1 if len(secret) == len(mechanism.scales) else 2
+        return math.sqrt(1 / (moved * math.fsum(1 / v for v in secret)))
+    pairs = zip(found, mechanism.scales, strict=True)
+    return math.sqrt(min(float(v.min()) for v, scale in pairs if scale > 0))
+
+
+def times(guarantee: PureDP | ConcentratedDP) -> float:
+    """Return by how many times one record makes any outcome likelier, at most.
+
+    Under zCDP that is so but for a chance of `SHORT_DELTA`.
+    """
+    level = guarantee.level
+    if isinstance(guarantee, ConcentratedDP):
+        level = approximate_together([], level, SHORT_DELTA).epsilon
+    return math.exp(level) if level < 700 else math.inf
+
+
+def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
+    """Return what must be said loudly of a mechanism wherever its release is described."""
+    found, std = [], sharpest_std(workload, mechanism)
+    if std < WEAK_STD:
+        found.append(
+            "WEAK PROTECTION: all answers together tell a count with a standard deviation of only "
+            f"{std:.2g} records, less than one. Many published counts may be the true ones."
+        )
+    if times(mechanism.guarantee) > WEAK_TIMES:
+        found.append(
+            f"WEAK PROTECTION: at {mechanism.guarantee.parameter} = {mechanism.guarantee.level:g} "
+            "one record may make what is published more than a million times likelier, which can "
+            "be as good as certainty."
+        )
+    return found
+
+
+def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool) -> None:
+    """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name.
+
+    Raises
+    ------
+    InputError
+        It says how weak, and what to do.
+    """
+    std = sharpest_std(workload, mechanism)
+    if std < LEAST_STD:
+        raise InputError(
+            f"all answers together would tell a count with a standard deviation of {std:.2g} "
+            "records: most published counts would be true, and nobody protected; below "
+            f"{LEAST_STD:g} nothing is released: spend less"
+        )
+    if not weak_allowed and (found := warnings_of(workload, mechanism)):
+        raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
+
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """What is left of a table once it has been measured: all that any later step sees.
+
+    Parameters
+    ----------
+    identity
+        A random name, by which copies of one release are recognised.
+    schema
+        Columns and values, which are public.
+    workload
+        What was asked, highest priority first.
+    mechanism
+        How it was answered.
+    answers
+        Noisy answers, whole numbers, one read-only array a query set; none before measuring.
+    ledger
+        The checksum of the ledger's line that counts the measurement; empty without a ledger.
+    """
+
+    identity: str
+    schema: Schema
+    workload: Workload
+    mechanism: Mechanism
+    answers: tuple[NDArray[np.int64], ...] = ()
+    ledger: str = ""
+
+    def __post_init__(self) -> None:
+        for array in self.answers:
+            array.setflags(write=False)
+
+    @property
+    def known_total(self) -> int | None:
+        """The total, if it is public and so kept exactly; else ``None``."""
+        public = (a for a, s in zip(self.answers, self.mechanism.scales, strict=True) if s == 0)
+        return next((int(a[0]) for a in public), None)
+
+    def measurements(self) -> Measurements:
+        """Return them as one run, for fitting."""
+        answers = tuple(a[None, :].astype(float) for a in self.answers)
+        return Measurements(self.workload, answers, self.mechanism.noise)
+
+
+def plan_release(
+    schema: Schema,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    shares: Mapping[str, float] | None = None,
+    *,
+    known_total: bool = False,
+    weak: bool = False,
+) -> Measured:
+    """Settle what will be asked and with which noise; nothing here depends on a table.
+
+    The parameters are those of `mechanism_for`, and whether weak protection is accepted.
+
+    Raises
+    ------
+    InputError
+        As for `query_values`, `mechanism_for` and `check_strength`.
+    """
+    for queries in workload.query_sets:
+        query_values(schema, queries)
+    mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
+    check_strength(workload, mechanism, weak)
+    return Measured(secrets.token_hex(8), schema, workload, mechanism)

@@ -1,0 +1,322 @@
+"""Tables from files: counts, or records to be counted, exactly as their schema says.
+
+Whatever a schema does not state is refused by row and column; no message repeats what is in a
+file. docs/tables.md states the contract.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import csv
+import gzip
+import io
+import lzma
+import re
+import zipfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyarrow import csv as arrow_csv
+
+from ..exceptions import InputError
+from .schemas import COUNT, Schema, plain, require
+
+Array = NDArray[np.float64]
+Whole = NDArray[np.int64]
+
+LARGEST_COUNT = 10**12
+"""Larger counts are refused, so that every total is exact in floating point."""
+_NO_COUNT = "column {!r} holds no whole number of records"
+_NOBODY = (
+    "all columns of the schema are empty; leave out what is no record (a household in a file of "
+    "persons), and write a word where nothing is known of one"
+)
+_PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
+    ".parquet": (pd.read_parquet, "pyarrow"),
+    ".xlsx": (lambda path: pd.read_excel(path, dtype=object, na_filter=False), "openpyxl"),
+    ".dta": (pd.read_stata, "pandas"),
+    ".sav": (pd.read_spss, "pyreadstat"),
+}
+
+
+class _Fields(NamedTuple):
+    """A column's fields in some rows: each row's place in a list of texts."""
+
+    codes: Whole
+    texts: list[str]
+
+    def each(self, function: Callable[[str], Any], kind: Any = np.int64) -> NDArray[Any]:
+        """Apply a function to every field, once for each text."""
+        return np.array([function(text) for text in self.texts], dtype=kind)[self.codes]
+
+
+Blocks = Callable[[Sequence[str]], Iterator[dict[str, _Fields]]]
+Faults = defaultdict[str, list[Whole]]
+"""Rows that cannot be counted, by what is wrong with them."""
+
+
+def _check(path: Path, faults: Faults) -> None:
+    said = []
+    for why, parts in faults.items():
+        rows = np.concatenate(parts)
+        named = ", ".join(map(str, rows[:10])) + ", ..." * (rows.size > 10)
+        said += [f"{rows.size:,} row{'s' * (rows.size > 1)} ({named}): {why}"] * (rows.size > 0)
+    require(not said, f"{path}, {'; '.join(said)}")
+
+
+class _Counted(io.RawIOBase):
+    """A file that counts its quotation marks: an odd number leaves a field without an end."""
+
+    def __init__(self, file: Any) -> None:
+        self.file, self.marks = file, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        data: bytes = self.file.read(size)
+        self.marks += data.count(b'"')
+        return data
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turn whatever a format's reader raises into one sentence; its own words may quote data."""
+    try:
+        yield
+    except ImportError:
+        package = _FRAMES[path.suffix.lower()][1]
+        raise InputError(
+            f"{path} needs the package {package}: install it, or save the table as CSV"
+        ) from None
+    except Exception as error:
+        # The system's word is no content: no such file, no permission.
+        if isinstance(error, (InputError, MemoryError)) or getattr(error, "errno", None):
+            raise
+        uneven = re.search(r"Row #(\d+): Expected", str(error))
+        raise InputError(
+            f"{path}{f', row {uneven[1]},' if uneven else ''} is damaged, locked, or not what its "
+            "name says; in CSV each row has as many fields as the first"
+        ) from None
+
+
+@contextlib.contextmanager
+def _open(path: Path) -> Iterator[Any]:
+    """Open a file's bytes, unpacked, and in UTF-8 where it bears UTF-16's mark."""
+    suffix = path.suffix.lower()
+    with _reading(path), contextlib.ExitStack() as stack:
+        if suffix == ".zip":
+            archive = stack.enter_context(zipfile.ZipFile(path))
+            names = [n for n in archive.namelist() if "__MACOSX/" not in n and n[-1] != "/"]
+            require(len(names) == 1, f"{path} holds {len(names)} files; unpack it, and give one")
+            packed: Any = archive.open(names[0])
+        else:
+            packed = _PACKED.get(suffix, open)(path, "rb")
+        file = io.BufferedReader(stack.enter_context(packed))
+        marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
+        yield io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
+
+
+def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
+    """Return a CSV file's header, and what reads some of its columns, a block of rows at once."""
+    with _open(path) as file:
+        lines = file.read(1 << 20).decode("utf-8-sig", "replace").splitlines() or [""]
+    headers = {mark: [*map(plain, next(csv.reader(lines, delimiter=mark)))] for mark in ",;\t"}
+    fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
+    mark = max(fit or headers, key=lambda m: len(headers[m]))
+    header = headers[mark]
+    names = [str(k) for k in range(len(header))]
+    read = arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=1 << 24)
+    parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
+    parse.ignore_empty_lines = len(header) > 1
+    text = pa.dictionary(pa.int32(), pa.binary())
+
+    def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
+        chosen = {names[header.index(name)]: text for name in columns}
+        kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
+        with _open(path) as file:
+            counted = _Counted(file)
+            for batch in arrow_csv.open_csv(counted, read, parse, kinds):
+                yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
+        require(not counted.marks % 2, f"{path} has an odd quotation mark: a field does not end")
+
+    return header, blocks
+
+
+def _arrow(column: Any) -> _Fields:
+    texts = [plain(raw.decode("utf-8", "replace")) for raw in column.dictionary.to_pylist()]
+    return _Fields(column.indices.to_numpy().astype(np.int64), texts)
+
+
+def _frame(path: Path) -> tuple[list[str], Blocks]:
+    """Return the same of a file that pandas reads whole, by an engine of its own."""
+    with _reading(path):
+        frame = _FRAMES[path.suffix.lower()][0](path)
+    frame.columns = pd.Index([plain(name) for name in frame.columns])
+
+    def fields(column: pd.Series) -> _Fields:
+        codes, texts = pd.factorize(column.convert_dtypes().astype("string").fillna(""))
+        return _Fields(codes.astype(np.int64), [plain(text) for text in texts])
+
+    return list(frame.columns), lambda names: iter([{name: fields(frame[name]) for name in names}])
+
+
+def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
+    return _frame(path) if path.suffix.lower() in _FRAMES else _csv(path, wanted)
+
+
+def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[str, str]) -> bool:
+    """Check the header against the schema, and return whether the rows are cells."""
+    counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
+    needed = [*schema.columns, *([schema.count] if counts else []), *where]
+    missing = [name for name in needed if name not in header]
+    said = f"{path} has no column {', '.join(map(repr, missing))}; its first row, read with commas,"
+    require(not missing, f"{said} semicolons or tabs between the fields, must name the columns")
+    known = [*dict.fromkeys([*needed, *schema.names])]
+    twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
+    require(not twice, f"{path} has the column {twice} twice; leave one out")
+    others = [name for name in header if name not in known and name not in schema.ignore]
+    require(
+        counts or COUNT not in map(str.casefold, others),
+        f'{path} has a column {COUNT!r}, so that its rows are cells; say "layout": "counts" in the '
+        "schema, or leave the column out",
+    )
+    require(
+        not others or schema.ignore == ("*",),
+        f"{path} has {', '.join(map(repr, others))}, which the schema does not list; say "
+        '"ignore": [...] (names) or "ignore": "*" in the schema for columns that need not be read, '
+        'or "count": NAME if one holds the number of records of each cell',
+    )
+    return counts
+
+
+def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = None) -> Array:
+    """Read a table of counts, or count records: an array of shape ``schema.shape``.
+
+    Parameters
+    ----------
+    path
+        CSV in UTF-8 (or UTF-16 with its mark), separated by commas, semicolons or tabs, perhaps
+        packed (``.gz``, ``.bz2``, ``.xz``, ``.zip``); or Parquet, Excel, Stata, SPSS.
+    schema
+        Which columns and values there are, and which columns are not read.
+    where
+        Read only rows with these values in these columns, such as one area of a large file.
+
+    Raises
+    ------
+    InputError
+        A file that is not as the schema says; the message names rows (the header is row 1, empty
+        lines do not count) and columns, never content.
+    """
+    where = {plain(name): plain(value) for name, value in (where or {}).items()}
+    header, blocks = _source(path, [*schema.columns, *where])
+    counts = _holds_counts(path, header, schema, where)
+    named = [name for name in schema.names if name in header] + [schema.count] * counts
+    table, seen = np.zeros(schema.cells, dtype=np.int64), np.zeros(schema.cells, dtype=bool)
+    faults: Faults = defaultdict(list)
+    row, kept = 2, 0
+    for block in blocks(list(dict.fromkeys([*named, *where]))):
+        chosen = np.ones(len(block[named[0]].codes), dtype=bool)
+        for name, value in where.items():
+            chosen &= block[name].each(value.__eq__, bool)
+        rows = row + np.flatnonzero(chosen)
+        row, kept = row + chosen.size, kept + rows.size
+        part = {name: _Fields(block[name].codes[chosen], block[name].texts) for name in named}
+        cells = _cells(part, rows, schema, faults)
+        number = part[schema.count].each(_count) if counts else np.ones_like(cells)
+        faults[_NO_COUNT.format(schema.count)].append(rows[number < 0])
+        fine = (cells >= 0) & (number >= 0)
+        cells, number, rows = cells[fine], number[fine], rows[fine]
+        if counts:
+            again = seen[cells] | pd.Series(cells).duplicated().to_numpy()
+            faults["an earlier row has the same cell"].append(rows[again])
+            seen[cells], table[cells] = True, number
+        else:
+            table += np.bincount(cells, minlength=schema.cells)
+    _check(path, faults)
+    which = " and ".join(f"{name} = {value!r}" for name, value in where.items())
+    require(kept, f"{path} has no row{' with ' * bool(which)}{which} below the first")
+    if counts:
+        _check_totals(path, schema, table)
+    return table.astype(float).reshape(schema.shape)
+
+
+def _cells(part: Mapping[str, _Fields], rows: Whole, schema: Schema, faults: Faults) -> Whole:
+    """Return the cell of each row, -1 where it has none."""
+    places, empty = [], np.ones(rows.size, dtype=bool)
+    for name in schema.columns:
+        places.append(part[name].each(schema.reader(name)))
+        empty &= part[name].each(str.__len__) == 0
+        faults[f"the schema does not list the value in {name!r}"].append(rows[places[-1] < 0])
+    good = np.min(places, axis=0, initial=0) >= 0
+    faults[_NOBODY].append(rows[good & empty])
+    for group in (group for group in schema.groups if group.name in part):
+        axis, of = schema.from_axis(group.name)
+        wrong = good & (part[group.name].each(schema.reader(group.name)) != of[places[axis]])
+        faults[f"{group.name!r} is not the group that the schema gives"].append(rows[wrong])
+    cells = schema.cell_numbers[tuple(np.where(good, p, 0) for p in places)]
+    faults["the schema says that these values cannot meet"].append(rows[good & (cells < 0)])
+    return np.where(good, cells, -1)
+
+
+def _count(text: str) -> int:
+    fine = re.fullmatch(r"\d{1,13}", text, re.ASCII) and int(text) <= LARGEST_COUNT
+    return int(text) if fine else -1
+
+
+def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
+    """Refuse a table in which one value counts what all others of its column count together."""
+    full = np.zeros(schema.sides, dtype=np.int64)
+    full[... if schema.possible is None else schema.possible] = table.reshape(schema.shape)
+    for axis, (name, values) in enumerate(zip(schema.columns, schema.values, strict=True)):
+        lines = np.moveaxis(full, axis, 0).reshape(len(values), -1)
+        total = (2 * lines == lines.sum(axis=0)).all(axis=1) & lines.any(axis=1)
+        require(
+            len(values) < 3 or not schema.totals or not total.any(),
+            f"{path}: {values[int(total.argmax())]!r} in column {name!r} counts what all other "
+            'values count together; leave out totals, or say "totals": false in the schema where '
+            "it is none",
+        )
+
+
+def read_matrix(path: Path) -> tuple[Schema, Array]:
+    """Read a matrix of counts, and take its schema from its labels (never for a release).
+
+    Raises
+    ------
+    InputError
+        A file that has not labels in its first row and first column, each once and not all counts,
+        and whole numbers everywhere else; a label that counts what all others count.
+    """
+    header, blocks = _source(path)
+    labels: list[str] = []
+    lines: list[Whole] = []
+    faults: Faults = defaultdict(list)
+    for block in blocks(header) if len(set(header)) == len(header) > 1 else ():
+        first, *others = block.values()
+        rows = len(labels) + 2 + np.arange(first.codes.size)
+        labels += [first.texts[code] for code in first.codes]
+        lines.append(np.stack([column.each(_count) for column in others], axis=1))
+        for name, column in zip(header[1:], lines[-1].T, strict=True):
+            faults[_NO_COUNT.format(name)].append(rows[column < 0])
+    for what, own in (("row", header[1:]), ("column", labels)):
+        require(
+            len(set(own)) == len(own) and any(_count(label) < 0 for label in own),
+            f"{path} needs labels in its first {what}, each once, and not numbers: without a schema"
+            " it must be a matrix of counts; for any other table write one (docs/tables.md)",
+        )
+    _check(path, faults)
+    names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))
+    axes = 1 if len(header) == 2 else 2  # one column of counts has no second axis
+    schema, table = Schema(names[:axes], sides[:axes]), np.concatenate(lines)
+    _check_totals(path, schema, table)
+    return schema, table.astype(float).reshape(schema.shape)

@@ -1,0 +1,396 @@
+"""Schemas: the columns of a table and the values that each may take, known before the data."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from ..exceptions import InputError
+
+COUNT = "count"
+"""The column that holds the number of records of a cell."""
+MOST_CELLS = 2_000_000
+"""More cells than this are refused: every cell is measured, fitted and written."""
+KEYWORDS = ("sum", "marginals", "identity")
+"""Words of a workload, which no column may bear as its name."""
+RESERVED = (
+    *(COUNT, "query_set", "noisy_answer", "variance", "weight"),
+    *("signed", "signed_variance", "published", "low", "high", "low_all", "high_all"),
+)
+"""Columns of the files that a release writes beside the table's own."""
+_EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
+_GROUPS = '"groups": {"county": {"tract": {"A": ["a1", "a2"], "B": ["b1"]}}}'
+_USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout": "", "ignore": []}
+_USUAL |= {"count": COUNT, "totals": True, "weighted": False}
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_ELSE = (("count", False), ("ignore", "*"))
+_HARMLESS = re.compile(r"[+-][\d.][\w ., ]*")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Fields that a column may have beside its listed values.
+
+    ``other`` and ``empty`` are the listed values at which all else, and empty fields, are counted
+    (``""`` for none); ``cuts`` are rising numbers, whose intervals the first listed values name.
+    """
+
+    other: str = ""
+    empty: str = ""
+    cuts: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Group:
+    """A coarser column, made by a public map (the county of each tract).
+
+    ``members`` has for each of its ``values`` those values of the column or earlier group ``of``
+    that belong to it; each belongs to exactly one.
+    """
+
+    name: str
+    of: str
+    values: tuple[str, ...]
+    members: tuple[tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The columns of a table and the values that each may take, in order; all of it is public.
+
+    Parameters
+    ----------
+    columns, values
+        The columns' names and, for each, its values as text; column k is axis k of the table.
+    rules
+        For each column the fields that it may have beside its values; by default none.
+    groups
+        Coarser columns, for workloads.
+    impossible
+        Combinations that cannot occur (structural zeros): in each, columns or groups with values
+        that cannot meet. Where there are any, the table is a list: one cell for each possible
+        combination, in order.
+    layout, count, ignore, totals
+        How a file is read, neither compared nor published: ``"counts"`` (one row a cell),
+        ``"records"`` (one row a person) or empty (a column of counts decides); the column of
+        counts; columns that are not read (``("*",)``: all others); whether to look for totals.
+
+    Raises
+    ------
+    InputError
+        Names, values, rules or groups that do not fit; no possible cell or over two million.
+
+    Examples
+    --------
+    >>> Schema(("region", "sex"), (("north", "south", "west"), ("f", "m"))).shape
+    (3, 2)
+    """
+
+    columns: tuple[str, ...]
+    values: tuple[tuple[str, ...], ...]
+    rules: tuple[Rule, ...] = ()
+    groups: tuple[Group, ...] = ()
+    impossible: tuple[tuple[tuple[str, tuple[str, ...]], ...], ...] = ()
+    layout: str = field(default="", compare=False)
+    count: str = field(default=COUNT, compare=False)
+    ignore: tuple[str, ...] = field(default=(), compare=False)
+    totals: bool = field(default=True, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(map(plain, self.columns)))
+        object.__setattr__(self, "values", tuple(tuple(map(plain, v)) for v in self.values))
+        object.__setattr__(self, "rules", self.rules or (Rule(),) * len(self.columns))
+        same = 0 < len(self.columns) == len(self.values) == len(self.rules)
+        require(same, "the schema has no columns; it needs at least one with its values")
+        wrong = f'the layout is {self.layout!r}; it must be "counts" (a row a cell) or "records"'
+        require(self.layout in ("", "counts", "records"), wrong)
+        _check_names(self.names)
+        for name, rule in zip(self.columns, self.rules, strict=True):
+            _check_values(name, self.values_of(name), rule)
+        for at, (name, of, values, members) in enumerate(map(astuple, self.groups)):
+            known = self.names[: len(self.columns) + at]
+            _check_values(name, values, Rule())
+            once = of in known and sorted(sum(members, ())) == sorted(self.values_of(of))
+            require(
+                once and all(members),
+                f"the schema's group {name!r} must put every value of one of the columns "
+                f"{', '.join(known)} into exactly one of its own, as in {_GROUPS}",
+            )
+        for name, values in (part for rule in self.impossible for part in rule):
+            listed = name in self.names and set(values) <= set(self.values_of(name))
+            require(listed, f'the schema\'s "impossible" has {name!r}, or a value, not listed')
+        most = 10 * MOST_CELLS if self.impossible else MOST_CELLS
+        said = f"the schema has {' x '.join(map(str, self.sides))} combinations of values, and too"
+        require(
+            math.prod(self.sides) <= most and 0 < self.cells <= MOST_CELLS,
+            f"{said} many or none of them are possible; at most {MOST_CELLS:,} are allowed",
+        )
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns, then of the groups: all that a workload may name."""
+        return (*self.columns, *(group.name for group in self.groups))
+
+    @property
+    def sides(self) -> tuple[int, ...]:
+        """The number of values of each column."""
+        return tuple(map(len, self.values))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The table's shape: one side a column, or a list where combinations are impossible."""
+        return self.sides if self.possible is None else (int(self.possible.sum()),)
+
+    @property
+    def cells(self) -> int:
+        """The number of cells: of possible combinations of values."""
+        return math.prod(self.shape)
+
+    @cached_property
+    def possible(self) -> NDArray[np.bool_] | None:
+        """The possible combinations of values, shape `sides`; ``None`` where all are."""
+        if not self.impossible:
+            return None
+        struck = np.zeros(self.sides, dtype=bool)
+        for rule in self.impossible:
+            met = np.ones(self.sides, dtype=bool)
+            for name, values in rule:
+                axis, places = self.from_axis(name)
+                wanted = np.isin(self.values_of(name), values)[places]
+                met &= wanted.reshape([-1 if k == axis else 1 for k in range(met.ndim)])
+            struck |= met
+        return ~struck
+
+    def values_of(self, name: str) -> tuple[str, ...]:
+        """Return the values of a column or group."""
+        groups = {group.name: group.values for group in self.groups}
+        return groups[name] if name in groups else self.values[self.columns.index(name)]
+
+    def from_axis(self, name: str) -> tuple[int, NDArray[np.intp]]:
+        """Return the axis of a column or group, and its place for each value on that axis."""
+        if name in self.columns:
+            return self.columns.index(name), np.arange(len(self.values_of(name)))
+        group = next(group for group in self.groups if group.name == name)
+        where = {value: k for k, members in enumerate(group.members) for value in members}
+        axis, places = self.from_axis(group.of)
+        return axis, np.array([where[value] for value in self.values_of(group.of)])[places]
+
+    def places(self, name: str) -> NDArray[np.intp]:
+        """Return the place of a column's or group's value in each cell, shape (cells,)."""
+        axis, places = self.from_axis(name)
+        inner, outer = math.prod(self.sides[axis + 1 :]), math.prod(self.sides[:axis])
+        every = np.tile(np.repeat(places, inner), outer)
+        return every if self.possible is None else every[self.possible.ravel()]
+
+    def labels(self, names: Sequence[str]) -> NDArray[np.intp]:
+        """Return for each cell the number of its combination of some columns and groups."""
+        code = np.zeros(self.cells, dtype=np.intp)
+        for name in names:  # numbered anew at each step, so that no number grows too large
+            code = code * len(self.values_of(name)) + self.places(name)
+            code = np.unique(code, return_inverse=True)[1]
+        return code
+
+    @cached_property
+    def cell_numbers(self) -> NDArray[np.intp]:
+        """The number of each combination's cell, shape `sides`; -1 where it is impossible."""
+        possible = np.ones(self.sides, dtype=bool) if self.possible is None else self.possible
+        return np.where(possible, np.cumsum(possible).reshape(self.sides) - 1, -1)
+
+    def frame(self) -> pd.DataFrame:
+        """Return the values of every cell, one row a cell and one column a column, in order."""
+        pairs = zip(self.columns, self.values, strict=True)
+        return pd.DataFrame({n: np.array(v, dtype=object)[self.places(n)] for n, v in pairs})
+
+    def reader(self, name: str) -> Callable[[str], int]:
+        """Return the function from a column's or group's field to its value's place (-1: none)."""
+        known = {value: k for k, value in enumerate(self.values_of(name))}
+        rule = self.rules[self.columns.index(name)] if name in self.columns else Rule()
+
+        def place(text: str) -> int:
+            if "\ufffd" in text:  # not UTF-8
+                return -1
+            if text in known or not text:
+                return known.get(text or rule.empty, -1)
+            if rule.cuts and len(text) <= 400 and _NUMBER.fullmatch(text):
+                return bisect_right(rule.cuts, float(text))
+            return known.get(rule.other, -1)
+
+        return place
+
+    def to_json(self) -> str:
+        """Return the text of a schema file, without what says how a table's file is read."""
+        columns: dict[str, Any] = {}
+        for name, values, rule in zip(self.columns, self.values, self.rules, strict=True):
+            words = {k: v for k, v in (("other", rule.other), ("empty", rule.empty)) if v}
+            form = {"cuts": list(rule.cuts)} if rule.cuts else {"values": list(values)}
+            columns[name] = list(values) if rule == Rule() else form | words
+        maps = {g.name: zip(g.values, map(list, g.members), strict=True) for g in self.groups}
+        groups = {g.name: {g.of: dict(maps[g.name])} for g in self.groups}
+        impossible = [{name: list(values) for name, values in rule} for rule in self.impossible]
+        more = {k: v for k, v in (("groups", groups), ("impossible", impossible)) if v}
+        return json.dumps({"columns": columns} | more, indent=1, ensure_ascii=False) + "\n"
+
+
+def require(fine: object, sentence: str) -> None:
+    """Raise an `InputError` with a sentence unless something is so."""
+    if not fine:
+        raise InputError(sentence)
+
+
+def plain(text: object) -> str:
+    """Compose a text's accents and leave out the spaces around it: what looks alike is alike."""
+    return unicodedata.normalize("NFC", str(text)).strip()
+
+
+def _fault(text: str) -> str:
+    formula = text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text)
+    if formula and not _NUMBER.fullmatch(text):
+        return "spreadsheets would run as a formula"
+    odd = next((c for c in text if not c.isprintable()), "")
+    return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
+
+
+def _check_names(names: Sequence[str]) -> None:
+    folded = [name.casefold() for name in names]
+    for name, fold in zip(names, folded, strict=True):
+        fault = _fault(name)
+        if set(name) & set(",;*"):
+            fault = "holds a comma, semicolon or star, which have a meaning in workloads"
+        elif name in KEYWORDS or fold in RESERVED:
+            fault = f"has a meaning here, as have {', '.join((*KEYWORDS, *RESERVED))}"
+        elif folded.count(fold) > 1:
+            fault = "is there twice (many programs do not tell capital letters apart)"
+        said = f"the schema has a column {name!r}, but this name {fault}"
+        require(not fault, f"{said}; give it another, in the table too")
+
+
+def _check_values(name: str, values: Sequence[str], rule: Rule) -> None:
+    fault = next((f"the value {v!r}, which {_fault(v)}" for v in values if _fault(v)), "")
+    words = {rule.other, rule.empty} - {""}
+    if not values or len(set(values)) != len(values):
+        fault = "a value twice" if values else "no values"
+    elif any(a >= b for a, b in pairwise(rule.cuts)):
+        fault = "cut points that do not rise"
+    elif words - set(values) or (rule.other and len(values) == 1):
+        fault = 'an "other" or "empty" that is not one of at least two values'
+    said = f"the schema's column {name!r} has {fault}; list each value once, as in {_EXAMPLE}"
+    hint = 'an empty field has a word of its own, {"values": ["f", "m"], "empty": "not stated"}'
+    require(not fault, f"{said}; {hint}")
+
+
+def _once(given: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = {plain(name): value for name, value in given}
+    require(len(found) == len(given), "the schema says two things of one name; name each once")
+    return found
+
+
+def _words(given: Any, place: str) -> tuple[str, ...]:
+    listed = isinstance(given, list) and all(type(value) in (str, int) for value in given)
+    require(listed, f"the schema's {place} must have a list of values, texts or whole numbers")
+    return tuple(map(plain, given))
+
+
+def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
+    form = given if isinstance(given, dict) else {"values": given}
+    kind = set(form) - {"other", "empty"}
+    low, high, cuts = form.get("from"), form.get("to"), form.get("cuts")
+    fine = isinstance(cuts, list) and all(type(c) in (int, float) and abs(c) < 1e99 for c in cuts)
+    other, empty = plain(form.get("other", "")), plain(form.get("empty", ""))
+    if kind == {"values"}:
+        values = _words(form["values"], f"column {name!r}")
+    elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
+        values = tuple(map(str, range(low, high + 1)))
+    elif kind == {"cuts"} and fine and cuts:
+        named = [f"{cut:.15g}" for cut in cuts]
+        inner = [f"{a} to below {b}" for a, b in pairwise(named)]
+        values = (f"below {named[0]}", *inner, f"{named[-1]} or more")
+    else:
+        forms = 'must have a list of values, a range {"from": 0, "to": 99} or {"cuts": [18, 65]}'
+        said = f"is a tree: write its finest column with all values, and {_GROUPS}"
+        raise InputError(f"the schema's column {name!r} {said if '/' in name else forms}")
+    extra = [word for word in dict.fromkeys((other, empty)) if word and word not in values]
+    return (*values, *extra), Rule(other, empty, tuple(map(float, cuts or ())))
+
+
+def _group(name: str, given: Any) -> Group:
+    ((of, parts),) = given.items() if isinstance(given, dict) and len(given) == 1 else [("", {})]
+    fine = parts and isinstance(parts, dict)
+    require(fine, f"the schema's group {name!r} must be given as in {_GROUPS}")
+    members = tuple(_words(part, f"group {name!r}") for part in parts.values())
+    return Group(name, of, tuple(parts), members)
+
+
+def parse_schema(text: str) -> Schema:
+    """Read a schema from its JSON text; docs/tables.md says what may stand in it.
+
+    Examples
+    --------
+    >>> parse_schema('{"columns": {"sex": ["f", "m"], "age": {"from": 0, "to": 99}}}').shape
+    (2, 100)
+    """
+    try:
+        given = json.loads(text, object_pairs_hook=_once)
+    except InputError:
+        raise
+    except (ValueError, RecursionError) as error:
+        line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
+        raise InputError(f"the schema is not JSON{line}; needed is {_EXAMPLE}") from None
+    whole = _USUAL | given if isinstance(given, dict) else {}
+    kinds = {k: type(v) for k, v in _USUAL.items()}
+    require(
+        whole.keys() == kinds.keys()
+        and all(type(v) is kinds[k] or (k, v) in _ELSE for k, v in whole.items())
+        and all(isinstance(rule, dict) and rule for rule in whole["impossible"]),
+        f"the schema must be an object such as {_EXAMPLE}, perhaps with {_GROUPS}, "
+        '"impossible": [{"age": ["0"], "status": ["married"]}], "layout": "records", "ignore": '
+        '["id"], "count": "n" and "totals": false',
+    )
+    weighted = "the schema says that the table is weighted; a table that counts records is needed"
+    require(not whole["weighted"], weighted)
+    layout, count, ignore = whole["layout"], whole["count"], whole["ignore"]
+    if "count" in given:  # false: records, as schemas said before there was a layout
+        layout = layout or ("counts" if count else "records")
+    read = [_column(name, form) for name, form in whole["columns"].items()]
+    return Schema(
+        tuple(whole["columns"]),
+        tuple(values for values, _ in read),
+        tuple(rule for _, rule in read),
+        tuple(_group(name, form) for name, form in whole["groups"].items()),
+        tuple(
+            tuple((n, _words(v, "impossible")) for n, v in r.items()) for r in whole["impossible"]
+        ),
+        *(layout, plain(count or COUNT), ("*",) if ignore == "*" else _words(ignore, "ignore")),
+        whole["totals"],
+    )
+
+
+def load_schema(path: Path) -> Schema:
+    """Read a schema file (JSON in UTF-8; see `parse_schema`); an error names it."""
+    try:
+        data = path.read_bytes()
+        marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+        return parse_schema(data.decode("utf-16" if marked else "utf-8-sig"))
+    except (FileNotFoundError, IsADirectoryError):
+        raise InputError(f"there is no file {path}; a schema is a JSON file") from None
+    except UnicodeDecodeError:
+        raise InputError(f"{path} is not a text file in UTF-8; a schema is a JSON file") from None
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+
+
+def schema_path(table: Path) -> Path:
+    """Return where the schema of a table stands: beside it, as ``TABLE.schema.json``."""
+    return table.with_suffix(".schema.json")

@@ -1,0 +1,178 @@
+"""Workloads as a person writes them: words and columns' names in order of priority."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from ..exceptions import unknown_name
+from ..model.queryset import QuerySet
+from ..model.workload import Workload
+from .schemas import KEYWORDS, Schema, require
+
+DEFAULT = "sum, marginals, identity"
+"""The paper's workload and its order of priority."""
+LEAST_SHARE = 1e-6
+"""A smaller share of the budget would buy noise alone."""
+
+
+def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
+    """Return the query set of some columns and groups, given in the schema's order."""
+    if not names:
+        return QuerySet.sum_query(schema.shape)
+    if tuple(names) == schema.columns:
+        return QuerySet.identity(schema.shape)
+    title = "*".join(names)
+    if schema.possible is None and set(names) <= set(schema.columns):
+        axes = [schema.columns.index(name) for name in names]
+        return QuerySet.marginal(schema.shape, axes, title)
+    labels = schema.labels(names)
+    size = int(labels.max()) + 1
+    if size in (1, schema.cells):  # the solvers know these two by their axes
+        same = QuerySet.sum_query if size == 1 else QuerySet.identity
+        return same(schema.shape, title)
+    return QuerySet.from_labels(labels.reshape(schema.shape), title)
+
+
+def _names(schema: Schema, part: str) -> tuple[str, ...]:
+    """Return the columns and groups that a part of a workload names, in the schema's order."""
+    if part == "sum":
+        return ()
+    if part == "identity":
+        return schema.columns
+    names = re.split(r"\s*\*\s*", part)
+    for name in names:
+        if name not in schema.names:
+            raise unknown_name("column or word of a workload", name, (*schema.names, *KEYWORDS))
+    require(len(set(names)) == len(names), f"the workload's part {part!r} names a column twice")
+    return tuple(sorted(names, key=schema.names.index))
+
+
+def _same(a: QuerySet, b: QuerySet) -> bool:
+    """Whether two query sets of one schema ask the same; their labels follow one order."""
+    return a.size == b.size and bool((a.labels == b.labels).all())
+
+
+def _expand(schema: Schema, part: str) -> list[QuerySet]:
+    if part == "marginals":
+        return [_query_set(schema, (name,)) for name in schema.columns]
+    return [_query_set(schema, _names(schema, part))]
+
+
+def parse_workload(text: str, schema: Schema) -> Workload:
+    """Read a workload: query sets in order of priority, separated by commas or semicolons.
+
+    ``sum`` is the number of all records, ``identity`` every cell, ``marginals`` each column's
+    marginal, but for those that ask what the sum or the cells ask. The name of a column or group
+    is its marginal; names joined by stars are the marginal of several. Query sets are called so,
+    columns in the schema's order: ``", ".join(workload.names)`` is read as the same workload.
+
+    Raises
+    ------
+    InputError
+        An unknown name, an empty part, or a query set asked twice.
+
+    Examples
+    --------
+    >>> schema = Schema(("region", "sex", "age"), (("n", "s"), ("f", "m"), ("1", "2", "3")))
+    >>> parse_workload("sum; marginals; age*region; identity", schema).names
+    ('sum', 'region', 'sex', 'age', 'region*age', 'identity')
+    """
+    parts = [part.strip() for part in re.split("[,;]", text)]
+    require(all(parts), f"the workload {text!r} has an empty part; needed is one as {DEFAULT!r}")
+    sets: list[QuerySet] = []
+    for part in parts:
+        before = len(sets)
+        for new in _expand(schema, part):
+            known = next((q for q in sets if _same(q, new)), None)
+            implied = new.size in (1, schema.cells) or known in sets[before:]
+            if part == "marginals" and implied:
+                continue
+            twice = f"{new.name!r} twice (once as {known.name!r})" if known else ""
+            require(not twice, f"the workload asks for {twice}; asking once is more accurate")
+            sets.append(new)
+    require(sets, f"the workload {text!r} asks for nothing beside the sum; ask for 'sum, identity'")
+    return Workload(tuple(sets))
+
+
+def shares_by_set(
+    shares: Mapping[str, float], schema: Schema, workload: Workload
+) -> dict[str, float]:
+    """Divide the share of ``marginals`` among those that are asked and have none of their own.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), (("x", "y"), ("1", "2")))
+    >>> shares_by_set({"marginals": 0.5}, schema, parse_workload(DEFAULT, schema))
+    {'a': 0.25, 'b': 0.25}
+    """
+    found = dict(shares)
+    if "marginals" in found:
+        share = found.pop("marginals")
+        free = [n for n in workload.names if n in schema.columns and n not in found]
+        require(free, "a share is given for marginals, but none is asked or each has its own")
+        found |= {name: share / len(free) for name in free}
+    return found
+
+
+def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
+    """Return each query set's share of the budget; those not named share what is left alike.
+
+    Raises
+    ------
+    InputError
+        An unknown name, shares that are not above 0 or add up to more than 1, or nothing left.
+
+    Examples
+    --------
+    >>> split_shares(Workload.table((2, 2)), {"sum": 0.25})
+    (0.25, 0.25, 0.25, 0.25)
+    """
+    for name in given:
+        if name not in workload.names:
+            raise unknown_name("query set", name, workload.names)
+    others, total = len(workload.names) - len(given), math.fsum(given.values())
+    rest = (1 - total) / others if others else 0.0
+    least = min([*given.values(), *([rest] if others else [])])
+    require(
+        least >= LEAST_SHARE and total <= 1 + 1e-9 and (others or total >= 1 - 1e-9),
+        f"the shares add up to {total:.10g}, and the least of all is {least:.3g}; needed is 1, or "
+        f"less where some query sets have none and share the rest, and {LEAST_SHARE:g} for each",
+    )
+    return tuple(round(given[n], 15) if n in given else rest for n in workload.names)
+
+
+def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
+    """Name the queries of a set by the values that they count: one row a query, in order.
+
+    Returns
+    -------
+    DataFrame
+        A column for each column of the schema, then for each group; empty text where the query
+        counts all values.
+
+    Raises
+    ------
+    InputError
+        A query set that is not what `parse_workload` makes of its name.
+
+    Examples
+    --------
+    >>> schema = Schema(("a", "b"), (("x",), ("1", "2")))
+    >>> query_values(schema, parse_workload("b", schema).query_sets[0]).to_dict("list")
+    {'a': ['', ''], 'b': ['1', '2']}
+    """
+    names = _names(schema, queries.name)
+    require(
+        queries.shape == schema.shape and _same(queries, _query_set(schema, names)),
+        f"the query set {queries.name!r} does not ask what its name says of this schema; make the "
+        "workload with parse_workload",
+    )
+    cells = np.unique(queries.labels, return_index=True)[1]
+    values = {name: np.array(schema.values_of(name), dtype=object) for name in names}
+    told = {name: values[name][schema.places(name)[cells]] for name in names}
+    return pd.DataFrame({name: told.get(name, "") for name in schema.names}, range(len(cells)))

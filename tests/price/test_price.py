@@ -1,0 +1,485 @@
+"""The price of a table: right numbers, the notice on everything, the command."""
+
+import json
+from io import BytesIO
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from command_line import run
+from microdata_price.exceptions import InputError
+from microdata_price.fitting import METHODS, microdata_methods
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
+from microdata_price.page.style import METHODS as STYLES
+from microdata_price.price.margins import query_labels
+from microdata_price.price.report import NOTICE, price_files, report, summary, with_error
+from microdata_price.price.simulation import price_table
+from microdata_price.tables.schemas import Group, Schema
+from microdata_price.tables.workloads import DEFAULT, parse_workload
+
+CODES = Schema(("RAC1P", "HISP"), (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25)))))
+TURNED = Workload((QuerySet.from_labels([2, 1, 0], "identity"),))
+ODD = Schema(("method", "price", "query"), (("nnls", "total"), ("a", "b"), ("1", "2", "3")))
+
+
+@pytest.fixture(scope="module")
+def real():
+    data = data_set("PUMA0101301")
+    workload = parse_workload(DEFAULT, CODES)
+    return data, workload, price_table(data.table, CODES, workload, PureDP(0.5), runs=500, seed=1)
+
+
+def test_what_is_known_exactly_is_exact(real):
+    data, _, made = real
+    totals = made.totals.set_index(["method", "query_set", "metric"])
+    # 9 x 24 with sum, marginals and cells at b = 8: 128 * 216/250 for each query.
+    assert totals.loc[("ols", "sum", "total"), "squared_error"] == pytest.approx(110.592)
+    assert totals.loc[("ols", "HISP", "max"), "squared_error"] == pytest.approx(110.592)
+    b, q = 8.0, data.table.sum()
+    exact = 2 * b**2 - np.exp(-q / b) * (q * b + b**2)
+    row = totals.loc[("sequential", "sum", "total")]
+    assert row["squared_error"] == pytest.approx(exact)
+    assert row["standard_error"] == 0
+    assert (totals["ols"] > 0).all()
+    np.testing.assert_allclose(totals["price"], totals["squared_error"] / totals["ols"])
+
+
+def test_estimates_agree_with_a_long_run(real):
+    data, workload, made = real
+    long = price_table(data.table, CODES, workload, PureDP(0.5), runs=4000, seed=2)
+    both = made.totals.merge(long.totals, on=["method", "query_set", "metric"])
+    both = both[both["metric"] == "total"]
+    error = np.hypot(both["standard_error_x"], both["standard_error_y"])
+    # A sum that is the control's own is known up to rounding alone.
+    error += 1e-12 * both["squared_error_y"]
+    assert (np.abs(both["squared_error_x"] - both["squared_error_y"]) <= 6 * error).all()
+
+
+def test_bias_and_variance_add_up_to_the_error(real):
+    made = real[2]
+    queries = made.queries
+    np.testing.assert_allclose(
+        queries["bias"] ** 2 + queries["variance"], queries["squared_error"], rtol=1e-9
+    )
+    totals = made.totals[made.totals["metric"] == "total"].set_index(["method", "query_set"])
+    plain = queries.groupby(["method", "query_set"])["squared_error"].sum()
+    parts = totals["squared_bias"] + totals["variance"]
+    # The bias's own noise is taken off, and 0 is its least value.
+    np.testing.assert_allclose(parts, totals["squared_error"], rtol=1e-12)
+    # The control variate moves a total by a few standard errors at most.
+    off = np.abs(parts - plain.loc[parts.index])
+    assert (off <= 6 * np.maximum(totals["standard_error"], 0.02 * parts)).all()
+    assert totals.loc[("nnls", "sum"), "squared_bias"] > 3 * totals.loc[("nnls", "sum"), "variance"]
+
+
+def test_bias_is_not_inflated_by_few_runs():
+    """Where no cell is near zero no method has a bias; ten runs show a tenth of the variance."""
+    schema = Schema(("cell",), (tuple(map(str, range(400))),))
+    workload = parse_workload("sum, identity", schema)
+    made = price_table(np.full(400, 1e4), schema, workload, PureDP(1.0), ["nnls"], runs=10)
+    totals = made.totals.set_index(["method", "query_set", "metric"])
+    row = totals.loc[("nnls", "identity", "total")]
+    assert row["squared_bias"] < 0.05 * row["variance"]
+    row = totals.loc[("ols", "identity", "total")]
+    assert (row["squared_bias"], row["variance"]) == (0, row["squared_error"])
+
+
+@pytest.mark.parametrize("runs", [2, 3, 40])
+@pytest.mark.parametrize("asked", ["sum, marginals, identity", "one, identity"])
+def test_one_quantity_has_one_value(runs, asked):
+    """A query that is a set of its own, the worst query of a set, and everything of OLS."""
+    schema = Schema(("one", "two"), (("x",), ("1", "2", "3")))
+    workload = parse_workload(asked, schema)
+    made = price_table([[90, 1, 0]], schema, workload, PureDP(0.5), runs=runs)
+    shared = ["squared_error", "standard_error", "price", "price_error"]
+    totals = made.totals.set_index(["method", "query_set", "metric"])
+    for (method, name), own in made.queries.groupby(["method", "query_set"]):
+        worst = own.loc[own["squared_error"].idxmax(), shared].astype(float)
+        metric = "max" if (method, name, "max") in totals.index else "total"
+        told = totals.loc[(method, name, metric), shared].astype(float)
+        # Where a query is the control's own, its standard error is the root of a rounding error.
+        root = np.sqrt(np.finfo(float).eps) * worst["squared_error"]
+        np.testing.assert_allclose(told, worst, rtol=1e-9, atol=root)
+        if len(own) == 1:
+            told = totals.loc[(method, name, "total"), shared].astype(float)
+            np.testing.assert_allclose(told, worst, rtol=1e-9, atol=root)
+        if method == "ols":
+            assert (own["bias"] == 0).all()
+            np.testing.assert_array_equal(own["variance"], own["ols"])
+            np.testing.assert_array_equal(own["squared_error"], own["ols"])
+            assert (own["standard_error"] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "text"),
+    [
+        (1.3874, 0.0213, "1.387 ± 0.021"),
+        (0.5, 0.0, "0.5 (exact)"),
+        (1234.5, 17.0, "1,234 ± 17"),
+        (3.04, 0.96, "3.04 ± 0.96"),
+        (1.0, float("nan"), "1 ± ?"),
+    ],
+)
+def test_a_price_is_written_as_far_as_it_is_known(value, error, text):
+    assert with_error(value, error) == text
+
+
+def test_the_same_seed_gives_the_same_price(real):
+    data, workload, made = real
+    again = price_table(data.table, CODES, workload, PureDP(0.5), runs=500, seed=1)
+    pd.testing.assert_frame_equal(again.totals, made.totals)
+    pd.testing.assert_frame_equal(again.queries, made.queries)
+    other = price_table(data.table, CODES, workload, PureDP(0.5), runs=500, seed=3)
+    assert not np.allclose(other.queries["bias"], made.queries["bias"])
+
+
+def test_the_worst_queries_are_named(real):
+    made = real[2]
+    worst = made.worst(3)
+    assert set(worst["method"]) == set(METHODS) - {"ols"}
+    first = worst[worst["method"] == "nnls"].iloc[0]
+    assert (first["query"], first["truth"]) == ("all records", 812)
+    for method, part in worst.groupby("method"):
+        own = made.queries[made.queries["method"] == method]["price"]
+        np.testing.assert_array_equal(part["price"], own.sort_values(ascending=False)[:3])
+
+
+def test_any_names_of_columns_and_any_workload_do():
+    workload = parse_workload("identity; method*query; price", ODD)
+    table = np.arange(12.0).reshape(2, 2, 3)
+    made = price_table(table, ODD, workload, ConcentratedDP(0.1), ["nnls"], runs=20)
+    assert list(made.queries["query"].iloc[12:14]) == [
+        "method = nnls, query = 1",
+        "method = nnls, query = 2",
+    ]
+    truth = np.concatenate(workload.answers(table))
+    np.testing.assert_array_equal(made.queries["truth"], np.tile(truth, 2))
+    files = price_files(made, workload)
+    assert len(files) == 8
+    assert query_labels(ODD, parse_workload("sum", ODD).query_sets[0]).tolist() == ["all records"]
+
+
+@pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
+def test_extreme_levels_are_priced(epsilon):
+    schema = Schema(("cell",), (("a", "b", "c"),))
+    workload = parse_workload("sum, identity", schema)
+    made = price_table([5, 0, 0], schema, workload, PureDP(epsilon), runs=20)
+    assert np.isfinite(made.totals["price"]).all()
+    assert NOTICE in report(made, workload)
+
+
+def test_everything_says_that_it_is_confidential(real):
+    _, workload, made = real
+    files = price_files(made, workload)
+    for name, data in files.items():
+        if name.endswith(".png"):
+            assert data.startswith(b"\x89PNG")
+        elif name.endswith(".csv"):
+            assert set(pd.read_csv(BytesIO(data))["notice"]) == {"CONFIDENTIAL"}
+        else:
+            assert data.decode().startswith(NOTICE)
+    assert {n for n in files if n.endswith(".png")} == {
+        "prices.png",
+        "bias_and_variance.png",
+        "errors_by_count.png",
+    }
+
+
+def test_pictures_bear_the_notice(real):
+    from microdata_price.figures.price import bias_and_variance, errors_by_count, prices
+
+    made = real[2]
+    totals = made.totals[made.totals["metric"] == "total"]
+    for figure in (
+        prices(totals, "CONFIDENTIAL"),
+        bias_and_variance(totals, "CONFIDENTIAL"),
+        errors_by_count(made.queries, "CONFIDENTIAL"),
+    ):
+        titles = [figure.get_suptitle(), *(ax.get_title(loc="left") for ax in figure.axes)]
+        assert "CONFIDENTIAL" in titles
+
+
+def test_pictures_show_the_computed_numbers(real):
+    from microdata_price.figures.price import prices
+
+    made = real[2]
+    totals = made.totals[made.totals["metric"] == "total"]
+    (ax,) = prices(totals).axes
+    drawn = {c.get_label(): np.asarray(c.lines[0].get_xdata(), dtype=float) for c in ax.containers}
+    for method in ("nnls", "reweighted"):
+        expected = totals[totals["method"] == method]["price"]
+        np.testing.assert_allclose(drawn[STYLES[method].label], expected)
+
+
+def test_the_summary_has_every_query_set_and_method(real):
+    made = real[2]
+    shown = summary(made)
+    assert list(shown.columns[3:]) == list(microdata_methods())
+    assert len(shown) == 7
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"methods": ["nlns"]}, "did you mean"),
+        ({"runs": 1}, "runs is 1"),
+        ({"seed": -1}, "the seed is -1"),
+        ({"table": [1, 2]}, "shape"),
+        ({"table": [1, 2, np.nan]}, "not a finite number"),
+        ({"workload": Workload((QuerySet.from_labels([0, 1, 1], "d"),))}, "no column or word"),
+        ({"workload": TURNED}, "does not ask what its name says"),
+    ],
+)
+def test_bad_input_is_refused(change, message):
+    schema = Schema(("c",), (("1", "2", "3"),))
+    given = {"table": [1, 2, 3], "schema": schema, "methods": METHODS, "runs": 10}
+    given |= {"workload": parse_workload(DEFAULT, schema), **change}
+    with pytest.raises(InputError, match=message):
+        price_table(
+            given.pop("table"),
+            given.pop("schema"),
+            given.pop("workload"),
+            PureDP(1.0),
+            given.pop("methods"),
+            **given,
+        )
+
+
+def written(path, schema, counts):
+    """Write a table of counts and its schema beside it."""
+    schema.frame().assign(count=np.ravel(counts).astype(int)).to_csv(path, index=False)
+    path.with_suffix(".schema.json").write_text(schema.to_json())
+    return path
+
+
+@pytest.fixture
+def table(tmp_path):
+    return written(tmp_path / "area.csv", CODES, data_set("PUMA0101301").table)
+
+
+def test_the_command(table, capsys):
+    out = table.parent / "out"
+    words = [table, "--epsilon", "0.5", "--runs", "30", "--out", out]
+    code, printed, error = run(capsys, "price", *words)
+    assert (code, error) == (0, "")
+    assert printed.startswith(NOTICE)
+    assert out.stat().st_mode & 0o777 == 0o700
+    assert all(p.stat().st_mode & 0o777 == 0o600 for p in out.iterdir())
+    code, printed, error = run(capsys, "price", *words)
+    assert (code, printed) == (2, "")
+    assert "exists already" in error
+    code, printed, error = run(
+        capsys, "price", table, "--rho", "0.1", "--runs", "30", "--methods", "nnls,ols", "--json"
+    )
+    assert (code, error) == (0, "")
+    document = json.loads(printed)
+    assert next(iter(document)) == "notice"
+    assert document["notice"] == NOTICE
+    assert {row["method"] for row in document["prices"]} == {"ols", "nnls"}
+    first = document["prices"][0]
+    assert first["squared_error"] == pytest.approx(4 / 0.2 * 216 / 250, rel=1e-14)
+    worst = [row for row in document["prices"] if row["metric"] == "max"]
+    assert worst
+    assert all(row["variance"] is None for row in worst)
+
+
+def test_without_a_schema_a_matrix_of_counts_is_priced(tmp_path, capsys):
+    wide = tmp_path / "wide.csv"
+    wide.write_text("town,f,m\nx,3,4\ny,0,9\n")
+    words = [wide, "--epsilon", "1", "--runs", "5", "--methods", "nnls"]
+    code, printed, said = run(capsys, "price", *words)
+    assert code == 0
+    assert "town = y, column = m" in printed
+    assert "a matrix of 2 x 2 counts, 16 records" in said
+    code, printed, said = run(capsys, "price", *words, "--where", "town=x")
+    assert (code, printed) == (2, "")
+    assert "add --schema" in said
+
+
+def test_only_rows_that_are_asked_for_are_priced(tmp_path, capsys):
+    path = tmp_path / "persons.csv"
+    path.write_text("area,sex\n1,f\n2,?\n1,m\n1,m\n")
+    path.with_suffix(".schema.json").write_text('{"columns": {"sex": ["f", "m"]}}')
+    words = [path, "--epsilon", "1", "--runs", "5", "--methods", "nnls", "--where", "area=1"]
+    code, printed, error = run(capsys, "price", *words, "--json")
+    assert (code, error) == (0, "")
+    worst = json.loads(printed)["worst_queries"]
+    assert {row["query"]: row["truth"] for row in worst} == {
+        "all records": 3,
+        "sex = f": 1,
+        "sex = m": 2,
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "no privacy level is given"),
+        (["--epsilon", "1", "--runs", "0"], "runs is 0"),
+        (["--epsilon", "1", "--methods", "nnls,x"], "no method 'x'"),
+        (["--epsilon", "1", "--workload", "sum,AGEP"], "'AGEP'"),
+    ],
+)
+def test_what_the_command_refuses(table, capsys, words, message):
+    code, printed, error = run(capsys, "price", table, *words)
+    assert (code, printed) == (2, "")
+    assert message in error
+
+
+def test_the_total_and_every_column_are_always_reported():
+    schema = Schema(("a", "b"), tuple(tuple(f"{c}{k}" for k in range(12)) for c in "ab"))
+    table = np.zeros((12, 12))
+    table[0, 0] = 800
+    workload = parse_workload("identity", schema)
+    made = price_table(table, schema, workload, PureDP(1.0), ["nnls"], runs=200)
+    always = made.always.set_index(["method", "query_set"])
+    assert set(always.index.get_level_values("query_set")) == {"sum", "a", "b"}
+    assert not always["asked"].any()
+    nnls = always.loc[("nnls", "sum")]
+    # Each of the 143 empty cells is clipped by itself: half of noise of mean size 1, its square 1.
+    assert abs(nnls["bias"] - 143 * 0.5) < 5 * np.sqrt((143 * 0.75 + 2) / 200)
+    assert nnls["root_error"] >= nnls["bias"]
+    assert nnls["query"] == "all records"
+    signed = always.loc[("ols", "sum")]
+    assert signed["root_error"] == pytest.approx(np.sqrt(144 * 2), rel=1e-12)
+    assert (signed["standard_error"], signed["bias"], signed["bias_error"]) == (0, 0, 0)
+    said = report(made, workload)
+    assert said.count("not asked") == 6
+    assert f"{nnls['bias']:+.2f} ± {nnls['bias_error']:.2f}" in said
+    assert abs(nnls["bias_error"] / np.sqrt((143 * 0.75 + 2) / 200) - 1) < 0.3
+    assert "for one number by itself" in said
+    assert "at once" in said
+    asked = price_table(
+        table, schema, parse_workload("sum, a, identity", schema), PureDP(1.0), ["nnls"], runs=20
+    )
+    found = asked.always[asked.always["method"] == "nnls"].set_index("query_set")["asked"]
+    assert found.to_dict() == {"sum": True, "a": True, "b": False}
+    # What is asked is told alike in both tables.
+    total = asked.totals.set_index(["method", "query_set", "metric"]).loc[("nnls", "sum", "total")]
+    root = asked.always.set_index(["method", "query_set"]).loc[("nnls", "sum"), "root_error"]
+    assert root**2 == pytest.approx(total["squared_error"], rel=1e-12)
+
+
+@pytest.mark.parametrize("asked", ["sum, marginals, identity", "identity", "a*b, sum", "a", "sum"])
+def test_what_is_known_is_told_alike_in_every_table_and_file(asked):
+    """Signed answers have no bias, and an exact error, wherever what was asked settles them."""
+    schema = Schema(("a", "b"), (("x", "y"), ("1", "2", "3")))
+    workload = parse_workload(asked, schema)
+    made = price_table([[9, 1, 0], [40, 2, 0]], schema, workload, PureDP(0.5), runs=60, seed=4)
+    totals = made.totals[made.totals["metric"] == "total"].set_index(["method", "query_set"])
+    size = {"sum": 1, "a": 2, "b": 3}
+    for row in made.always.to_dict("records"):
+        square = row["root_error"] ** 2 * size[row["query_set"]]
+        if row["asked"]:
+            told = totals.loc[(row["method"], row["query_set"])]
+            assert square == pytest.approx(told["squared_error"], rel=1e-12)
+            assert (row["standard_error"] == 0) == (told["standard_error"] == 0)
+        # The cells, or a finer marginal, settle a coarser one; nothing settles a finer one.
+        settled = row["asked"] or "a*b" in asked or "identity" in asked or row["query_set"] == "sum"
+        known = row["method"] == "ols" and settled
+        assert (row["bias_error"] == 0) == known
+        assert known <= (row["bias"] == row["standard_error"] == 0)
+    signed = made.queries["method"] == "ols"
+    assert (made.queries.loc[signed, ["bias", "bias_error"]] == 0).all().all()
+    assert (made.queries.loc[~signed, "bias_error"] > 0).all()
+    exact = report(made, workload).count("0 (exact)")
+    assert exact >= int((made.always["bias_error"] == 0).sum())
+    for name in ("total_and_columns.csv", "queries.csv", "worst_queries.csv"):
+        assert b",bias,bias_error," in price_files(made, workload)[name]
+
+
+def test_errors_of_signed_answers_that_were_not_asked_agree_with_a_long_run():
+    schema = Schema(("a", "b"), (("x", "y"), ("1", "2", "3")))
+    made = price_table(
+        [[9, 1, 0], [40, 2, 0]],
+        schema,
+        parse_workload("a, identity", schema),
+        PureDP(0.5),
+        ["ols"],
+        runs=6000,
+    )
+    root = made.always.set_index("query_set")["root_error"]
+    noise = 2 * 4.0**2  # of each answer, at half of the budget
+    assert root["a"] ** 2 == pytest.approx(noise * 3 / 4)
+    assert root["sum"] ** 2 == pytest.approx(noise * 2 * 3 / 4)
+    cells = made.queries[made.queries["query_set"] == "identity"]["squared_error"].iloc[0]
+    # A value of b is two cells of different values of a, whose errors are independent.
+    assert root["b"] ** 2 == pytest.approx(2 * cells)
+
+
+def test_signed_answers_alone_have_a_table_too():
+    schema = Schema(("a",), (("x", "y"),))
+    workload = parse_workload("sum, identity", schema)
+    made = price_table([3, 4], schema, workload, PureDP(1.0), ["ols"], runs=5)
+    said = report(made, workload)
+    assert "Empty" not in said
+    assert "signed answers" in said
+    assert f"{made.totals['ols'].iloc[0]:.5g}" in said
+
+
+TRACTS = Schema(
+    ("tract", "age"),
+    (("b1", "a1", "a2"), ("child", "adult")),
+    groups=(Group("county", "tract", ("A", "B"), (("a2", "a1"), ("b1",))),),
+)
+SINGLE = Schema(
+    ("age", "status"),
+    (("child", "adult"), ("single", "married")),
+    impossible=((("age", ("child",)), ("status", ("married",))),),
+)
+
+
+@pytest.mark.parametrize(
+    ("schema", "asked"),
+    [(TRACTS, "sum, county, tract, county*age, identity"), (SINGLE, "sum, marginals, identity")],
+)
+def test_every_query_is_named_by_what_it_counts(tmp_path, capsys, schema, asked):
+    """Groups and impossible combinations: each name's true count, from the cells themselves."""
+    counts = np.array([2**k for k in range(schema.cells)])
+    path = written(tmp_path / "t.csv", schema, counts)
+    out = tmp_path / "out"
+    words = ["--epsilon", "1", "--runs", "20", "--methods", "nnls", "--workload", asked]
+    assert run(capsys, "price", path, *words, "--out", out)[0] == 0
+    cells = schema.frame().assign(county=schema.frame().get("tract", pd.Series([""])).str[0])
+    cells["county"] = cells["county"].str.upper()
+    queries = pd.read_csv(out / "queries.csv")
+    assert len(queries) == 2 * sum(q.size for q in parse_workload(asked, schema).query_sets)
+    for row in queries.to_dict("records"):
+        mine = np.ones(len(cells), dtype=bool)
+        for part in row["query"].split(", ") if row["query"] != "all records" else ():
+            column, _, value = part.partition(" = ")
+            mine &= cells[column] == value
+        assert counts[mine].sum() == row["truth"]
+    shown = pd.read_csv(out / "total_and_columns.csv")
+    assert set(shown["query_set"]) == {"sum", *schema.names}
+    assert {"all records", "every query"} <= set(shown.loc[shown["method"] == "ols", "query"])
+
+
+@pytest.mark.parametrize("counts", [[3, 400], [7, 400], [15, 400]])
+def test_what_runs_did_not_show_is_not_called_known(counts):
+    """Clipping is rare here: few runs or none differ from signed answers, and many do somewhat."""
+    schema = Schema(("cell",), (("x", "y"),))
+    workload = parse_workload("sum, identity", schema)
+    given = (counts, schema, workload, PureDP(1.0), ["nnls", "maxfit"])
+    long = price_table(*given, runs=20_000, seed=1)
+    for made in (price_table(*given, runs=50), price_table(*given, runs=400)):
+        for a, b in zip(made.totals.itertuples(), long.totals.itertuples(), strict=True):
+            if a.method != "ols":
+                assert a.price_error > 0
+                assert abs(a.price - b.price) <= 5 * a.price_error + 5 * b.price_error
+                assert "exact" not in with_error(a.price, a.price_error)
+
+
+def test_no_standard_error_is_zero_beside_an_estimate():
+    """With two runs an answer may err twice by the same amount: nothing is known of its error."""
+    schema = Schema(("cell",), (("x", "y"),))
+    workload = parse_workload("sum, identity", schema)
+    for seed in range(20):
+        made = price_table([0, 0], schema, workload, PureDP(1.0), ["nnls"], runs=2, seed=seed)
+        micro = made.queries[made.queries["method"] == "nnls"]
+        assert not (micro[["standard_error", "bias_error"]] == 0).to_numpy().any()
+        assert "exact" not in "".join(summary(made)["nnls"])

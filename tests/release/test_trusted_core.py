@@ -1,0 +1,35 @@
+"""The files on which a release's guarantee rests: few, short, and changed by decision only."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import microdata_price
+
+SOURCES = Path(microdata_price.__file__).parent
+CHECKSUMS = {
+    "tables/read.py": "443cef7a5cea3647",
+    "release/measure.py": "0f2a4daa4d82d9d6",
+    "release/mechanism.py": "18593927c7dcea49",
+    "release/budget.py": "9785691bd957c1ec",
+    "release/ledger.py": "1bed78c187560d93",
+}
+"""Who changes one of these files reads the whole of it, runs tests/release, and writes down the new
+checksum (the first 16 digits of its SHA-256) in the same commit.
+"""
+
+
+def test_the_core_is_as_it_was_decided():
+    found = {
+        name: hashlib.sha256((SOURCES / name).read_bytes()).hexdigest()[:16] for name in CHECKSUMS
+    }
+    assert found == CHECKSUMS
+
+
+def test_the_core_is_small_and_listed():
+    texts = {name: (SOURCES / name).read_text() for name in CHECKSUMS}
+    assert len(texts) <= 7
+    assert sum(len(text.splitlines()) for text in texts.values()) <= 900
+    page = (SOURCES.parents[1] / "docs" / "architecture.md").read_text()
+    section = page.split("## The trusted core")[1].split("\n## ")[0]
+    assert re.findall(r"^\| `([\w/]+\.py)` \|", section, flags=re.M) == list(texts)

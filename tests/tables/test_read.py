@@ -1,0 +1,381 @@
+"""Tables from files: what is exactly as the schema says is read, everything else is refused."""
+
+import bz2
+import contextlib
+import gzip
+import lzma
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from command_line import run
+from microdata_price.exceptions import InputError
+from microdata_price.tables.read import _FRAMES, read_matrix, read_table
+from microdata_price.tables.schemas import Group, Rule, Schema, parse_schema
+
+SCHEMA = Schema(("region", "sex"), (("north", "south", "01"), ("f", "m")))
+COUNTS = "region,sex,count\nnorth,f,3\nnorth,m,4\nsouth,f,5\n"
+RECORDS = "region,sex\n" + "north,f\n" * 3 + "north,m\n" * 4 + "south,f\n" * 5
+TABLE = [[3, 4], [5, 0], [0, 0]]
+SECRET = "Mrs-Smith-of-Hill-Street"
+COUNTY = Group("county", "tract", ("A", "B"), (("a1", "a2"), ("b1",)))
+TRACTS = Schema(("tract",), (("a1", "a2", "b1"),), groups=(COUNTY,))
+
+
+@pytest.fixture
+def read(tmp_path):
+    def reading(data, schema=SCHEMA, where=None, name="t.csv"):
+        path = tmp_path / name
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return read_table(path, schema, where).tolist()
+
+    return reading
+
+
+def zipped(path, files):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    return path.read_bytes()
+
+
+@pytest.mark.parametrize("text", [COUNTS, RECORDS])
+@pytest.mark.parametrize(
+    ("name", "change"),
+    [
+        ("t.csv", str.encode),
+        ("t.txt", lambda t: t.replace(",", ";").encode()),
+        ("t.tsv", lambda t: t.replace(",", "\t").encode()),
+        ("t.csv", lambda t: t.replace("\n", "\r\n").encode("utf-8-sig")),
+        ("t.csv", lambda t: t.replace("\n", "\r").encode()),
+        ("t.csv", lambda t: t.encode("utf-16")),
+        ("t.csv", lambda t: t.replace("north", ' "north"').replace(' "', '"').encode()),
+        ("t.csv", lambda t: t.replace("\n", "\n\n").encode()),
+        ("t.csv", lambda t: t.replace(",f", ", f ").encode()),
+        ("t.csv.gz", lambda t: gzip.compress(t.encode())),
+        ("t.csv.bz2", lambda t: bz2.compress(t.encode())),
+        ("t.csv.XZ", lambda t: lzma.compress(t.encode())),
+    ],
+)
+def test_one_table_in_many_forms(read, text, name, change):
+    assert read(change(text), name=name) == TABLE
+
+
+def test_zip_archives_hold_one_file(read, tmp_path):
+    made = tmp_path / "made.zip"
+    assert read(zipped(made, {"t.csv": COUNTS, "__MACOSX/._t.csv": "x"}), name="t.zip") == TABLE
+    for files in ({"a.csv": COUNTS, "copy/a.csv": COUNTS}, {}):
+        with pytest.raises(InputError, match=f"holds {len(files)} files"):
+            read(zipped(made, files), name="t.zip")
+
+
+@pytest.mark.parametrize("counted", [True, False])
+@pytest.mark.parametrize("ending", ["parquet", "dta"])
+def test_frames_are_read_as_csv_is(tmp_path, ending, counted):
+    text = COUNTS if counted else RECORDS
+    frame = pd.DataFrame(
+        [r.split(",") for r in text.split()[1:]], columns=text.split()[0].split(",")
+    )
+    frame["sex"] = pd.Categorical(frame["sex"])
+    if counted:
+        frame["count"] = frame["count"].astype(float)  # as numbers are where some were missing
+    path = tmp_path / f"t.{ending}"
+    frame.to_parquet(path) if ending == "parquet" else frame.to_stata(path, write_index=False)
+    assert read_table(path, SCHEMA).tolist() == TABLE
+    frame.loc[2, "region"] = None
+    frame.to_parquet(path) if ending == "parquet" else frame.to_stata(path, write_index=False)
+    with pytest.raises(InputError, match=r"1 row \(4\): the schema does not list .* 'region'"):
+        read_table(path, SCHEMA)
+
+
+@pytest.mark.parametrize("ending", [".xlsx", ".sav"])
+def test_an_absent_engine_is_named(monkeypatch, read, ending):
+    def absent(_):
+        raise ImportError("no such engine")
+
+    monkeypatch.setitem(_FRAMES, ending, (absent, _FRAMES[ending][1]))
+    with pytest.raises(InputError, match=r"openpyxl|pyreadstat"):
+        read(b"x", name=f"t{ending}")
+
+
+def test_a_sheet_of_cells_is_read_as_text(monkeypatch, read):
+    sheet = pd.DataFrame(
+        {"region": ["north", "01"], "sex": ["f", "m"], "count": [3, 4.0]}, dtype=object
+    )
+    monkeypatch.setattr(pd, "read_excel", lambda _, **__: sheet)
+    assert read(b"x", name="t.xlsx") == [[3, 0], [0, 0], [0, 4]]
+
+
+@given(st.lists(st.integers(0, 10**12), min_size=6, max_size=6), st.permutations(range(6)))
+def test_what_is_written_is_read(tmp_path_factory, counts, order):
+    path = tmp_path_factory.mktemp("t") / "t.csv"
+    frame = SCHEMA.frame().assign(count=counts).iloc[order]
+    frame[frame["count"] > 0].to_csv(path, index=False) if any(counts) else frame.to_csv(path)
+    schema = parse_schema(SCHEMA.to_json()[:-2] + ', "totals": false, "ignore": [""]}')
+    assert read_table(path, schema).ravel().tolist() == counts
+
+
+@settings(max_examples=25)
+@given(
+    st.binary(max_size=200)
+    | st.text(alphabet='fm,;\t"\n\rnorth01 \0é', max_size=80).map(str.encode)
+)
+def test_no_content_ends_in_a_traceback(tmp_path_factory, data):
+    for start, schema in (
+        (b"", SCHEMA),
+        (b"region,sex\n", SCHEMA),
+        (b"sex\n", Schema(("sex",), (("f",),), (Rule(empty="f"),))),
+    ):
+        for name in ("t.csv", "t.zip", "t.csv.gz", "t.csv.xz", "t.csv.bz2", "t.parquet", "t.dta"):
+            path = tmp_path_factory.getbasetemp() / name
+            path.write_bytes(start + data)
+            for reading in (lambda p, s=schema: read_table(p, s), lambda p: read_matrix(p)[1]):
+                with contextlib.suppress(InputError):
+                    assert (reading(path) >= 0).all()
+
+
+def test_rules_say_where_fields_are_counted(read):
+    schema = parse_schema(
+        '{"columns": {"age": {"cuts": [18], "empty": "none"}, "job": {"values": ["nurse"], '
+        '"other": "other"}}, "ignore": "*"}'
+    )
+    text = "id,age,job\n1,17.9,nurse\n2,,nurse\n3,18,\u00e9\n4,-1,poet\n5,below 18,other\n"
+    assert read(text, schema) == [[1, 2], [0, 1], [1, 0]]
+    with pytest.raises(InputError, match=r"1 row \(2\): .* 'job'"):
+        read(b"id,age,job\n1,17,\xe9\n", schema)  # not UTF-8, so no other value
+
+
+def test_groups_may_stand_in_the_file_and_must_agree(read):
+    assert read("county,tract\nA,a1\nB,b1\nA,a1\n", TRACTS) == [2, 0, 1]
+    assert read("tract\nb1\n", TRACTS) == [0, 0, 1]
+    with pytest.raises(InputError, match=r"2 rows \(3, 5\): 'county' is not the group"):
+        read("county,tract\nA,a1\nA,b1\nB,b1\n,b1\n", TRACTS)
+
+
+def test_impossible_rows_are_counted_and_named_without_advice(read):
+    schema = Schema(
+        ("age", "status"),
+        (("child", "adult"), ("single", "married")),
+        impossible=((("age", ("child",)), ("status", ("married",))),),
+    )
+    text = "age,status\n" + "adult,married\n" * 3
+    assert read(text + "child,single\n", schema) == [1, 0, 3]
+    with pytest.raises(InputError) as error:
+        read(text + "child,married\n" * 12, schema)
+    said = str(error.value)
+    assert "12 rows (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, ...): the schema says that" in said
+    assert "correct" not in said
+
+
+def test_only_rows_that_are_asked_for_are_read(read):
+    text = "ST,sex,region\n1,f,north\n2,?,?\n1,m,01\n"
+    assert read(text, SCHEMA, {"ST": "1"}) == [[1, 0], [0, 0], [0, 1]]
+    assert read(text, SCHEMA, {"ST": " 1 ", "sex": "m"}) == [[0, 0], [0, 0], [0, 1]]
+    for where, message in (
+        ({"ST": "01"}, "no row with ST = '01'"),
+        ({"PUMA": "1"}, "no column 'PUMA'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(text, SCHEMA, where)
+
+
+def schema_with(**more):
+    return Schema(SCHEMA.columns, SCHEMA.values, **more)
+
+
+EMPTY = Schema(("sex", "age"), (("1", "2", "n"), ("0", "n")), (Rule(empty="n"), Rule(empty="n")))
+ALONE = Schema(("sex",), (("1", "n"),), (Rule(empty="n"),))
+THREE = Schema(("region",), (("a", "b", "Total"),))
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "message"),
+    [
+        ("", SCHEMA, "no column 'region', 'sex'"),
+        ("region,sex,count\n", SCHEMA, "no row below the first"),
+        ("region,sex\nnorth,f\nwest,f\nnorth,f\n,m\n", SCHEMA, r"2 rows \(3, 5\): .* 'region'"),
+        ("region,sex,count\nnorth,f,3\nnorth,f,4\n", SCHEMA, r"1 row \(3\): an earlier row"),
+        ("region,sex,count\nnorth,f,3\nnorth,m,1\nnorth,f,0\n", SCHEMA, r"1 row \(4\): an earlier"),
+        *(
+            (f"region,sex,count\nnorth,f,1\nnorth,m,{n}\n", SCHEMA, r"1 row \(3\): column 'count'")
+            for n in (
+                "",
+                "-1",
+                "1.5",
+                "1e3",
+                "1_000",
+                '"1,000"',
+                "٣",
+                "10000000000001",
+                "NA",
+                "2.0",
+            )
+        ),
+        ("region,sex,n\nnorth,f,3\n", SCHEMA, "'n', which the schema does not list"),
+        ("region,sex,id,id\nnorth,f,3,4\n", SCHEMA, "'id', 'id', which"),
+        ("region,sex,sex\nnorth,f,m\n", SCHEMA, "'sex' twice"),
+        ("sep=,\nregion,sex\nnorth,f\n", SCHEMA, "its first row"),
+        ("| region | sex |\n| north | f |\n", SCHEMA, "its first row"),
+        ("region  sex\nnorth   f\n", SCHEMA, "its first row"),
+        (COUNTS, schema_with(layout="records"), "its rows are cells"),
+        (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), "its rows are cells"),
+        (COUNTS, schema_with(layout="counts", count="n"), "no column 'n'"),
+        (RECORDS, schema_with(layout="counts"), "no column 'count'"),
+        ("region,sex\nnorth,f\nnorth\n", SCHEMA, r"row 3, is damaged.* as many fields"),
+        ("region,sex\nnorth,f\n\nnorth,f,m\n", SCHEMA, r"row 3, is damaged.* as many fields"),
+        ('region,sex,n\nnorth,f,1\nnorth,f,"2\nsouth,f,3\n', schema_with(ignore=("n",)), "odd"),
+        ("RT,sex,age\nH,,\nP,1,0\nP,2,0\nH,,\n", EMPTY, "does not list"),
+        (
+            "sex,age\n,\n1,0\n2,0\n,\n",
+            EMPTY,
+            r"2 rows \(2, 5\): all columns of the schema are empty",
+        ),
+        ("sex\n1\n\n1\n", ALONE, r"1 row \(3\): all columns"),
+        ("region,count\na,1\nb,2\nTotal,3\n", THREE, "'Total' in column 'region'"),
+    ],
+)
+def test_what_is_not_as_the_schema_says_is_refused(read, text, schema, message):
+    with pytest.raises(InputError, match=message):
+        read(text, schema)
+
+
+def test_all_faults_of_a_file_are_told_at_once(read):
+    text = "region,sex,count\nx,f,1\nnorth,x,1\nnorth,f,x\nnorth,f,3\nnorth,f,3\n"
+    with pytest.raises(InputError) as error:
+        read(text)
+    assert str(error.value).count("1 row (") == 4
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "region,sex\nnorth,{0}\n",
+        "region,sex,count\nnorth,f,{0}\n",
+        "region,sex\nnorth,f,{0}\n",
+        'region,sex\nnorth,"{0}\n',
+        "{0},f\nnorth,m\n",
+        "region,sex,count\nnorth,f,1\nnorth,f,1\n{0},m,2\n",
+    ],
+)
+def test_no_refusal_repeats_what_is_in_the_file(read, text):
+    with pytest.raises(InputError) as error:
+        read(text.format(SECRET))
+    assert SECRET not in str(error.value)
+    assert error.value.__cause__ is None
+
+
+def test_columns_that_need_not_be_read_may_hold_anything(read):
+    text = f'region,sex,note\n01,f,"{"x" * 200_000}"\n01,m,"a\nb"\n'
+    assert read(text, schema_with(ignore=("note", "absent"))) == [[0, 0], [0, 0], [1, 1]]
+    assert read(COUNTS, schema_with(layout="records", ignore=("count",)))[0] == [1, 1]
+
+
+def test_what_is_no_total_may_be_said_to_be_none(read):
+    text = "region,count\na,1\nb,2\nTotal,3\n"
+    schema = Schema(THREE.columns, THREE.values, totals=False)
+    assert read(text, schema) == [1, 2, 3]
+    assert read("region,count\na,1\nb,1\n", Schema(("region",), (("a", "b"),))) == [1, 1]
+    assert read("region\na\nb\nTotal\nTotal\n", THREE) == [1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns", "table"),
+    [
+        (",f,m\nx,3,4\ny,0,9\n", ("row", "column"), [[3, 4], [0, 9]]),
+        ("地区;女;男\n北;1;2\n南;3;4\n", ("地区", "column"), [[1, 2], [3, 4]]),
+        ("region,count\nx,3\ny,4\n", ("region",), [3, 4]),
+    ],
+)
+def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    schema, found = read_matrix(path)
+    assert schema.columns == columns
+    assert found.tolist() == table
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "labels in its first row"),
+        ("x\n1\n", "labels in its first row"),
+        ("town,f,m\n", "labels in its first column"),
+        ("Hill,41,87\nLake,130,12\n", "labels in its first row"),  # its headings are missing
+        ("f,m\n3,4\n5,6\n", "labels in its first column"),
+        (",region,sex,count\n0,north,f,3\n1,north,m,4\n", "labels in its first column"),
+        ("region,count\n01,3\n02,400\n", "labels in its first column"),
+        ("town,f,f\nx,1,2\n", "labels in its first row"),
+        ("town,f,m\nx,1,2\nx,3,4\n", "labels in its first column"),
+        ("town,f,m\nx,1,2.5\ny,?,4\n", r"1 row \(3\): column 'f' .* 1 row \(2\): column 'm'"),
+        ("district,tenure,n\nHill,owner,41\nLake,owner,130\n", "'tenure' holds no whole number"),
+        ("d,owner,tenant,All\nHill,4,8,12\nLake,3,0,3\n", "'All' in column 'column'"),
+        ("d,owner,tenant\nHill,4,8\nLake,3,0\nBoth,7,8\n", "'Both' in column 'd'"),
+        ("d,owner,tenant\nHill,4,8\nLake,3\n", r"row 3, is damaged.* as many fields"),
+    ],
+)
+def test_what_is_no_matrix_of_counts_is_refused(tmp_path, text, message):
+    path = tmp_path / "m.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message):
+        read_matrix(path)
+
+
+PUMS = "SERIALNO,SPORDER,ST,PUMA,PWGTP,AGEP,SEX,SCHL,RAC1P,HISP\n"
+PERSONS = (
+    PUMS
+    + "1,1,01,01301,12,44,1,16,1,01\n1,2,01,01301,9,3,2,01,2,01\n2,1,01,01301,30,71,2,21,1,02\n"
+    + "3,1,01,01400,1,5,2,,9,24\n4,1,02,01301,7,1,1,16,1,01\n"
+)
+BUREAU = (
+    """{"columns": {"RAC1P": {"from": 1, "to": 9}, "HISP": ["01", "02", "24"]}, "ignore": "*"}"""
+)
+
+
+@pytest.mark.parametrize("form", ["csv", "semicolon", "mac"])
+def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys, form):
+    persons, out = tmp_path / "psam.csv", tmp_path / "area.csv"
+    persons.write_text(PERSONS.replace(",", ";") if form == "semicolon" else PERSONS)
+    if form == "mac":
+        persons = tmp_path / "psam.zip"
+        zipped(persons, {"psam.csv": PERSONS, "__MACOSX/._psam.csv": "x"})
+    (tmp_path / "s.json").write_text(BUREAU)
+    words = ["tabulate", persons, "--schema", tmp_path / "s.json", "--out", out]
+    area = ["--where", "ST=01", "--where", "PUMA=01301"]
+    code, said, error = run(capsys, *words, *area)
+    assert (code, error) == (0, "")
+    assert "3 records in 27 cells" in said
+    frame = pd.read_csv(out, dtype=str)
+    kept = frame[frame["count"] != "0"].to_numpy().tolist()
+    assert kept == [["1", "01", "1"], ["1", "02", "1"], ["2", "01", "1"]]
+    assert len(frame) == 27
+    again = read_table(out, parse_schema(Path(tmp_path / "area.schema.json").read_text()))
+    assert np.array_equal(again.ravel(), frame["count"].astype(float))
+    code, said, error = run(capsys, *words, *area)
+    assert (code, said) == (2, "")
+    assert "exists already" in error
+
+
+@pytest.mark.parametrize(
+    ("text", "where", "message"),
+    [
+        (PERSONS.replace("01301", "1301.0"), ("ST=01", "PUMA=01301"), "no row with"),
+        (PERSONS.replace(",PUMA", ",PUMA10"), ("ST=01", "PUMA=01301"), "no column 'PUMA'"),
+        (PERSONS, ("ST",), "needs COLUMN=VALUE"),
+        (PERSONS, ("ST=1", "ST=2"), "each column once"),
+        (PERSONS.replace("SCHL", "count"), (), "column 'count' holds no whole number"),
+    ],
+)
+def test_the_command_leaves_nothing_where_it_refuses(tmp_path, capsys, text, where, message):
+    (tmp_path / "psam.csv").write_text(text)
+    (tmp_path / "s.json").write_text(BUREAU)
+    words = [word for part in where for word in ("--where", part)]
+    given_words = ["--schema", tmp_path / "s.json", "--out", tmp_path / "area.csv", *words]
+    code, said, error = run(capsys, "tabulate", tmp_path / "psam.csv", *given_words)
+    assert (code, said) == (2, "")
+    assert message in error
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["psam.csv", "s.json"]

@@ -1,0 +1,270 @@
+"""Schemas and workloads: cells, groups, impossible combinations, and what is refused."""
+
+import itertools
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
+from microdata_price.tables.schemas import RESERVED, Group, Rule, Schema, load_schema, parse_schema
+from microdata_price.tables.workloads import (
+    DEFAULT,
+    parse_workload,
+    query_values,
+    shares_by_set,
+    split_shares,
+)
+
+TWO = Schema(("RAC1P", "HISP"), (("1", "2"), ("1", "2", "3")))
+THREE = Schema(("a", "b c", "d"), (("1", "2"), ("1", "2", "3"), ("1", "2")))
+ONE = Schema(("a",), (("1", "2"),))
+COUNTY = Group("county", "tract", ("A", "B"), (("3", "1"), ("2",)))
+STATE = Group("state", "county", ("S",), (("A", "B"),))
+
+
+@st.composite
+def schemas(draw):
+    """Any small schema, with rules, groups and impossible combinations."""
+    sides = draw(st.lists(st.integers(1, 4), min_size=1, max_size=3))
+    columns = tuple("xyz"[: len(sides)])
+    values = tuple(tuple(f"{c}{k}" for k in range(n)) for c, n in zip(columns, sides, strict=True))
+    rules = tuple(Rule(other=v[-1] if len(v) > 1 and draw(st.booleans()) else "") for v in values)
+    groups = ()
+    if draw(st.booleans()):
+        place = draw(st.lists(st.integers(0, 1), min_size=sides[0], max_size=sides[0]))
+        parts = [tuple(v for v, k in zip(values[0], place, strict=True) if k == g) for g in (0, 1)]
+        named = [(f"g{k}", part) for k, part in enumerate(parts) if part]
+        groups = (Group("of x", "x", *map(tuple, zip(*named, strict=True))),)
+    names = [*columns, *(g.name for g in groups)]
+    impossible = []
+    for _ in range(draw(st.integers(0, 2))):
+        chosen = draw(st.lists(st.sampled_from(names), min_size=1, max_size=2, unique=True))
+        every = dict(zip(columns, values, strict=True)) | {g.name: g.values for g in groups}
+        impossible.append(tuple((name, (draw(st.sampled_from(every[name])),)) for name in chosen))
+    try:
+        return Schema(columns, values, rules, groups, tuple(impossible))
+    except InputError:  # nothing is possible
+        return Schema(columns, values, rules, groups)
+
+
+def cells_of(schema):
+    """The values of each possible cell, columns then groups, by hand."""
+    up = {
+        g.name: {v: n for n, m in zip(g.values, g.members, strict=True) for v in m}
+        for g in schema.groups
+    }
+    for values in itertools.product(*schema.values):
+        cell = dict(zip(schema.columns, values, strict=True))
+        for group in schema.groups:
+            cell[group.name] = up[group.name][cell[group.of]]
+        if not any(all(cell[n] in v for n, v in rule) for rule in schema.impossible):
+            yield cell
+
+
+@given(schemas(), st.data())
+def test_cells_queries_and_their_names_agree_with_a_list_by_hand(schema, data):
+    cells = list(cells_of(schema))
+    assert schema.cells == len(cells)
+    assert schema.frame().to_dict("records") == [
+        {name: cell[name] for name in schema.columns} for cell in cells
+    ]
+    names = data.draw(st.lists(st.sampled_from(schema.names), min_size=1, unique=True))
+    queries = parse_workload("*".join(names), schema).query_sets[0]
+    told = query_values(schema, queries)
+    counts = np.arange(1.0, schema.cells + 1)
+    for values, answer in zip(
+        told.to_dict("records"), queries.answers(counts.reshape(schema.shape)), strict=True
+    ):
+        said = {name: value for name, value in values.items() if value}
+        assert set(said) == set(names) or queries.name == "identity"
+        mine = [c for c, cell in zip(counts, cells, strict=True) if said.items() <= cell.items()]
+        assert answer == sum(mine) > 0
+
+
+@given(schemas())
+def test_a_schema_is_written_and_read_back(schema):
+    assert parse_schema(schema.to_json()) == schema
+    workload = parse_workload("identity", schema)
+    assert parse_workload(", ".join(workload.names), schema).names == workload.names
+
+
+def test_what_a_file_may_say(tmp_path):
+    path = tmp_path / "s.json"
+    text = """{"columns": {"sex": ["f", 1], "age": {"from": -1, "to": 2, "empty": "none"},
+     "pay": {"cuts": [18, 65.5], "other": "odd"}, "tract": ["1", "2", "3"]},
+     "groups": {"county": {"tract": {"A": ["3", "1"], "B": ["2"]}}, "state": {"county": {"S": ["A",
+     "B"]}}}, "impossible": [{"age": ["0"], "county": ["A"]}], "layout": "records", "ignore": "*",
+     "totals": false}"""
+    path.write_text(text, "utf-16")
+    schema = load_schema(path)
+    assert schema.values[:2] == (("f", "1"), ("-1", "0", "1", "2", "none"))
+    assert schema.values[2] == ("below 18", "18 to below 65.5", "65.5 or more", "odd")
+    assert schema.groups == (COUNTY, STATE)
+    assert (schema.layout, schema.ignore, schema.totals) == ("records", ("*",), False)
+    assert schema.cells == 2 * 4 * (5 * 3 - 2)
+    assert set(json.loads(schema.to_json())) == {"columns", "groups", "impossible"}
+    pay = schema.reader("pay")
+    assert [pay(t) for t in ("17", "18", "65.5", "1e9", "x", "below 18", "")] == [
+        0,
+        1,
+        2,
+        2,
+        3,
+        0,
+        -1,
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "layout", "count"),
+    [('"count": "n"', "counts", "n"), ('"count": false', "records", "count"), ("", "", "count")],
+)
+def test_schemas_of_earlier_releases_stay_valid(text, layout, count):
+    schema = parse_schema(f'{{"columns": {{"a": ["x"]}}{", " * bool(text)}{text}}}')
+    assert (schema.layout, schema.count) == (layout, count)
+
+
+COLUMNS = '{"columns": {"a": ["x", "y"]}, '
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is not JSON"),
+        ("[" * 10**5, "is not JSON"),
+        ("[]", "must be an object"),
+        ('{"columns": {"a": {"cuts": 5}}}', "must have a list of values"),
+        ('{"columns": {"a": {"cuts": "18"}}}', "must have a list of values"),
+        ("{}", "no columns"),
+        ('{"columns": {}}', "no columns"),
+        ('{"columns": {"a": []}}', "no values"),
+        ('{"columns": {"a": ["x", " x"]}}', "a value twice"),
+        ('{"columns": {"a": ["x"], "a": ["y"]}}', "two things of one name"),
+        ('{"columns": {"e\\u0301": ["x"], "\\u00e9": ["y"]}}', "two things of one name"),
+        ('{"columns": {"a": ["x"], "A": ["y"]}}', "capital letters"),
+        ('{"columns": {"a": [""]}}', "which is empty"),
+        ('{"columns": {"a": ["x\\u200b"]}}', r"U\+200B"),
+        ('{"columns": {"a": ["=1+1"]}}', "as a formula"),
+        ('{"columns": {"a*b": ["x"]}}', "a comma, semicolon or star"),
+        ('{"columns": {"a": [1.5]}}', "texts or whole numbers"),
+        ('{"columns": {"a": {"from": 3, "to": 1}}}', "must have a list of values"),
+        ('{"columns": {"a": {"cuts": [3, 1]}}}', "do not rise"),
+        ('{"columns": {"a": {"cuts": [1e400]}}}', "must have a list of values"),
+        ('{"columns": {"a": {"values": ["x"], "other": "x"}}}', "at least two values"),
+        ('{"columns": {"county/tract": {"A": ["1"]}}}', r"is a tree.*groups"),
+        ('{"columns": {"a": {"from": 1, "to": 1999}, "b": {"from": 0, "to": 1999}}}', "2,000,000"),
+        (COLUMNS + '"layout": "wide"}', "layout is 'wide'"),
+        (COLUMNS + '"weighted": true}', "is weighted"),
+        (COLUMNS + '"colour": 1}', "must be an object"),
+        (
+            COLUMNS + '"groups": {"g": {"b": {"G": ["x", "y"]}}}}',
+            "every value of one of the columns",
+        ),
+        (COLUMNS + '"groups": {"g": {"a": {"G": ["x"]}}}}', "every value"),
+        (COLUMNS + '"groups": {"g": {"a": {"G": ["x", "y"], "H": ["y"]}}}}', "every value"),
+        (COLUMNS + '"groups": {"g": {"a": {"G": ["x", "y"], "H": []}}}}', "every value"),
+        (COLUMNS + '"groups": {"g": 3}}', "must be given as in"),
+        (COLUMNS + '"impossible": [{"a": ["z"]}]}', "not listed"),
+        (COLUMNS + '"impossible": [{"a": ["x"]}, {"a": ["y"]}]}', "none of them are possible"),
+        (COLUMNS + '"impossible": 5}', "must be an object"),
+        (COLUMNS + '"ignore": 5}', "ignore"),
+        *((f'{{"columns": {{"{name}": ["x"]}}}}', "has a meaning here") for name in RESERVED),
+    ],
+)
+def test_what_is_no_schema_is_refused(tmp_path, text, message):
+    path = tmp_path / "s.json"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as error:
+        load_schema(path)
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "names", "axes"),
+    [
+        (DEFAULT, TWO, ("sum", "RAC1P", "HISP", "identity"), [(), (0,), (1,), (0, 1)]),
+        (DEFAULT, ONE, ("sum", "identity"), [(), (0,)]),
+        ("a", ONE, ("identity",), [(0,)]),
+        ("identity;sum", TWO, ("identity", "sum"), [(0, 1), ()]),
+        ("sum; HISP * RAC1P", TWO, ("sum", "identity"), [(), (0, 1)]),
+        ("b c*d, d*a, sum", THREE, ("b c*d", "a*d", "sum"), [(1, 2), (0, 2), ()]),
+    ],
+)
+def test_workloads_are_read_in_their_order(text, schema, names, axes):
+    workload = parse_workload(text, schema)
+    assert workload.names == names
+    assert [q.axes for q in workload.query_sets] == axes
+    assert workload.shape == schema.shape
+
+
+def test_the_default_is_the_papers():
+    ours, paper = parse_workload(DEFAULT, TWO), Workload.table(TWO.shape)
+    assert [q.axes for q in ours.query_sets] == [q.axes for q in paper.query_sets]
+
+
+@pytest.mark.parametrize(
+    ("text", "schema", "message"),
+    [
+        ("", TWO, "empty part"),
+        ("sum,,identity", TWO, "empty part"),
+        ("sum, rac1p", TWO, "no column or word of a workload 'rac1p'"),
+        ("sum, margnals", TWO, "did you mean marginals"),
+        ("RAC1P*", TWO, "no column or word of a workload ''"),
+        ("RAC1P*RAC1P", TWO, "a column twice"),
+        ("sum, RAC1P, marginals", TWO, "'RAC1P' twice"),
+        ("identity, RAC1P*HISP", TWO, "'identity' twice"),
+        ("a, identity", ONE, "'identity' twice"),
+        ("marginals", ONE, "asks for nothing"),
+        (
+            "county, identity",
+            Schema(("tract",), (("1",),), groups=(Group("county", "tract", ("A",), (("1",),)),)),
+            "twice",
+        ),
+    ],
+)
+def test_what_is_no_workload_is_refused(text, schema, message):
+    with pytest.raises(InputError, match=message):
+        parse_workload(text, schema)
+
+
+@pytest.mark.parametrize(
+    "queries",
+    [
+        QuerySet.from_labels([[0, 0, 0], [1, 1, 1]], "HISP"),
+        QuerySet.from_labels([[1, 1, 1], [0, 0, 0]], "RAC1P"),
+        QuerySet.from_labels([[0, 0, 0], [1, 1, -1]], "RAC1P"),
+        QuerySet.from_labels([0, 0, 0, 1, 1, 1], "RAC1P"),
+        QuerySet.from_labels([[0, 0, 0], [1, 1, 1]], "race"),
+    ],
+)
+def test_a_query_set_of_another_make_gets_no_names(queries):
+    with pytest.raises(InputError):
+        query_values(TWO, queries)
+
+
+def test_shares_are_divided_and_checked():
+    workload = parse_workload(DEFAULT, TWO)
+    shares = shares_by_set({"marginals": 0.6, "HISP": 0.1}, TWO, workload)
+    assert shares == {"RAC1P": 0.6, "HISP": 0.1}
+    assert split_shares(workload, shares) == pytest.approx((0.15, 0.6, 0.1, 0.15))
+    assert split_shares(workload, {}) == (0.25,) * 4
+    with pytest.raises(InputError, match="each has its own"):
+        shares_by_set({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, TWO, workload)
+    with pytest.raises(InputError, match="no query set 'hisp'; did you mean HISP"):
+        split_shares(workload, {"hisp": 0.1})
+    few = dict.fromkeys(workload.names, 0.1)
+    for wrong in (
+        {"sum": 0.0},
+        {"sum": -1.0},
+        {"sum": float("nan")},
+        {"sum": 1.0},
+        {"sum": 2.0},
+        few,
+    ):
+        with pytest.raises(InputError, match="add up to"):
+            split_shares(workload, wrong)
