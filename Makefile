@@ -1,5 +1,7 @@
 # make book and make test are the two commands; make help lists the others.
 
+# What the book is built with, and all that tests, checks and clusters need besides.
+BOOK_EXTRAS = book
 LOCK_EXTRAS = book test pdf cluster dev
 
 # make book without a release's own Python: the newest of 3.13, 3.12, 3.11 that is at hand.
@@ -9,6 +11,7 @@ PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
 VENV = .venv
 BIN = $(VENV)/bin
 STAMP = $(VENV)/.installed
+DEV_STAMP = $(VENV)/.installed-dev
 COMMAND = $(BIN)/microdata-price
 
 # What is given and not read, a misspelt name above all, would be a book at other levels than its reader believes.
@@ -38,7 +41,7 @@ help: ## list what make can do
 	@echo '  make book SOLUTIONS=no                                the edition for students'
 	@echo '  make book STUDENTS=yes                                the book with that edition inside, linked'
 
-install: $(STAMP) ## make .venv with everything, from the lock
+install: $(DEV_STAMP) ## make .venv with everything, from the lock
 
 $(STAMP): requirements.txt pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \
@@ -50,6 +53,11 @@ $(STAMP): requirements.txt pyproject.toml
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements.txt
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@touch $(STAMP)
+
+$(DEV_STAMP): requirements-dev.txt $(STAMP)
+	@echo "Installing what tests and checks need besides"
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@touch $(DEV_STAMP)
 
 book: $(STAMP) ## compute everything and build the site; prints the path of its first page
 	@$(COMMAND) book $(LEVELS)
@@ -63,17 +71,17 @@ lab: $(STAMP) ## the notebooks in JupyterLab (installed on first use)
 	    $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[lab]'; }
 	@$(BIN)/jupyter-lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/difficult_table.ipynb
 
-pdf: book ## print the built pages to one PDF (needs Chromium)
+pdf: $(DEV_STAMP) book ## print the built pages to one PDF (needs Chromium)
 	@$(BIN)/python -m microdata_price.book.pdf
 
-test: $(STAMP) ## every test that needs no browser
+test: $(DEV_STAMP) ## every test that needs no browser
 	@$(BIN)/python -m pytest -m 'not browser' -n 2 --dist worksteal
 
-fuzz: $(STAMP) ## search for examples that break a property; prints its seed (SEED=...)
+fuzz: $(DEV_STAMP) ## search for examples that break a property; prints its seed (SEED=...)
 	@seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "once more the same: make fuzz SEED=$$seed"; \
 	    $(BIN)/python -m pytest -m 'hypothesis and not browser' -n 2 --dist worksteal --hypothesis-profile fuzz --hypothesis-seed $$seed
 
-test-browser: book ## the built site in a real browser (needs Debian's chromium)
+test-browser: $(DEV_STAMP) book ## the built site in a real browser (needs Debian's chromium)
 	@$(COMMAND) book --no-solutions
 	@$(BIN)/python -m pytest -m browser -n 2 tests/browser
 
@@ -83,7 +91,7 @@ check-tables: $(STAMP) ## recompute Tables 1 and 2 with 1,000 runs and compare t
 grid: $(STAMP) ## the whole experiment grid into results/grid (OUT=...)
 	@$(COMMAND) grid --out '$(or $(OUT),results/grid)' $(GRID_LEVELS)
 
-benchmarks: $(STAMP) ## measure speed, as ratios
+benchmarks: $(DEV_STAMP) ## measure speed, as ratios
 	@$(BIN)/python -m benchmarks
 
 peers: $(STAMP) ## remake data/peers.csv with mbi (in an environment of its own, since it brings JAX along)
@@ -99,16 +107,18 @@ workloads: $(STAMP) ## remake data/workloads.csv: other solvers, mbi and the lar
 picture: $(STAMP) ## draw the README's picture again, from the chapter that computes it
 	@$(BIN)/python -m microdata_price.book.readme_picture
 
-lint: $(STAMP) ## style, types and the order of the rooms
+lint: $(DEV_STAMP) ## style, types and the order of the rooms
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports
 
-format: $(STAMP) ## put code and notebooks into their one form
+format: $(DEV_STAMP) ## put code and notebooks into their one form
 	@$(BIN)/ruff format -q . && $(BIN)/ruff check -q --fix .
 	@$(BIN)/python -m microdata_price.book.notebook strip notebooks/*.ipynb
 
-lock: $(STAMP) ## make requirements.txt again from pyproject.toml
-	@$(BIN)/uv pip compile pyproject.toml $(addprefix --extra ,$(LOCK_EXTRAS)) --universal --python-version 3.11 \
-	    --generate-hashes --no-emit-index-url --no-emit-find-links --no-header --quiet -o requirements.txt
+COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+    --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
+lock: $(DEV_STAMP) ## make both requirements files again from pyproject.toml
+	@$(COMPILE) $(addprefix --extra ,$(LOCK_EXTRAS)) -o requirements-dev.txt
+	@$(COMPILE) $(addprefix --extra ,$(BOOK_EXTRAS)) -c requirements-dev.txt -o requirements.txt
 
 clean: ## remove what was built and computed (not .venv)
 	rm -rf book/_build book/_generated results build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

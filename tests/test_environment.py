@@ -16,7 +16,8 @@ from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
 PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-LOCK = (ROOT / "requirements.txt").read_text(encoding="utf-8")
+LOCK = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
+BOOK_LOCK = (ROOT / "requirements.txt").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 EXTRAS = re.search(r"^LOCK_EXTRAS = (.*)$", MAKEFILE, re.MULTILINE).group(1).split()
 PYTHONS = ("3.11", "3.12", "3.13")
@@ -52,13 +53,21 @@ def locked(python: str) -> dict[str, str]:
     return found
 
 
+def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_need() -> None:
+    pins = {match for match in re.findall(r"^([A-Za-z0-9].*?)\s*\\$", BOOK_LOCK, re.MULTILINE)}
+    assert pins <= {*re.findall(r"^([A-Za-z0-9].*?)\s*\\$", LOCK, re.MULTILINE)}
+    names = {canonicalize_name(Requirement(pin).name) for pin in pins}
+    assert names >= {"jupyter-book", "papermill", "opendp", "matplotlib"}
+    assert not names & {"playwright", "mypy", "distributed", "pytest", "hypothesis", "ruff"}
+
+
 @pytest.mark.parametrize("python", PYTHONS)
 def test_lock_pins_every_direct_dependency_within_its_limits(python: str) -> None:
     pins = locked(python)
     assert len(pins) > 100
     for requirement in direct():
         name = canonicalize_name(requirement.name)
-        assert name in pins, f"{name} is not in requirements.txt: run make lock"
+        assert name in pins, f"{name} is not in requirements-dev.txt: run make lock"
         assert requirement.specifier.contains(pins[name], prereleases=True), (name, pins[name])
 
 
@@ -104,7 +113,7 @@ def test_make_help_names_every_public_target() -> None:
 
 
 def test_no_file_names_a_registry() -> None:
-    names = ("pyproject.toml", "environment.yml", "Makefile", ".ci/run", "requirements.txt")
+    names = ("pyproject.toml", "environment.yml", "Makefile", ".ci/run", "requirements.txt", "requirements-dev.txt")
     for name in names:
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!localhost)", text), name

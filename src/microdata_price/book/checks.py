@@ -71,7 +71,7 @@ def _faults(content: notebook.Notebook, name: str) -> Iterator[str]:
     if hidden > HIDDEN_NOTEBOOK:
         yield (
             f"{hidden} lines of code are hidden on the site; at most {HIDDEN_NOTEBOOK} may be: "
-            "move them into the chapter's module in studies/"
+            "move them into the chapter's module in chapters/"
         )
 
 
@@ -130,7 +130,7 @@ def _code_faults(cell: notebook.Notebook) -> Iterator[str]:
         if isinstance(node, ast.IfExp):
             yield (
                 f"the cell {start} chooses by a conditional expression; sentences and their "
-                "choice belong into the chapter's module in studies/"
+                "choice belong into the chapter's module in chapters/"
             )
         if isinstance(node, ast.JoinedStr) and node.end_lineno != node.lineno:
-            yield f"the cell {start} has an f-string over several lines; write it in studies/"
+            yield f"the cell {start} has an f-string over several lines; write it in chapters/"

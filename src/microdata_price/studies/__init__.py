@@ -1,1 +1,0 @@
-"""What one chapter computes and says beyond the grid and the theory."""
