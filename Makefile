@@ -115,7 +115,7 @@ format: $(DEV_STAMP) ## put code and notebooks into their one form
 	@$(BIN)/python -m microdata_price.book.notebook strip notebooks/*.ipynb
 
 COMPILE = $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
-    --no-emit-index-url --no-emit-find-links --no-header --no-annotate --quiet
+    --no-emit-index-url --no-emit-find-links --no-header --quiet
 lock: $(DEV_STAMP) ## make both requirements files again from pyproject.toml
 	@$(COMPILE) $(addprefix --extra ,$(LOCK_EXTRAS)) -o requirements-dev.txt
 	@$(COMPILE) $(addprefix --extra ,$(BOOK_EXTRAS)) -c requirements-dev.txt -o requirements.txt
