@@ -24,7 +24,7 @@ document.addEventListener("DOMContentLoaded", function () {
       item.setAttribute("role", "presentation");
       item.appendChild(label);
       choice.addEventListener("change", function () {
-        told.textContent = "You predict " + letter + ". " + (solution ? "Below is what happens." : "Now run the notebook: its link is at the top of this page.");
+        told.textContent = "You predict " + letter + ". " + (solution ? "Below is what happens." : "Now run the notebook: its link is at the foot of this page.");
         if (solution) { solution.open = true; }
       });
     });

@@ -11,7 +11,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 from test_site import Watched
 
-from microdata_price.studies.classroom import clipped_sum_law, signed_sum_law
+from microdata_price.chapters.dice import clipped_sum_law, signed_sum_law
 
 THROWS = [3, -2, 0, 1, 5, -4, 2, -1]
 

@@ -7,6 +7,7 @@ import json
 import logging
 import multiprocessing
 import os
+import re
 import shutil
 import sys
 import tempfile
@@ -121,6 +122,10 @@ def _connection() -> dict[str, Any]:
 def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
     """Return the hash of all that a notebook's results depend on."""
     code = [notebook.python_only(c.source) for c in chapter.source.cells if c.cell_type == "code"]
+    loaded = re.findall(
+        r"^%load_ext ([\w.]+)", "\n".join(c.source for c in chapter.source.cells), re.M
+    )
+    code += [f"import {module}" for module in loaded]
     return digest(
         digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in chapter.source.cells]),
         digest_json(chapter.values),
