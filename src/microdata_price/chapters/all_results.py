@@ -13,6 +13,8 @@ from . import experiments as ex
 from .experiments import DEAR, LABELS, MICRO, QUERY_NAMES
 from .grids import RUNS_ALONE, grid_part
 
+NBSP = "\u00a0"
+
 # Columns of the file; exact and ols are computed without simulation.
 COLUMNS = (
     *("dataset", "family", "privacy", "level", "method", "query_set", "metric", "value"),
@@ -58,25 +60,21 @@ class Findings:
     def table(self):
         """A row an experiment, query set and error; the median price and the largest, by method."""
         rows = []
-        for number, experiment in enumerate(self.experiments, 1):
+        for experiment in self.experiments:
             own = experiment.rows(self.prices)
+            label = FAMILIES[experiment.family].label.removesuffix(", real")
+            where = (label.replace(" ", NBSP), experiment.guarantee.plain.replace(" ", NBSP))
             for q, name in QUERY_NAMES.items():
-                for metric, error in (("total", "total"), ("max", "worst query")):
+                for metric, error in (("total", ", total"), ("max", ", worst")):
                     price = ex.of_micro(own, q, metric).groupby("method")["price"]
                     if not len(price):
                         continue
                     median, largest = price.median(), price.max()
-                    row = {
-                        "no.": number,
-                        "tables": FAMILIES[experiment.family].label,
-                        "level": experiment.guarantee.plain,
-                        "query set": name,
-                        "error": error,
-                    }
-                    rows.append(
-                        row | {LABELS[m]: f"{median[m]:.2f} ({largest[m]:.2f})" for m in MICRO}
-                    )
-        return pd.DataFrame(rows)
+                    kind = name if q == "sum" else name + error
+                    texts = (f"{median[m]:.2f}{NBSP}({largest[m]:.2f})" for m in MICRO)
+                    rows.append([*where, kind.replace(" ", NBSP), *texts])
+        names = ["tables", "level", "error of", *LABELS.values()]
+        return pd.DataFrame(rows, columns=names)
 
     @cached_property
     def pairs(self):

@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ..base.numbers import format_number, rounded_down
+from ..base.numbers import at_least, format_number
 from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from ..model.privacy import ApproximateDP
 from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
@@ -154,16 +154,17 @@ class Findings(Levels):
             "approximate": (self.approximate, r"$\min(\ln d, \ln\frac\epsilon\delta)$", "$d$"),
             "zCDP": (self.zcdp, r"$\sqrt{\ln d}$", r"$d^\gamma$"),
         }
-        rows = []
+        columns = {"privacy": ["good sum: $C$ like", "good cells: $D$ like"]}
+        columns["privacy"] += [
+            f"{n}: {w}" for n in ("Theorem 3", "first moments") for w in ("$C$", "$d$")
+        ]
         for name, (g, cells, total) in growth.items():
-            row = {"privacy": name, "$C$ grows like": cells, "$D$ grows like": total}
-            for label, bound in (("Theorem 3", "printed"), ("first moments", "first_moment")):
+            columns[name] = [cells, total]
+            for bound in ("printed", "first_moment"):
                 at = float(point_error_bound(bound, g, LARGE, g.signed_error)) / g.signed_error
                 first = first_above(bound, g, g.signed_error, g.signed_error)
-                row[f"{label}: $C$"] = rounded_down(at)
-                row[f"{label}: from $d$"] = cells_written(first)
-            rows.append(row)
-        return pd.DataFrame(rows)
+                columns[name] += [at_least(at), cells_written(first)]
+        return pd.DataFrame(columns)
 
 
 def cells_written(d):

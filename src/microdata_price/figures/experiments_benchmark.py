@@ -31,8 +31,8 @@ def with_edges(table):
 @drawn
 def all_people(tables):
     """Draw tables of race by origin, by name, as small multiples without labels of their cells."""
-    rows = -(-len(tables) // 3)
-    figure, axes = panels(3, rows, height=2.6 * rows + 0.9)
+    rows = -(-len(tables) // 5)
+    figure, axes = panels(5, rows, height=2.1 * rows + 0.9)
     scale = {"cmap": record_shades(), "norm": LogNorm(1, _TOP)}
     for ax in axes:
         ax.set_axis_off()
@@ -41,7 +41,7 @@ def all_people(tables):
         shown = np.ma.masked_invalid(np.where(values == 0, _EMPTY, values))
         ax.pcolormesh(shown, edgecolors="#c9c9c9", linewidth=0.35, **scale)
         ax.invert_yaxis()
-        ax.set_title(name, fontsize=13)
+        ax.set_title(name.removeprefix("PUMA"), fontsize=11.5)
     bar = figure.colorbar(
         ScalarMappable(**scale), ax=axes, location="bottom", aspect=40, extend="min"
     )

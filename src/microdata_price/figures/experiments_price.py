@@ -1,10 +1,12 @@
-"""The price of microdata over the whole grid: a map, its bias, its dependence on sparsity."""
+"""The price of microdata on the benchmark: maps, its bias, its dependence on sparsity."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 import numpy as np
+import seaborn as sns
+from matplotlib.patches import Rectangle
 
 from ..fitting import microdata_methods
 from ..model.benchmark import FAMILIES
@@ -132,4 +134,53 @@ def against_sparsity(prices, level):
     figure.supylabel("sum's root error over OLS's", fontsize=12)
     handles, labels = axes[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=3)
+    return figure
+
+
+@drawn
+def price_maps(table, value, framed, limit):
+    """Draw prices over empty cells and the size of the others, a map a method.
+
+    Parameters
+    ----------
+    table
+        Rows with ``method``, ``empty``, ``size`` and prices, in the column `value`.
+    framed
+        Places (empty cells, size) to frame.
+    limit
+        Prices above it carry a mark.
+    """
+    methods = microdata_methods(table["method"])
+    lines = -(-len(methods) // 2)
+    figure, axes = panels(2, lines, height=3.1 * lines + 0.4, sharex=True, sharey=True)
+    for ax, method in zip(axes, methods, strict=False):
+        own = table[table["method"] == method]
+        wide = own.pivot(index="size", columns="empty", values=value).sort_index(ascending=False)
+        texts = wide.map(lambda price: f"{price:.1f}{'▲' if price > limit else ''}")
+        columns = list(map(int, wide.columns))
+        sizes = list(map(int, wide.index))
+        sns.heatmap(
+            wide,
+            ax=ax,
+            cmap=price_shades(),
+            norm=price_norm(),
+            annot=texts,
+            fmt="",
+            annot_kws={"fontsize": 10},
+            linewidths=0.8,
+            cbar=False,
+        )
+        for empty, size in framed:
+            place = (columns.index(empty), sizes.index(size))
+            frame = Rectangle(place, 1, 1, fill=False, edgecolor=COLOURS["red"], linewidth=2.2)
+            ax.add_patch(frame)
+        ax.set_title(METHODS[method].label)
+        ax.tick_params(length=0, labelsize=11, rotation=0)
+        ax.set(xlabel="", ylabel="")
+    for ax in axes[len(methods) :]:
+        ax.set_axis_off()
+    for ax in axes[-2:]:
+        ax.set_xlabel("empty cells of 100", fontsize=11)
+    figure.supylabel("size of the others, records", fontsize=11)
+    price_bar(figure, axes, "price: root error over OLS's")
     return figure

@@ -23,7 +23,7 @@ def against_runs(table, published=None):
     figure, ax = chart(4.2, x="runs (log scale)", y="worst cell's squared error")
     for column, colour, marker, label, side in (
         ("plain", COLOURS["orange"], "o", "largest of the means", 1),
-        ("split", COLOURS["blue"], "D", "chosen on one half, estimated on the other", -1),
+        ("split", COLOURS["blue"], "D", "chosen on one half, estimated on the other", -4),
     ):
         x, y = table["runs"], table[column]
         ax.errorbar(x, y, yerr=2 * table[f"{column}_error"], color=colour, marker=marker)
@@ -31,7 +31,7 @@ def against_runs(table, published=None):
         note(ax, label, (x.iloc[0], y.iloc[0]), (10, 4 * side), color=colour, va=va)
     exact = float(table["exact"].iloc[0])
     ax.axhline(exact, color=COLOURS["black"], linewidth=1.4)
-    note(ax, "exact", (float(table["runs"].iloc[-1]), exact), (8, 0), va="center")
+    note(ax, "exact", (float(table["runs"].iloc[-1]), exact), (8, 7), va="center")
     if published is not None:
         ax.scatter([1000], [published], marker="X", s=80, color=COLOURS["red"], zorder=5)
         note(ax, "published", (1000, published), (8, 4), color=COLOURS["red"])
