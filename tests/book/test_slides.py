@@ -92,7 +92,7 @@ def own_slides():
     return quote(
         text,
         "teach/slides",
-        Found(quoted={"lesson": lesson_values(), "benchmark": {"real": "A number."}}),
+        Found(quoted={"lesson": lesson_values(), "benchmark": {"nnls_total": "1.9", "reweighted_total": "0.99"}}),
     )
 
 

@@ -92,7 +92,7 @@ def stage(
     }
     found.uses |= {("book", name) for name in found.quoted["book"]}
     _stage_prose(root, edition, found, target)
-    stage_generated(edition, runs, found, folders, target)
+    stage_generated(root, edition, runs, found, folders, target)
     _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
     missing = [
         entry
@@ -119,7 +119,7 @@ def stage_notebooks(
     pages quote and show.
     """
     executed = {run.name: notebook.read(run.path) for run in runs}
-    pages = {name for name in executed if f"notebooks/{name}" in toc_entries(root)} or {*executed}
+    pages = _with_pages(root, runs)
     for name, content in executed.items():
         collect(name, content, found)
     for run in runs:
@@ -136,7 +136,14 @@ def stage_notebooks(
             _write(target / "downloads" / file, content)
 
 
+def _with_pages(root: Path, runs: Sequence[Run]) -> set[str]:
+    """Return the notebooks that have pages: those of the table of contents, or the one run alone."""
+    names = {run.name for run in runs}
+    return {name for name in names if f"notebooks/{name}" in toc_entries(root)} or names
+
+
 def stage_generated(
+    root: Path,
     edition: Edition,
     runs: Sequence[Run],
     found: Found,
@@ -144,7 +151,10 @@ def stage_generated(
     target: Path,
 ) -> None:
     """Write the page that comes from results alone."""
-    _write(target / f"{COMPUTED}.md", book_pages.computed(edition, runs, found, folders.facts))
+    pages = _with_pages(root, runs)
+    _write(
+        target / f"{COMPUTED}.md", book_pages.computed(edition, runs, pages, found, folders.facts)
+    )
 
 
 def _write(path: Path, text: str) -> None:

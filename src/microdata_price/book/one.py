@@ -265,7 +265,7 @@ def _pages(
     (target / EXTRA).mkdir(parents=True)
     found = Found(terms=read_terms(root / "book"))
     stage_notebooks(root, Edition(), runs[:1], found, target)
-    stage_generated(Edition(), runs[:1], found, folders, target)
+    stage_generated(root, Edition(), runs[:1], found, folders, target)
     first = f"notebooks/{runs[0].name}"
     if len(runs) > 1:
         text, pictures = comparison(runs, varied)

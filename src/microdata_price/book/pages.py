@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from ..base.provenance import versions
 from . import notebook
@@ -44,7 +44,13 @@ _COMMANDS = (
 )
 
 
-def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[str, str]) -> str:
+def computed(
+    edition: Edition,
+    runs: Sequence[Run],
+    pages: Collection[str],
+    found: Found,
+    grid: Mapping[str, str],
+) -> str:
     """Write the page that says how and when each notebook was computed."""
     levels = edition.levels or "each notebook's own values"
     lines = [
@@ -83,8 +89,9 @@ def computed(edition: Edition, runs: Sequence[Run], found: Found, grid: Mapping[
     for run in runs:
         values = ", ".join(f"`{k} = {_value(v)}`" for k, v in run.values.items())
         worst = found.certificates.get(run.name)
+        page = f"[](../notebooks/{run.name}.ipynb)" if run.name in pages else run.name
         lines.append(
-            f"| [](../notebooks/{run.name}.ipynb) | {run.when} | {run.seconds:.1f} | {values} | "
+            f"| {page} | {run.when} | {run.seconds:.1f} | {values} | "
             f"{'none reported' if worst is None else f'{worst:.1e}'} |"
         )
     total = sum(run.seconds for run in runs)

@@ -243,7 +243,7 @@ def _state(page: str, cells: Sequence[notebook.Notebook]) -> str:
 
 def _inline(title: str) -> str:
     """Return a title as HTML, its mathematics as the site's script expects it."""
-    parts = html.escape(title).split("$")
+    parts = title.split("$")
     return "".join(
         html.escape(p)
         if i % 2 == 0
