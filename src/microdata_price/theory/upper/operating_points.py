@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...model.noise import Gaussian, Laplace
-from ...model.privacy import ApproximateDP, Guarantee, PureDP
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ...theory.given import check_cells
-from .asymmetric import best_rates, certified_asymmetric
+from .asymmetric import best_rates
 from .exact_errors import worst_clipped_sum
 from .fitted_errors import (
     cell_errors,
@@ -28,7 +28,9 @@ from .fitted_errors import (
 )
 from .one_sided import certified_split, split_sides
 from .projection import check_weight
+from .remap import LEVELS, best_gaussian_map, best_map
 from .upper_bounds import certified_truncated, exact_clipping
+from .worst_table import certified_fit
 
 Array = NDArray[np.float64]
 Status = Literal["exact", "family", "certified"]
@@ -82,22 +84,45 @@ def clipping(guarantee: Guarantee, d: float) -> Operating:
     return _one("counts first, $M$", "exact", float(found.C), float(found.D))
 
 
+def mapped(guarantee: Guarantee, d: float) -> Operating | None:
+    """Return M_epsilon or M_rho with small counts mapped; exact. None where none is computed.
+
+    Examples
+    --------
+    >>> place = mapped(PureDP(0.5), 1000)
+    >>> round(float(place.D[0]), 1), bool(place.C[0] == clipping(PureDP(0.5), 1000).C[0])
+    (647.4, True)
+    """
+    basis = guarantee.basis
+    low, high = LEVELS["zcdp" if isinstance(basis, ConcentratedDP) else "pure"]
+    if not low <= basis.level <= high:
+        return None
+    if isinstance(basis, ConcentratedDP):
+        found = best_gaussian_map(basis.rho)
+    else:
+        found = best_map(basis.epsilon)
+    return _one("small counts mapped, $T$", "exact", found.C, float(found.D(check_cells(d))))
+
+
 def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
-    """Return M'_epsilon or M'_rho: the worst of the family, and what is certified.
+    """Return M'_epsilon or M'_rho: its worst table's error, and what is certified for all.
+
+    The worst table is one huge cell among empty ones, up to what cells gain by overshoot.
 
     Examples
     --------
     >>> known, sure = fitted(PureDP(0.5), 1000)
-    >>> bool(known.C[0] < sure.C[0]), bool(known.D[0] == sure.D[0])
+    >>> bool(known.C[0] < sure.C[0] < 1.012 * known.C[0]), bool(known.D[0] == sure.D[0])
     (True, True)
     """
     points, noise = check_cells(d), half_budget_noise(guarantee)
     cell = cell_errors(noise, noise, points).squared_error
     large, _ = large_table_errors(noise, noise, points, math.inf)
-    sure = certified_split(guarantee.basis, points)
+    sure = certified_fit(guarantee.basis, points, noise.std, even=True)
+    assert sure is not None
     return (
         _one("sum first, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
-        _one("sum first, $M'$", "certified", float(sure.C), float(sure.D)),
+        _one("sum first, $M'$", "certified", sure.most, noise.std),
     )
 
 
@@ -169,8 +194,15 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified_split(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)
-    found = certified_split(basis, points, shares)
-    return Operating("split budget", "certified", found.C, found.D, shares)
+    D = certified_split(basis, points, shares).D
+    return Operating(
+        "split budget", "certified", _certified(basis, points, D, even=True), D, shares
+    )
+
+
+def _certified(basis: PureDP | ConcentratedDP, d: float, sums: Array, *, even: bool) -> Array:
+    found = (certified_fit(basis, d, D, even=even, fine=1) for D in sums.tolist())
+    return np.array([math.inf if x is None else x.most for x in found])
 
 
 def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> Operating:
@@ -189,8 +221,8 @@ def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> 
     epsilon, points = guarantee.epsilon, check_cells(d)
     D = split(guarantee, points, count).D
     rates = best_rates(epsilon, points, D)
-    found = certified_asymmetric(epsilon, points, rates.right, rates.left)
-    return Operating("asymmetric noise", "certified", found.C, D, rates.right / epsilon)
+    C = _certified(guarantee.basis, points, D, even=False)
+    return Operating("asymmetric noise", "certified", C, D, rates.right / epsilon)
 
 
 def truncated(guarantee: ApproximateDP, d: float) -> Operating:

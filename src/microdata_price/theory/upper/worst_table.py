@@ -31,8 +31,9 @@ from ...exceptions import InputError
 from ...model.noise import Gaussian
 from ...model.privacy import ConcentratedDP, PureDP
 from ..given import check_cells
-from .asymmetric import best_rates
+from .asymmetric import best_rates, certified_asymmetric
 from .excess_sums import excess_sum
+from .one_sided import certified_split
 
 Array = NDArray[np.float64]
 
@@ -223,12 +224,15 @@ def certified_fit(
 ) -> WorstCell | None:
     """Return both ends of C for the fit that spends just enough on the sum; None if none does.
 
+    The upper end is the smaller one of the worst table's and of the one-sided lemma's
+    (`one_sided`), which is sharper for few cells; the lower end is 0 beyond `MOST_CELLS`.
+
     Parameters
     ----------
     guarantee
         Pure DP (Laplace noise) or zCDP (Gaussian noise).
     d
-        The number of cells, from 2 to `MOST_CELLS`.
+        The number of cells, 2 or more.
     sum_error
         D, in counts.
     even
@@ -243,18 +247,24 @@ def certified_fit(
     18.46
     """
     unit = float(guarantee.records(np.ones(())))
-    D = sum_error / unit
+    n, D, found = check_cells(d), sum_error / unit, None
     if isinstance(guarantee, ConcentratedDP):
         share = 0.5 / D**2
         if not share < 1:
             return None
-        cell = Gaussian(math.sqrt(0.5 / (1 - share)))
-        found = worst_gaussian_cell_error(cell, Gaussian(D), d)
+        simple = certified_split(ConcentratedDP(1.0), n, share)
+        if n <= MOST_CELLS:
+            cell = Gaussian(math.sqrt(0.5 / (1 - share)))
+            found = worst_gaussian_cell_error(cell, Gaussian(D), n)
     else:
         if math.sqrt(2) * (1 + 1e-9) >= D:
             return None
         right = left = math.sqrt(2) / D
         if not even:
-            right, left = (float(x) for x in best_rates(1.0, d, D))
-        found = worst_cell_error(TwoTails(1 - right, 1 - left), TwoTails(right, left), d, fine=fine)
-    return WorstCell(found.least * unit, found.most * unit)
+            right, left = (float(x) for x in best_rates(1.0, min(n, 1e100), D))
+        simple = certified_asymmetric(1.0, n, right, left)
+        if n <= MOST_CELLS:
+            cell_tails, total = TwoTails(1 - right, 1 - left), TwoTails(right, left)
+            found = worst_cell_error(cell_tails, total, n, fine=fine)
+    least, most = found or (0.0, math.inf)
+    return WorstCell(least * unit, min(most, float(simple.C)) * unit)
