@@ -239,11 +239,6 @@ def lower_bounds(
     sum_error, point_error
         D or C, in counts; give one of them.
 
-    Raises
-    ------
-    InputError
-        Both errors or none, an error that is not positive, d below 2 or not whole.
-
     Examples
     --------
     >>> from microdata_price.model.privacy import ConcentratedDP

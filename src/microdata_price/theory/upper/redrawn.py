@@ -66,15 +66,6 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
     On every table a cell loses at most ``max(B - z_i, w-)`` and gains at most O_i of `worst_table`.
     The cells' right rate is searched.
 
-    Parameters
-    ----------
-    epsilon, delta
-        The level.
-    d
-        The number of cells, 2 or more.
-    sum_error
-        D, in counts, more than ``sqrt 2/epsilon``.
-
     Examples
     --------
     >>> round(redrawn(0.5, 1e-6, 1e12, 2 * math.sqrt(8)).C * 0.5, 2)

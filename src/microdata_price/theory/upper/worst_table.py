@@ -72,15 +72,6 @@ def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2
     The sum's noise is centred. By quadrature: the lower end is ``|Lam+|``, the upper one bounds
     ``|max(Lam+, O)|``, with ``S/d`` replaced by its mean and a margin.
 
-    Parameters
-    ----------
-    cell, total
-        Rates of the noise of every cell and of the sum.
-    d
-        The number of cells, from 2 to `MOST_CELLS`.
-    fine
-        Panels of the quadrature: 1 gives three digits, 2 five.
-
     Examples
     --------
     >>> found = worst_cell_error(TwoTails(0.5, 0.5), TwoTails(0.5, 0.5), 1000)
@@ -226,19 +217,6 @@ def certified_fit(
 
     The upper end is the smaller one of the worst table's and of the one-sided lemma's
     (`one_sided`), which is sharper for few cells; the lower end is 0 beyond `MOST_CELLS`.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise).
-    d
-        The number of cells, 2 or more.
-    sum_error
-        D, in counts.
-    even
-        Whether both tails of Laplace noise have one rate; if not, the rates are `best_rates`.
-    fine
-        As for `worst_cell_error`.
 
     Examples
     --------
