@@ -81,7 +81,7 @@ def clipping(guarantee: Guarantee, d: float) -> Operating:
     961.1
     """
     found = exact_clipping(guarantee.basis, check_cells(d))
-    return _one("counts first, $M$", "exact", float(found.C), float(found.D))
+    return _one("clip, $M$", "exact", float(found.C), float(found.D))
 
 
 def mapped(guarantee: Guarantee, d: float) -> Operating | None:
@@ -121,8 +121,8 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
     sure = certified_fit(guarantee.basis, points, noise.std, even=True)
     assert sure is not None
     return (
-        _one("sum first, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
-        _one("sum first, $M'$", "certified", sure.most, noise.std),
+        _one("keep the sum, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
+        _one("keep the sum, $M'$", "certified", sure.most, noise.std),
     )
 
 
@@ -173,8 +173,8 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     apart = math.sqrt(clip + noise.variance)
     sides, _ = split_sides(guarantee.basis, points)
     clipped = knob == 0
-    C = np.minimum(float(sides.C(points)), noise.std + knob * apart)
-    near = noise.std + float(sides.gamma(points)) / np.where(clipped, 1.0, knob)
+    C = np.minimum(float(sides.C()), noise.std + knob * apart)
+    near = noise.std + float(sides.gamma()) / np.where(clipped, 1.0, knob)
     D = np.where(clipped, math.sqrt(clip), np.minimum(near, apart))
     return Operating("weighted sum", "certified", C, D, knob)
 
