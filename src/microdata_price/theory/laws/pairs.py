@@ -15,17 +15,7 @@ _POINTS = 801  # places where densities are computed
 
 
 class OutputPair(NamedTuple):
-    """The densities of one noisy count at two true counts one apart.
-
-    Parameters
-    ----------
-    x
-        Places, in counts.
-    first, second
-        Densities at the true count and at one record more, per count.
-    loss
-        The privacy loss ``ln(first/second)``, in nats.
-    """
+    """Densities of one noisy count at two true counts one apart, and their loss in nats, at x."""
 
     x: Array
     first: Array

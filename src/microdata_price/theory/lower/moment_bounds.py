@@ -1,15 +1,12 @@
 """Lower bounds from first moments: sharper than packings, and with no gap left for zCDP.
 
-On the all-zero table the cells are nonnegative and their sum has a root error of at most D, so some
-cell has an expected value of at most D/d there. With m records in that cell its expected value must
-be m - C or more. Privacy limits how far the two can be apart, for every whole number m:
+On the all-zero table some cell has an expected value of at most D/d. With m records in it, its
+expected value must be m - C or more. So for every whole number m:
 
 - pure DP: ``m - C <= e^(eps m) D/d``;
 - approximate DP, with min(x, m) for x: ``m - C <= e^(eps m) D/d + m delta_m``;
 - zCDP, by Hoelder's inequality for min(x, m)/m at the best Renyi order: ``1 - C/m <= exp(-(sqrt L -
   sqrt(rho) m)^2)`` with ``L = ln(d m/D)``, where ``L >= rho m^2``.
-
-Everything takes arrays of d and of the given error, which broadcast.
 """
 
 from __future__ import annotations

@@ -60,20 +60,10 @@ def _log_law(noise: DiscreteNoise, count: int, m: int) -> Array:
 
 
 class Information(NamedTuple):
-    """The entropies of the proof, in nats: means over sampled outputs and standard errors.
+    """Entropies of the proof, in nats: means over sampled outputs and standard errors.
 
-    Parameters
-    ----------
-    information
-        ``I(X; M(X))``.
-    h_x
-        ``H(X | M(X))``.
-    h_g
-        ``H(G | M(X))``, G being whether the output lies in the set of the table it came from.
-    inside, outside
-        ``P(G = 1) H(X | M(X), G = 1)`` and ``P(G = 0) H(X | M(X), G = 0)``.
-    tables
-        How many tables X is drawn from, d - 1.
+    ``I(X; M(X))``; ``H(X | M(X))``; ``H(G | M(X))``, G being whether the output lies in the set of
+    its table; the parts of ``H(X | M(X), G)`` inside and outside; and d - 1.
     """
 
     information: tuple[float, float]

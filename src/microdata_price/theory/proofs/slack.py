@@ -26,19 +26,8 @@ from .steps import Step
 class Slack(NamedTuple):
     """Slack of a theorem, from the side it asks for up to what is allowed, step by step.
 
-    Parameters
-    ----------
-    asked
-        The theorem's lower side; below zero where the theorem asks nothing.
-    lost
-        Each step's name and its loss in the same unit, in the order from the lower side upwards.
-    unit
-        What all is measured in.
-
-    Examples
-    --------
-    >>> Slack(1.0, (("overlap", 0.5), ("group privacy", 2.0))).allowed
-    3.5
+    ``asked`` is below zero where the theorem asks nothing; ``lost`` holds each step's name and
+    loss, from the lower side upwards.
     """
 
     asked: float

@@ -1,9 +1,8 @@
 """Known nonnegative mechanisms: their places in the plane of C and D.
 
-Every place says how it is known. The suprema over all tables are exact for clipping; where a table
-that is worst is not known, there are the worst of a family of tables, which is a lower end, and
-what is certified for all tables, an upper end. The family: one large count among zeros, all cells
-empty, all counts large.
+Suprema over all tables are exact for clipping. Where the worst table is not known, there are a
+lower end, the worst of a family (one large count among zeros, all cells empty, all counts large),
+and what is certified for all tables.
 """
 
 from __future__ import annotations
@@ -40,24 +39,10 @@ _LARGEST_SHARE = 0.75  # the last of a split path
 
 @dataclass(frozen=True, eq=False)
 class Operating:
-    """Places of one mechanism, or of a family of them along a knob, in counts.
+    """Places of one mechanism, or of a family of them along a knob, in counts; arrays of shape (n,).
 
-    Parameters
-    ----------
-    name
-        What it is, in words.
-    status
-        ``exact``: suprema over all tables. ``family``: the worst of the family of tables, exact.
-        ``certified``: upper ends for all tables.
-    C, D
-        Root errors of a cell and of the sum, shape (n,).
-    knob
-        What is turned along the places (a weight, a share), shape (n,).
-
-    Examples
-    --------
-    >>> clipping(PureDP(1.0), 2).status
-    'exact'
+    The status is ``exact``: suprema over all tables; ``family``: the worst of the family; or
+    ``certified``: upper ends for all tables. The knob is a weight, a share or a rate.
     """
 
     name: str
@@ -129,16 +114,7 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
 def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, on the worst of the family.
 
-    Its budget is halved between cells and sum, as in M'.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP or zCDP, and approximate DP as pure.
-    d
-        The number of cells.
-    weights
-        Of the sum, each beside a cell's weight of 1, from 0 (only clipped) to infinity (M').
+    The budget is halved between cells and sum, as in M'; weights stand beside a cell's weight of 1.
 
     Examples
     --------
@@ -160,12 +136,9 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
 def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, certified for all tables.
 
-    The one-sided lemma (`one_sided`) bounds a cell's error at every weight, and the root mean
-    square of the threshold gamma. A cell also errs by no more than its noise and gamma, which is
-    the weight times how far the fitted sum lies from the noisy one; and the fitted sum lies between
-    the noisy sum, clipped at 0, and the clipped cells' sum, so that its square error is at most the
-    sum of theirs. It errs by ``z* + gamma/weight``, too. The smaller is taken of both. At weight 0
-    both errors are exact, those of clipping.
+    `one_sided` bounds a cell's error and the threshold gamma at every weight. A cell also errs by
+    at most its noise and gamma, the weight times how far the fitted sum lies from the noisy one;
+    and the fitted sum lies between the noisy sum, clipped at 0, and the clipped cells' sum.
     """
     points, noise = check_cells(d), half_budget_noise(guarantee)
     knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
@@ -183,12 +156,6 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     """Return M' with a share theta of the budget for the sum, certified for all tables.
 
     The shares go from the one that certifies the least C (below it both errors grow) to 3/4.
-
-    Examples
-    --------
-    >>> path = split(PureDP(0.5), 1000)
-    >>> bool((np.diff(path.C) > 0).all() and (np.diff(path.D) < 0).all())
-    True
     """
     basis, points = guarantee.basis, check_cells(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
@@ -209,14 +176,7 @@ def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> 
     """Return fitting with asymmetric noise at the best rates for each D, certified for all tables.
 
     D goes over that of `split`; the knob is the rate of the upper tail of the sum's noise, as a
-    share of epsilon. Pure DP, which implies approximate DP; Gaussian noise has no such second rate.
-
-    Examples
-    --------
-    >>> guarantee = PureDP(0.5)
-    >>> path, even = asymmetric(guarantee, 1000), split(guarantee, 1000)
-    >>> bool((path.C < even.C).all() and np.allclose(path.D, even.D))
-    True
+    share of epsilon.
     """
     epsilon, points = guarantee.epsilon, check_cells(d)
     D = split(guarantee, points, count).D

@@ -60,16 +60,7 @@ def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guar
 
 
 def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
-    """Bound C^2 as the proofs of items 3 and 4 end: ``E (|z*| + 2 max |z_j|)^2``, in full.
-
-    That is ``E z*^2 + 4 E|z*| E max|z_j| + 4 E max z_j^2``, with the largest noise's moments exact
-    or from Lemma 1.
-
-    Examples
-    --------
-    >>> float(equation_bound(Laplace(1.0), Extremes(1.0, 2.0)))
-    14.0
-    """
+    """Bound C^2 as the proofs of items 3 and 4 end: ``E (|z*| + 2 max |z_j|)^2``, in full."""
     size = 2 * float(noise.excess(0.0).first)
     return np.asarray(
         noise.variance + 4 * size * np.asarray(largest.mean) + 4 * np.asarray(largest.square)

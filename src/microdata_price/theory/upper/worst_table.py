@@ -1,20 +1,13 @@
 """The worst table of fitting cells to their noisy sum: one huge cell, all others empty.
 
-Cells ``x_i = (q_i + z_i - g)+`` are fitted to the sum ``(q* + w)+``. Fix the noise, of any joint
-law, and let G be the root of ``G = z_i - w + H(G)``, ``H(g) = sum_(j != i) (z_j - g)+``. Then
-``Lam_i = G - z_i`` is cell i's loss when its count is huge and all others are empty, and on *every*
-table, for every outcome,
+Let G be the root of ``G = z_i - w + H(G)``, ``H(g) = sum_(j != i) (z_j - g)+``. Then ``Lam_i = G -
+z_i`` is cell i's loss when its count is huge and all others are empty, and on *every* table, for
+every outcome of noise of any joint law,
 
     -O_i <= q_i - x_i <= max(Lam_i, 0),    O_i = (z_i - (S - w)/d)+,  S = sum_j z_j .
 
-So ``|Lam| <= C <= |max(Lam+, O)|`` in root mean squares. Proof: if ``q* + w <= 0`` then all x are 0
-and ``q_i <= -w <= Lam_i``. Otherwise each cell loses ``min(q_j, g - z_j)``, which add up to ``-w``.
-Every other cell loses at least ``-(z_j - g)+``, so that cell i loses at most ``H(g) - w``, and at
-most ``g - z_i``; the first falls in g, the second grows, and at G both are Lam_i. And ``-w <= d g -
-S``, so that ``g >= (S - w)/d`` and the cell gains at most O_i.
-
-With independent noise of exponential tails ``P(Lam_i > t | z_i) = P(H(z_i + t) > t + w)`` is a sum
-over the number of excesses, which are exponential again.
+So ``|Lam| <= C <= |max(Lam+, O)|`` in root mean squares. With independent noise of exponential
+tails ``P(Lam_i > t | z_i) = P(H(z_i + t) > t + w)`` is a sum over the number of excesses.
 """
 
 from __future__ import annotations
@@ -69,8 +62,8 @@ class TwoTails(NamedTuple):
 def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2) -> WorstCell:
     """Return both ends of C, the worst cell error of a fit to a noisy sum with asymmetric noise.
 
-    The sum's noise is centred. By quadrature: the lower end is ``|Lam+|``, the upper one bounds
-    ``|max(Lam+, O)|``, with ``S/d`` replaced by its mean and a margin.
+    The sum's noise is centred. The lower end is ``|Lam+|``, the upper one bounds ``|max(Lam+,
+    O)|``, by quadrature on more panels where ``fine`` is larger.
 
     Examples
     --------
