@@ -39,7 +39,7 @@ _LARGEST_SHARE = 0.75  # the last of a split path
 
 @dataclass(frozen=True, eq=False)
 class Operating:
-    """Places of one mechanism, or of a family of them along a knob, in counts; arrays of shape (n,).
+    """Places of one mechanism, or of a family along a knob, in counts; arrays of shape (n,).
 
     The status is ``exact``: suprema over all tables; ``family``: the worst of the family; or
     ``certified``: upper ends for all tables. The knob is a weight, a share or a rate.

@@ -215,7 +215,7 @@ def certified_fit(
     --------
     >>> found = certified_fit(PureDP(0.5), 1000, math.sqrt(32), even=False)
     >>> round(found.most, 2)
-    18.46
+    18.45
     """
     unit = float(guarantee.records(np.ones(())))
     n, D, found = check_cells(d), sum_error / unit, None
