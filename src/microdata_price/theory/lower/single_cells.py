@@ -237,11 +237,8 @@ def single_cell_bounds(
 ) -> tuple[dict[str, float], str]:
     """Return what single cells prove about one error, given the other, and a note if nothing.
 
-    Returns
-    -------
-    dict of str to float, and str
-        ``channel``, for weights and so for all nonnegative outputs, and ``channel_whole``, for
-        outputs in whole numbers; in counts, 0 where nothing is proved.
+    ``channel`` is for weights and so for all nonnegative outputs, ``channel_whole`` for whole
+    numbers; in counts, 0 where nothing is proved.
 
     Examples
     --------

@@ -1,8 +1,6 @@
 """Losses of a proof: its last inequality's slack, shared out among the steps.
 
-Each proof is a chain of inequalities from what privacy allows down to what the theorem asks. Here
-every link is a difference on one scale, so that the differences add up to the whole slack: in nats
-for the proofs of Theorem 3, in records for those by first moments.
+Every link of the chain is a difference on one scale, in nats, so that they add up to the slack.
 """
 
 from __future__ import annotations

@@ -51,18 +51,9 @@ def reached(
 ) -> Reached:
     """Return the least C that each mechanism keeps to beside a sum error D, or the least D.
 
-    Every value holds for all tables: it is exact for clipping and the map and certified for the
-    others, so that the truth may be smaller.
-
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP. Asymmetric noise is for the first two, truncated noise for
-        approximate DP.
-    d
-        The number of point queries, 2 or more.
-    sum_error, point_error
-        Root expected squared error, in counts, of the sum or of every point query; one of the two.
+    Every value holds for all tables: it is exact for clipping and the map, certified for the others.
+    Asymmetric noise is not for zCDP, truncated noise for approximate DP only. Give one of the two
+    errors, in counts.
 
     Examples
     --------

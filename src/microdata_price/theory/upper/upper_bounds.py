@@ -68,10 +68,9 @@ def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
 
 
 def item3(epsilon: float, d: float | Array, *, exact: bool = False) -> Guaranteed:
-    """Bound M'_epsilon as Theorem 4, item 3 does, constants and all.
+    """Bound M'_epsilon as Theorem 4, item 3 does: ``D^2 <= 8/eps^2``, C through Lemma 1 or exact.
 
-    ``D^2 <= 8/eps^2`` (the paper's proof writes 2/eps^2), and with b = 2/eps ``C^2 <= b^2 (2 + 4
-    (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))`` through Lemma 1.
+    With b = 2/eps ``C^2 <= b^2 (2 + 4 (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))``.
     """
     noise = Laplace(2 / check_epsilon(epsilon))
     return _projected(noise, d, exact)
