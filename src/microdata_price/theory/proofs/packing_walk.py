@@ -1,4 +1,4 @@
-"""The proof of Theorem 3 on mechanisms whose output law is known exactly: noisy cells, clipped at 0.
+"""The proof of Theorem 3 on mechanisms of known output law: noisy cells, clipped at 0.
 
 The cells are independent, so that the law of their sum is a power of one Fourier transform.
 """

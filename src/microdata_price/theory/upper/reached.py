@@ -51,7 +51,7 @@ def reached(
 ) -> Reached:
     """Return the least C that each mechanism keeps to beside a sum error D, or the least D.
 
-    Every value holds for all tables: it is exact for clipping and the map, certified for the others.
+    Every value holds for all tables: it is exact for clipping and the map, certified for others.
     Asymmetric noise is not for zCDP, truncated noise for approximate DP only. Give one of the two
     errors, in counts.
 
