@@ -26,14 +26,7 @@ class OutputPair(NamedTuple):
 def output_pair(guarantee: PureDP | ConcentratedDP, count: float) -> OutputPair:
     """Return the two densities for one counting query with the noise of its guarantee.
 
-    Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP
-    (the paper's Theorems 1 and 2 for one query).
-
-    Examples
-    --------
-    >>> pair = output_pair(PureDP(0.5), 10)
-    >>> bool(abs(pair.loss).max() <= 0.5 + 1e-12)
-    True
+    Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP.
     """
     if isinstance(guarantee, PureDP):
         scale = 1 / guarantee.epsilon

@@ -131,16 +131,6 @@ def split_sides(
 def certified_split(
     guarantee: PureDP | ConcentratedDP, d: ArrayLike, theta: ArrayLike = 0.5
 ) -> Guaranteed:
-    """Bound fitting to the noisy sum with a split budget by the one-sided lemma.
-
-    Below `upper_bounds.certified`, which takes both tails of all noises, wherever the sum has a
-    tenth of the budget or more (observed, from 2 cells on).
-
-    Examples
-    --------
-    >>> from microdata_price.theory.upper.upper_bounds import certified
-    >>> bool(certified_split(PureDP(1.0), 1000).C < certified(PureDP(1.0), 1000).C)
-    True
-    """
+    """Bound fitting to the noisy sum with a split budget by the one-sided lemma."""
     sides, D = split_sides(guarantee, d, theta)
     return Guaranteed(sides.C(), D)

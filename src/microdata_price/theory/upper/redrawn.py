@@ -47,9 +47,6 @@ def redrawn_bound(cell: TwoTails, delta: float) -> float:
 def redrawn_whole_bound(epsilon: float, delta: float) -> int:
     """Return the least B for whole double geometric noise of half the budget, redrawn.
 
-    ``delta = P(z = B | z <= B)``, with ``r = e^(-epsilon/2)`` equal to ``(1 - r) r^B/(1 + r -
-    r^(B+1))``.
-
     Examples
     --------
     >>> redrawn_whole_bound(0.5, 1e-6)

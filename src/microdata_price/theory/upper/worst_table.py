@@ -167,17 +167,7 @@ def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> A
 
 
 def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> WorstCell:
-    """Return both ends of C, the worst cell error of a fit to a noisy sum with Gaussian noise.
-
-    By quadrature over ``t`` and ``g = z + t``; see `worst_cell_error`.
-
-    Examples
-    --------
-    >>> noise = Gaussian(1.0)
-    >>> found = worst_gaussian_cell_error(noise, noise, 1000)
-    >>> round(found.least, 2), round(found.most, 2)
-    (2.63, 2.68)
-    """
+    """Return both ends of C with Gaussian noise, by quadrature over t and ``g = z + t``."""
     n, s = check_cells(d), cell.std
     law = excess_sum(cell, total, n - 1)
     # About so high is the threshold on the worst table; below it the empty cells' noise is enough.
