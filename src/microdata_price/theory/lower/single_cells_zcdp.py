@@ -165,16 +165,7 @@ def conic_sum_error(
 def conic_point_error(
     guarantee: ConcentratedDP, d: float, sum_error: float, *, whole: bool
 ) -> float:
-    """Bound the worst cell's root error from below, given the sum's, under zCDP.
-
-    By the line that is best near the first-moment bound, at which C is a little larger.
-
-    Examples
-    --------
-    >>> value = conic_point_error(ConcentratedDP(0.125), 1000, math.sqrt(8), whole=False)
-    >>> value > float(moment_point_error(ConcentratedDP(0.125), 1000.0, math.sqrt(8)).value)
-    True
-    """
+    """Bound the worst cell's root error from below, given the sum's, under zCDP."""
     n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
     if guarantee.rho > MOST_RHO:
         return 0.0

@@ -67,14 +67,7 @@ def certified_asymmetric(
 
 
 def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
-    """Return the rates of the sum's noise with root error D that certify the least C.
-
-    Examples
-    --------
-    >>> rates = best_rates(1.0, 1000, math.sqrt(8))
-    >>> bool(rates.right < 0.5 < rates.left)
-    True
-    """
+    """Return the rates of the sum's noise with root error D that certify the least C."""
     eps = check_epsilon(epsilon)
     n, target = np.broadcast_arrays(check_points(d), np.asarray(D, dtype=float))
     if not (target * eps > math.sqrt(2)).all():

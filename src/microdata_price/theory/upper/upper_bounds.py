@@ -114,8 +114,8 @@ def certified(
 ) -> Guaranteed:
     """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows.
 
-    From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's inequality ``C <= sd(z) + sd(z*)
-    + sqrt(E max z_j^2)``; the sum gets the share theta of the budget.
+    From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's inequality ``C <= sd(z) +
+    sd(z*) + sqrt(E max z_j^2)``; the sum gets the share theta of the budget.
     """
     share = np.asarray(theta, dtype=float)
     if not ((share > 0) & (share < 1)).all():
