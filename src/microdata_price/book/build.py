@@ -137,7 +137,7 @@ def stage_notebooks(
 
 
 def _with_pages(root: Path, runs: Sequence[Run]) -> set[str]:
-    """Return the notebooks that have pages: those of the table of contents, or the one run alone."""
+    """Return the notebooks with pages: those of the table of contents, or the one run alone."""
     names = {run.name for run in runs}
     return {name for name in names if f"notebooks/{name}" in toc_entries(root)} or names
 

@@ -61,18 +61,20 @@ def constants(lambdas, curves, wall, marked):
     ax.axvline(wall, color=COLOURS["blue"], lw=1.2)
     ax.axvline(marked, color=COLOURS["grey"], lw=1, ls=":")
     looks = (
-        ("exact", exact, "blue", "-", 0.75),
+        ("the constant", exact, "blue", "-", 0.75),
         ("asymmetric noise", noise, "black", "--", 0.45),
         ("split budget", split, "red", (0, (6, 1.5)), 0.5),
     )
     names = []
     for name, y, colour, dash, at in looks:
-        width = 2.6 if name == "exact" else 1.5
-        ax.plot(lambdas, y, color=COLOURS[colour], ls=dash, lw=width)
+        width = 2.6 if name == "the constant" else 1.5
+        seen = np.where(y < 4.5, y, np.nan)
+        ax.plot(lambdas, seen, color=COLOURS[colour], ls=dash, lw=width)
         seen = np.where(y < 3.8, y, np.nan)
         names.append(Name(name, COLOURS[colour], along(lambdas, seen, at)))
     white = {"facecolor": "white", "edgecolor": "none", "pad": 1.5}
     ax.text(9, 0.45, "no mechanism", color=COLOURS["blue"], bbox=white)
+    ax.text(wall * 1.02, 0.12, r"$\lambda_0$", color=COLOURS["blue"], bbox=white)
     ax.text(marked * 1.04, 3.7, "signed answers'", color=COLOURS["grey"], fontsize=11)
     places = [t for t in (1, 2, 3, 5, 8, 20, 50) if 0.85 * wall <= t <= lambdas[-1]]
     ax.xaxis.set_major_locator(FixedLocator(places))

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 from numpy.typing import NDArray
 
-from ..page.style import COLOURS, drawn, panels, tick_text
-from ..theory.lower.lower_bounds import sharpest_first
+from ..page.style import COLOURS, drawn, panels
+from ..theory.lower.lower_bounds import BOUNDS
 from ..theory.upper.operating_points import Operating
 from .labels import Name, place_names
 from .plane import inside, log_x, mark
@@ -21,6 +21,16 @@ Array = NDArray[np.float64]
 
 LEAST = 1e-3
 """The least error drawn, in signed errors; a mark below it stands at the axis, with an arrow."""
+
+
+EDGES = {
+    "channel": ("impossible for weights", COLOURS["blue"], "-"),
+    "channel_whole": ("for whole numbers", COLOURS["blue"], (0, (4, 2))),
+    **{name: (b.label, b.colour, b.dash) for name, b in BOUNDS.items() if name != "first_moment"},
+    "first_moment": ("first moments", COLOURS["green"], (0, (5, 1.5, 1, 1.5))),
+}
+"""Bounds by name: label, colour and dashes."""
+STYLES = {"exact": ("s", "black"), "family": ("D", "orange"), "certified": ("v", "red")}
 
 
 def _ticks(ax: Axes) -> None:
@@ -47,75 +57,42 @@ def _along(x: Array, y: Array, low: float) -> list[tuple[float, float]]:
 
 @drawn
 def plane(
-    sum_errors: Array,
-    curves: dict[str, Array],
-    clipping: Operating,
-    known: Operating,
-    certified: Operating,
-    weighted: Operating,
-    turned: Operating,
-    truncated: Operating | None = None,
+    sum_errors: Array, curves: dict[str, Array], marks: Sequence[Operating], turned: Operating
 ) -> Figure:
     """Draw the plane: what is impossible, and where mechanisms are, in units of signed errors.
-
-    Everything is divided by the root error of a signed answer.
 
     Parameters
     ----------
     sum_errors
         The D of all curves; the first and the last are the picture's ends.
     curves
-        Each bound's C, by its name in `BOUNDS`.
-    clipping, known, certified
-        M, and M' on the worst tables known and as certified for all.
-    weighted
-        The worst known of the family with a weight of the sum, from 0 to infinity.
-    turned, truncated
-        Certified for all tables: M' with a knob (the sum's share of the budget, or noise of two
-        rates), and with bounded noise.
+        Each bound's C, by its name in `EDGES`, the sharpest first.
+    marks
+        Mechanisms: filled where they are exact, hollow triangles where they are certified.
+    turned
+        Certified for all tables, along a knob.
     """
     figure, (ax,) = panels(1, height=5.3)
     log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
-    places = [certified, weighted, turned, *([truncated] if truncated else [])]
-    tops = [1.0, *(float(p.C.max()) for p in places), *(float(c.max()) for c in curves.values())]
-    low = max(LEAST, min(0.12, 0.5 * float(clipping.C[0])))
+    tops = [1.0, *(float(p.C.max()) for p in [*marks, turned]), *(c.max() for c in curves.values())]
+    low = max(LEAST, min(0.12, *(0.5 * float(p.C[0]) for p in marks)))
     ax.set_yscale("log")
     # A share of the axis, so that names fit above on long axes too.
     ax.set_ylim(low, max(tops) * (max(tops) / low) ** 0.09)
     _ticks(ax)
     names = _bounds(ax, sum_errors, curves, low)
-
-    orange, red = COLOURS["orange"], COLOURS["red"]
-    ax.plot(weighted.D, weighted.C, color=orange, lw=1.4, marker=".", ms=8)
+    red = COLOURS["red"]
     ax.plot(turned.D, turned.C, color=red, lw=1.4, ls="--")
-    x, y = _place(known)
-    ax.plot([x, x], [y, float(certified.C[0])], color=red, lw=1.2, ls=":")
-    mark(ax, *_place(certified), "v", "red", hollow=True)
-    mark(ax, *_place(weighted), "s", "orange", hollow=True)
-    mark(ax, x, y, "D", "orange")
-    mark(ax, *_place(clipping), "s", "black")
     mark(ax, 1, 1, "*", "red")
-    first = [
-        Name("signed\nanswers", red, [(1.0, 1.0)]),
-        Name(clipping.name, COLOURS["black"], [inside(ax, *_place(clipping))]),
-        Name(f"{known.name}, worst known", orange, [(x, y)]),
-        Name(f"{certified.name}, certified", red, [_place(certified)]),
-        Name("weight 0", orange, [_place(weighted)]),
-    ]
-    if truncated is not None and np.allclose(_place(truncated), _place(certified), 0.03):
-        first[3] = Name(f"{certified.name} and {truncated.name}, certified", red, first[3].points)
-    elif truncated is not None:
-        mark(ax, *_place(truncated), "v", "red", hollow=True)
-        first.append(Name(truncated.name, red, [inside(ax, *_place(truncated))]))
-    middle = [_place(weighted, i) for i in range(weighted.C.size // 2, weighted.C.size - 1)]
-    first.append(Name(weighted.name, orange, middle))
-    first.append(
-        Name(
-            turned.name,
-            red,
-            [_place(turned, i * (turned.C.size - 1) // 8) for i in range(8, -1, -1)],
-        )
-    )
+    first = [Name("signed\nanswers", red, [(1.0, 1.0)])]
+    for place in marks:
+        shape, colour = STYLES[place.status] if place.D[0] < 1.001 else ("s", "black")
+        mark(ax, *_place(place), shape, colour, hollow=place.status == "certified")
+        near = [inside(ax, *_place(place))]
+        word = ", certified" if place.status == "certified" else ""
+        first.append(Name(place.name + word, COLOURS[colour], near))
+    along = [_place(turned, i * (turned.C.size - 1) // 8) for i in range(8, -1, -1)]
+    first.append(Name(turned.name, red, along))
     ax.set_xlabel("root error of the sum $D$, in signed errors")
     ax.set_ylabel("root error of a cell $C$, in signed errors")
     place_names(ax, first + names)
@@ -124,57 +101,15 @@ def plane(
 
 def _bounds(ax: Axes, x: Array, curves: dict[str, Array], low: float) -> list[Name]:
     """Draw the bounds and what they exclude, and return their names."""
-    edge = np.maximum(np.max(list(curves.values()), axis=0), low)
+    edge = np.maximum(curves["channel"], low)
     ax.fill_between(x, low, edge, color=COLOURS["blue"], alpha=0.12, lw=0)
     ax.fill_between(x, low, edge, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0)
-    shown = [b for b in sharpest_first(curves) if float(curves[b.name].max()) > low]
     names = []
-    for bound in shown:
-        curve = curves[bound.name]
-        ax.plot(
-            x,
-            np.where(curve > 0, curve, np.nan),
-            color=bound.colour,
-            ls=bound.dash,
-            lw=2.6 if bound is shown[0] else 1.6,
-        )
-        names.append(Name(bound.label, bound.colour, _along(x, curve, low)))
+    for i, (name, curve) in enumerate(curves.items()):
+        label, colour, dash = EDGES[name]
+        if float(curve.max()) <= low:
+            continue
+        shown = np.where(curve > 0, curve, np.nan)
+        ax.plot(x, shown, color=colour, ls=dash, lw=1.6 if i else 2.6)
+        names.append(Name(label, colour, _along(x, curve, low)))
     return names
-
-
-@drawn
-def weights(families: Sequence[tuple[str, Operating, Operating]]) -> Figure:
-    """Draw both errors against the weight of the sum, in units of signed errors.
-
-    Parameters are for each kind of privacy its name, and the family as worst known and as
-    certified, from weight 0 (drawn at the left margin) to infinity (at the right).
-    """
-    figure, axes = panels(2, height=4.2)
-    finite = families[0][1].knob[1:-1]
-    low, high = 0.1 * float(finite[0]), 40 * float(finite[-1])
-    for ax, what in zip(axes, ("C", "D"), strict=True):
-        log_x(ax, low, high, ticks=4)
-        ax.set_yscale("log")
-        ax.axhline(1, color=COLOURS["grey"], lw=1)
-        names, tops = [], [1.0]
-        for (name, known, sure), colour in zip(families, ("orange", "blue"), strict=True):
-            for place, marker, dash in ((known, "o", "-"), (sure, "", "--")):
-                x, y = np.clip(place.knob, low, high), getattr(place, what)
-                ax.plot(x, y, dash, color=COLOURS[colour], marker=marker, ms=5, lw=1.6)
-                tops.append(float(y.max()))
-                # The two kinds are told apart at the left, the two lines of each at the right.
-                word = name if place is known else f"{name}, certified"
-                if what == "D":
-                    word = "worst known" if place is known else "certified"
-                if what == "C" or name == families[0][0]:
-                    ends = _along(x, y, 0.0)
-                    names.append(Name(word, COLOURS[colour], ends[::-1] if what == "C" else ends))
-        ax.set_ylim(None, 1.6 * max(tops))
-        _ticks(ax)
-        decades = [t for t in ax.get_xticks() if 5 * low < t < high / 5]
-        words = ["0", *(tick_text(t) for t in decades), r"$\infty$"]
-        ax.set_xticks([low, *decades, high], words)
-        ax.set_title(f"${what}$, in signed errors")
-        ax.set_xlabel("weight of the sum")
-        place_names(ax, names)
-    return figure

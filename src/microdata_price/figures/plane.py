@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
-from ..theory.upper.operating_points import Operating
-from .labels import Name, name_ends, place_names
+from .labels import Name, place_names
 from .marks import note
 
 Array = NDArray[np.float64]
@@ -89,76 +88,35 @@ def mark(ax: Axes, x: float, y: float, marker: str, colour: str, *, hollow: bool
 
 
 @drawn
-def planes(
-    sum_errors: Array,
-    curves: Sequence[tuple[str, Array]],
-    clippings: Sequence[Operating],
-    knowns: Sequence[Operating],
-) -> Figure:
-    """Draw the best bound and the two basic mechanisms for several d, in units of signed errors.
-
-    Parameters are the D of all curves, each d's name and bound on C, and M and M' for each d.
-    """
-    colours = ("blue", "orange", "green", "pink", "black", "grey")
-    dashes = ("-", (0, (5, 1.5)), (0, (5, 1.5, 1, 1.5)), (0, (1, 1)), "--", "-.")
-    markers = ("o", "s", "^", "D", "v", "P")
-    figure, (ax,) = panels(1, height=4.8)
-    log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
-    top = 1.12 * max([float(c.max()) for _, c in curves] + [float(k.C[0]) for k in knowns] + [1.3])
-    ax.set_ylim(0, top)
-    names = []
-    for i, (name, curve) in enumerate(curves):
-        colour = COLOURS[colours[i % 6]]
-        line = np.where(curve > 0, curve, np.nan)
-        ax.plot(sum_errors, line, color=colour, ls=dashes[i % 6])
-        ax.fill_between(sum_errors, curve, color=colour, alpha=0.06, lw=0)
-        for place in (clippings[i], knowns[i]):
-            mark(ax, float(place.D[0]), float(place.C[0]), markers[i % 6], colours[i % 6])
-        beside = [(float(k.D[0]), float(k.C[0])) for k in (knowns[i], clippings[i])]
-        names.append(Name(name, colour, beside))
-    mark(ax, 1, 1, "*", "red")
-    ax.set_xlabel("root error of the sum $D$, in signed errors")
-    ax.set_ylabel("root error of a cell $C$, in signed errors")
-    place_names(ax, names)
-    return figure
-
-
-def _middle(x: Array, y: Array) -> list[tuple[float, float]]:
-    """Return the points of a curve's right half, where its name may be, from the left."""
-    return [(float(x[i]), float(y[i])) for i in range(x.size // 2, x.size, 1 + x.size // 12)]
-
-
-@drawn
-def price_against_d(
-    ds: Array, panels_of: Sequence[tuple[str, Array, Array, Array, Array, Array]]
-) -> Figure:
+def price_against_d(panels_of: Sequence[tuple[str, Array, Array, Array, Array]]) -> Figure:
     """Draw what cells pay for a sum as good as a signed answer's, against d.
 
-    Parameters are the d of the curves and for each panel a title, the lower bound and the
-    certified bound at these d, the d at which M' was computed, and its worst known and certified C.
+    Parameters are for each panel a title, the d, the lower bound, the certified bound and the
+    error of keeping the sum on its worst table, in signed errors.
     """
     figure, axes = panels(len(panels_of), height=4.0, sharey=True)
-    for ax, (title, lower, upper, at, known, _) in zip(axes, panels_of, strict=True):
+    for ax, (title, ds, low, high, own) in zip(axes, panels_of, strict=True):
         log_x(ax, float(ds[0]), float(ds[-1]), ticks=4)
         ax.set_title(title)
-        ax.fill_between(ds, lower, color=COLOURS["blue"], alpha=0.10, lw=0)
-        ax.fill_between(ds, lower, facecolor="none", edgecolor=COLOURS["light"], hatch="///", lw=0)
-        ax.plot(ds, lower, color=COLOURS["blue"])
-        ax.plot(ds, upper, color=COLOURS["red"], ls="--")
-        ax.plot(at, known, color=COLOURS["orange"], marker="D", lw=1.4, clip_on=False, zorder=4)
+        ax.fill_between(ds, low, color=COLOURS["blue"], alpha=0.10, lw=0)
+        ax.fill_between(ds, low, facecolor="none", edgecolor=COLOURS["light"], hatch="///", lw=0)
+        names = [Name("signed", COLOURS["grey"], [(float(x), 1.0) for x in ds[::-5]])]
+        for curve, colour, dash, word in (
+            (low, "blue", "-", "impossible below"),
+            (own, "orange", "-", "keep the sum"),
+            (high, "red", "--", "certified"),
+        ):
+            ax.plot(ds, curve, color=COLOURS[colour], ls=dash)
+            at = range(ds.size // 2, ds.size, 3)
+            points = [(float(ds[i]), float(curve[i])) for i in at]
+            if curve.max() > 0:
+                names.append(Name(word, COLOURS[colour], points))
         ax.axhline(1, color=COLOURS["grey"], lw=1)
         ax.set_xlabel("cells $d$")
-    axes[0].set_ylim(0, None)
-    _, lower, upper, at, known, _ = panels_of[0]
-    names = [
-        Name("signed", COLOURS["grey"], [(float(x), 1.0) for x in ds[::-5]]),
-        Name("certified", COLOURS["red"], _middle(ds, upper)),
-        Name("$M'$", COLOURS["orange"], _middle(at, known)),
-    ]
-    if lower.max() > 0:
-        names.append(Name("impossible", COLOURS["blue"], _middle(ds, 0.6 * lower)))
-    axes[0].set_ylabel("$C$ at $D$ = signed, in signed errors")
-    place_names(axes[0], names, size=11)
+        ax.set_ylim(0, None)
+        if ax is axes[0]:
+            ax.set_ylabel("$C$ at $D$ = signed, in signed errors")
+            place_names(ax, names, size=11)
     return figure
 
 
@@ -193,26 +151,4 @@ def crossings(rows: Sequence[tuple[str, str, float, float]], largest: float) -> 
     ax.set_ylim(min(heights) - 0.7, 1.4)
     ax.grid(visible=False, axis="y")
     ax.set_xlabel("cells $d$")
-    return figure
-
-
-@drawn
-def balanced(ds: Array, curves: Sequence[tuple[str, Array]], ylabel: str) -> Figure:
-    """Draw how large the larger of C and D must be, against d, for named bounds.
-
-    Parameters are the d, each curve's name in `BOUNDS` and values, and the vertical label.
-    """
-    figure, (ax,) = panels(1, height=3.8)
-    log_x(ax, float(ds[0]), float(ds[-1]))
-    ends = []
-    for name, curve in curves:
-        bound = BOUNDS[name]
-        ax.plot(ds, curve, color=bound.colour, ls=bound.dash)
-        ends.append((float(ds[-1]), float(curve[-1]), bound.label, bound.colour))
-    ax.axhline(1, color=COLOURS["grey"], lw=1)
-    ends.append((float(ds[-1]), 1.0, "signed answers", COLOURS["grey"]))
-    ax.set_ylim(0, 1.1 * max([1.0] + [float(c.max()) for _, c in curves]))
-    ax.set_xlabel("cells $d$")
-    ax.set_ylabel(ylabel)
-    name_ends(ax, ends)
     return figure

@@ -24,9 +24,9 @@ from microdata_price.theory.upper.asymmetric import (
 )
 from microdata_price.theory.upper.one_sided import (
     certified_split,
-    largest_gaussian_square,
-    largest_square,
-    split_sides,
+    laplace_sides,
+    largest,
+    largest_gaussian,
 )
 from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.upper_bounds import certified
@@ -125,13 +125,15 @@ def test_the_largest_of_few_is_summed_exactly(chance: float, d: int) -> None:
     parts = [math.comb(d, k) * chance**k * (1 - chance) ** (d - k) for k in n.tolist()]
     h = np.array([sum(1 / i for i in range(1, k + 1)) for k in n.tolist()])
     h2 = np.array([sum(1 / i**2 for i in range(1, k + 1)) for k in n.tolist()])
-    assert float(largest_square(chance, d)) == pytest.approx(np.array(parts) @ (h**2 + h2))
+    found = largest(chance, d)
+    assert float(found.square) == pytest.approx(np.array(parts) @ (h**2 + h2))
+    assert float(found.mean) == pytest.approx(np.array(parts) @ h)
 
 
 def test_the_largest_gaussian_is_what_simulation_finds() -> None:
-    drawn = np.maximum(np.random.default_rng(3).standard_normal((40_000, 20)).max(axis=1), 0) ** 2
-    want = float(largest_gaussian_square(20))
-    assert abs(drawn.mean() - want) < 5 * drawn.std() / math.sqrt(drawn.size)
+    drawn = np.maximum(np.random.default_rng(3).standard_normal((40_000, 20)).max(axis=1), 0)
+    for sample, want in zip((drawn, drawn**2), largest_gaussian(20), strict=True):
+        assert abs(sample.mean() - float(want)) < 5 * sample.std() / math.sqrt(sample.size)
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
@@ -161,16 +163,49 @@ def test_asymmetric_noise_is_better_than_symmetric_under_the_same_bound(d: int) 
     assert (certified_asymmetric(1.0, d, right[some], left[some]).C >= uneven.C * (1 - 1e-7)).all()
 
 
-def test_both_forms_of_the_bound_agree_and_whole_noise_is_close() -> None:
-    for eps in (0.05, 0.5):
-        plain, whole = asymmetric_pair(eps, 1000), asymmetric_pair(eps, 1000, whole=True)
-        D = math.sqrt(8) / eps
-        best = best_rates(eps, 1000, D)
-        sure = certified_asymmetric(eps, 1000, best.right, best.left)
-        assert plain.C(1000) == pytest.approx(float(sure.C), rel=1e-9)
-        assert pytest.approx(D, rel=1e-9) == plain.D
-        assert whole.C(1000) == pytest.approx(plain.C(1000), rel=0.02)
-        assert pytest.approx(D, rel=0.01) == whole.D
+@pytest.mark.parametrize(
+    ("d", "rate", "uneven", "even", "gaussian"),
+    [
+        (10**3, 0.4318, 15.07, 16.08, 4.18),
+        (10**6, 0.4166, 26.75, 29.62, 5.73),
+        (10**9, 0.4099, 38.43, 43.37, 6.94),
+        (10**12, 0.4058, 50.05, 57.15, 7.96),
+    ],
+)
+def test_printed_certificates(
+    d: int, rate: float, uneven: float, even: float, gaussian: float
+) -> None:
+    """Rounded up; units of 1/epsilon and 1/sqrt(rho)."""
+    best = best_rates(1.0, d, math.sqrt(8))
+    assert float(best.right) == pytest.approx(rate, abs=1e-4)
+    found = (
+        certified_asymmetric(1.0, d, best.right, best.left),
+        certified_split(PureDP(1.0), d),
+        certified_split(ConcentratedDP(1.0), d),
+    )
+    for one, printed in zip(found, (uneven, even, gaussian), strict=True):
+        assert printed - 0.011 <= float(one.C) <= printed
+
+
+@given(*[st.floats(0.1, 2)] * 4, st.integers(1, 50))
+def test_sides_of_asymmetric_noise_by_simulation(
+    r: float, s: float, up: float, down: float, d: int
+) -> None:
+    rng, runs = np.random.default_rng(d), 20_000
+    z = rng.exponential(1 / r, (runs, d)) - rng.exponential(1 / s, (runs, d))
+    w = rng.exponential(1 / up, runs) - rng.exponential(1 / down, runs) - 1 / up + 1 / down
+    top = np.maximum(z.max(axis=1), 0) + np.maximum(-w, 0)
+    least = max(1 / s - 1 / r, 0)
+    low = np.maximum(np.maximum(-z[:, 0], 0), least)
+    one = np.array(d, dtype=float)
+    found = laplace_sides(one, (np.array(r), np.array(s)), (np.array(up), np.array(down)))
+    for drawn, moments in ((top, found.above), (low, found.below)):
+        for sample, want in zip((drawn, drawn**2), moments, strict=True):
+            error = sample.std() / math.sqrt(runs)
+            assert abs(sample.mean() - float(want)) < 6 * error + 1e-9
+    above = np.maximum(w, 0) ** 2
+    lift = (math.sqrt(above.mean()) + math.sqrt(d * (1 / r**2 + 1 / s**2))) / d
+    assert float(found.lift) == pytest.approx(lift, rel=0.1)
 
 
 @pytest.mark.parametrize("whole", [False, True])
@@ -197,14 +232,6 @@ def test_places_in_the_plane_are_better_than_a_split() -> None:
         assert (path.C < even.C).all()
         for name in BOUNDS:
             assert (point_error_bound(name, guarantee, 1000, path.D) <= path.C).all()
-
-
-def test_the_sides_of_a_split_are_those_of_its_noise() -> None:
-    sides, D = split_sides(PureDP(0.5), 100, 0.25)
-    assert float(sides.sum_above**2 + sides.sum_below**2) == pytest.approx(float(D) ** 2)
-    z = np.random.default_rng(2).laplace(0, 1 / (0.75 * 0.5), (20_000, 100))
-    largest = np.maximum(z.max(axis=1), 0) ** 2
-    assert abs(largest.mean() - float(sides.largest) ** 2) < 5 * largest.std() / math.sqrt(20_000)
 
 
 def test_bad_input() -> None:

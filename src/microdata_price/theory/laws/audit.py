@@ -1,8 +1,7 @@
 """Privacy audits: the exact worst privacy loss of each discrete mechanism, against its claim.
 
-A mechanism that treats the cells alike and independently is audited on one cell and its neighbour.
-Clipping at zero is postprocessing, and clips less of a larger count, so that the loss between q and
-q + 1 grows with q towards that of the noise without clipping; both are computed.
+Cells are alike and independent, so one is audited with its neighbour. Clipping at zero clips less
+of a larger count, so the loss between q and q + 1 grows with q; small and large q are computed.
 """
 
 from __future__ import annotations
@@ -38,19 +37,11 @@ _COUNTS = (0, 1, 2, 3, 5, 10, 20, 50)
 
 @dataclass(frozen=True)
 class Audit:
-    """One mechanism, what it claims, and the worst that is found.
+    """One mechanism in words, what it claims, and the worst over all neighbouring counts.
 
-    Parameters
-    ----------
-    mechanism
-        In words.
-    measure
-        ``"epsilon"``: the largest privacy loss; ``"rho"``: the largest Renyi divergence over its
-        order; ``"delta"``: the least delta at the claimed epsilon.
-    claimed, worst
-        The claim and the exact value over all neighbouring counts.
-    count
-        The count q at which it is worst, against q + 1 records; ``None`` for large counts.
+    The measure is ``epsilon``: the largest privacy loss; ``rho``: the largest Renyi divergence over
+    its order; or ``delta``: the least delta at the claimed epsilon. The count q is where it is
+    worst, against q + 1 records; ``None`` for large counts.
     """
 
     mechanism: str

@@ -15,17 +15,7 @@ _POINTS = 801  # places where densities are computed
 
 
 class OutputPair(NamedTuple):
-    """The densities of one noisy count at two true counts one apart.
-
-    Parameters
-    ----------
-    x
-        Places, in counts.
-    first, second
-        Densities at the true count and at one record more, per count.
-    loss
-        The privacy loss ``ln(first/second)``, in nats.
-    """
+    """Densities of one noisy count at two true counts one apart, and their loss in nats, at x."""
 
     x: Array
     first: Array
@@ -36,14 +26,7 @@ class OutputPair(NamedTuple):
 def output_pair(guarantee: PureDP | ConcentratedDP, count: float) -> OutputPair:
     """Return the two densities for one counting query with the noise of its guarantee.
 
-    Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP
-    (the paper's Theorems 1 and 2 for one query).
-
-    Examples
-    --------
-    >>> pair = output_pair(PureDP(0.5), 10)
-    >>> bool(abs(pair.loss).max() <= 0.5 + 1e-12)
-    True
+    Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP.
     """
     if isinstance(guarantee, PureDP):
         scale = 1 / guarantee.epsilon

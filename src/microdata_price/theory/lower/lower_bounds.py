@@ -121,13 +121,7 @@ BOUNDS = {
 
 
 def sharpest_first(names: Iterable[str]) -> list[Bound]:
-    """Return some of the bounds, those that are defined last first.
-
-    Examples
-    --------
-    >>> [b.label for b in sharpest_first({"printed", "first_moment"})]
-    ['first moments', 'as printed']
-    """
+    """Return some of the bounds, those that are defined last first."""
     wanted = set(names)
     return [b for b in reversed(BOUNDS.values()) if b.name in wanted]
 
@@ -149,19 +143,12 @@ def point_error_bound(
         One of `BOUNDS`.
     guarantee
         Pure, approximate or zCDP.
-    d
-        Numbers of point queries, whole and 2 or more; any shape.
-    sum_error
-        Root expected squared errors D of the sum, in counts; broadcasts against ``d``.
+    d, sum_error
+        Numbers of point queries, 2 or more, and D, in counts; they broadcast.
     integer
         False allows real m: a smooth curve that is no proven bound.
     max_records
         The largest m, for tables of at most so many records (not for the printed one).
-
-    Returns
-    -------
-    ndarray
-        C in counts; 0 where the bound says nothing.
 
     Examples
     --------
@@ -187,12 +174,6 @@ def sum_error_bound(
     """Return one lower bound on the root error D of the sum, given the point queries' C.
 
     Parameters, errors and shapes are as for `point_error_bound`, with C for D.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> sum_error_bound("first_moment", PureDP(1.0), 10**6, math.sqrt(8)).round(0)
-    np.float64(21458.0)
     """
     bound = find("bound", name, BOUNDS).sum_error
     points, errors = check_queries(d), check_error(point_error, "point error")
@@ -228,21 +209,9 @@ def lower_bounds(
     sum_error: float | None = None,
     point_error: float | None = None,
 ) -> LowerBounds:
-    """Return every lower bound on C given D, or on D given C.
+    """Return every lower bound on C given D, or on D given C, for one number of point queries.
 
-    Parameters
-    ----------
-    guarantee
-        Pure, approximate or zCDP.
-    points
-        The number d of point queries, a whole number of 2 or more.
-    sum_error, point_error
-        D or C, in counts; give one of them.
-
-    Raises
-    ------
-    InputError
-        Both errors or none, an error that is not positive, d below 2 or not whole.
+    Errors are in counts; give one of them.
 
     Examples
     --------

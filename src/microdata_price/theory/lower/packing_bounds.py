@@ -1,24 +1,13 @@
 """Lower bounds from packings with free constants and closer base tables.
 
-The paper's packing (Theorem 3) puts m records into one of the cells and compares with a base table.
-Its printed constants are alpha = beta = 2 and a base table 2m records away. Here alpha, beta and m
-are free, and the base table is m records away: either the paper's with the m records taken out
-("close"), or the all-zero table ("empty"), which needs no first cell. With ``k = m - alpha C``:
+m records go into one of the cells; the base table is m records away: the paper's with these m taken
+out ("close"), or the all-zero table ("empty"). With free alpha, beta and ``k = m - alpha C``:
 
-=========  =====================  ============================  =====
-base       P                      K                             N
-=========  =====================  ============================  =====
-close      1 - 2/alpha^2 - 1/beta^2   (m + alpha C + beta D)/k  d - 1
-empty      1 - 1/alpha^2 - 1/beta^2   (m + beta D)/k            d
-=========  =====================  ============================  =====
+- close: ``P = 1 - 2/alpha^2 - 1/beta^2``, ``K = (m + alpha C + beta D)/k``, ``N = d - 1``;
+- empty: ``P = 1 - 1/alpha^2 - 1/beta^2``, ``K = (m + beta D)/k``, ``N = d``;
 
-and every mechanism satisfies, for each whole number m,
-
-- pure DP: ``K/N >= exp(-eps m) P``;
-- approximate DP: ``K/N >= exp(-eps m) (P - delta_m)``, delta_m the group privacy delta;
-- zCDP: ``rho m^2 >= P ln N - ln K - ln 2``.
-
-Everything takes arrays of d and of the given error, which broadcast.
+and for each whole m ``K/N >= exp(-eps m) P`` (pure DP), ``K/N >= exp(-eps m) (P - delta_m)`` with
+the group privacy delta, ``rho m^2 >= P ln N - ln K - ln 2`` (zCDP). d and the error broadcast.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
 """The lower bounds of the paper's Theorem 3 as printed, with the range in which they are true.
 
-Everything takes arrays of d and of the given error, which broadcast. With ``y = 2 C + k`` the
-printed inequalities follow from a packing at the whole number ``ceil(y)`` of records around a base
-table that many records away (the paper goes twice as far), which is why they are true
-exactly where `in_range` says.
+With ``y = 2 C + k`` they follow from a packing at ``ceil(y)`` records around a base table that many
+records away, which is why they are true exactly where `in_range` says. d and the error broadcast.
 """
 
 from __future__ import annotations

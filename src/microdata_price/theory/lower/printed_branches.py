@@ -1,9 +1,7 @@
 """The paper's own choices of k in Theorem 3, each with what it supposes and where it is true.
 
-Each branch supposes D <= C or D > C. What it then says about either error is turned here into a
-bound without that supposition, which is possible since a mechanism with errors C and D also has
-every larger C and D: if ``k = C`` excludes every C below b with D <= C, no mechanism has both
-errors below b.
+Each branch supposes D <= C or D > C. What it says is turned here into a bound without that
+supposition: a mechanism with errors C and D also has every larger C and D.
 """
 
 from __future__ import annotations
@@ -28,14 +26,7 @@ class Branch(NamedTuple):
 
 
 def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, Branch]:
-    """Return what each of the paper's choices of k says about C, given D.
-
-    Pure DP: ``k = C`` gives ``ln((d-1)/28)/(6 eps)`` and ``k = 1/eps`` gives ``(ln((d-1)/(24 eps D
-    + 4)) - 2)/(4 eps)``. Approximate DP: ``ln(min((d-1)/7, eps/delta)/8)/(6 eps)`` and
-    ``(ln(min((d-1)/(6 eps D + 1), eps/delta)/8) - 2)/(4 eps)``. zCDP: ``sqrt(log2(d-1)/4 - 4)/(6
-    sqrt rho)`` as printed, ``sqrt(ln(d-1)/4 - ln 14)/(6 sqrt rho)`` with all in nats, and ``k =
-    1/sqrt rho`` at the best gamma.
-    """
+    """Return what each of the paper's choices of k says about C, given D."""
     equal = _equal_branches(guarantee, d, D, "D")
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_point(guarantee.rho, d, D)}

@@ -28,11 +28,10 @@ def largest_true(holds: Callable[[Array], Flags], low: Array, high: Array) -> Ar
 def maximise(
     function: Callable[[Array], Array], low: Array, high: Array, coarse: int = 65
 ) -> tuple[Array, Array]:
-    """Return where and how large a function of one number is at its largest, for each problem.
+    """Return where and how large a function is at its largest, for each problem.
 
-    A coarse grid finds the hill, and finer ones climb it; a function with one hill, or with hills
-    wider than the coarse grid's steps, is maximised to rounding. It takes and gives shape (..., n);
-    minus infinity is allowed, NaN is not.
+    A coarse grid finds the hill, and finer ones climb it. The function takes and gives shape (...,
+    n); minus infinity is allowed, NaN is not.
     """
     ends, count = (low, high), coarse
     best_x, best = low, np.full(low.shape, -np.inf)

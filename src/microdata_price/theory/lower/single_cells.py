@@ -9,16 +9,17 @@ small. Its multipliers alone prove the bound (`certified_value`), and nothing re
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
 from ...model.privacy import ConcentratedDP, Guarantee, PureDP
 from ..given import check_error, check_queries
-from .single_cells_zcdp import conic_sum_error
+from .single_cells_zcdp import MOST_RHO, conic_line, conic_point_error, conic_sum_error
 
 Array = NDArray[np.float64]
 
@@ -28,7 +29,7 @@ _LEAST = 1e-6  # a mean at 0, in steps, that the solver still sees
 _LARGEST = 260  # N at most, in steps
 _FINE = 8  # outputs to a step, where they are weights
 _KNOTS = 12  # of the multipliers far from 0
-_GAP, _ROUNDS = 1e-5, 40  # relative, from the best multipliers
+_GAP, _ROUNDS = 1e-4, 40  # relative, from the best multipliers
 
 
 class Multipliers(NamedTuple):
@@ -41,21 +42,7 @@ class Multipliers(NamedTuple):
 def channel_sum_error(guarantee: PureDP, d: float, point_error: float, *, whole: bool) -> float:
     """Bound the sum's root error from below, given every cell's: the single-cell program.
 
-    Parameters
-    ----------
-    guarantee
-        Pure DP.
-    d
-        The number of cells, 2 or more.
-    point_error
-        C, in counts.
-    whole
-        Whether outputs are whole numbers; if not, they are weights.
-
-    Returns
-    -------
-    float
-        A lower bound on D, in counts; 0 where the program proves none.
+    In counts; 0 where it proves nothing. Outputs are whole numbers or, if not ``whole``, weights.
 
     Examples
     --------
@@ -80,12 +67,6 @@ def channel_point_error(guarantee: PureDP, d: float, sum_error: float, *, whole:
     """Bound the worst cell's root error from below, given the sum's: the single-cell program.
 
     Parameters are as for `channel_sum_error`, with D for C.
-
-    Examples
-    --------
-    >>> value = channel_point_error(PureDP(0.5), 1000, math.sqrt(32), whole=False)
-    >>> 10.0 < value < channel_point_error(PureDP(0.5), 1000, math.sqrt(32), whole=True)
-    True
     """
     n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
     reach = 20 + max(math.log(n / error / guarantee.epsilon), 0.0)
@@ -250,11 +231,8 @@ def single_cell_bounds(
 ) -> tuple[dict[str, float], str]:
     """Return what single cells prove about one error, given the other, and a note if nothing.
 
-    Returns
-    -------
-    dict of str to float, and str
-        ``channel``, for weights and so for all nonnegative outputs, and ``channel_whole``, for
-        outputs in whole numbers; in counts, 0 where nothing is proved.
+    ``channel`` is for weights and so for all nonnegative outputs, ``channel_whole`` for whole
+    numbers; in counts, 0 where nothing is proved.
 
     Examples
     --------
@@ -268,9 +246,68 @@ def single_cell_bounds(
         pair = [channel_point_error(guarantee, d, sum_error, whole=w) for w in (False, True)]
     elif isinstance(guarantee, ConcentratedDP) and point_error is not None:
         pair = [conic_sum_error(guarantee, d, point_error, whole=w) for w in (False, True)]
+    elif isinstance(guarantee, ConcentratedDP) and sum_error is not None:
+        pair = [conic_point_error(guarantee, d, sum_error, whole=w) for w in (False, True)]
     else:
         none = {"channel": 0.0, "channel_whole": 0.0}
-        return none, "channel is computed under pure DP, and under zCDP for the sum error only"
+        return none, "channel is computed under pure DP and under zCDP only"
     weights, whole = pair
     found = {"channel": weights, "channel_whole": max(weights, whole)}
     return found, "" if whole > 0 else "channel says nothing: its program proves no bound here"
+
+
+class Lines(NamedTuple):
+    """Proved lines ``C^2 >= a - b D/d``, in counts, true for every d, C and D together."""
+
+    a: Array
+    b: Array
+
+    def point_error(self, d: ArrayLike, sum_error: ArrayLike) -> Array:
+        """Return the least C beside a sum error; arrays that broadcast."""
+        mean = (np.asarray(sum_error, dtype=float) / np.asarray(d, dtype=float))[..., None]
+        return np.asarray(np.sqrt(np.maximum((self.a - self.b * mean).max(axis=-1), 0)))
+
+    def sum_error(self, d: ArrayLike, point_error: ArrayLike) -> Array:
+        """Return the least D beside a cell error; arrays that broadcast."""
+        square = np.asarray(point_error, dtype=float)[..., None] ** 2
+        mean = ((self.a - square) / self.b).max(axis=-1)
+        return np.asarray(np.asarray(d, dtype=float) * np.maximum(mean, 0))
+
+
+@functools.cache
+def single_cell_lines(guarantee: Guarantee, *, whole: bool = False) -> Lines:
+    """Return lines that enclose what single cells prove, under pure DP or zCDP, at one level.
+
+    Multipliers that are best near one error prove a bound at every other, so that a few programs
+    give the whole curve, for all d. Under approximate DP there is only ``C^2 >= 0``.
+
+    Examples
+    --------
+    >>> lines = single_cell_lines(PureDP(1.0))
+    >>> bool(5.0 > lines.point_error(1000, math.sqrt(8)) > 4.95)
+    True
+    """
+    lines = [(0.0, 1.0)]
+    unit = float(guarantee.basis.noise().std)
+    errors = unit * np.array([0.999, 1.02, 1.12, 1.3, 1.6, 2.0, 2.6])
+    if isinstance(guarantee, ConcentratedDP):
+        if guarantee.rho <= MOST_RHO:
+            lines += [conic_line(guarantee, C, whole=whole) for C in errors[1:-1].tolist()]
+    elif isinstance(guarantee, PureDP):
+        epsilon = guarantee.epsilon
+        far = _grid(epsilon, _RANGE, whole)
+        given: list[tuple[Grid, dict[str, float]]] = [
+            (far, {"square": (C / far.step) ** 2 + far.rounding}) for C in errors.tolist()
+        ]
+        # Where the sum is good whole numbers make no difference that can be seen.
+        for mean in [] if whole else np.geomspace(3e-2, 3e-6, 11) / epsilon:
+            near = _grid(epsilon, 20 - math.log(mean * epsilon), whole, 2 * _STEP)
+            if mean >= _LEAST * near.step:
+                given.append((near, {"mean": mean / near.step}))
+        for grid, fixed in given:
+            found = grid.multipliers(**fixed)
+            if found is not None and (weight := float(found.error.sum())) > 0:
+                value = grid.certified_value(found) / weight - grid.rounding
+                lines.append((value * grid.step**2, found.mean / weight * grid.step))
+    a, b = np.array([line for line in lines if line[1] > 0]).T
+    return Lines(a, b)

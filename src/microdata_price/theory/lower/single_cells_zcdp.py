@@ -18,11 +18,14 @@ from scipy import sparse
 
 from ...model.privacy import ConcentratedDP
 from ..given import check_error, check_queries
+from .moment_bounds import moment_point_error
 
 Array = NDArray[np.float64]
 
 ORDERS = np.array([1.5, 2.0, 4.0])
-_RHO, _MOST_RHO = 0.125, 2.0  # of one step of counts: about, and at most
+_RHO = 0.125  # of one step of counts, about
+MOST_RHO = 2.0
+"""Above this rho nothing is proved here."""
 _WIDTH = 4.2  # times 1/sqrt(rho): what a channel's row holds around its count
 _CAREFUL = (0.9, 0.8)  # shares of a full step that the solver goes
 _TURNS = 60  # of a bisection
@@ -147,42 +150,50 @@ def conic_sum_error(
 ) -> float:
     """Bound the sum's root error from below, given every cell's, under zCDP.
 
-    Parameters
-    ----------
-    guarantee
-        The level; above rho = 2 nothing is proved.
-    d
-        The number of cells, 2 or more.
-    point_error
-        C, in counts.
-    whole
-        Whether outputs are whole numbers; if not, they are weights, and rounding them to steps
-        without bias adds at most a quarter of a squared step.
-
-    Returns
-    -------
-    float
-        A lower bound on D, in counts; 0 where the program proves none.
-
     Examples
     --------
     >>> conic_sum_error(ConcentratedDP(0.125), 1000, 2.001, whole=True) > 365
     True
     """
     n, error = float(check_queries(d)), float(check_error(point_error, "point error"))
-    if guarantee.rho > _MOST_RHO:
+    if guarantee.rho > MOST_RHO:
         return 0.0
+    a, b = conic_line(guarantee, error, whole=whole)
+    return max((a - error**2) / b, 0.0) * n
+
+
+def conic_point_error(
+    guarantee: ConcentratedDP, d: float, sum_error: float, *, whole: bool
+) -> float:
+    """Bound the worst cell's root error from below, given the sum's, under zCDP."""
+    n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
+    if guarantee.rho > MOST_RHO:
+        return 0.0
+    first = float(moment_point_error(guarantee, np.array(n), np.array(error)).value)
+    a, b = conic_line(guarantee, max(1.1 * first, 1.02 * guarantee.noise().std), whole=whole)
+    return math.sqrt(max(a - b * error / n, 0.0))
+
+
+def conic_line(
+    guarantee: ConcentratedDP, point_error: float, *, whole: bool
+) -> tuple[float, float]:
+    """Return a, b of a proved line ``C^2 >= a - b D/d`` that is best near one C, in counts."""
     step = max(1.0, float(round(math.sqrt(_RHO / guarantee.rho))))
-    rho = guarantee.rho * step**2
-    square = (error / step) ** 2 + (0.0 if whole and step == 1 else 0.25)
+    rho, rounding = guarantee.rho * step**2, 0.0 if whole and step == 1 else 0.25
+    square = (point_error / step) ** 2 + rounding
     # Far counts matter only where C is nearly as small as it can be.
     reach = 17.0 if square * rho < 0.6 else 8.0
-    grid, best = ConicGrid(rho, max(8, math.ceil(reach / math.sqrt(rho)))), 0.0
+    grid = ConicGrid(rho, max(8, math.ceil(reach / math.sqrt(rho))))
+    lines = []
     for careful in _CAREFUL:
         with np.errstate(over="ignore", invalid="ignore"):
             found = grid.multipliers(square, careful)
-            value = grid.certified(found, square)
-        best = max(best, value)
+            weight = float(found.error.sum())
+            value = grid.certified(found, 0.0) if weight > 0 else -math.inf
+        lines.append((value - square * weight, value, weight))
         if found.solved:
             break
-    return best * step * n
+    _, value, weight = max(lines)
+    if not (math.isfinite(value) and weight > 0):
+        return 0.0, 1.0
+    return (value / weight - rounding) * step**2, step / weight

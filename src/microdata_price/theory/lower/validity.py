@@ -90,13 +90,8 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
 def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
     """Return a lower bound on C for outputs with few cells other than 0, of either sign.
 
-    If on the all-zero table at most N cells are expected to come out other than 0, then ``C^2 >=
-    m^2 (1 - e^(eps m) N/d)`` for every whole m.
-
-    Examples
-    --------
-    >>> sparse_point_error(1.0, [10, 10**6], 10.0).round(2)
-    array([0.  , 8.83])
+    ``C^2 >= m^2 (1 - e^(eps m) N/d)`` for every whole m, if on the all-zero table at most N cells
+    are expected to come out other than 0.
     """
     eps, points = check_epsilon(epsilon), check_points(np.asarray(d, dtype=float))
     if not 0 < nonzero < math.inf:

@@ -1,9 +1,7 @@
 """First moments on other terms: a public total, one family of tables, asymptotic forms.
 
-The first-moment proof uses two facts only: on the all-zero table the expected sum is at most D, and
-with m records in a cell its expected value is at least m - C. So it holds word for word where C and
-D bound mean absolute errors, or only biases (``E sum <= D`` on the empty table, ``E x_i >= m - C``
-on the others), which are at most the root errors.
+The proof uses two facts only, so it holds where C and D bound mean absolute errors, or only biases:
+``E sum <= D`` on the empty table, ``E x_i >= m - C`` on the others.
 """
 
 from __future__ import annotations

@@ -29,15 +29,7 @@ _CHUNK = 4_000_000  # numbers held at once
 def cell_divergences(noise: DiscreteNoise, m: int) -> tuple[float, float]:
     """Return the KL divergences between one clipped noisy cell at m records and at none, exactly.
 
-    First from m to 0 records, then from 0 to m. Two tables of the packing are as far apart as their
-    sum; table i and the same table without its m records as the first.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise_discrete import DiscreteGaussian
-    >>> up, down = cell_divergences(DiscreteGaussian(4.0), 5)
-    >>> bool(up <= 0.125 * 25 and down <= 0.125 * 25)
-    True
+    First from m to 0 records, then from 0 to m; two tables of the packing are as far apart as both.
     """
     full, empty = (_log_law(noise, q, m) for q in (m, 0))
     laws = np.exp(full), np.exp(empty)
@@ -60,20 +52,10 @@ def _log_law(noise: DiscreteNoise, count: int, m: int) -> Array:
 
 
 class Information(NamedTuple):
-    """The entropies of the proof, in nats: means over sampled outputs and standard errors.
+    """Entropies of the proof, in nats: means over sampled outputs and standard errors.
 
-    Parameters
-    ----------
-    information
-        ``I(X; M(X))``.
-    h_x
-        ``H(X | M(X))``.
-    h_g
-        ``H(G | M(X))``, G being whether the output lies in the set of the table it came from.
-    inside, outside
-        ``P(G = 1) H(X | M(X), G = 1)`` and ``P(G = 0) H(X | M(X), G = 0)``.
-    tables
-        How many tables X is drawn from, d - 1.
+    ``I(X; M(X))``; ``H(X | M(X))``; ``H(G | M(X))``, G being whether the output lies in the set of
+    its table; the parts of ``H(X | M(X), G)`` inside and outside; and d - 1.
     """
 
     information: tuple[float, float]

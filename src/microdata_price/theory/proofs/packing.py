@@ -23,17 +23,6 @@ class Packing:
     instead. The set G_i holds the nonnegative outputs whose first and i-th cell lie within ``alpha
     C`` of table i's and whose sum lies within ``beta D`` of n (the proof of the paper's Theorem 3).
 
-    Parameters
-    ----------
-    d
-        Number of cells, 2 or more.
-    n, m
-        Records in all, and moved; whole numbers, ``n >= m >= 1``.
-    C, D
-        Root expected squared errors of every cell and of the sum, in counts.
-    alpha, beta
-        How many of them an output may be off.
-
     Examples
     --------
     >>> p = Packing(d=100, n=40, m=20, C=4.0, D=6.0)

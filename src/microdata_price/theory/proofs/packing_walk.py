@@ -1,8 +1,6 @@
-"""Every inequality in the proof of Theorem 3, on a mechanism whose output law is known exactly.
+"""The proof of Theorem 3 on mechanisms of known output law: noisy cells, clipped at 0.
 
-The mechanism adds independent integer noise to every cell and clips at zero: M_epsilon and M_rho of
-the paper's Theorem 4, and their like with truncated noise. Its cells are independent, so that the
-law of their sum is a power of one Fourier transform.
+The cells are independent, so that the law of their sum is a power of one Fourier transform.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Losses of a proof: its last inequality's slack, shared out among the steps.
 
-Each proof is a chain of inequalities from what privacy allows down to what the theorem asks. Here
-every link is a difference on one scale, so that the differences add up to the whole slack: in nats
-for the proofs of Theorem 3, in records for those by first moments.
+Every link of the chain is a difference on one scale, in nats, so that they add up to the slack.
 """
 
 from __future__ import annotations
@@ -26,19 +24,8 @@ from .steps import Step
 class Slack(NamedTuple):
     """Slack of a theorem, from the side it asks for up to what is allowed, step by step.
 
-    Parameters
-    ----------
-    asked
-        The theorem's lower side; below zero where the theorem asks nothing.
-    lost
-        Each step's name and its loss in the same unit, in the order from the lower side upwards.
-    unit
-        What all is measured in.
-
-    Examples
-    --------
-    >>> Slack(1.0, (("overlap", 0.5), ("group privacy", 2.0))).allowed
-    3.5
+    ``asked`` is below zero where the theorem asks nothing; ``lost`` holds each step's name and
+    loss, from the lower side upwards.
     """
 
     asked: float

@@ -1,14 +1,8 @@
 """Fitting cells to a noisy sum with asymmetric noise: cheaper than any split of the budget.
 
-A record moves its cell's noisy count and the noisy sum. The logarithm of the density of the two
-changes by ``+right`` or ``-left`` for each, by which side of the truth it lies on. So only two of
-the four combinations of sides use up the budget: ``right + right* <= eps`` and ``left + left* <=
-eps`` suffice, and the rates need not be equal. What costs ``ln d`` is a false positive among the
-empty cells, from the upper tail alone: that tail gets a large rate from the cells' budget, and the
-sum's upper tail what is left; on the other side the sum gets nearly everything.
-
-The fit is the paper's, ``x_i = (a_i - g)+`` with the sum ``max(0, a*)``, and `one_sided` bounds
-its errors; nothing in that bound needs the noise to be symmetric or continuous.
+A record moves its cell's noisy count and the noisy sum. The log density changes by ``+right`` or
+``-left`` for each, by the side of the truth on which it lies, so that ``right + right* <= eps`` and
+``left + left* <= eps`` suffice. Only the upper tail of the cells' noise costs ``ln d``.
 """
 
 from __future__ import annotations
@@ -25,7 +19,7 @@ from ...model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace, Tw
 from ...model.privacy import check_epsilon
 from ..given import check_points
 from ..lower.search import maximise
-from .one_sided import SURE, Sides, largest_square
+from .one_sided import laplace_sides, largest
 from .upper_bounds import Guaranteed
 
 Array = NDArray[np.float64]
@@ -36,7 +30,7 @@ _MOST_TERMS = 10_000_000  # of a sum: 80 MB
 def _largest_whole(noise: AsymmetricGeometric, d: float) -> float:
     """Return ``E M^2`` for whole noise: the sum of ``(2k - 1) P(M >= k)``."""
     chance = math.expm1(-noise.left) / math.expm1(-noise.left - noise.right)
-    terms = (max(math.log(d * chance), 0.0) + SURE) / noise.right
+    terms = (max(math.log(d * chance), 0.0) + 45.0) / noise.right
     if not terms < _MOST_TERMS:
         raise InputError(
             f"the largest of {d:g} draws of {noise!r} would need {terms:.2g} terms; use the "
@@ -69,34 +63,11 @@ def certified_asymmetric(
     if not ((up > 0) & (up < eps) & (down > 0) & (down < eps)).all():
         raise InputError("a rate of the sum's noise must lie between 0 and epsilon (both excluded)")
     total = 1 / up**2 + 1 / down**2
-    return Guaranteed(_sides(n, (eps - up, eps - down), (up, down)).C(n), np.sqrt(total))
-
-
-def _sides(d: Array, cell: tuple[Array, Array], total: tuple[Array, Array]) -> Sides:
-    """Return the sides of asymmetric Laplace noises, given as right and left rates."""
-    (r, s), (up, down) = cell, total
-    largest = np.sqrt(largest_square(s / (r + s), d)) / r
-    low = np.sqrt(2 * r / (r + s)) / s
-    centre, square = 1 / up - 1 / down, 1 / up**2 + 1 / down**2
-    # The centred noise splits at its mean, which lies in one of the two exponential tails.
-    above = np.where(
-        centre >= 0,
-        down / (up + down) * np.exp(-up * np.maximum(centre, 0)) * 2 / up**2,
-        square - up / (up + down) * np.exp(down * np.minimum(centre, 0)) * 2 / down**2,
-    )
-    drift = np.sqrt(d * (1 / r**2 + 1 / s**2) + (d * (1 / r - 1 / s)) ** 2)
-    return Sides(largest, low, np.sqrt(square - above), np.sqrt(above), drift)
+    return Guaranteed(laplace_sides(n, (eps - up, eps - down), (up, down)).C(), np.sqrt(total))
 
 
 def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
-    """Return the rates of the sum's noise with root error D that certify the least C.
-
-    Examples
-    --------
-    >>> rates = best_rates(1.0, 1000, math.sqrt(8))
-    >>> bool(rates.right < 0.5 < rates.left)
-    True
-    """
+    """Return the rates of the sum's noise with root error D that certify the least C."""
     eps = check_epsilon(epsilon)
     n, target = np.broadcast_arrays(check_points(d), np.asarray(D, dtype=float))
     if not (target * eps > math.sqrt(2)).all():
@@ -155,21 +126,17 @@ class AsymmetricPair:
 
     def C(self, d: float) -> float:
         """Bound a cell's root error on every table, before cells are rounded."""
-        return float(self.sides(d).C(d))
-
-    def sides(self, d: float) -> Sides:
-        """Return the root mean squares that bound a cell's error."""
         n = float(check_points(d))
         above = self.total.excess_square(self.shift)
         low = self.cell.variance + self.cell.mean**2 - self.cell.excess_square(0.0)
         if isinstance(self.cell, AsymmetricGeometric):
-            largest = _largest_whole(self.cell, n)
+            top = _largest_whole(self.cell, n)
         else:
             chance = self.cell.left / (self.cell.left + self.cell.right)
-            largest = float(largest_square(chance, n)) / self.cell.right**2
-        drift = n * self.cell.variance + (n * self.cell.mean) ** 2
-        squares = (largest, low, self.D**2 - above, above, drift)
-        return Sides(*(np.sqrt(np.maximum(x, 0)) for x in squares))
+            top = float(largest(chance, n).square) / self.cell.right**2
+        drift = math.sqrt(n * self.cell.variance + (n * self.cell.mean) ** 2)
+        lift = (math.sqrt(above) + drift) / n
+        return math.sqrt(top) + math.sqrt(self.D**2 - above) + math.hypot(math.sqrt(low), lift)
 
 
 def asymmetric_pair(

@@ -1,10 +1,4 @@
-"""The law of ``S(g) = sum_i (z_i - g)+`` over n noises, smoothed by one more noise.
-
-What fitting to a noisy sum does to a table depends on its empty cells only through how much of
-their noise lies above a threshold g. Everything here is exact up to rounding: sums of positive
-terms and closed forms for Laplace noise, and Fourier inversion that converges faster than any power
-for Gaussian noise.
-"""
+"""The law of ``S(g) = sum_i (z_i - g)+`` over n noises, smoothed by one more noise."""
 
 from __future__ import annotations
 

@@ -1,12 +1,8 @@
-"""Exact errors of fitting cells to their noisy sum, on the tables that are worst for it.
+"""Exact errors of fitting cells to their noisy sum, on three kinds of tables.
 
-The fit is `project`: ``x_i = (a_i - gamma)+``, with gamma the weight of the sum times how far the
-fitted sum exceeds the noisy one. At infinite weight that is the paper's M'_epsilon and M'_rho.
-Three kinds of tables: one cell of q records among empty ones, all cells empty, all cells large.
-
-With S(g) the sum of the empty cells' noise above g, the cell's error exceeds u exactly when ``S(g)
-+ u - g/weight < z*`` at ``g = z_1 - u``. So its moments are integrals over g and u of densities of
-z_1 times the law of S(g) - z*, which `excess_sums` knows.
+One cell of q records among empty ones, all cells empty, all cells large. With S(g) the sum of the
+empty cells' noise above g, the cell's error exceeds u exactly when ``S(g) + u - g/weight < z*`` at
+``g = z_1 - u``: integrals over g and u of densities of z_1 times the law of S(g) - z*.
 """
 
 from __future__ import annotations

@@ -36,13 +36,6 @@ def mean_bound(guarantee: PureDP | ConcentratedDP, d: float) -> float:
     ``sd(z) + 2 |w-|/sqrt d + |w+|/d``, with noise of half the budget on cells and sum: the signed
     answers' error times ``1 + sqrt(2/d) + 1/(sqrt 2 d)``. Beside it D is a signed answer's.
 
-    Parameters
-    ----------
-    guarantee
-        Pure DP or zCDP.
-    d
-        The number of cells, 2 or more.
-
     Examples
     --------
     >>> round(mean_bound(PureDP(1.0), 10**6) / math.sqrt(8), 4)

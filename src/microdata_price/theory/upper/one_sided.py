@@ -1,20 +1,12 @@
 """One-sided bounds on fitting cells to a noisy sum: only the upper tail costs ``ln d``.
 
-The fit is ``x_i = (a_i - g)+``, nonnegative least squares with any weight of the sum (infinite for
-M'). With z the noise of the cells, w that of the sum, ``M = max_j (z_j)+`` and ``S = sum_j z_j``,
-on every table and for every cell
+The fit is ``x_i = (a_i - g)+``, nonnegative least squares with any weight of the sum. With z the
+noise of the cells, w that of the sum, ``M = max_j (z_j)+`` and ``S = sum_j z_j``, on every table
 
     |x_i - q_i| <= M + w- + max((z_i)-, (w+ + S-)/d) .
 
-Proof. *Lemma*: either ``g <= M + w-``, or all cells are 0 and none had more than ``w-``; and if g <
-0, then ``d |g| <= w+ + S-``. For at ``U = M + w-`` the cells ``(q_i + z_i - U)+`` add up to at most
-``(q* - w-)+``. The fit's sum is ``a* + g/weight``, which at g = U is ``q* - w-`` or more; so ``g <=
-U`` if ``q* >= w-``, and otherwise no cell is above U, so that g > U leaves the table empty. If g <
-0, the fitted sum is below the noisy one: ``q* + S + d |g| <= sum_i (a_i - g)+ < q* + w``.
-
-*Where g >= 0* a cell rises by at most ``(z_i)+ <= M`` and falls by at most ``(z_i)- + g``, or by g
-alone where ``z_i >= 0``. *Where g < 0* it rises by at most ``(z_i)+ + |g|`` and falls by at most
-``(z_i)-``. *Where the table is empty* it falls by its count.
+So, with ``l = (-E z)+`` and ``Z' = max(z-, l)``, C is at most the root mean square of ``M + w- +
+Z'``, as if the three were independent, plus ``(|w+| + sd(S))/d`` (M and Z' are associated).
 """
 
 from __future__ import annotations
@@ -36,61 +28,85 @@ Array = NDArray[np.float64]
 
 _PANELS, _ORDER = 40, 16
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_ORDER)
-SURE = 45.0
-"""This far above ln d (in scales) the largest noise is found with a chance below 1e-19."""
+_SURE = 45.0  # so far above ln d, in scales, the largest noise lies with a chance below 1e-19
+
+
+class Moments(NamedTuple):
+    """Mean and mean square of a nonnegative variable, in counts and squared counts; any shape."""
+
+    mean: Array
+    square: Array
+
+    def __add__(self, other: object) -> Moments:
+        """Return the moments of the sum with an independent variable."""
+        assert isinstance(other, Moments)
+        mean = self.mean + other.mean
+        return Moments(mean, self.square + other.square + 2 * self.mean * other.mean)
 
 
 class Sides(NamedTuple):
-    """Root mean squares of the sides of noise that the bound adds up, in counts; any shape."""
+    """Moments of the sides of noise that the bound adds up; any shape."""
 
-    largest: Array
-    """Of M, the largest noise of a cell, or 0."""
-    cell_below: Array
-    """Of ``(z_i)-``."""
-    sum_below: Array
-    """Of ``w-``."""
-    sum_above: Array
-    """Of ``w+``."""
-    drift: Array
-    """Of S."""
+    above: Moments
+    """Of ``M + w-``."""
+    below: Moments
+    """Of Z'."""
+    lift: Array
+    """``(|w+| + sd(S))/d``."""
+    least: Array
+    """l, how far all cells are lifted on average."""
 
-    def C(self, d: ArrayLike) -> Array:
+    def C(self) -> Array:
         """Bound a cell's root error on every table."""
-        lift = self.lift(d)
-        return np.asarray(self.largest + self.sum_below + np.hypot(self.cell_below, lift))
+        return np.asarray(np.sqrt((self.above + self.below).square) + self.lift)
 
-    def lift(self, d: ArrayLike) -> Array:
-        """Bound how far cells are lifted where the threshold is negative."""
-        return np.asarray((self.sum_above + self.drift) / check_points(d))
-
-    def gamma(self, d: ArrayLike) -> Array:
+    def gamma(self) -> Array:
         """Bound the root mean square of the threshold where the table is not empty."""
-        return np.asarray(self.largest + self.sum_below + self.lift(d))
+        return np.asarray(np.sqrt(self.above.square) + self.lift + self.least)
 
 
-def largest_square(chance: ArrayLike, d: ArrayLike) -> Array:
-    """Return ``E M^2`` for d draws, each 0 or, with a chance, exponential of rate 1.
-
-    By quadrature of ``2 t (1 - (1 - p e^(-t))^d)``.
-    """
+def largest(chance: ArrayLike, d: ArrayLike) -> Moments:
+    """Return the moments of the largest of d draws, each 0 or, with a chance, exponential."""
     p, n = np.broadcast_arrays(np.asarray(chance, dtype=float), check_points(d))
-    t, weights = _nodes(np.maximum(np.log(n * p), 0) + SURE)
+    t, weights = _nodes(np.maximum(np.log(n * p), 0) + _SURE)
     above = -np.expm1(n[..., None, None] * np.log1p(-p[..., None, None] * np.exp(-t)))
-    return np.asarray((weights * 2 * t * above).sum((-1, -2)))
+    return _moments(t, weights * above)
 
 
-def largest_gaussian_square(d: ArrayLike) -> Array:
-    """Return ``E M^2`` for d standard normal draws: quadrature of ``2 t (1 - Phi(t)^d)``."""
+def largest_gaussian(d: ArrayLike) -> Moments:
+    """Return the moments of the largest of d standard normal draws, or of 0 if that is larger."""
     n = check_points(d)
-    t, weights = _nodes(np.sqrt(2 * (np.log(n) + SURE)))
-    above = -np.expm1(n[..., None, None] * special.log_ndtr(t))
-    return np.asarray((weights * 2 * t * above).sum((-1, -2)))
+    t, weights = _nodes(np.sqrt(2 * (np.log(n) + _SURE)))
+    return _moments(t, weights * -np.expm1(n[..., None, None] * special.log_ndtr(t)))
+
+
+def _moments(t: Array, chances: Array) -> Moments:
+    return Moments(chances.sum((-1, -2)), (2 * t * chances).sum((-1, -2)))
 
 
 def _nodes(end: Array) -> tuple[Array, Array]:
     end = end[..., None, None]
     places = np.arange(_PANELS)[:, None] / _PANELS + (_NODES + 1) / (2 * _PANELS)
     return end * places, end * _WEIGHTS / (2 * _PANELS)
+
+
+def laplace_sides(d: Array, cell: tuple[Array, Array], total: tuple[Array, Array]) -> Sides:
+    """Return the sides of asymmetric Laplace noises, given as right and left rates."""
+    (r, s), (up, down) = cell, total
+    one = largest(s / (r + s), d)
+    top = Moments(one.mean / r, one.square / r**2)
+    least = np.maximum(1 / s - 1 / r, 0)
+    beyond = r / (r + s) * np.exp(-s * least)
+    low = Moments(least + beyond / s, least**2 + beyond * 2 * (least / s + 1 / s**2))
+    # The centred noise of the sum splits at its mean, which lies in one of its two tails.
+    mean = 1 / up - 1 / down
+    rate, other = np.where(mean >= 0, up, down), np.where(mean >= 0, down, up)
+    chance = other / (up + down) * np.exp(-rate * np.abs(mean))
+    far = chance * 2 / rate**2
+    square = 1 / up**2 + 1 / down**2
+    above = np.where(mean >= 0, far, square - far)
+    lift = (np.sqrt(above) + np.sqrt(d * (1 / r**2 + 1 / s**2))) / d
+    return Sides(top + Moments(chance / rate, square - above), low, lift, least)
 
 
 def split_sides(
@@ -103,26 +119,18 @@ def split_sides(
     noise = guarantee.noise()
     cell, total = (noise.std * s ** (-1 / guarantee.norm) for s in (1 - share, share))
     if isinstance(noise, Laplace):
-        largest = np.sqrt(largest_square(0.5, n) / 2)  # in standard deviations
-    else:
-        largest = np.sqrt(largest_gaussian_square(n))
-    half = 1 / math.sqrt(2)
-    return Sides(largest * cell, half * cell, half * total, half * total, np.sqrt(n) * cell), total
+        rates = [(math.sqrt(2) / std,) * 2 for std in (cell, total)]
+        return laplace_sides(n, rates[0], rates[1]), total
+    one, half = largest_gaussian(n), 1 / math.sqrt(2 * math.pi)
+    top = Moments(one.mean * cell, one.square * cell**2)
+    low, below = (Moments(half * std, std**2 / 2) for std in (cell, total))
+    lift = (total / math.sqrt(2) + np.sqrt(n) * cell) / n
+    return Sides(top + below, low, lift, np.zeros(n.shape)), total
 
 
 def certified_split(
     guarantee: PureDP | ConcentratedDP, d: ArrayLike, theta: ArrayLike = 0.5
 ) -> Guaranteed:
-    """Bound fitting to the noisy sum with a split budget by the one-sided lemma.
-
-    Below `upper_bounds.certified`, which takes both tails of all noises, wherever the sum has a
-    tenth of the budget or more (observed, from 2 cells on).
-
-    Examples
-    --------
-    >>> from microdata_price.theory.upper.upper_bounds import certified
-    >>> bool(certified_split(PureDP(1.0), 1000).C < certified(PureDP(1.0), 1000).C)
-    True
-    """
+    """Bound fitting to the noisy sum with a split budget by the one-sided lemma."""
     sides, D = split_sides(guarantee, d, theta)
-    return Guaranteed(sides.C(d), D)
+    return Guaranteed(sides.C(), D)

@@ -1,9 +1,8 @@
 """Known nonnegative mechanisms: their places in the plane of C and D.
 
-Every place says how it is known. The suprema over all tables are exact for clipping; where a table
-that is worst is not known, there are the worst of a family of tables, which is a lower end, and
-what is certified for all tables, an upper end. The family: one large count among zeros, all cells
-empty, all counts large.
+Suprema over all tables are exact for clipping. Where the worst table is not known, there are a
+lower end, the worst of a family (one large count among zeros, all cells empty, all counts large),
+and what is certified for all tables.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...model.noise import Gaussian, Laplace
-from ...model.privacy import ApproximateDP, Guarantee, PureDP
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ...theory.given import check_cells
-from .asymmetric import best_rates, certified_asymmetric
+from .asymmetric import best_rates
 from .exact_errors import worst_clipped_sum
 from .fitted_errors import (
     cell_errors,
@@ -28,7 +27,9 @@ from .fitted_errors import (
 )
 from .one_sided import certified_split, split_sides
 from .projection import check_weight
+from .remap import LEVELS, best_gaussian_map, best_map
 from .upper_bounds import certified_truncated, exact_clipping
+from .worst_table import certified_fit
 
 Array = NDArray[np.float64]
 Status = Literal["exact", "family", "certified"]
@@ -38,24 +39,10 @@ _LARGEST_SHARE = 0.75  # the last of a split path
 
 @dataclass(frozen=True, eq=False)
 class Operating:
-    """Places of one mechanism, or of a family of them along a knob, in counts.
+    """Places of one mechanism, or of a family along a knob, in counts; arrays of shape (n,).
 
-    Parameters
-    ----------
-    name
-        What it is, in words.
-    status
-        ``exact``: suprema over all tables. ``family``: the worst of the family of tables, exact.
-        ``certified``: upper ends for all tables.
-    C, D
-        Root errors of a cell and of the sum, shape (n,).
-    knob
-        What is turned along the places (a weight, a share), shape (n,).
-
-    Examples
-    --------
-    >>> clipping(PureDP(1.0), 2).status
-    'exact'
+    The status is ``exact``: suprema over all tables; ``family``: the worst of the family; or
+    ``certified``: upper ends for all tables. The knob is a weight, a share or a rate.
     """
 
     name: str
@@ -79,41 +66,55 @@ def clipping(guarantee: Guarantee, d: float) -> Operating:
     961.1
     """
     found = exact_clipping(guarantee.basis, check_cells(d))
-    return _one("counts first, $M$", "exact", float(found.C), float(found.D))
+    return _one("clip, $M$", "exact", float(found.C), float(found.D))
+
+
+def mapped(guarantee: Guarantee, d: float) -> Operating | None:
+    """Return M_epsilon or M_rho with small counts mapped; exact. None where none is computed.
+
+    Examples
+    --------
+    >>> place = mapped(PureDP(0.5), 1000)
+    >>> round(float(place.D[0]), 1), bool(place.C[0] == clipping(PureDP(0.5), 1000).C[0])
+    (647.4, True)
+    """
+    basis = guarantee.basis
+    low, high = LEVELS["zcdp" if isinstance(basis, ConcentratedDP) else "pure"]
+    if not low <= basis.level <= high:
+        return None
+    if isinstance(basis, ConcentratedDP):
+        found = best_gaussian_map(basis.rho)
+    else:
+        found = best_map(basis.epsilon)
+    return _one("small counts mapped, $T$", "exact", found.C, float(found.D(check_cells(d))))
 
 
 def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
-    """Return M'_epsilon or M'_rho: the worst of the family, and what is certified.
+    """Return M'_epsilon or M'_rho: its worst table's error, and what is certified for all.
+
+    The worst table is one huge cell among empty ones, up to what cells gain by overshoot.
 
     Examples
     --------
     >>> known, sure = fitted(PureDP(0.5), 1000)
-    >>> bool(known.C[0] < sure.C[0]), bool(known.D[0] == sure.D[0])
+    >>> bool(known.C[0] < sure.C[0] < 1.012 * known.C[0]), bool(known.D[0] == sure.D[0])
     (True, True)
     """
     points, noise = check_cells(d), half_budget_noise(guarantee)
     cell = cell_errors(noise, noise, points).squared_error
     large, _ = large_table_errors(noise, noise, points, math.inf)
-    sure = certified_split(guarantee.basis, points)
+    sure = certified_fit(guarantee.basis, points, noise.std, even=True)
+    assert sure is not None
     return (
-        _one("sum first, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
-        _one("sum first, $M'$", "certified", float(sure.C), float(sure.D)),
+        _one("keep the sum, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
+        _one("keep the sum, $M'$", "certified", sure.most, noise.std),
     )
 
 
 def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, on the worst of the family.
 
-    Its budget is halved between cells and sum, as in M'.
-
-    Parameters
-    ----------
-    guarantee
-        Pure DP or zCDP, and approximate DP as pure.
-    d
-        The number of cells.
-    weights
-        Of the sum, each beside a cell's weight of 1, from 0 (only clipped) to infinity (M').
+    The budget is halved between cells and sum, as in M'; weights stand beside a cell's weight of 1.
 
     Examples
     --------
@@ -135,12 +136,9 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
 def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     """Return nonnegative least squares with a weight of the sum, certified for all tables.
 
-    The one-sided lemma (`one_sided`) bounds a cell's error at every weight, and the root mean
-    square of the threshold gamma. A cell also errs by no more than its noise and gamma, which is
-    the weight times how far the fitted sum lies from the noisy one; and the fitted sum lies between
-    the noisy sum, clipped at 0, and the clipped cells' sum, so that its square error is at most the
-    sum of theirs. It errs by ``z* + gamma/weight``, too. The smaller is taken of both. At weight 0
-    both errors are exact, those of clipping.
+    `one_sided` bounds a cell's error and the threshold gamma at every weight. A cell also errs by
+    at most its noise and gamma, the weight times how far the fitted sum lies from the noisy one;
+    and the fitted sum lies between the noisy sum, clipped at 0, and the clipped cells' sum.
     """
     points, noise = check_cells(d), half_budget_noise(guarantee)
     knob = np.array([check_weight(w) for w in np.ravel(np.asarray(weights, dtype=float))])
@@ -148,8 +146,8 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     apart = math.sqrt(clip + noise.variance)
     sides, _ = split_sides(guarantee.basis, points)
     clipped = knob == 0
-    C = np.minimum(float(sides.C(points)), noise.std + knob * apart)
-    near = noise.std + float(sides.gamma(points)) / np.where(clipped, 1.0, knob)
+    C = np.minimum(float(sides.C()), noise.std + knob * apart)
+    near = noise.std + float(sides.gamma()) / np.where(clipped, 1.0, knob)
     D = np.where(clipped, math.sqrt(clip), np.minimum(near, apart))
     return Operating("weighted sum", "certified", C, D, knob)
 
@@ -158,39 +156,33 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     """Return M' with a share theta of the budget for the sum, certified for all tables.
 
     The shares go from the one that certifies the least C (below it both errors grow) to 3/4.
-
-    Examples
-    --------
-    >>> path = split(PureDP(0.5), 1000)
-    >>> bool((np.diff(path.C) > 0).all() and (np.diff(path.D) < 0).all())
-    True
     """
     basis, points = guarantee.basis, check_cells(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified_split(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)
-    found = certified_split(basis, points, shares)
-    return Operating("split budget", "certified", found.C, found.D, shares)
+    D = certified_split(basis, points, shares).D
+    return Operating(
+        "split budget", "certified", _certified(basis, points, D, even=True), D, shares
+    )
+
+
+def _certified(basis: PureDP | ConcentratedDP, d: float, sums: Array, *, even: bool) -> Array:
+    found = (certified_fit(basis, d, D, even=even, fine=1) for D in sums.tolist())
+    return np.array([math.inf if x is None else x.most for x in found])
 
 
 def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> Operating:
     """Return fitting with asymmetric noise at the best rates for each D, certified for all tables.
 
     D goes over that of `split`; the knob is the rate of the upper tail of the sum's noise, as a
-    share of epsilon. Pure DP, which implies approximate DP; Gaussian noise has no such second rate.
-
-    Examples
-    --------
-    >>> guarantee = PureDP(0.5)
-    >>> path, even = asymmetric(guarantee, 1000), split(guarantee, 1000)
-    >>> bool((path.C < even.C).all() and np.allclose(path.D, even.D))
-    True
+    share of epsilon.
     """
     epsilon, points = guarantee.epsilon, check_cells(d)
     D = split(guarantee, points, count).D
     rates = best_rates(epsilon, points, D)
-    found = certified_asymmetric(epsilon, points, rates.right, rates.left)
-    return Operating("asymmetric noise", "certified", found.C, D, rates.right / epsilon)
+    C = _certified(guarantee.basis, points, D, even=False)
+    return Operating("asymmetric noise", "certified", C, D, rates.right / epsilon)
 
 
 def truncated(guarantee: ApproximateDP, d: float) -> Operating:

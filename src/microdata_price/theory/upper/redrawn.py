@@ -47,9 +47,6 @@ def redrawn_bound(cell: TwoTails, delta: float) -> float:
 def redrawn_whole_bound(epsilon: float, delta: float) -> int:
     """Return the least B for whole double geometric noise of half the budget, redrawn.
 
-    ``delta = P(z = B | z <= B)``, with ``r = e^(-epsilon/2)`` equal to ``(1 - r) r^B/(1 + r -
-    r^(B+1))``.
-
     Examples
     --------
     >>> redrawn_whole_bound(0.5, 1e-6)
@@ -65,15 +62,6 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
 
     On every table a cell loses at most ``max(B - z_i, w-)`` and gains at most O_i of `worst_table`.
     The cells' right rate is searched.
-
-    Parameters
-    ----------
-    epsilon, delta
-        The level.
-    d
-        The number of cells, 2 or more.
-    sum_error
-        D, in counts, more than ``sqrt 2/epsilon``.
 
     Examples
     --------

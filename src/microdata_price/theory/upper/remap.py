@@ -72,13 +72,6 @@ def best_map(epsilon: float, point_error: float | None = None) -> Remap:
     ``point_error^2`` at every count. Where that is M_epsilon's own no mechanism with whole outputs
     does better in the limit of many cells.
 
-    Parameters
-    ----------
-    epsilon
-        The level of pure DP, within `LEVELS`.
-    point_error
-        C, in counts, M_epsilon's or more; M_epsilon's own if not given.
-
     Examples
     --------
     >>> found = best_map(0.5)
@@ -143,13 +136,6 @@ def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     whether a better mechanism exists is open. The largest count that is mapped is raised with a
     small chance: at far counts this outweighs what the map does to smaller ones, as their chances
     fall faster.
-
-    Parameters
-    ----------
-    rho
-        The level, within `LEVELS`.
-    point_error
-        C, in counts, M_rho's or more; M_rho's own if not given.
 
     Examples
     --------

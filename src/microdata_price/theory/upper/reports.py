@@ -2,9 +2,8 @@
 
 A cell *reports* a noisy count beyond a threshold, or is silent. Below a count G a report is a false
 alarm of a fixed small chance, or a *frozen alarm*: it says what G would have said, at a chance that
-grows by ``e^tau`` with each record. The sum has whole-number noise of two rates, mixed with a
-little noise of heavy tails, which hides that a frozen cell counts as G. The coin s says how much of
-the upper tail the cells get, ``1/(2s)``. Numbers of cells are given by their logarithm.
+grows by ``e^tau`` with each record. The sum's noise has two rates, and a little of heavy tails that
+hides that a frozen cell counts as G. The coin s: the cells get ``1/(2s)`` of the upper tail.
 """
 
 from __future__ import annotations

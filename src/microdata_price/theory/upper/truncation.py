@@ -65,22 +65,12 @@ def profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
 
     At epsilon = e, the noise's own decay, it is ``r^B (1 + max(0, 1 + exp(e) - exp(2e)))/(1 + r)``
     with ``r = exp(-e)``.
-
-    Examples
-    --------
-    >>> z = TruncatedDoubleGeometric(1.0, 10)
-    >>> round(float(profile(z, 1.0)) * (1 + z.ratio) / z.ratio**10, 12)
-    1.0
     """
     return delta_of(privacy_losses(noise), epsilon)
 
 
 def joint_profile(noise: TruncatedDoubleGeometric, epsilon: ArrayLike) -> Array:
-    """Return the exact delta of a noisy cell and the noisy sum together.
-
-    One record moves one cell and the sum, so this is the guarantee of the paper's
-    M'_(epsilon,delta), which the paper bounds by adding two guarantees.
-    """
+    """Return the exact delta of a noisy cell and the noisy sum together, which one record moves."""
     one = privacy_losses(noise)
     return delta_of(composed(one, one), epsilon)
 

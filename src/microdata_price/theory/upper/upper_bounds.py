@@ -65,16 +65,7 @@ def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guar
 
 
 def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
-    """Bound C^2 as the proofs of items 3 and 4 end: ``E (|z*| + 2 max |z_j|)^2``, in full.
-
-    That is ``E z*^2 + 4 E|z*| E max|z_j| + 4 E max z_j^2``, with the largest noise's moments exact
-    or from Lemma 1.
-
-    Examples
-    --------
-    >>> float(equation_bound(Laplace(1.0), Extremes(1.0, 2.0)))
-    14.0
-    """
+    """Bound C^2 as the proofs of items 3 and 4 end: ``E (|z*| + 2 max |z_j|)^2``, in full."""
     size = 2 * float(noise.excess(0.0).first)
     return np.asarray(
         noise.variance + 4 * size * np.asarray(largest.mean) + 4 * np.asarray(largest.square)
@@ -82,10 +73,9 @@ def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
 
 
 def item3(epsilon: float, d: float | Array, *, exact: bool = False) -> Guaranteed:
-    """Bound M'_epsilon as Theorem 4, item 3 does, constants and all.
+    """Bound M'_epsilon as Theorem 4, item 3 does: ``D^2 <= 8/eps^2``, C through Lemma 1 or exact.
 
-    ``D^2 <= 8/eps^2`` (the paper's proof writes 2/eps^2), and with b = 2/eps ``C^2 <= b^2 (2 + 4
-    (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))`` through Lemma 1.
+    With b = 2/eps ``C^2 <= b^2 (2 + 4 (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))``.
     """
     noise = Laplace(2 / check_epsilon(epsilon))
     return _projected(noise, d, exact)
@@ -129,13 +119,8 @@ def certified(
 ) -> Guaranteed:
     """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows.
 
-    The sum gets the share theta of the budget. From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and
-    Minkowski's inequality ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``.
-
-    Examples
-    --------
-    >>> float(certified(PureDP(1.0), 1000).D) == math.sqrt(8)
-    True
+    From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's inequality ``C <= sd(z) +
+    sd(z*) + sqrt(E max z_j^2)``; the sum gets the share theta of the budget.
     """
     share = np.asarray(theta, dtype=float)
     if not ((share > 0) & (share < 1)).all():

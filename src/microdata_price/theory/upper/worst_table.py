@@ -1,20 +1,13 @@
 """The worst table of fitting cells to their noisy sum: one huge cell, all others empty.
 
-Cells ``x_i = (q_i + z_i - g)+`` are fitted to the sum ``(q* + w)+``. Fix the noise, of any joint
-law, and let G be the root of ``G = z_i - w + H(G)``, ``H(g) = sum_(j != i) (z_j - g)+``. Then
-``Lam_i = G - z_i`` is cell i's loss when its count is huge and all others are empty, and on *every*
-table, for every outcome,
+Let G be the root of ``G = z_i - w + H(G)``, ``H(g) = sum_(j != i) (z_j - g)+``. Then ``Lam_i = G -
+z_i`` is cell i's loss when its count is huge and all others are empty, and on *every* table, for
+every outcome of noise of any joint law,
 
     -O_i <= q_i - x_i <= max(Lam_i, 0),    O_i = (z_i - (S - w)/d)+,  S = sum_j z_j .
 
-So ``|Lam| <= C <= |max(Lam+, O)|`` in root mean squares. Proof: if ``q* + w <= 0`` then all x are 0
-and ``q_i <= -w <= Lam_i``. Otherwise each cell loses ``min(q_j, g - z_j)``, which add up to ``-w``.
-Every other cell loses at least ``-(z_j - g)+``, so that cell i loses at most ``H(g) - w``, and at
-most ``g - z_i``; the first falls in g, the second grows, and at G both are Lam_i. And ``-w <= d g -
-S``, so that ``g >= (S - w)/d`` and the cell gains at most O_i.
-
-With independent noise of exponential tails ``P(Lam_i > t | z_i) = P(H(z_i + t) > t + w)`` is a sum
-over the number of excesses, which are exponential again.
+So ``|Lam| <= C <= |max(Lam+, O)|`` in root mean squares. With independent noise of exponential
+tails ``P(Lam_i > t | z_i) = P(H(z_i + t) > t + w)`` is a sum over the number of excesses.
 """
 
 from __future__ import annotations
@@ -31,8 +24,9 @@ from ...exceptions import InputError
 from ...model.noise import Gaussian
 from ...model.privacy import ConcentratedDP, PureDP
 from ..given import check_cells
-from .asymmetric import best_rates
+from .asymmetric import best_rates, certified_asymmetric
 from .excess_sums import excess_sum
+from .one_sided import certified_split
 
 Array = NDArray[np.float64]
 
@@ -68,17 +62,8 @@ class TwoTails(NamedTuple):
 def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2) -> WorstCell:
     """Return both ends of C, the worst cell error of a fit to a noisy sum with asymmetric noise.
 
-    The sum's noise is centred. By quadrature: the lower end is ``|Lam+|``, the upper one bounds
-    ``|max(Lam+, O)|``, with ``S/d`` replaced by its mean and a margin.
-
-    Parameters
-    ----------
-    cell, total
-        Rates of the noise of every cell and of the sum.
-    d
-        The number of cells, from 2 to `MOST_CELLS`.
-    fine
-        Panels of the quadrature: 1 gives three digits, 2 five.
+    The sum's noise is centred. The lower end is ``|Lam+|``, the upper one bounds ``|max(Lam+,
+    O)|``, by quadrature on more panels where ``fine`` is larger.
 
     Examples
     --------
@@ -182,17 +167,7 @@ def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> A
 
 
 def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> WorstCell:
-    """Return both ends of C, the worst cell error of a fit to a noisy sum with Gaussian noise.
-
-    By quadrature over ``t`` and ``g = z + t``; see `worst_cell_error`.
-
-    Examples
-    --------
-    >>> noise = Gaussian(1.0)
-    >>> found = worst_gaussian_cell_error(noise, noise, 1000)
-    >>> round(found.least, 2), round(found.most, 2)
-    (2.63, 2.68)
-    """
+    """Return both ends of C with Gaussian noise, by quadrature over t and ``g = z + t``."""
     n, s = check_cells(d), cell.std
     law = excess_sum(cell, total, n - 1)
     # About so high is the threshold on the worst table; below it the empty cells' noise is enough.
@@ -223,38 +198,34 @@ def certified_fit(
 ) -> WorstCell | None:
     """Return both ends of C for the fit that spends just enough on the sum; None if none does.
 
-    Parameters
-    ----------
-    guarantee
-        Pure DP (Laplace noise) or zCDP (Gaussian noise).
-    d
-        The number of cells, from 2 to `MOST_CELLS`.
-    sum_error
-        D, in counts.
-    even
-        Whether both tails of Laplace noise have one rate; if not, the rates are `best_rates`.
-    fine
-        As for `worst_cell_error`.
+    The upper end is the smaller one of the worst table's and of the one-sided lemma's
+    (`one_sided`), which is sharper for few cells; the lower end is 0 beyond `MOST_CELLS`.
 
     Examples
     --------
     >>> found = certified_fit(PureDP(0.5), 1000, math.sqrt(32), even=False)
     >>> round(found.most, 2)
-    18.46
+    18.45
     """
     unit = float(guarantee.records(np.ones(())))
-    D = sum_error / unit
+    n, D, found = check_cells(d), sum_error / unit, None
     if isinstance(guarantee, ConcentratedDP):
         share = 0.5 / D**2
         if not share < 1:
             return None
-        cell = Gaussian(math.sqrt(0.5 / (1 - share)))
-        found = worst_gaussian_cell_error(cell, Gaussian(D), d)
+        simple = certified_split(ConcentratedDP(1.0), n, share)
+        if n <= MOST_CELLS:
+            cell = Gaussian(math.sqrt(0.5 / (1 - share)))
+            found = worst_gaussian_cell_error(cell, Gaussian(D), n)
     else:
         if math.sqrt(2) * (1 + 1e-9) >= D:
             return None
         right = left = math.sqrt(2) / D
         if not even:
-            right, left = (float(x) for x in best_rates(1.0, d, D))
-        found = worst_cell_error(TwoTails(1 - right, 1 - left), TwoTails(right, left), d, fine=fine)
-    return WorstCell(found.least * unit, found.most * unit)
+            right, left = (float(x) for x in best_rates(1.0, min(n, 1e100), D))
+        simple = certified_asymmetric(1.0, n, right, left)
+        if n <= MOST_CELLS:
+            cell_tails, total = TwoTails(1 - right, 1 - left), TwoTails(right, left)
+            found = worst_cell_error(cell_tails, total, n, fine=fine)
+    least, most = found or (0.0, math.inf)
+    return WorstCell(least * unit, min(most, float(simple.C)) * unit)

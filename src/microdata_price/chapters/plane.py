@@ -1,0 +1,250 @@
+"""The plane of C and D: what is excluded, where mechanisms are, and from how many cells on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+
+from ..base.numbers import rounded_down, rounded_up
+from ..model.noise import Laplace
+from ..model.noise_discrete import DoubleGeometric
+from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee
+from ..theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
+from ..theory.lower.single_cells import single_cell_bounds, single_cell_lines
+from ..theory.lower.validity import first_above, sparse_point_error
+from ..theory.upper import operating_points as known
+from ..theory.upper.exact_errors import clipped, clipped_sum
+from ..theory.upper.fitted_errors import cell_errors, large_table_errors
+from ..theory.upper.operating_points import Operating
+from ..theory.upper.redrawn import redrawn
+from ..theory.upper.worst_table import certified_fit
+from .levels import Levels
+
+DRAWN_TO = 1e15  # cells, in the picture of crossings
+TINY = 1e-150  # the square of a smaller error cannot be held
+LEAST = 1e-3  # in signed errors, where a plane begins
+SCARCE = 10.0  # cells expected to differ from zero, in a sparse output
+_HOW = {"exact": "exact", "family": "on its worst table", "certified": "certified"}
+
+
+@dataclass
+class Plane:
+    guarantee: Guarantee
+    d: int
+
+    @property
+    def unit(self):
+        return self.guarantee.signed_error
+
+    def scaled(self, place):
+        C, D = (np.maximum(x, TINY) / self.unit for x in (place.C, place.D))
+        return replace(place, C=C, D=D)
+
+    @cached_property
+    def clip(self):
+        return self.scaled(known.clipping(self.guarantee, self.d))
+
+    @cached_property
+    def mapped(self):
+        place = known.mapped(self.guarantee, self.d)
+        return None if place is None else self.scaled(place)
+
+    @cached_property
+    def kept(self):
+        """Keep the sum: its worst table, and what is certified for all."""
+        return tuple(self.scaled(x) for x in known.fitted(self.guarantee, self.d))
+
+    @cached_property
+    def turned(self):
+        zcdp = isinstance(self.guarantee, ConcentratedDP)
+        path = (known.split if zcdp else known.asymmetric)(self.guarantee, self.d, 17)
+        return self.scaled(path)
+
+    @cached_property
+    def cut(self):
+        """Noise that is redrawn until it is below a bound, under approximate DP."""
+        if not isinstance(self.guarantee, ApproximateDP) or self.guarantee.epsilon > 20:
+            return None
+        found = redrawn(self.guarantee.epsilon, self.guarantee.delta, self.d, self.unit)
+        one = np.array([found.C]), np.array([self.unit])
+        return self.scaled(Operating("redrawn noise", "certified", *one, np.zeros(1)))
+
+    @property
+    def marks(self):
+        found = [self.clip, self.mapped, *self.kept, self.cut]
+        return [place for place in found if place is not None]
+
+    @cached_property
+    def uneven(self):
+        """The C that is certified beside D = 1 at the best rates; a split's under zCDP."""
+        found = certified_fit(self.guarantee.basis, self.d, self.unit, even=False)
+        return found.most / self.unit
+
+    @cached_property
+    def sum_errors(self):
+        sums = np.concatenate([p.D for p in [*self.marks, self.turned]])
+        left, right = max(LEAST, min(0.4, 0.6 * float(sums.min()))), max(4.0, float(sums.max()))
+        return np.geomspace(left, right * (right / left) ** 0.15, 160)
+
+    def single(self, whole, D):
+        """The least C by single cells, at D, in signed errors; at least first moments'."""
+        lines = single_cell_lines(self.guarantee, whole=whole)
+        first = point_error_bound("first_moment", self.guarantee, self.d, self.unit * D)
+        return np.maximum(lines.point_error(self.d, self.unit * D), first) / self.unit
+
+    @cached_property
+    def curves(self):
+        D = self.unit * self.sum_errors
+        found = {"channel": self.single(False, self.sum_errors)}
+        whole = np.maximum(self.single(True, self.sum_errors), found["channel"])
+        if np.abs(whole - found["channel"]).max() > 0.01:
+            found["channel_whole"] = whole
+        for name in ("first_moment", "printed"):
+            found[name] = point_error_bound(name, self.guarantee, self.d, D) / self.unit
+        return found
+
+    @cached_property
+    def must(self):
+        """The least C at D = 1, for weights."""
+        first = point_error_bound("first_moment", self.guarantee, self.d, self.unit)
+        cells, _ = single_cell_bounds(self.guarantee, self.d, sum_error=self.unit)
+        return max(float(first), cells["channel"]) / self.unit
+
+    @cached_property
+    def must_sum(self):
+        """The least D beside cells as good as clip's: for weights, and for whole numbers."""
+        C = float(self.clip.C[0]) * self.unit
+        first = float(sum_error_bound("first_moment", self.guarantee, self.d, C))
+        cells, _ = single_cell_bounds(self.guarantee, self.d, point_error=C)
+        return tuple(max(first, cells[n]) / self.unit for n in ("channel", "channel_whole"))
+
+
+class Findings(Levels):
+    @cached_property
+    def planes(self):
+        return [Plane(g, self.d) for g in (self.pure, self.approximate, self.zcdp)]
+
+    @cached_property
+    def main(self):
+        return self.planes[0]
+
+    @cached_property
+    def kept(self):
+        return [float(p.C[0]) for p in self.main.kept]
+
+    @cached_property
+    def factor(self):
+        """Certified over proved, at D = 1; infinite where nothing is proved."""
+        return self.main.uneven / self.main.must if self.main.must > 0 else math.inf
+
+    @cached_property
+    def own_sum(self):
+        return float(self.main.clip.D[0])
+
+    @cached_property
+    def mapped_sum(self):
+        return None if self.main.mapped is None else float(self.main.mapped.D[0])
+
+    @cached_property
+    def places(self):
+        rows = []
+        for plane in self.planes:
+            for p in plane.marks:
+                up = rounded_up if p.status == "certified" else float
+                rows.append(
+                    {
+                        "privacy": plane.guarantee.name,
+                        "mechanism": p.name,
+                        "cell error": _HOW[p.status],
+                        "$C$": up(float(p.C[0]) * plane.unit),
+                        "$D$": float(p.D[0]) * plane.unit,
+                        "$C$ in signed errors": up(float(p.C[0])),
+                        "$D$ in signed errors": float(p.D[0]),
+                    }
+                )
+        return pd.DataFrame(rows)
+
+    @cached_property
+    def gap(self):
+        """For each kind but approximate: title, d, proved, certified, worst table, in signed."""
+        ds = np.unique(np.geomspace(2, 1e9, 16).round())
+        out = []
+        for plane in (self.planes[0], self.planes[2]):
+            g, unit = plane.guarantee, plane.unit
+            lines = single_cell_lines(g)
+            first = point_error_bound("first_moment", g, ds, unit)
+            low = np.maximum(lines.point_error(ds, unit), first) / unit
+            fits = [certified_fit(g, d, unit, even=False, fine=1) for d in ds.tolist()]
+            own = [certified_fit(g, d, unit, even=True, fine=1).least for d in ds.tolist()]
+            high = np.array([f.most for f in fits]) / unit
+            out.append((g.short, ds, low, high, np.array(own) / unit))
+        return out
+
+    @cached_property
+    def firsts(self):
+        """Kind, bound, the d from which it speaks, and from which it excludes signed answers."""
+        rows = []
+        for g in (self.pure, self.approximate, self.zcdp):
+            unit = g.signed_error
+            for name in ("first_moment", "packing_empty", "printed"):
+                speaks, excludes = (first_above(name, g, unit, x) for x in (0.0, unit))
+                rows.append((g.name, name, speaks, excludes))
+        return rows
+
+    def from_cells(self, name):
+        return next(r[3] for r in self.firsts if r[:2] == (self.pure.name, name))
+
+    @cached_property
+    def sharp_from(self):
+        return self.from_cells("first_moment")
+
+    @cached_property
+    def printed_from(self):
+        return self.from_cells("printed")
+
+    @cached_property
+    def firsts_table(self):
+        def whole(x):
+            return f"{math.ceil(x):,}" if x < 1e12 else "more than 10^12"
+
+        names = {n: BOUNDS[n].label for n in BOUNDS}
+        rows = [(kind, names[n], whole(a), whole(b)) for kind, n, a, b in self.firsts]
+        return pd.DataFrame(rows, columns=["privacy", "bound", "speaks from", "excludes from"])
+
+    @cached_property
+    def full(self):
+        """The count of the full cell in a difficult table."""
+        return max(round(math.log(self.d) / self.epsilon), 1)
+
+    @cached_property
+    def difficult(self):
+        """The difficult table beside an empty and an easy one, for clip and keep the sum."""
+        noise, half = DoubleGeometric(self.epsilon), Laplace(2 / self.epsilon)
+        rows = []
+        large = math.ceil(60 / self.epsilon)
+        for name, count, others in (
+            ("difficult", self.full, 0),
+            ("one huge cell", large, 0),
+            ("easy", large, large),
+        ):
+            tables = [count, others], [1, self.d - 1]
+            one = float(clipped(noise, count).squared_error)
+            kept, _ = large_table_errors(half, half, self.d, math.inf)
+            if others == 0:
+                kept = cell_errors(half, half, self.d, count).squared_error
+            total = math.sqrt(clipped_sum(noise, *tables)) / self.signed
+            errors = math.sqrt(one) / self.signed, total, math.sqrt(kept) / self.signed, 1.0
+            rows.append((name, count, others, *errors))
+        names = ["table", "full cell", "other cells", "clip: cell", "clip: sum"]
+        return pd.DataFrame(
+            rows, columns=[*names, "keep the sum: cell", "keep the sum: sum (at most)"]
+        )
+
+    @cached_property
+    def sparse(self):
+        value = sparse_point_error(self.epsilon, self.d, min(SCARCE, self.d / 2))
+        return rounded_down(float(value) / self.signed)
