@@ -16,7 +16,7 @@ from microdata_price.explorer.plane import Levels
 
 SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 EDITION = Edition(epsilon=0.5, rho=0.125)
-FEW = Levels((3.0,), (), (1e-2,), knots=(2, 10**9), checked=(100,))
+FEW = Levels((3.0,), (), (1e-2,), knots=(2, 10**9))
 """Stops beside those of the edition."""
 
 

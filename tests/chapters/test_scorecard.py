@@ -72,6 +72,7 @@ def test_section_5_numbers_by_hand(found: Findings) -> None:
 
 def test_the_imitation_agrees_where_it_succeeds(found: Findings) -> None:
     assert [t.kept.size for t in found.trials] == [10, 2, 2]
+    assert Findings(runs=100_000).runs == 100
     assert found.apart < 0.5
     assert found.trials[2].kept.all()
     assert not found.trials[0].kept.all()

@@ -54,12 +54,9 @@ def price_map(guarantee, empties, sizes, *, runs, seed, cells=CELLS):
             found = ex.priced(known[key].errors)
             total = ex.of_micro(found, "sum").set_index("method")
             worst = ex.of_micro(found, "identity", "max").set_index("method")
-            price = np.sqrt(worst["max_split"] / worst["ols"])
             table = total[["price", "price_error"]].set_axis(["sum", "sum_error"], axis=1)
-            table["worst"], table["worst_error"] = (
-                price,
-                worst["se_split"] / worst["ols"] / 2 / price,
-            )
+            split = ex.root_ratio(worst["max_split"], worst["se_split"], worst["ols"])
+            table["worst"], table["worst_error"] = split
             table["certificate"] = total["worst_certificate"]
             rows.append(table.reset_index().assign(empty=empty, size=size))
     return pd.concat(rows, ignore_index=True)
@@ -286,6 +283,8 @@ class Findings:
                 "records": real["records"],
                 "empty cells": real["empty"],
                 "cells of 1 to 9": real["small"],
+                "empty races of 9": real["empty_rows"],
+                "empty origins of 24": real["empty_columns"],
                 "largest cell, %": (100 * real["largest"]).round(0).astype(int),
             }
         )

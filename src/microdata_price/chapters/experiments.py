@@ -21,6 +21,7 @@ LABELS = {m: METHODS[m].label for m in MICRO}
 # Prices above this are marked.
 DEAR = 1.5
 
+_SUMS = {"rows": 1, "columns": 0}
 _KEYS = ["dataset", "family", "privacy", "level", "query_set", "metric"]
 _STATES = {
     **{"01": "Alabama", "08": "Colorado", "13": "Georgia", "17": "Illinois", "19": "Iowa"},
@@ -81,6 +82,16 @@ def experiments(errors):
     ]
 
 
+def root_ratio(value, error, ols):
+    """Return the ratio of root errors of two squared errors, and its standard error.
+
+    >>> root_ratio(np.array([8.0]), np.array([0.4]), np.array([2.0]))
+    (array([2.]), array([0.05]))
+    """
+    price = np.sqrt(value / ols)
+    return price, error / ols / (2 * price)
+
+
 def priced(errors):
     """Add prices, ratios of root errors, to a grid's errors.
 
@@ -111,8 +122,7 @@ def priced(errors):
     found = errors.merge(base, on=_KEYS, how="left", validate="many_to_one")
     value, error = sharpest(found)
     value = np.where(value > 0, value, found["value"])  # a control variate overshot: few runs
-    found["price"] = np.sqrt(value / found["ols"])
-    found["price_error"] = error / found["ols"] / (2 * found["price"])
+    found["price"], found["price_error"] = root_ratio(value, error, found["ols"])
     micro = found["price"].where(found["method"].isin(MICRO))
     found["best"] = micro.eq(micro.groupby([found[k] for k in _KEYS]).transform("min"))
     return found
@@ -155,6 +165,8 @@ def sparsity(tables=None):
         row = {"dataset": d.name, "family": d.family, "records": int(d.table.sum())}
         row |= {"empty": d.empty_cells, "share": d.empty_cells / d.table.size}
         row |= {"small": int((full < 10).sum()), "largest": float(full.max() / full.sum())}
+        if d.table.ndim == 2:
+            row |= {f"empty_{k}": int((d.table.sum(axis=a) == 0).sum()) for k, a in _SUMS.items()}
         rows.append(row | {"filled": full.size})
     return pd.DataFrame(rows).sort_values("share", ascending=False, kind="stable")
 

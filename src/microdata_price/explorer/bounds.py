@@ -1,9 +1,6 @@
-"""The explorer's lower bounds at the nodes of its sliders, and how far straight lines miss them."""
+"""The explorer's lower bounds at the stops of its sliders, in multiples of the signed error."""
 
 from __future__ import annotations
-
-import math
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,37 +30,10 @@ DENSE_COUNTS = tuple(
     sorted({*COUNTS, 0.12, 0.18, 0.27, 0.38, 0.52, 0.7, 0.9, 1.15, 1.5, 1.95, 2.6})
 )
 """The first-moment bound has corners, at whole numbers of records, and more nodes for them."""
-EVERY: dict[str, int] = {"packing_empty": 5, "first_moment": 2}
-"""Between nodes these bounds are measured at every so many d only; the other at every d."""
-
-_TOGETHER = 40
-"""Places between nodes that are measured at a time."""
-_NEARLY_ZERO = 1e-9
-"""An error C, in multiples of the signed error, that stands for none at all."""
-
-
 DRAWN = ("first_moment", "packing_empty", "printed")
 """The bounds drawn, the sharpest first."""
-
-
-@dataclass(frozen=True, eq=False)
-class BoundNodes:
-    """One bound at one level, in multiples of the signed error; 0 where it says nothing.
-
-    Parameters
-    ----------
-    C
-        Shape (d, D): the least C given D.
-    D
-        Shape (d, C): the least D given C.
-    between
-        How far the drawn curve is from the true one between neighbouring nodes, at most: as a share
-        of C or of D, whichever is less.
-    """
-
-    C: Array
-    D: Array
-    between: float
+_NEARLY_ZERO = 1e-9
+"""An error C, in multiples of the signed error, that stands for none at all."""
 
 
 def nodes_of(name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -108,78 +78,19 @@ def point_errors(name: str, guarantee: Guarantee, d: Array, D: Array) -> Array:
     return value
 
 
-def drawn_curve(name: str, C: Array, D: Array) -> tuple[Array, Array]:
-    """Join the nodes of one bound at one d into the curve that the page draws.
+def bound_nodes(name: str, guarantee: Guarantee) -> tuple[Array, Array]:
+    """Return the least C given D, shape (d, D), and the least D given C, shape (d, C).
 
-    Parameters
-    ----------
-    name
-        One of `DRAWN`.
-    C, D
-        Its values at `nodes_of`, in multiples of the signed error.
-
-    Returns
-    -------
-    tuple of ndarray
-        ``ln D`` growing and C falling; between them the page draws C straight against ``ln D``.
-    """
-    sums, counts = (np.array(v) for v in nodes_of(name))
-    x = np.log(np.concatenate([sums[C > 0], D[D > 0]]))
-    y = np.concatenate([C[C > 0], counts[D > 0]])
-    order = np.lexsort((-y, x))
-    return x[order], y[order]
-
-
-def bound_nodes(name: str, guarantee: Guarantee) -> BoundNodes:
-    """Compute one bound at one level, for all d, and measure the curve between its nodes.
-
-    Parameters
-    ----------
-    name
-        One of `DRAWN`.
-    guarantee
-        The level.
+    In multiples of the signed error, for all d of `POINTS`; 0 where the bound says nothing.
 
     Examples
     --------
     >>> from microdata_price.model.privacy import PureDP
-    >>> nodes = bound_nodes("first_moment", PureDP(0.5))
-    >>> nodes.C.shape == (len(POINTS), len(DENSE_SUMS)), nodes.between < 0.02
-    (True, True)
+    >>> bound_nodes("first_moment", PureDP(0.5))[0].shape == (len(POINTS), len(DENSE_SUMS))
+    True
     """
     unit = guarantee.signed_error
     d = np.array(POINTS, dtype=float)[:, None]
     sums, counts = (unit * np.array(v) for v in nodes_of(name))
     C = point_errors(name, guarantee, d, sums) / unit
-    D = sum_error_bound(name, guarantee, d, counts) / unit
-    return BoundNodes(C, D, _between(name, guarantee, C, D))
-
-
-def _between(name: str, guarantee: Guarantee, C: Array, D: Array) -> float:
-    unit = guarantee.signed_error
-    places: list[tuple[float, float, float]] = []
-    for i in range(0, len(POINTS), EVERY.get(name, 1)):
-        x, y = drawn_curve(name, C[i], D[i])
-        # Beyond its lowest nodes the plane is not drawn.
-        drawn = (y[1:] >= min(COUNTS)) & (x[:-1] >= math.log(min(SUMS)))
-        for k in np.flatnonzero(drawn):
-            for t in (0.25, 0.5, 0.75):
-                across = math.exp(x[k] + t * (x[k + 1] - x[k]))
-                places.append((POINTS[i], across, y[k] + t * (y[k + 1] - y[k])))
-    if not places:
-        return 0.0
-    d, D_drawn, C_drawn = (np.array(v, dtype=float) for v in zip(*places, strict=True))
-    up = point_error_bound(name, guarantee, d, unit * D_drawn) / unit
-    # The nearest point of the true curve is at most as far as the one above and the one beside. The
-    # one beside is looked for only while the one above is farther than the worst place known.
-    with np.errstate(divide="ignore"):
-        above = np.abs(C_drawn / up - 1)
-        order, worst = np.argsort(-above), 0.0
-        for start in range(0, order.size, _TOGETHER):
-            some = order[start : start + _TOGETHER]
-            if above[some].max() <= worst:
-                break
-            beside = sum_error_bound(name, guarantee, d[some], unit * C_drawn[some]) / unit
-            off = np.minimum(above[some], np.abs(D_drawn[some] / beside - 1))
-            worst = max(worst, float(off.max()))
-    return worst
+    return C, sum_error_bound(name, guarantee, d, counts) / unit

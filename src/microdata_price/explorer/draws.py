@@ -5,15 +5,14 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import mean_and_error
+from ..base.numbers import Mean
 from ..errors.estimates import answer_errors
-from ..fitting import METHODS, fit
+from ..fitting import METHODS, Fit, fit
 from ..model.measurement import Measurements, measure
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
@@ -31,8 +30,7 @@ SCALE = 100
 SEED = 2021
 
 
-@dataclass(frozen=True, eq=False)
-class SmallTable:
+class SmallTable(NamedTuple):
     """A table small enough to be read cell by cell: its names, what it shows, whole numbers."""
 
     key: str
@@ -41,29 +39,16 @@ class SmallTable:
     counts: NDArray[np.int64]
 
 
-def _table(*rows: Sequence[int]) -> NDArray[np.int64]:
-    return np.array(rows, dtype=np.int64)
-
-
-TABLES = (
-    SmallTable(
-        "one",
-        "one filled cell",
-        "one small count among zeros: the hard case",
-        _table([7, 0, 0, 0, 0, 0], *[[0] * 6] * 3),
-    ),
-    SmallTable(
-        "stairs",
-        "a staircase",
-        "counts that fall off to nothing",
-        _table([60, 42, 31, 25, 18, 14], [12, 9, 6, 4, 3, 2], [2, 1, 1, 0, 0, 0], [0] * 6),
-    ),
-    SmallTable(
-        "large",
-        "no small cell",
-        "every count far above the noise: the easy case",
-        _table(*[[500 + 60 * r + 35 * c for c in range(6)] for r in range(4)]),
-    ),
+_ONE = [[7, 0, 0, 0, 0, 0], *[[0] * 6] * 3]
+_STAIRS = [[60, 42, 31, 25, 18, 14], [12, 9, 6, 4, 3, 2], [2, 1, 1, 0, 0, 0], [0] * 6]
+_LARGE = [[500 + 60 * r + 35 * c for c in range(6)] for r in range(4)]
+TABLES = tuple(
+    SmallTable(key, title, why, np.array(counts, dtype=np.int64))
+    for key, title, why, counts in (
+        ("one", "one filled cell", "one small count among zeros: the hard case", _ONE),
+        ("stairs", "a staircase", "counts that fall off to nothing", _STAIRS),
+        ("large", "no small cell", "every count far above the noise: the easy case", _LARGE),
+    )
 )
 
 
@@ -128,42 +113,32 @@ def draws_of(
     return measure(table.counts, Workload.table(table.counts.shape), guarantee, runs=runs, rng=rng)
 
 
-def _expected(
-    table: SmallTable, measured: Measurements, method: str
-) -> tuple[dict[str, float], float]:
+def _expected(table: SmallTable, fitted: Fit, measured: Measurements) -> dict[str, float]:
     """Estimate the expected squared error of the sum and of all cells together."""
-    fitted = fit(measured, method)
     errors = answer_errors(fitted.cells, table.counts, measured.workload)
     out: dict[str, float] = {}
     for name, e in (("sum", errors[0]), ("cells", errors[-1])):
-        squares = (e * e).sum(axis=1)
-        value, error = mean_and_error(
-            float(measured.runs), squares.sum(), (squares * squares).sum()
-        )
-        out[name], out[f"{name}_error"] = float(value), float(error)
-    return out, fitted.certificate.worst
+        mean = Mean.of((e * e).sum(axis=1))
+        out[name], out[f"{name}_error"] = mean.value, mean.error
+    return out
 
 
 def _run(table: SmallTable, guarantee: PureDP | ConcentratedDP) -> tuple[dict[str, Any], float]:
+    """Return one table's draws at one level, and the worst certificate."""
     shown = draws_of(table, guarantee, DRAWS, "shown")
     others = draws_of(table, guarantee, EXPECTED_RUNS, "expected")
-    fits: dict[str, Any] = {}
-    expected: dict[str, Any] = {}
-    worst = 0.0
-    errors = [0.0]
+    fits, expected, worst, errors = {}, {}, 0.0, [0.0]
     for method in METHODS:
-        fitted = fit(shown, method)
+        fitted, other = fit(shown, method), fit(others, method)
         fits[method] = pack_counts(fitted.cells, SCALE)
-        expected[method], certificate = _expected(table, others, method)
-        worst = max(worst, certificate, fitted.certificate.worst)
+        expected[method] = _expected(table, other, others)
+        worst = max(worst, other.certificate.worst, fitted.certificate.worst)
         errors += (fitted.cells.sum(axis=1) - table.counts.sum()).tolist()
-    noisy = np.concatenate(shown.answers, axis=1)
-    low, high = math.floor(min(errors)), math.ceil(max(errors))
     run = {
-        "noisy": pack_counts(noisy, SCALE),
+        "noisy": pack_counts(np.concatenate(shown.answers, axis=1), SCALE),
         "fits": fits,
         "expected": expected,
-        "range": [low, high],
+        "range": [math.floor(min(errors)), math.ceil(max(errors))],
     }
     return run, worst
 

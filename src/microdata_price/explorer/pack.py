@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..exceptions import InputError
 
@@ -16,7 +16,7 @@ SCALE = 20_000
 
 
 def pack_logarithms(axes: Sequence[str], values: ArrayLike) -> dict[str, Any]:
-    """Pack nonnegative numbers as differences of rounded logarithms (ours).
+    """Pack nonnegative numbers as differences of rounded logarithms.
 
     Neighbours along the last axis differ little, so their differences are short. A zero (a bound
     that says nothing) is an empty entry and leaves the running sum as it is.
@@ -57,27 +57,8 @@ def pack_logarithms(axes: Sequence[str], values: ArrayLike) -> dict[str, Any]:
     return {"axes": list(axes), "shape": list(array.shape), "packed": ",".join(parts)}
 
 
-def unpack_logarithms(table: dict[str, Any]) -> NDArray[np.float64]:
-    """Undo `pack_logarithms`, up to its rounding.
-
-    Examples
-    --------
-    >>> unpack_logarithms(pack_logarithms(["node"], [1.0, 0.0, 2.0])).round(3).tolist()
-    [1.0, 0.0, 2.0]
-    """
-    out: list[float] = []
-    running = 0
-    for part in table["packed"].split(","):
-        if part == "":
-            out.append(0.0)
-        else:
-            running += int(part)
-            out.append(math.exp(running / SCALE))
-    return np.array(out).reshape(table["shape"])
-
-
 def pack_counts(values: ArrayLike, scale: int) -> dict[str, str]:
-    """Pack numbers of any sign as differences of ``values * scale``, rounded (ours).
+    """Pack numbers of any sign as differences of ``values * scale``, rounded.
 
     Examples
     --------

@@ -5,39 +5,24 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP, guarantee_of
+from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ..theory.lower.lower_bounds import BOUNDS
-from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, BoundNodes, bound_nodes, nodes_of
-from .mechanisms import (
-    CHECKED,
-    KNOTS,
-    Pieces,
-    Weighted,
-    mechanisms,
-    sum_first,
-    weighted_between,
-    weighted_family,
-)
+from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, bound_nodes, nodes_of
+from .mechanisms import ABOUT, KNOTS, mechanisms, sum_first, weighted_family
 from .pack import SCALE, pack_logarithms
 
-Array = NDArray[np.float64]
+Task = tuple[Any, ...]
+"""A function and its arguments."""
 
 
 @dataclass(frozen=True)
 class Setting:
-    """Where the sliders stand; ``sum`` is D in multiples of the signed error.
-
-    Examples
-    --------
-    >>> Setting().guarantee("zcdp")
-    ConcentratedDP(rho=0.125)
-    """
+    """Where the sliders stand; ``sum`` is D in multiples of the signed error."""
 
     privacy: str = "pure"
     epsilon: float = 0.5
@@ -45,10 +30,6 @@ class Setting:
     delta: float = 1e-6
     d: int = 10_000
     sum: float = 1.0
-
-    def guarantee(self, privacy: str) -> Guarantee:
-        """Return the guarantee of one kind of privacy: pure, approximate or zcdp."""
-        return guarantee_of(privacy, epsilon=self.epsilon, rho=self.rho, delta=self.delta)
 
 
 @dataclass(frozen=True)
@@ -59,9 +40,8 @@ class Levels:
     ----------
     epsilons, rhos, deltas
         The stops.
-    knots, checked
-        Numbers d at which the weighted family is computed, and at which the interpolation between
-        them is measured.
+    knots
+        Numbers d at which the weighted family is computed.
 
     Examples
     --------
@@ -73,57 +53,20 @@ class Levels:
     rhos: tuple[float, ...] = RHOS
     deltas: tuple[float, ...] = DELTAS
     knots: tuple[int, ...] = KNOTS
-    checked: tuple[int, ...] = CHECKED
 
 
-def stops(values: Iterable[float], start: float) -> tuple[float, ...]:
-    """Return the stops of a slider, with the one it starts at among them.
-
-    Examples
-    --------
-    >>> stops((0.1, 1.0), 0.3)
-    (0.1, 0.3, 1.0)
-    """
+def _stops(values: Iterable[float], start: float) -> tuple[float, ...]:
     return tuple(sorted({*values, start}))
 
 
-@dataclass(frozen=True)
-class _Bounds:
-    name: str
-    guarantee: Guarantee
-
-    def __call__(self) -> BoundNodes:
-        return bound_nodes(self.name, self.guarantee)
+def _call(task: Task) -> Any:
+    return task[0](*task[1:])
 
 
-@dataclass(frozen=True)
-class _Fitted:
-    guarantee: PureDP | ConcentratedDP
-    d: int
-
-    def __call__(self) -> tuple[float, float]:
-        return sum_first(self.guarantee, self.d)
-
-
-@dataclass(frozen=True)
-class _Weighted:
-    guarantee: PureDP | ConcentratedDP
-    d: int
-
-    def __call__(self) -> Weighted:
-        return weighted_family(self.guarantee, self.d)
-
-
-_Task = _Bounds | _Fitted | _Weighted
-
-
-def _call(task: _Task) -> Any:
-    return task()
-
-
-def _compute(tasks: Sequence[_Task], workers: int) -> dict[_Task, Any]:
+def compute(tasks: Sequence[Task], workers: int) -> dict[Task, Any]:
+    """Return what each task gives; the result does not depend on the number of processes."""
     if workers == 1:
-        return {task: task() for task in tasks}
+        return {task: _call(task) for task in tasks}
     # Processes that start afresh inherit no thread, so that nothing can lock up.
     context = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(workers, mp_context=context) as pool:
@@ -148,73 +91,60 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
         What the page reads, ready for JSON: errors are in multiples of the signed error of their
         level, packed by `pack_logarithms`.
     """
-    epsilons = stops(levels.epsilons, start.epsilon)
-    slack = stops(levels.deltas, start.delta)
+    epsilons = _stops(levels.epsilons, start.epsilon)
+    deltas = _stops(levels.deltas, start.delta)
     kinds: dict[str, list[Guarantee]] = {
         "pure": [PureDP(e) for e in epsilons],
-        "approximate": [ApproximateDP(e, x) for e in epsilons for x in slack],
-        "zcdp": [ConcentratedDP(r) for r in stops(levels.rhos, start.rho)],
+        "approximate": [ApproximateDP(e, x) for e in epsilons for x in deltas],
+        "zcdp": [ConcentratedDP(r) for r in _stops(levels.rhos, start.rho)],
     }
-    bases = {kind: given[0].basis for kind, given in kinds.items()}
-    tasks: list[_Task] = []
-    for basis in dict.fromkeys(bases.values()):
-        tasks += [_Weighted(basis, d) for d in (*levels.knots, *levels.checked)]
-        tasks += [_Fitted(basis, d) for d in POINTS]
-    tasks += [_Bounds(name, g) for given in kinds.values() for name in DRAWN for g in given]
-    found = _compute(tasks, workers)
+    tasks: list[Task] = []
+    for basis in dict.fromkeys(given[0].basis for given in kinds.values()):
+        tasks += [(weighted_family, basis, d) for d in levels.knots]
+        tasks += [(sum_first, basis, d) for d in POINTS]
+    tasks += [(bound_nodes, name, g) for given in kinds.values() for name in DRAWN for g in given]
+    found = compute(tasks, workers)
     modes = {}
     for kind, given in kinds.items():
-        basis, approximate = bases[kind], kind == "approximate"
-        nodes = {name: [found[_Bounds(name, g)] for g in given] for name in DRAWN}
-        known, checked = (
-            {d: found[_Weighted(basis, d)] for d in at} for at in (levels.knots, levels.checked)
-        )
-        pieces = Pieces([found[_Fitted(basis, d)] for d in POINTS], known, checked)
-        first = given[:: len(slack)] if approximate else given
-        modes[kind] = _mode(first, slack if approximate else None, nodes, pieces)
-    layers = {b["key"]: b["title"] for m in modes.values() for b in m["bounds"]}
-    layers |= {m["key"]: m["title"] for mode in modes.values() for m in mode["mechanisms"]}
+        slack = deltas if kind == "approximate" else None
+        first, basis = given[:: len(slack) if slack else 1], given[0].basis
+        kept = [found[sum_first, basis, d] for d in POINTS]
+        known = {d: found[weighted_family, basis, d] for d in levels.knots}
+        modes[kind] = {
+            "levels": [g.level for g in first],
+            "deltas": list(slack) if slack else None,
+            "signed": [g.signed_error for g in first],
+            "bounds": [
+                _bound(name, [found[bound_nodes, name, g] for g in given], len(first), slack)
+                for name in DRAWN
+            ],
+            "mechanisms": mechanisms(first, slack, kept, known),
+        }
+    titles = {name: BOUNDS[name].title for name in DRAWN}
+    titles |= {name: about.title for name, about in ABOUT.items()}
     return {
         "scale": SCALE,
-        "start": start.__dict__ | {"d": int(start.d)},
+        "start": asdict(start) | {"d": int(start.d)},
         "points": list(POINTS),
         "sums": list(SUMS),
         "modes": modes,
-        "layers": [{"key": k, "title": t} for k, t in layers.items()],
+        "layers": [{"key": k, "title": t} for k, t in titles.items()],
     }
 
 
-def _mode(
-    first: Sequence[Guarantee],
-    deltas: Sequence[float] | None,
-    nodes: dict[str, list[BoundNodes]],
-    pieces: Pieces,
+def _bound(
+    name: str, nodes: Sequence[tuple[Any, Any]], levels: int, deltas: Sequence[float] | None
 ) -> dict[str, Any]:
-    axes = ["level", "delta", "d", "node"] if deltas else ["level", "d", "node"]
-    shape = (len(first), len(deltas)) if deltas else (len(first),)
-
-    def pack(arrays: list[Array]) -> dict[str, Any]:
-        stacked = np.stack(arrays)
-        return pack_logarithms(axes, stacked.reshape(*shape, *stacked.shape[1:]))
-
+    """Pack one bound at all levels of one kind of privacy."""
+    shape = (levels, len(deltas)) if deltas else (levels,)
+    axes = ["level", *(["delta"] if deltas else []), "d", "node"]
+    C, D = (np.stack(arrays) for arrays in zip(*nodes, strict=True))
+    sums, counts = nodes_of(name)
     return {
-        "levels": [g.level for g in first],
-        "deltas": list(deltas) if deltas else None,
-        "signed": [g.signed_error for g in first],
-        "bounds": [
-            {
-                "key": name,
-                "title": BOUNDS[name].title,
-                "sums": list(nodes_of(name)[0]),
-                "counts": list(nodes_of(name)[1]),
-                "C": pack([n.C for n in found]),
-                "D": pack([n.D for n in found]),
-                "between": np.reshape([n.between for n in found], (len(first), -1)).max(1).tolist(),
-            }
-            for name, found in nodes.items()
-        ],
-        "knots": sorted(pieces.weighted),
-        "checked": sorted(pieces.checked),
-        "weighted_between": weighted_between(pieces),
-        "mechanisms": mechanisms(first, deltas, pieces),
+        "key": name,
+        "title": BOUNDS[name].title,
+        "sums": list(sums),
+        "counts": list(counts),
+        "C": pack_logarithms(axes, C.reshape(*shape, *C.shape[1:])),
+        "D": pack_logarithms(axes, D.reshape(*shape, *D.shape[1:])),
     }

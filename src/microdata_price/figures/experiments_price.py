@@ -92,7 +92,7 @@ def bias_shares(parts, titles):
     for ax in axes[len(there) :]:
         ax.set_axis_off()
     key = ", ".join(f"{family.sign}: {family.label}" for family in FAMILIES.values())
-    figure.supxlabel(f"squared bias, % ({key})", fontsize=11)
+    figure.supxlabel(f"squared bias, % of the error ({key})", fontsize=11)
     return figure
 
 

@@ -23,7 +23,7 @@ def z_scores(card, limit, kinds):
     kinds
         Names of the kinds of value, by query set and metric.
     """
-    figure, ax = chart(6.2, x="published minus ours, standard errors", y="")
+    figure, ax = chart(6.2, x="published minus ours, in standard errors of the difference", y="")
     places, names = [], []
     widest = max(limit, float(card["z"].abs().max())) * 1.08
     ax.axvspan(-limit, limit, color="#eef3f7", zorder=0)
