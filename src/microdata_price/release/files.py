@@ -36,17 +36,10 @@ MISREAD = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "n/a",
 class Release:
     """Everything that a release publishes, computed from noisy answers alone.
 
-    Parameters
-    ----------
-    measured, method
-        The noisy answers and the method by which they are fitted.
-    weights, certificate
-        The fitted table, shaped as the schema, negative cells only for OLS; how far it is from its
-        optimum, relative to its scale.
-    whole
-        The table of whole records; ``None`` for OLS, which makes no microdata.
-    told
-        What the noisy answers tell of each query set: those asked, then the others.
+    ``weights`` is the fitted table, shaped as the schema, with negative cells only for OLS, and
+    ``certificate`` how far it is from its optimum, relative to its scale; ``whole`` is the table of
+    whole records, ``None`` for OLS, which makes no microdata; ``told`` is what the noisy answers
+    tell of each query set, those asked and then the others.
     """
 
     measured: Measured

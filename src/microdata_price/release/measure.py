@@ -24,13 +24,7 @@ LARGEST_TOTAL = 1e15
 
 
 def measure(planned: Measured, table: NDArray[np.float64], ledger: str = "") -> Measured:
-    """Measure a true table once; the table is not kept.
-
-    Raises
-    ------
-    InputError
-        A table that is none, or more records than can be added up exactly.
-    """
+    """Measure a true table once; the table is not kept, and must be one that adds up exactly."""
     truth = planned.workload.answers(check_table(table, planned.workload.shape))
     if table.sum() > LARGEST_TOTAL:
         raise InputError(
