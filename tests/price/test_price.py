@@ -300,6 +300,15 @@ def test_without_a_schema_a_matrix_of_counts_is_priced(tmp_path, capsys):
     assert "add --schema" in said
 
 
+def test_letters_that_no_font_has_are_no_warning(tmp_path, capsys):
+    places = Schema(("地区", "性别"), (("北方", "南方"), ("女", "男")))
+    path = written(tmp_path / "zh.csv", places, [120, 150, 30, 75])
+    words = ["--epsilon", "1", "--runs", "5", "--methods", "nnls", "--out", tmp_path / "out"]
+    code, printed, error = run(capsys, "price", path, *words)
+    assert (code, error) == (0, "")
+    assert "地区 = 北方" in printed
+
+
 def test_only_rows_that_are_asked_for_are_priced(tmp_path, capsys):
     path = tmp_path / "persons.csv"
     path.write_text("area,sex\n1,f\n2,?\n1,m\n1,m\n")

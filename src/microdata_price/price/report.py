@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,7 +21,6 @@ from ..model.workload import Workload
 from .simulation import Price
 
 _MARK = "CONFIDENTIAL"
-"""Stands in every file."""
 NOTICE = f"{_MARK}: computed from the true table without protection; as confidential as the table."
 
 
@@ -38,7 +38,7 @@ def with_error(value: float, error: float) -> str:
 
 
 def _all_with_error(values: Iterable[float], errors: Iterable[float]) -> list[str]:
-    return [with_error(v, e) for v, e in zip(values, errors, strict=True)]
+    return list(map(with_error, values, errors))
 
 
 def summary(made: Price) -> pd.DataFrame:
@@ -140,7 +140,9 @@ def _csv(frame: pd.DataFrame) -> bytes:
 
 def _png(figure: Figure) -> bytes:
     out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
+    with warnings.catch_warnings():  # letters that the font lacks are drawn as boxes
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
     return out.getvalue()
 
 

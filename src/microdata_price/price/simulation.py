@@ -30,8 +30,7 @@ _READ = (
     *("method", "query_set", "truth", "bias", "variance", "mean_squared_error", "standard_error"),
     *("estimate_cv", "se_cv", "exact", "runs"),
 )
-_EVENTS = 30
-"""Fewer runs than this in which a method differs from signed answers say little of the rest."""
+_EVENTS = 30  # fewer runs in which a method differs from signed answers say little of the rest
 
 
 @dataclass(frozen=True, eq=False)
