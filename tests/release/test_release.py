@@ -31,7 +31,7 @@ from microdata_price.release import run as release_module
 from microdata_price.release.budget import add_up
 from microdata_price.release.files import release_files
 from microdata_price.release.folder import entry_of, load_measured
-from microdata_price.release.measure import measure_privately
+from microdata_price.release.measure import measure, measure_privately
 from microdata_price.release.mechanism import ROOT_OF_TWO, mechanism_for
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import finish
@@ -91,9 +91,13 @@ def test_budgets_without_sense_are_refused(guarantee, message):
         plan_release(SCHEMA, WORKLOAD, guarantee)
 
 
-def test_tables_whose_sums_are_not_exact_are_refused():
-    with pytest.raises(InputError, match=r"more than 1e\+15 records"):
-        measured(table=np.full((3, 2), 5e14))
+def test_tables_whose_sums_are_not_exact_are_refused_before_anything_is_spent():
+    planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
+    spent = []
+    for table in (np.full((3, 2), 5e14), np.full((3, 2), np.nan), np.zeros((2, 2))):
+        with pytest.raises(InputError, match=r"more than 1e\+15 records|cell"):
+            measure(planned, table, lambda: spent.append(1) or "")
+    assert not spent
 
 
 # What is never seen

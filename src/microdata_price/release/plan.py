@@ -97,8 +97,8 @@ class Measured:
     """What is left of a table once it has been measured: all that any later step sees.
 
     ``identity`` is a random name, by which copies are recognised; ``answers`` are whole numbers,
-    one read-only array a query set, none before measuring; ``ledger`` is the checksum of the ledger's
-    line that counts the measurement, empty without a ledger.
+    one read-only array a query set, none before measuring; ``ledger`` is the checksum of the
+    ledger's line that counts the measurement, empty without a ledger.
     """
 
     identity: str
