@@ -95,7 +95,7 @@ def test_tables_whose_sums_are_not_exact_are_refused_before_anything_is_spent():
     planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
     spent = []
     for table in (np.full((3, 2), 5e14), np.full((3, 2), np.nan), np.zeros((2, 2))):
-        with pytest.raises(InputError, match=r"more than 1e\+15 records|cell"):
+        with pytest.raises(InputError, match=r"more than 1e\+15 records|cell|shape"):
             measure(planned, table, lambda: spent.append(1) or "")
     assert not spent
 
