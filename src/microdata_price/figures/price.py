@@ -70,7 +70,7 @@ def method_dots(
 
 @drawn
 def prices(totals: pd.DataFrame, title: str = "") -> Figure:
-    """Draw each method's total error over that of signed answers, one row a query set.
+    """Draw each method's root error over that of signed answers, one row a query set.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def prices(totals: pd.DataFrame, title: str = "") -> Figure:
     ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 3.0)))
     plain_log(ax, "x")
     name_rows(ax, sets)
-    ax.set_xlabel("expected squared error over that of signed answers (1 = no price)")
+    ax.set_xlabel("root error over that of signed answers (1 = no price)")
     ax.set_title(title)
     figure.legend(loc="outside lower center", ncols=2)
     return figure

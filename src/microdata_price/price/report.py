@@ -48,7 +48,7 @@ def summary(made: Price) -> pd.DataFrame:
         text=_all_with_error(made.totals["price"], made.totals["price_error"])
     )
     own = shown[shown["method"] == CONTROL].set_index(keys)
-    wide = own[["ols"]].map("{:.5g}".format).rename(columns={"ols": "signed answers"})
+    wide = pd.DataFrame({"signed answers": np.sqrt(own["ols"]).map("{:.5g}".format)})
     for method in microdata_methods(shown["method"]):
         wide[method] = shown[shown["method"] == method].set_index(keys)["text"]
     return wide.reset_index().rename(columns={"query_set": "query set"})
@@ -108,10 +108,10 @@ def report(made: Price, workload: Workload) -> str:
 What would requiring microdata cost on this table, at {made.guarantee.describe()}?
 From {made.runs} simulated runs of the paper's mechanism; ± is a standard error.
 
-Expected squared error: of signed answers (least squares, exact, in squared records),
-then of each method as a multiple of it. Above 1 microdata cost accuracy, below 1 they
-gain it. "total" adds up the query set, "max" is its worst query (a maximum of
-estimates: too large on average).
+Root expected squared error: of signed answers (least squares, exact, in records), then
+of each method as a multiple of it, its price. Above 1 microdata cost accuracy, below 1
+they gain it. "total" adds up the squared errors of the query set, "max" is its worst
+query (a maximum of estimates: too large on average).
 
 {summary(made).to_string(index=False)}
 
