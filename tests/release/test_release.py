@@ -5,6 +5,7 @@ import dataclasses
 import gc
 import hashlib
 import importlib
+import itertools
 import json
 import pkgutil
 import re
@@ -439,6 +440,18 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert said[1] == row["published"]
     assert f"the true number is between {row['low']} and {row['high']}." in text
     assert all(f"{c} = {row[c]!r}" in said[2] for c in SCHEMA.columns if row[c])
+
+
+def test_many_query_sets_leave_the_readme_a_page():
+    schema = Schema(tuple("abcdef"), (("0", "1"),) * 6)
+    pairs = ["*".join(p) for k in range(1, 6) for p in itertools.combinations("abcdef", k)]
+    workload = parse_workload(", ".join(["sum", *pairs, "identity"]), schema)
+    table = np.full((2,) * 6, 5.0)
+    made = finish(measure_privately(table, schema, workload, PureDP(10.0)), "nnls")
+    page = release_files(made)["README.txt"].decode()
+    assert len(workload.names) == 64
+    assert len(page.splitlines()) < 75
+    assert "sum, a, b, c, d, e and 58 more\n" in page
 
 
 def _read(data):

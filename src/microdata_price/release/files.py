@@ -114,9 +114,13 @@ def readme_text(release: Release) -> str:
     """Return the README: one page, for any reader, from the text beside this module."""
     measured, whole = release.measured, release.whole
     mechanism, ratio = measured.mechanism, times(measured.mechanism.guarantee)
+    widths: dict[tuple[int, int], list[str]] = {}
+    for told in release.told:
+        widths.setdefault((told.half, told.wide), []).append(told.queries.name)
     page = _TEMPLATES.from_string(Path(__file__).with_name("readme.txt").read_text("utf-8"))
     text = page.render(
         told=release.told,
+        widths=widths,
         whole=whole,
         listed=whole is not None and whole.sum() <= MOST_RECORDS,
         most=MOST_RECORDS,
