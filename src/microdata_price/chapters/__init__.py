@@ -1,0 +1,1 @@
+"""Numbers and tables of the chapters, one file a notebook; the prose stands in the notebooks."""
