@@ -16,8 +16,10 @@ from ..tables.workloads import parse_workload
 LOWEST, HIGHEST = 0.01, 4.0  # beyond these a release has little but noise, or next to none
 SURE = 4  # standard errors by which a price must be off 1 to count
 BRANCHES = ("Alder", "Beck", "Copse", "Dell", "Elm", "Fen", "Grove", "Heath")
-LANGUAGES = ("English", "Polish", "Punjabi", "Arabic", "Welsh", "Somali")
-LANGUAGES += ("French", "Tamil", "Greek", "Yoruba", "Icelandic", "Latin")
+LANGUAGES = (
+    *("English", "Polish", "Punjabi", "Arabic", "Welsh", "Somali"),
+    *("French", "Tamil", "Greek", "Yoruba", "Icelandic", "Latin"),
+)
 PUBLIC = Schema(("branch", "language"), (BRANCHES, LANGUAGES))
 MEMBERS = np.array(
     [
