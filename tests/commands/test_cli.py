@@ -78,7 +78,7 @@ def test_an_interruption(monkeypatch, capsys):
         (["bounds", "--epsilon=1", "--epsilon", "1"], "--epsilon is given twice"),
         (["release", "a.csv", "--out", "a", "--out", "b"], "--out is given twice"),
         (["release", "--epsilon", "1,5"], "'1,5' is not a number: write 1.5, with a point"),
-        (["release", "--draws", "1e3"], "'1e3' is not a whole number;"),
+        (["price", "--runs", "1e3"], "'1e3' is not a whole number;"),
         (["bounds", "--epsilom", "1"], "did you mean --epsilon?; see microdata-price bounds"),
         (["bounds", "--zzz", "1"], "no such option --zzz; see microdata-price bounds --help"),
         (
@@ -100,7 +100,7 @@ def test_an_interruption(monkeypatch, capsys):
         (["book", "--runs", "1.5"], "'1.5' is not a whole number"),
         (["release", "--epsilon", "1_5"], "'1_5' is not a number;"),
         (["release", "--rho", "\u0665"], "is not a number;"),
-        (["release", "--draws", "1_0"], "'1_0' is not a whole number"),
+        (["price", "--runs", "1_0"], "'1_0' is not a whole number"),
         (["release", "--share", "sum=0_5"], "needed are query sets with numbers above 0"),
         (["grid", "--epsilon", "1_5"], "epsilon is '1_5'; it must be a positive number"),
         (["bounds", "--privacy", "pure", "--epsilon", "1_5", "--points", "9"], "epsilon is '1_5'"),

@@ -45,7 +45,7 @@ def test_what_is_known_exactly_is_exact(real):
     assert row["squared_error"] == pytest.approx(exact)
     assert row["standard_error"] == 0
     assert (totals["ols"] > 0).all()
-    np.testing.assert_allclose(totals["price"], totals["squared_error"] / totals["ols"])
+    np.testing.assert_allclose(totals["price"] ** 2, totals["squared_error"] / totals["ols"])
 
 
 def test_estimates_agree_with_a_long_run(real):
@@ -300,6 +300,15 @@ def test_without_a_schema_a_matrix_of_counts_is_priced(tmp_path, capsys):
     assert "add --schema" in said
 
 
+def test_letters_that_no_font_has_are_no_warning(tmp_path, capsys):
+    places = Schema(("地区", "性别"), (("北方", "南方"), ("女", "男")))
+    path = written(tmp_path / "zh.csv", places, [120, 150, 30, 75])
+    words = ["--epsilon", "1", "--runs", "5", "--methods", "nnls", "--out", tmp_path / "out"]
+    code, printed, error = run(capsys, "price", path, *words)
+    assert (code, error) == (0, "")
+    assert "地区 = 北方" in printed
+
+
 def test_only_rows_that_are_asked_for_are_priced(tmp_path, capsys):
     path = tmp_path / "persons.csv"
     path.write_text("area,sex\n1,f\n2,?\n1,m\n1,m\n")
@@ -418,7 +427,7 @@ def test_signed_answers_alone_have_a_table_too():
     said = report(made, workload)
     assert "Empty" not in said
     assert "signed answers" in said
-    assert f"{made.totals['ols'].iloc[0]:.5g}" in said
+    assert f"{np.sqrt(made.totals['ols'].iloc[0]):.5g}" in said
 
 
 TRACTS = Schema(

@@ -5,6 +5,7 @@ import dataclasses
 import gc
 import hashlib
 import importlib
+import itertools
 import json
 import pkgutil
 import re
@@ -31,7 +32,7 @@ from microdata_price.release import run as release_module
 from microdata_price.release.budget import add_up
 from microdata_price.release.files import release_files
 from microdata_price.release.folder import entry_of, load_measured
-from microdata_price.release.measure import measure_privately
+from microdata_price.release.measure import measure, measure_privately
 from microdata_price.release.mechanism import ROOT_OF_TWO, mechanism_for
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import finish
@@ -91,9 +92,13 @@ def test_budgets_without_sense_are_refused(guarantee, message):
         plan_release(SCHEMA, WORKLOAD, guarantee)
 
 
-def test_tables_whose_sums_are_not_exact_are_refused():
-    with pytest.raises(InputError, match=r"more than 1e\+15 records"):
-        measured(table=np.full((3, 2), 5e14))
+def test_tables_whose_sums_are_not_exact_are_refused_before_anything_is_spent():
+    planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
+    spent = []
+    for table in (np.full((3, 2), 5e14), np.full((3, 2), np.nan), np.zeros((2, 2))):
+        with pytest.raises(InputError, match=r"more than 1e\+15 records|cell|shape"):
+            measure(planned, table, lambda: spent.append(1) or "")
+    assert not spent
 
 
 # What is never seen
@@ -435,6 +440,18 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert said[1] == row["published"]
     assert f"the true number is between {row['low']} and {row['high']}." in text
     assert all(f"{c} = {row[c]!r}" in said[2] for c in SCHEMA.columns if row[c])
+
+
+def test_many_query_sets_leave_the_readme_a_page():
+    schema = Schema(tuple("abcdef"), (("0", "1"),) * 6)
+    pairs = ["*".join(p) for k in range(1, 6) for p in itertools.combinations("abcdef", k)]
+    workload = parse_workload(", ".join(["sum", *pairs, "identity"]), schema)
+    table = np.full((2,) * 6, 5.0)
+    made = finish(measure_privately(table, schema, workload, PureDP(10.0)), "nnls")
+    page = release_files(made)["README.txt"].decode()
+    assert len(workload.names) == 64
+    assert len(page.splitlines()) < 75
+    assert "sum, a, b, c, d, e and 58 more\n" in page
 
 
 def _read(data):

@@ -9,7 +9,7 @@ import microdata_price
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
     "tables/read.py": "443cef7a5cea3647",
-    "release/measure.py": "0f2a4daa4d82d9d6",
+    "release/measure.py": "45d507389b9aae3b",
     "release/mechanism.py": "18593927c7dcea49",
     "release/budget.py": "9785691bd957c1ec",
     "release/ledger.py": "1bed78c187560d93",

@@ -4,6 +4,7 @@ import bz2
 import contextlib
 import gzip
 import lzma
+import re
 import zipfile
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from microdata_price.exceptions import InputError
 from microdata_price.tables.read import _FRAMES, read_matrix, read_table
 from microdata_price.tables.schemas import Group, Rule, Schema, parse_schema
 
+ROOT = Path(__file__).parents[2]
 SCHEMA = Schema(("region", "sex"), (("north", "south", "01"), ("f", "m")))
 COUNTS = "region,sex,count\nnorth,f,3\nnorth,m,4\nsouth,f,5\n"
 RECORDS = "region,sex\n" + "north,f\n" * 3 + "north,m\n" * 4 + "south,f\n" * 5
@@ -379,3 +381,37 @@ def test_the_command_leaves_nothing_where_it_refuses(tmp_path, capsys, text, whe
     assert (code, said) == (2, "")
     assert message in error
     assert sorted(p.name for p in tmp_path.iterdir()) == ["psam.csv", "s.json"]
+
+
+PAGE = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
+BLOCKS = [
+    "\n".join(x[4:] for x in b.splitlines()) for b in re.findall(r"(?:^ {4}.*\n)+", PAGE, re.M)
+]
+
+
+def test_the_page_on_tables_makes_a_benchmark_table_again(tmp_path, capsys, monkeypatch):
+    """Its schema, command and comparison, on a person file made from the table itself."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").symlink_to(ROOT / "data")
+    schema, command, compare = BLOCKS[-3:]
+    own = pd.read_csv(ROOT / "data" / "pums2016.csv", dtype={"state": str, "puma": str})
+    own = own[own["state"] == "01"]
+    rows = own.loc[own.index.repeat(own["persons"])].sample(frac=1, random_state=1)
+    persons = {"ST": rows["state"], "PUMA": rows["puma"], "RAC1P": rows["race"], "PWGTP": 7}
+    persons["HISP"] = rows["origin"].map("{:02d}".format)
+    pd.DataFrame(persons).to_csv("psam_p01.csv", index=False)
+    Path("bureau.json").write_text(schema)
+    assert run(capsys, *command.split()[1:])[0] == 0
+    exec(compare, {})
+
+
+def test_the_other_examples_of_the_page_are_true(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    schema = parse_schema(BLOCKS[0])
+    assert (schema.shape, schema.layout) == ((3 * (4 * 3 - 2) * 9,), "records")
+    Path("wide.csv").write_text(
+        "district,owner,tenant,Total\nHill,4,8,12\nLake,3,0,3\nTotal,7,8,15\n"
+    )
+    exec(BLOCKS[1], {})
+    long = Schema(("district", "tenure"), (("Hill", "Lake"), ("owner", "tenant")))
+    assert read_table(Path("long.csv"), long).tolist() == [[4, 8], [3, 0]]

@@ -100,8 +100,8 @@ def command(
 
     TABLE holds counts or records, as its schema says, or without a schema a matrix of counts with
     labels in its first row and first column (docs/tables.md). For every query set and method it
-    gives the expected squared error over that of signed answers, bias and variance, and the worst
-    queries by name; with --out also as files and pictures.
+    gives the root error over that of signed answers, bias and variance, and the worst queries by
+    name; with --out also as files and pictures.
 
     The workload lists query sets, those that matter most first: "sum" (all records), "identity"
     (every cell), "marginals" (each column by itself), a column's name (its marginal), names joined

@@ -183,8 +183,9 @@ def command(
     empty cells may be left out) or records (one row a person). One person must be one record.
 
     The schema is a JSON file that you write from what is known about the columns, never from the
-    data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}. README.md says
-    what else it may state: catch-alls, cut points, groups of values, impossible combinations.
+    data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}.
+    docs/tables.md says what else it may state: catch-alls, cut points, groups of values, impossible
+    combinations.
 
     The workload lists query sets, those that matter most first: "sum" (all records), "identity"
     (every cell), "marginals" (each column by itself), a column's or group's name, names joined by

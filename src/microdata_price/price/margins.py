@@ -20,8 +20,7 @@ from ..tables.workloads import parse_workload, query_values
 
 Array = NDArray[np.float64]
 
-ALIKE = "every query"
-"""Stands for a query's name where all of a set have the same bias: none."""
+ALIKE = "every query"  # where all queries of a set have the same bias: none
 
 
 def query_labels(schema: Schema, queries: QuerySet) -> NDArray[np.object_]:

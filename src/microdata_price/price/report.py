@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import warnings
 from collections.abc import Iterable
 
 import numpy as np
@@ -20,7 +21,6 @@ from ..model.workload import Workload
 from .simulation import Price
 
 _MARK = "CONFIDENTIAL"
-"""Stands in every file."""
 NOTICE = f"{_MARK}: computed from the true table without protection; as confidential as the table."
 
 
@@ -38,7 +38,7 @@ def with_error(value: float, error: float) -> str:
 
 
 def _all_with_error(values: Iterable[float], errors: Iterable[float]) -> list[str]:
-    return [with_error(v, e) for v, e in zip(values, errors, strict=True)]
+    return list(map(with_error, values, errors))
 
 
 def summary(made: Price) -> pd.DataFrame:
@@ -48,7 +48,7 @@ def summary(made: Price) -> pd.DataFrame:
         text=_all_with_error(made.totals["price"], made.totals["price_error"])
     )
     own = shown[shown["method"] == CONTROL].set_index(keys)
-    wide = own[["ols"]].map("{:.5g}".format).rename(columns={"ols": "signed answers"})
+    wide = pd.DataFrame({"signed answers": np.sqrt(own["ols"]).map("{:.5g}".format)})
     for method in microdata_methods(shown["method"]):
         wide[method] = shown[shown["method"] == method].set_index(keys)["text"]
     return wide.reset_index().rename(columns={"query_set": "query set"})
@@ -108,10 +108,10 @@ def report(made: Price, workload: Workload) -> str:
 What would requiring microdata cost on this table, at {made.guarantee.describe()}?
 From {made.runs} simulated runs of the paper's mechanism; ± is a standard error.
 
-Expected squared error: of signed answers (least squares, exact, in squared records),
-then of each method as a multiple of it. Above 1 microdata cost accuracy, below 1 they
-gain it. "total" adds up the query set, "max" is its worst query (a maximum of
-estimates: too large on average).
+Root expected squared error: of signed answers (least squares, exact, in records), then
+of each method as a multiple of it, its price. Above 1 microdata cost accuracy, below 1
+they gain it. "total" adds up the squared errors of the query set, "max" is its worst
+query (a maximum of estimates: too large on average).
 
 {summary(made).to_string(index=False)}
 
@@ -140,7 +140,9 @@ def _csv(frame: pd.DataFrame) -> bytes:
 
 def _png(figure: Figure) -> bytes:
     out = io.BytesIO()
-    figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
+    with warnings.catch_warnings():  # letters that the font lacks are drawn as boxes
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
     return out.getvalue()
 
 

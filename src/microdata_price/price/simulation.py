@@ -30,8 +30,7 @@ _READ = (
     *("method", "query_set", "truth", "bias", "variance", "mean_squared_error", "standard_error"),
     *("estimate_cv", "se_cv", "exact", "runs"),
 )
-_EVENTS = 30
-"""Fewer runs than this in which a method differs from signed answers say little of the rest."""
+_EVENTS = 30  # fewer runs in which a method differs from signed answers say little of the rest
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,7 +47,7 @@ class Price:
     totals
         One row a method, query set and metric (``total`` of the set, or ``max``: its worst query,
         a maximum of estimates, so above the truth on average), in squared counts; ``ols`` is exact,
-        ``price`` the ratio to it; ``squared_bias`` and ``variance`` of a total add up to its error.
+        ``price`` the ratio of root errors; ``squared_bias`` and ``variance`` add up to the error.
     queries
         The same of every query, with its name, ``truth`` and ``bias`` in counts.
     always
@@ -100,10 +99,8 @@ def price_table(
         The privacy level of the whole workload.
     methods
         Which methods; OLS is always among them.
-    runs, seed
-        Of the simulation; 2 runs or more.
-    progress
-        Called with the number of runs of each finished block.
+    runs, seed, progress
+        Of the simulation: 2 runs or more; called with the number of runs of each finished block.
     shares
         Shares of the budget by query sets' names (see `split_shares`). To choose them by what this
         says of the true table is not covered by a release's guarantee.
@@ -202,5 +199,7 @@ def _queries(queries: pd.DataFrame, names: NDArray[np.object_], ols: Array) -> p
 
 
 def _priced(value: Array, error: Array, ols: Array) -> dict[str, Array]:
+    price = np.sqrt(value / ols)
+    off = error / (2 * ols * np.where(price > 0, price, np.nan))  # of a root, to first order
     told = {"squared_error": value, "standard_error": error, "ols": ols}
-    return told | {"price": value / ols, "price_error": error / ols}
+    return told | {"price": price, "price_error": off}

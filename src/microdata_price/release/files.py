@@ -36,17 +36,10 @@ MISREAD = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "n/a",
 class Release:
     """Everything that a release publishes, computed from noisy answers alone.
 
-    Parameters
-    ----------
-    measured, method
-        The noisy answers and the method by which they are fitted.
-    weights, certificate
-        The fitted table, shaped as the schema, negative cells only for OLS; how far it is from its
-        optimum, relative to its scale.
-    whole
-        The table of whole records; ``None`` for OLS, which makes no microdata.
-    told
-        What the noisy answers tell of each query set: those asked, then the others.
+    ``weights`` is the fitted table, shaped as the schema, with negative cells only for OLS, and
+    ``certificate`` how far it is from its optimum, relative to its scale; ``whole`` is the table of
+    whole records, ``None`` for OLS, which makes no microdata; ``told`` is what the noisy answers
+    tell of each query set, those asked and then the others.
     """
 
     measured: Measured
@@ -121,9 +114,13 @@ def readme_text(release: Release) -> str:
     """Return the README: one page, for any reader, from the text beside this module."""
     measured, whole = release.measured, release.whole
     mechanism, ratio = measured.mechanism, times(measured.mechanism.guarantee)
+    widths: dict[tuple[int, int], list[str]] = {}
+    for told in release.told:
+        widths.setdefault((told.half, told.wide), []).append(told.queries.name)
     page = _TEMPLATES.from_string(Path(__file__).with_name("readme.txt").read_text("utf-8"))
     text = page.render(
         told=release.told,
+        widths=widths,
         whole=whole,
         listed=whole is not None and whole.sum() <= MOST_RECORDS,
         most=MOST_RECORDS,

@@ -93,9 +93,15 @@ class Told:
 def _derived(workload: Workload, wanted: QuerySet) -> Iterator[tuple[int, int]]:
     """Find the query sets whose answers add up to the wanted ones, and the most that are added."""
     for k, q in enumerate(workload.query_sets):
-        pair = np.unique(np.stack([q.labels, wanted.labels]), axis=1)
-        if pair.shape[1] == q.size and (pair >= 0).all():
-            yield k, int(np.bincount(pair[1]).max())
+        coarse = _within(q, wanted)
+        if coarse.size == q.size:
+            yield k, int(np.bincount(coarse).max())
+
+
+def _within(fine: QuerySet, coarse: QuerySet) -> NDArray[np.int64]:
+    """Return in which coarse query each fine one lies; longer than these where some lie in two."""
+    pairs = fine.labels.astype(np.int64) * coarse.size + coarse.labels
+    return np.unique(pairs) % coarse.size
 
 
 def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) -> list[Told]:
@@ -137,9 +143,8 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
             assert isinstance(law, Law)
             half, wide = (half_width(law, terms, c) for c in (1 - LEVEL, chance))
         if at >= len(sets):
-            pair = np.unique(np.stack([sets[k].labels, queries.labels]), axis=1)
-            noisy = np.bincount(pair[1], weights=noisy[pair[0]], minlength=queries.size)
-            noisy = np.rint(noisy).astype(np.int64)
+            summed = np.bincount(_within(sets[k], queries), weights=noisy, minlength=queries.size)
+            noisy = np.rint(summed).astype(np.int64)
             variance = _unasked_variance(measured, queries)
         elif scales[k] == 0:
             variance = np.zeros(queries.size)

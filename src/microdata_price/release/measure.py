@@ -23,20 +23,21 @@ LARGEST_TOTAL = 1e15
 """More records than this are refused: a sum of them would not be exact in floating point."""
 
 
-def measure(planned: Measured, table: NDArray[np.float64], ledger: str = "") -> Measured:
-    """Measure a true table once; the table is not kept.
+def measure(
+    planned: Measured, table: NDArray[np.float64], spend: Callable[[], str] = str
+) -> Measured:
+    """Measure a true table once; the table is not kept, and must be one that adds up exactly.
 
-    Raises
-    ------
-    InputError
-        A table that is none, or more records than can be added up exactly.
+    ``spend`` is called when nothing but the noise is left to do; it may refuse, and returns the
+    checksum of the ledger's line.
     """
     truth = planned.workload.answers(check_table(table, planned.workload.shape))
     if table.sum() > LARGEST_TOTAL:
         raise InputError(
             f"the table counts more than {LARGEST_TOTAL:.0e} records; its sums would not be exact"
         )
-    return replace(planned, answers=planned.mechanism.noisy(truth), ledger=ledger)
+    line = spend()
+    return replace(planned, answers=planned.mechanism.noisy(truth), ledger=line)
 
 
 def measure_privately(
@@ -68,12 +69,11 @@ def measure_file(
 ) -> Measured:
     """Read a table and measure it: the one place where a release opens the file.
 
-    From the moment at which the spending is written down (``spend`` may refuse, and returns the
-    ledger's checksum) until the answers are kept, requests to stop wait, so that no budget is spent
-    for nothing.
+    From the moment at which the spending is written down until the answers are kept, requests to
+    stop wait, so that no budget is spent for nothing.
     """
     table = read_table(path, planned.schema, where)
     with deferred_stop():
-        measured = measure(planned, table, spend())
+        measured = measure(planned, table, spend)
         keep(measured)
     return measured

@@ -44,12 +44,6 @@ def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
     It is exact, or a lower bound where the workload is too large for that: no estimate without
     bias is better than one of a cell (or, with a public total, of two cells' difference) where all
     other cells are known.
-
-    Examples
-    --------
-    >>> table = Workload.table((10, 10))
-    >>> round(sharpest_std(table, mechanism_for(table, PureDP(1.0))), 2)
-    5.13
     """
     secret = [v for v in mechanism.variances if v > 0]
     found = signed_variances(workload, [n.variance for n in mechanism.noise])
@@ -61,10 +55,7 @@ def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
 
 
 def times(guarantee: PureDP | ConcentratedDP) -> float:
-    """Return by how many times one record makes any outcome likelier, at most.
-
-    Under zCDP that is so but for a chance of `SHORT_DELTA`.
-    """
+    """Return by how often one record makes an outcome likelier, but for a chance `SHORT_DELTA`."""
     level = guarantee.level
     if isinstance(guarantee, ConcentratedDP):
         level = approximate_together([], level, SHORT_DELTA).epsilon
@@ -89,13 +80,7 @@ def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
 
 
 def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool) -> None:
-    """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name.
-
-    Raises
-    ------
-    InputError
-        It says how weak, and what to do.
-    """
+    """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name."""
     std = sharpest_std(workload, mechanism)
     if std < LEAST_STD:
         raise InputError(
@@ -111,20 +96,9 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool)
 class Measured:
     """What is left of a table once it has been measured: all that any later step sees.
 
-    Parameters
-    ----------
-    identity
-        A random name, by which copies of one release are recognised.
-    schema
-        Columns and values, which are public.
-    workload
-        What was asked, highest priority first.
-    mechanism
-        How it was answered.
-    answers
-        Noisy answers, whole numbers, one read-only array a query set; none before measuring.
-    ledger
-        The checksum of the ledger's line that counts the measurement; empty without a ledger.
+    ``identity`` is a random name, by which copies are recognised; ``answers`` are whole numbers,
+    one read-only array a query set, none before measuring; ``ledger`` is the checksum of the
+    ledger's line that counts the measurement, empty without a ledger.
     """
 
     identity: str
@@ -161,12 +135,8 @@ def plan_release(
 ) -> Measured:
     """Settle what will be asked and with which noise; nothing here depends on a table.
 
-    The parameters are those of `mechanism_for`, and whether weak protection is accepted.
-
-    Raises
-    ------
-    InputError
-        As for `query_values`, `mechanism_for` and `check_strength`.
+    The parameters are those of `mechanism_for`, and whether weak protection is accepted; names that
+    do not say what is asked, noise that means nothing and weak protection raise an `InputError`.
     """
     for queries in workload.query_sets:
         query_values(schema, queries)

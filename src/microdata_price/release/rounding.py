@@ -24,11 +24,6 @@ def two_hierarchies(workload: Workload) -> bool:
     Then the constraints of a rounding are those of a flow in a network, whose vertices are whole
     numbers (Hoffman and Kruskal 1956), and a rounding with every answer less than one away exists
     (for two-way tables, Bacharach 1966).
-
-    Examples
-    --------
-    >>> two_hierarchies(Workload.table((3, 4))), two_hierarchies(Workload.table((3, 4, 5)))
-    (True, False)
     """
     sets = workload.query_sets
     clash = np.zeros((len(sets), len(sets)), dtype=bool)
@@ -64,13 +59,6 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     than one from the fitted one, and among these roundings the sum of squared changes of the cells
     is least: a linear program whose vertices are whole. Otherwise the marginals are brought near by
     exchanges. The same table gives the same rounding: no clock plays a part.
-
-    Raises
-    ------
-    InputError
-        Cells that are negative or not finite, or another number of cells than the workload's.
-    CertificateError
-        The program's answer is not whole.
 
     Examples
     --------

@@ -31,15 +31,7 @@ def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
 
 
 def finish(measured: Measured, method: str) -> Release:
-    """Fit, round to whole records, and compute intervals, all from the noisy answers.
-
-    Raises
-    ------
-    InputError
-        An unknown method.
-    CertificateError
-        A fit or a rounding that misses.
-    """
+    """Fit, round to whole records, and compute intervals, all from the noisy answers."""
     m = measured.measurements()
     fitted = fit(m, method)
     signed = fitted if method == CONTROL else fit(m, CONTROL)
@@ -60,19 +52,10 @@ def publish(measured: Measured, method: str, out: Path) -> Release:
 
     Parameters
     ----------
-    measured
-        The noisy answers, from `measure_privately`.
-    method
-        One of `fitting.METHODS`.
+    measured, method
+        The noisy answers, from `measure_privately`; one of `fitting.METHODS`.
     out
         The folder to make; it must not exist. It appears whole or not at all.
-
-    Raises
-    ------
-    InputError
-        An unknown method, or a folder that exists.
-    CertificateError
-        A fit or a rounding that misses; nothing is written.
     """
     check_new(out)
     files = release_files(result := finish(measured, method))
@@ -100,23 +83,14 @@ def release(
     ----------
     path, where
         The true table and the rows that count (see `read_table`).
-    planned
-        What is asked and how, from `plan_release`.
-    method
-        One of `fitting.METHODS`.
+    planned, method
+        What is asked and how, from `plan_release`; one of `fitting.METHODS`.
     out
         The folder to make.
     account
         Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
     kept
         Called once the answers are safe.
-
-    Raises
-    ------
-    InputError
-        Bad input; checked before the table is read as far as possible.
-    CertificateError
-        A fit or a rounding that misses; the measurement is kept.
     """
     check_methods([method])
     if account is not None:
@@ -143,17 +117,10 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
 
     Parameters
     ----------
-    folder
-        The earlier release, or a measurement that was not fitted yet.
-    method
-        One of `fitting.METHODS`.
+    folder, method
+        The earlier release, or a measurement that was not fitted yet; one of `fitting.METHODS`.
     out
         The folder to make; ``None`` completes a measurement where it is.
-
-    Raises
-    ------
-    InputError
-        An unknown method, a damaged release, or a folder that exists.
     """
     check_methods([method])
     measured, finished = load_measured(folder)
