@@ -92,7 +92,12 @@ def own_slides():
     return quote(
         text,
         "teach/slides",
-        Found(quoted={"lesson": lesson_values(), "benchmark": {"nnls_total": "1.9", "reweighted_total": "0.99"}}),
+        Found(
+            quoted={
+                "lesson": lesson_values(),
+                "benchmark": {"nnls_total": "1.9", "reweighted_total": "0.99"},
+            }
+        ),
     )
 
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
+from microdata_price.studies import lower_pure as pure_chapter
+from microdata_price.studies import plane as plane_chapter
+from microdata_price.studies import sharper as sharper_chapter
 
 from microdata_price.figures import lower, operating, sharper
 from microdata_price.figures import plane as several_planes
 from microdata_price.figures.labels import Name, _drawn_points, along, place_names, size_label
 from microdata_price.page.style import panels
-from microdata_price.studies import lower_pure as pure_chapter
-from microdata_price.studies import plane as plane_chapter
-from microdata_price.studies import sharper as sharper_chapter
 
 
 def crossed(figure: Figure) -> list[str]:
