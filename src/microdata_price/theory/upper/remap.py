@@ -8,6 +8,7 @@ count times ``e^(-epsilon count)``, so that finitely many constraints hold for a
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -65,6 +66,7 @@ class Remap(NamedTuple):
         return np.asarray(np.sqrt(np.maximum(square.max(axis=-1), n[..., 0] * self.worst)))
 
 
+@functools.cache
 def best_map(epsilon: float, point_error: float | None = None) -> Remap:
     """Return the map of M_epsilon's output that gives the sum the least error beside good cells.
 
@@ -129,6 +131,7 @@ def _law(a: NDArray[np.intp], y: NDArray[np.intp], chances: Array, A: int) -> Ar
     return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
+@functools.cache
 def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     """Return a map of M_rho's output that gives the sum less error beside equally good cells.
 
