@@ -33,9 +33,9 @@ LEVELS = {"pure": (0.04, 700.0), "zcdp": (0.002, 0.5)}
 class Remap(NamedTuple):
     """A random map of clipped noisy counts, and what it does to every count.
 
-    A row of ``law`` holds the chances of the outputs 0, 1, ... for a noisy count up to A; larger ones
-    stay. Bias and variance are one cell's at the counts 0, ..., A, beyond which the bias is smaller;
-    ``worst`` is a cell's largest expected squared error over all counts, in squared counts.
+    A row of ``law`` holds the chances of the outputs 0, 1, ... for a noisy count up to A; larger
+    ones stay. Bias and variance are one cell's at the counts 0, ..., A, beyond which the bias is
+    smaller; ``worst`` is a cell's largest expected squared error over all counts.
     """
 
     law: Array
