@@ -117,7 +117,7 @@ def test_any_conic_multipliers_prove_a_true_bound() -> None:
 @settings(max_examples=12)
 @given(st.integers(0, 10**6))
 def test_no_lower_bound_is_above_what_is_reached(seed: int) -> None:
-    """At random levels; the same was run at 2,000."""
+    """At random levels, for weights and for whole numbers."""
     rng = np.random.default_rng(seed)
     d, epsilon = int(10 ** rng.uniform(0.31, 9)), float(np.exp(rng.uniform(-2, 2.5)))
     guarantee = [PureDP(epsilon), ApproximateDP(epsilon, 1e-6)][seed % 2]
