@@ -10,14 +10,12 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from microdata_price.figures.operating import plane, weights
+from microdata_price.figures.operating import plane
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound
+from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper import operating_points as points
 
-SHOWN = [n for n in BOUNDS if n != "optimised"]
-"""The bounds that the plane of the book shows; the other differs little from its neighbour."""
-TURNED = np.concatenate([[0.0], np.geomspace(1e-4, 8.0, 6), [np.inf]])
+SHOWN = ("first_moment", "printed")
 
 
 def assert_names_are_apart(figure: Figure) -> None:
@@ -48,29 +46,14 @@ def assert_names_are_apart(figure: Figure) -> None:
 @pytest.mark.parametrize("d", [2, 1000, 10**12])
 def test_names_are_apart_at_any_level(guarantee: Guarantee, d: int) -> None:
     unit = guarantee.signed_error
-    fitted = points.fitted(guarantee, d)
-    path = points.weighted_certified(guarantee, d, TURNED)
-    # Where the family is, without its cost: from clipping to M'.
-    path = replace(path, C=np.geomspace(unit, fitted[0].C[0], TURNED.size))
-    places = [
-        points.clipping(guarantee, d),
-        *fitted,
-        path,
-        points.split(guarantee, d)
-        if isinstance(guarantee, ConcentratedDP)
-        else points.asymmetric(guarantee, d),
-    ]
+    marks = [points.clipping(guarantee, d), *points.fitted(guarantee, d)]
+    mapped = points.mapped(guarantee, d)
+    marks += [mapped] if mapped is not None else []
     if isinstance(guarantee, ApproximateDP):
-        places.append(points.truncated(guarantee, d))
-    scaled = [replace(p, C=p.C / unit, D=p.D / unit) for p in places]
+        marks.append(points.truncated(guarantee, d))
+    path = points.split if isinstance(guarantee, ConcentratedDP) else points.asymmetric
+    scaled = [replace(p, C=p.C / unit, D=p.D / unit) for p in [*marks, path(guarantee, d, 17)]]
     sums = np.geomspace(0.3, 3 * max(4.0, *(float(p.D.max()) for p in scaled)), 60)
     curves = {n: point_error_bound(n, guarantee, d, unit * sums) / unit for n in SHOWN}
-    assert_names_are_apart(plane(sums, curves, *scaled))
-
-
-def test_names_beside_the_weights_are_apart() -> None:
-    families = []
-    for name, guarantee in (("pure DP", PureDP(1.0)), ("zCDP", ConcentratedDP(0.5))):
-        sure = points.weighted_certified(guarantee, 1000, TURNED)
-        families.append((name, replace(sure, C=sure.C / 2, D=sure.D / 2), sure))
-    assert_names_are_apart(weights(families))
+    curves = {"channel": 1.02 * curves["first_moment"], **curves}
+    assert_names_are_apart(plane(sums, curves, scaled[:-1], scaled[-1]))

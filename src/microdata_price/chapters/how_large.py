@@ -14,7 +14,7 @@ from ..base.numbers import at_least, at_most, format_number
 from ..model.noise_discrete import DoubleGeometric
 from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
 from ..theory.lower.single_cells import channel_point_error, channel_sum_error
-from ..theory.lower.single_cells_zcdp import conic_sum_error
+from ..theory.lower.single_cells_zcdp import conic_point_error, conic_sum_error
 from ..theory.upper.concentrated_noise import concentrated_wall
 from ..theory.upper.leading_constant import (
     cell_share,
@@ -61,6 +61,8 @@ class Findings(Levels):
         low = float(point_error_bound("first_moment", guarantee, d, unit))
         if guarantee is self.pure and d <= PROGRAM:
             low = max(low, channel_point_error(guarantee, d, unit, whole=False))
+        if guarantee is self.zcdp and d <= PROGRAM:
+            low = max(low, conic_point_error(guarantee, d, unit, whole=False))
         return Ends(low / unit, certified_fit(guarantee, d, unit, even=False).most / unit)
 
     @cached_property

@@ -33,13 +33,8 @@ def cell_mean_bound(z: ArrayLike, w: float) -> float:
 def mean_bound(guarantee: PureDP | ConcentratedDP, d: float) -> float:
     """Bound the root of the mean over cells of M''s expected squared error, on every table.
 
-    ``sd(z) + 2 |w-|/sqrt d + |w+|/d``, with noise of half the budget on cells and sum: the signed
-    answers' error times ``1 + sqrt(2/d) + 1/(sqrt 2 d)``. Beside it D is a signed answer's.
-
-    Examples
-    --------
-    >>> round(mean_bound(PureDP(1.0), 10**6) / math.sqrt(8), 4)
-    1.0014
+    ``sd(z) + 2 |w-|/sqrt d + |w+|/d``: the signed answers' error times ``1 + sqrt(2/d) + 1/(sqrt 2
+    d)``. Beside it D is a signed answer's.
     """
     n = check_cells(d)
     half = guarantee.basis.scaled(0.5).noise().std / math.sqrt(2)

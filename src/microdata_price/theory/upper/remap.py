@@ -8,6 +8,7 @@ count times ``e^(-epsilon count)``, so that finitely many constraints hold for a
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -32,16 +33,9 @@ LEVELS = {"pure": (0.04, 700.0), "zcdp": (0.002, 0.5)}
 class Remap(NamedTuple):
     """A random map of clipped noisy counts, and what it does to every count.
 
-    Parameters
-    ----------
-    law
-        Shape (A + 1, Y): chances of the outputs 0, 1, ... for every noisy count up to A; larger
-        ones stay as they are.
-    bias, variance
-        Of one cell's output at the counts 0, ..., A (shape (A + 1,)), in counts and squared counts;
-        at larger counts the bias is smaller.
-    worst
-        The largest expected squared error of a cell over all counts, in squared counts.
+    A row of ``law`` holds the chances of the outputs 0, 1, ... for a noisy count up to A; larger
+    ones stay. Bias and variance are one cell's at the counts 0, ..., A, beyond which the bias is
+    smaller; ``worst`` is a cell's largest expected squared error over all counts.
     """
 
     law: Array
@@ -65,6 +59,7 @@ class Remap(NamedTuple):
         return np.asarray(np.sqrt(np.maximum(square.max(axis=-1), n[..., 0] * self.worst)))
 
 
+@functools.cache
 def best_map(epsilon: float, point_error: float | None = None) -> Remap:
     """Return the map of M_epsilon's output that gives the sum the least error beside good cells.
 
@@ -129,6 +124,7 @@ def _law(a: NDArray[np.intp], y: NDArray[np.intp], chances: Array, A: int) -> Ar
     return np.asarray(law / law.sum(axis=1, keepdims=True))
 
 
+@functools.cache
 def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     """Return a map of M_rho's output that gives the sum less error beside equally good cells.
 

@@ -12,6 +12,7 @@ tails ``P(Lam_i > t | z_i) = P(H(z_i + t) > t + w)`` is a sum over the number of
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -193,6 +194,7 @@ def _only_square(noise: Gaussian) -> Callable[[int], float]:
     return lambda k: noise.variance if k == 2 else 0.0
 
 
+@functools.cache
 def certified_fit(
     guarantee: PureDP | ConcentratedDP, d: float, sum_error: float, *, even: bool, fine: int = 2
 ) -> WorstCell | None:
