@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import CliRunner
+from microdata_price.figures.sharper import bounds_compared
 
 from microdata_price.chapters.experiments import experiments, levels, priced
 from microdata_price.cli import group
 from microdata_price.explorer.build import own_colours
 from microdata_price.figures.experiments_price import bias_shares
 from microdata_price.figures.experiments_tables import overview
-from microdata_price.figures.sharper import bounds_compared
 from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
 from microdata_price.grid import load_errors
 from microdata_price.model.benchmark import FAMILIES, SYNTHETIC, Family
