@@ -1,4 +1,4 @@
-"""A fact has one home: what is added there, from outside, is known to every command and figure."""
+"""A fact has one home: what is added there, from outside, is known to every command and page."""
 
 from __future__ import annotations
 
@@ -17,13 +17,11 @@ from microdata_price.cli import group
 from microdata_price.explorer.build import own_colours
 from microdata_price.figures.experiments_price import bias_shares
 from microdata_price.figures.experiments_tables import overview
-from microdata_price.figures.sharper import bounds_compared
 from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
 from microdata_price.grid import load_errors
 from microdata_price.model.benchmark import FAMILIES, SYNTHETIC, Family
 from microdata_price.model.measurement import Measurements
-from microdata_price.model.privacy import PureDP
-from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
+from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound
 from microdata_price.theory.lower.printed_bounds import Printed
 
 
@@ -64,11 +62,6 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> 
     assert "a tenth of the sharpest" in told
     document = json.loads(CliRunner().invoke(group, ["bounds", *asked, "--json"]).output)
     assert document["tenth"] == pytest.approx(document["first_moment"] / 10)
-    x = np.geomspace(1.0, 20.0, 5)
-    curves = {name: point_error_bound(name, PureDP(0.5), 1e6, x) for name in BOUNDS}
-    figure = bounds_compared(x, curves, (x, 50 / x), (6.0, 6.0), (30.0, 3.0))
-    drawn = {line.get_color() for line in figure.axes[0].lines}
-    assert {b.colour for b in BOUNDS.values()} <= drawn
     assert ".tenth { --own: #123456; }" in own_colours()
 
 

@@ -112,11 +112,6 @@ def images(executed: notebook.Notebook) -> dict[str, str]:
     return {about["name"]: svg for about, svg in _figures(executed)}
 
 
-def descriptions(executed: notebook.Notebook) -> dict[str, dict[str, str]]:
-    """Return what is said about the figures of an executed notebook, by figure name."""
-    return {about["name"]: about for about, _ in _figures(executed)}
-
-
 def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:
     return markdown(
         f"::::{{table}} {about['caption']}\n:name: {about['name']}\n\n{about['markdown']}\n::::\n"

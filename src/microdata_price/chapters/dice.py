@@ -87,12 +87,6 @@ class Activity:
         return math.sqrt(self.students * (self.one_square - self.one_mean**2))
 
     @cached_property
-    def far_percent(self):
-        """Chance, in per cent, that the clipped sum is off by more than two signed deviations."""
-        law = clipped_sum_law(self.students)
-        return 100 * float(law[np.arange(law.size) > 2 * self.signed_std].sum())
-
-    @cached_property
     def farther_percent(self):
         return [100 * signed_farther(rounds * self.students) for rounds in (1, 2)]
 

@@ -134,11 +134,6 @@ class Findings:
         return pd.DataFrame(rows)
 
     @property
-    def clip_bias(self):
-        """Mean that clipping leaves of the noise of one empty cell."""
-        return float(clipped(self.noise, 0.0).bias)
-
-    @property
     def clip_root(self):
         """Root error of the sum of this table's clipped cells."""
         return math.sqrt(clipped_sum(self.noise, [self.q, 0.0], [1, self.d - 1]))

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..base.numbers import runs_within
 from ..model.noise import Laplace
-from ..theory.laws.pairs import output_pair
+from ..theory.laws.outputs import output_pair
 from ..theory.laws.signed import sampled_signed
 from ..theory.upper.fitted_errors import cell_errors
 from .levels import Levels

@@ -4,6 +4,6 @@ Each subject has a module with functions marked by `drawn`; a notebook draws wit
 hands the figure to `page.output.show`.
 """
 
-from ..page.style import COLOURS, MARKERS, METHODS, WIDE, drawn, panels
+from ..page.style import COLOURS, METHODS, WIDE, drawn, panels
 
-__all__ = ["COLOURS", "MARKERS", "METHODS", "WIDE", "drawn", "panels"]
+__all__ = ["COLOURS", "METHODS", "WIDE", "drawn", "panels"]

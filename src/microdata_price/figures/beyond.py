@@ -13,10 +13,7 @@ from .speed import end_bars, solver_bar
 def solvers(frame: pd.DataFrame) -> Figure:
     """Draw seconds a fit, one bar a solver, in groups of one workload each, on a log scale.
 
-    Parameters
-    ----------
-    frame
-        Columns case, solver, seconds; our own rows have the solver "ours".
+    `frame`: columns case, solver, seconds; our own rows have the solver "ours".
     """
     cases = list(dict.fromkeys(frame["case"]))
     figure, (ax,) = panels(height=0.34 * (len(frame) + 1.4 * len(cases)) + 0.9)

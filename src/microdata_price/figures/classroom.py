@@ -16,14 +16,8 @@ Array = NDArray[np.float64]
 def class_sums(signed: Array, first: int, clipped: Array) -> Figure:
     """Draw the laws of the class's two sums: signed rolls, and rolls clipped at zero.
 
-    Parameters
-    ----------
-    signed
-        Probabilities of the signed sum, from ``first`` upwards.
-    first
-        The least signed sum.
-    clipped
-        Probabilities of the clipped sum, from 0 upwards.
+    `signed`: probabilities of the signed sum, from ``first`` upwards; `first`: the least signed
+    sum; `clipped`: probabilities of the clipped sum, from 0 upwards.
     """
     figure, (ax,) = panels(height=3.8)
     at = first + np.arange(signed.size)

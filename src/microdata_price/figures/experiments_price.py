@@ -58,12 +58,8 @@ def glance_map(parts, limit):
 def bias_shares(parts, titles):
     """Draw the share of squared bias in the error: a panel a query set, a row a method.
 
-    Parameters
-    ----------
-    parts
-        Rows with ``query_set``, ``method``, ``family`` and ``share``, one a table and level.
-    titles
-        Query sets in order, with their names for readers.
+    `parts`: rows with ``query_set``, ``method``, ``family`` and ``share``, one a table and level;
+    `titles`: query sets in order, with their names for readers.
     """
     there = [q for q in titles if parts["query_set"].eq(q).any()]
     figure, axes = panels(2, -(-len(there) // 2), height=6.0, sharex=True, sharey=True)
@@ -100,12 +96,8 @@ def bias_shares(parts, titles):
 def against_sparsity(prices, level):
     """Draw the price of the sum against the share of empty cells, a panel a method.
 
-    Parameters
-    ----------
-    prices
-        Rows with ``family``, ``method``, ``share``, ``price`` and ``price_error``.
-    level
-        The privacy level, in words.
+    `prices`: rows with ``family``, ``method``, ``share``, ``price`` and ``price_error``; `level`:
+    the privacy level, in words.
     """
     methods = microdata_methods(prices["method"])
     rows = -(-len(methods) // 2)
@@ -141,14 +133,8 @@ def against_sparsity(prices, level):
 def price_maps(table, value, framed, limit):
     """Draw prices over empty cells and the size of the others, a map a method.
 
-    Parameters
-    ----------
-    table
-        Rows with ``method``, ``empty``, ``size`` and prices, in the column `value`.
-    framed
-        Places (empty cells, size) to frame.
-    limit
-        Prices above it carry a mark.
+    `table`: rows with ``method``, ``empty``, ``size`` and prices, in the column `value`; `framed`:
+    places (empty cells, size) to frame; `limit`: prices above it carry a mark.
     """
     methods = microdata_methods(table["method"])
     lines = -(-len(methods) // 2)

@@ -31,13 +31,8 @@ def _spread(ax, own, methods):
 def overview(prices, levels):
     """Draw every experiment small: a row a privacy level, a column a family of data sets.
 
-    Parameters
-    ----------
-    prices
-        Rows with ``privacy``, ``level``, ``family``, ``method``, ``query_set``, ``metric`` and
-        ``price``.
-    levels
-        Pairs of kind and level, from the top.
+    `prices`: rows with ``privacy``, ``level``, ``family``, ``method``, ``query_set``, ``metric``
+    and ``price``; `levels`: pairs of kind and level, from the top.
     """
     methods = microdata_methods(dict.fromkeys(prices["method"]))
     families = [f for f in FAMILIES if prices["family"].eq(f).any()]

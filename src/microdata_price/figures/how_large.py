@@ -117,19 +117,3 @@ def budget(orders, curves):
         ends.append((orders[-1], y[-1], name, COLOURS[colour]))
     name_ends(ax, ends, gap=0.12)
     return figure
-
-
-@drawn
-def questions(names, low, high):
-    """Draw both ends of each open question as a bar from 1 to their factor."""
-    values = np.asarray(high) / np.asarray(low)
-    figure, ax = chart(0.8 + 0.5 * len(names), x="upper end over lower end", y="")
-    y = np.arange(len(names))[::-1]
-    ax.hlines(y, 1, values, color=COLOURS["orange"], lw=9, alpha=0.55)
-    ax.plot(np.ones(len(names)), y, "|", color=COLOURS["blue"], ms=16, mew=3)
-    ax.plot(values, y, "o", color=COLOURS["red"], ms=8)
-    ax.set_yticks(y, names)
-    ax.set_xlim(0.9, 1.15 * float(np.max(values)))
-    ax.set_ylim(-0.6, len(names) - 0.4)
-    ax.grid(visible=False, axis="y")
-    return figure

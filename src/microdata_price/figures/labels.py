@@ -31,22 +31,10 @@ def name_line(
 ) -> None:
     """Write a line's name beside it, on a white rim that keeps it legible over other lines.
 
-    Parameters
-    ----------
-    ax
-        The axes.
-    x, y
-        The line's points.
-    text, colour
-        The name, in the line's colour.
-    at
-        Where along the line's finite points: 0 is the first, 1 the last.
-    shift
-        How far from that point, in typographic points to the right and up.
-    ha
-        Which side of the text is put there.
-    size
-        Of the letters, in points.
+    `x`, `y`: the line's points; `text`, `colour`: the name, in the line's colour; `at`: where along
+    the line's finite points: 0 is the first, 1 the last; `shift`: how far from that point, in
+    typographic points to the right and up; `ha`: which side of the text is put there; `size`: of
+    the letters, in points.
     """
     xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
     seen = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
@@ -107,16 +95,9 @@ def name_ends(
 
     Call it when the axes have their final limits and scales.
 
-    Parameters
-    ----------
-    ax
-        The axes; room to the right is made by the layout.
-    ends
-        For each line the last x, the last y, the name and the colour.
-    gap
-        The least distance between names, as a share of the axes' height.
-    size
-        Of the letters, in points.
+    `ax`: the axes; room to the right is made by the layout; `ends`: for each line the last x, the
+    last y, the name and the colour; `gap`: the least distance between names, as a share of the
+    axes' height; `size`: of the letters, in points.
     """
     to_share = (ax.transData + ax.transAxes.inverted()).transform
     heights = [min(max(float(to_share((x, y))[1]), 0.0), 1.0) for x, y, _, _ in ends]
@@ -148,12 +129,8 @@ class Name(NamedTuple):
 def along(x: ArrayLike, y: ArrayLike, start: float = 0.5) -> list[tuple[float, float]]:
     """Return points of a curve at which its name may be, the nearest to one place first.
 
-    Parameters
-    ----------
-    x, y
-        The curve; what is not finite is left out.
-    start
-        Where along it the name is best: 0 is the left end, 1 the right one.
+    `x`, `y`: the curve; what is not finite is left out; `start`: where along it the name is best: 0
+    is the left end, 1 the right one.
 
     Examples
     --------
@@ -183,14 +160,8 @@ def place_names(ax: Axes, names: Sequence[Name], *, size: float = 10.5) -> None:
     Names come in the order of importance. Call it when everything else is drawn and the axes have
     their final limits and scales.
 
-    Parameters
-    ----------
-    ax
-        The axes, in a figure with a layout.
-    names
-        What to write, and where it may be; those with no points are left out.
-    size
-        Of the letters, in points.
+    `ax`: the axes, in a figure with a layout; `names`: what to write, and where it may be; those
+    with no points are left out; `size`: of the letters, in points.
     """
     figure = ax.get_figure(root=True)
     if figure is None:

@@ -13,12 +13,8 @@ from .marks import note
 def against_runs(table, published=None):
     """Draw the mean reported maximum against the number of runs, plain and split.
 
-    Parameters
-    ----------
-    table
-        Rows with ``runs``, ``plain``, ``split``, their standard errors and ``exact``.
-    published
-        A printed value to mark at 1,000 runs, if it belongs to the same level.
+    `table`: rows with ``runs``, ``plain``, ``split``, their standard errors and ``exact``;
+    `published`: a printed value to mark at 1,000 runs, if it belongs to the same level.
     """
     figure, ax = chart(4.2, x="runs (log scale)", y="worst cell's squared error")
     for column, colour, marker, label, side in (
@@ -44,12 +40,8 @@ def against_runs(table, published=None):
 def kept_and_dropped(trials, spread):
     """Draw every run's exact error of the sum, those kept above those dropped.
 
-    Parameters
-    ----------
-    trials
-        Experiments with ``label``, ``method``, ``error`` (counts) and ``kept``, one value a run.
-    spread
-        Standard deviation of the noise on the sum, marked either way, in counts.
+    `trials`: experiments with ``label``, ``method``, ``error`` (counts) and ``kept``, one value a
+    run; `spread`: standard deviation of the noise on the sum, marked either way, in counts.
     """
     figure, axes = panels(1, len(trials), height=1.55 * len(trials) + 0.9, sharex=True)
     for ax, trial in zip(axes, trials, strict=True):

@@ -61,16 +61,10 @@ def plane(
 ) -> Figure:
     """Draw the plane: what is impossible, and where mechanisms are, in units of signed errors.
 
-    Parameters
-    ----------
-    sum_errors
-        The D of all curves; the first and the last are the picture's ends.
-    curves
-        Each bound's C, by its name in `EDGES`, the sharpest first.
-    marks
-        Mechanisms: filled where they are exact, hollow triangles where they are certified.
-    turned
-        Certified for all tables, along a knob.
+    `sum_errors`: the D of all curves; the first and the last are the picture's ends; `curves`: each
+    bound's C, by its name in `EDGES`, the sharpest first; `marks`: mechanisms: filled where they
+    are exact, hollow triangles where they are certified; `turned`: certified for all tables, along
+    a knob.
     """
     figure, (ax,) = panels(1, height=5.3)
     log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))

@@ -23,12 +23,7 @@ _MOST_NUMBERS = 160
 def counts(table: ArrayLike, schema: Schema) -> Figure:
     """Draw the counts as a map: the first column downwards, all others across; empty cells blank.
 
-    Parameters
-    ----------
-    table
-        Counts, shaped as the schema.
-    schema
-        Columns and values.
+    `table`: counts, shaped as the schema; `schema`: columns and values.
     """
     full = np.zeros(schema.sides)
     full[... if schema.possible is None else schema.possible] = table
@@ -87,10 +82,7 @@ def released(truth: ArrayLike, noisy: ArrayLike, whole: ArrayLike) -> Figure:
 
     Only for a table that is no secret.
 
-    Parameters
-    ----------
-    truth, noisy, whole
-        Counts of the cells, in records, shape (cells,).
+    `truth`, `noisy`, `whole`: counts of the cells, in records, shape (cells,).
     """
     figure, (left, right) = panels(2, height=3.6, sharey=True)
     exact, given, made = (np.asarray(v, dtype=float).ravel() for v in (truth, noisy, whole))

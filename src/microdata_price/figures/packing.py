@@ -2,38 +2,8 @@
 
 from __future__ import annotations
 
-from matplotlib.patches import Rectangle
-
 from ..page.style import COLOURS, drawn, panels
 from .marks import note
-
-
-@drawn
-def packing_tables(packing, rows=6, columns=7):
-    """Draw the first few tables of a packing as rows of cells with their counts, in records."""
-    rows, columns = min(rows, packing.d), min(columns, packing.d)
-    figure, (ax,) = panels(1, height=0.9 + 0.48 * rows)
-    middle = {"ha": "center", "va": "center"}
-    for r in range(rows):
-        table = packing.table(r + 1)
-        for c in range(columns):
-            count = int(table[c])
-            fill = COLOURS["blue" if c == 0 else "red"] if count else "white"
-            ink, weight = ("white", "bold") if count else (COLOURS["grey"], "normal")
-            box = Rectangle((c + 0.04, -r - 0.96), 0.92, 0.92, fc=fill, ec=COLOURS["light"])
-            ax.add_patch(box)
-            ax.text(c + 0.5, -r - 0.5, f"{count:,}", color=ink, fontweight=weight, **middle)
-        ax.text(-0.15, -r - 0.5, rf"$\mathcal{{D}}_{{{r + 1}}}$", ha="right", va="center")
-        if columns < packing.d:
-            ax.text(columns + 0.3, -r - 0.5, "…", **middle)
-    for c in range(columns):
-        ax.text(c + 0.5, 0.12, f"{c + 1}", ha="center", va="bottom", color=COLOURS["grey"])
-    ax.text(-0.15, 0.12, "cell", ha="right", va="bottom", color=COLOURS["grey"])
-    if rows < packing.d:
-        ax.text(columns / 2, -rows - 0.25, "⋮", **middle)
-    ax.set(xlim=(-0.8, columns + 0.6), ylim=(-rows - 0.5, 0.6))
-    ax.axis("off")
-    return figure
 
 
 @drawn

@@ -22,13 +22,6 @@ def log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
     """Make the horizontal axis logarithmic, from low to high, with few ticks at powers of ten.
 
     Over less than two of them there are ticks at 2 and 5 times these as well.
-
-    Examples
-    --------
-    >>> ax = panels(1)[1][0]
-    >>> log_x(ax, 0.1, 10.0)
-    >>> ax.get_xscale()
-    'log'
     """
     ax.set_xscale("log")
     ax.set_xlim(low, high)
@@ -41,26 +34,12 @@ def log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
 
 
 def inside(ax: Axes, x: float, y: float) -> tuple[float, float]:
-    """Return a point, moved to the axes' left or lower end if it lies beyond.
-
-    Examples
-    --------
-    >>> inside(panels(1)[1][0], -1.0, 0.5)
-    (0.0, 0.5)
-    """
+    """Return a point, moved to the axes' left or lower end if it lies beyond."""
     return max(x, float(ax.get_xlim()[0])), max(y, float(ax.get_ylim()[0]))
 
 
 def mark(ax: Axes, x: float, y: float, marker: str, colour: str, *, hollow: bool = False) -> None:
-    """Draw a mark; one beyond the axes' left or lower end stands there, with an arrow.
-
-    Examples
-    --------
-    >>> ax = panels(1)[1][0]
-    >>> mark(ax, 0.5, 0.5, "s", "black")
-    >>> len(ax.lines)
-    1
-    """
+    """Draw a mark; one beyond the axes' left or lower end stands there, with an arrow."""
     low_x, low_y = ax.get_xlim()[0], ax.get_ylim()[0]
     face = "white" if hollow else COLOURS[colour]
     edge = COLOURS[colour] if hollow else "white"

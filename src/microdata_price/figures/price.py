@@ -20,20 +20,10 @@ def plain_log(ax, axis):
 def method_dots(ax, rows, key, order, what, *, bars=2.0, size=4.6):
     """Draw a mark for each method in each row, beside each other, with its standard error.
 
-    Parameters
-    ----------
-    ax
-        The axes, for a logarithmic scale: bars are held above zero.
-    rows
-        Values, with a column ``method``.
-    key, order
-        The column that names the row, and the names from the top.
-    what
-        The columns of the value and of its standard error.
-    bars
-        How many standard errors a bar is long, either way.
-    size
-        Of the marks, in points.
+    `ax`: the axes, for a logarithmic scale: bars are held above zero; `rows`: values, with a column
+    ``method``; `key`, `order`: the column that names the row, and the names from the top; `what`:
+    the columns of the value and of its standard error; `bars`: how many standard errors a bar is
+    long, either way; `size`: of the marks, in points.
     """
     methods = microdata_methods(rows["method"])
     for k, method in enumerate(methods):
@@ -60,12 +50,8 @@ def method_dots(ax, rows, key, order, what, *, bars=2.0, size=4.6):
 def prices(totals, title=""):
     """Draw each method's root error over that of signed answers, one row a query set.
 
-    Parameters
-    ----------
-    totals
-        Rows with ``method``, ``query_set``, ``price`` and ``price_error``; ratios without unit.
-    title
-        Words above the picture.
+    `totals`: rows with ``method``, ``query_set``, ``price`` and ``price_error``; ratios without
+    unit; `title`: words above the picture.
     """
     shown = totals[totals["method"].isin(microdata_methods())]
     sets = list(dict.fromkeys(shown["query_set"]))
@@ -90,13 +76,8 @@ def bias_and_variance(totals, title=""):
 
     The line at 1 is that of signed answers, all of it variance.
 
-    Parameters
-    ----------
-    totals
-        Rows with ``method``, ``query_set``, ``squared_bias``, ``variance`` and ``ols``, in squared
-        counts.
-    title
-        Words above the picture.
+    `totals`: rows with ``method``, ``query_set``, ``squared_bias``, ``variance`` and ``ols``, in
+    squared counts; `title`: words above the picture.
     """
     sets = list(dict.fromkeys(totals["query_set"]))
     methods = microdata_methods(totals["method"])
@@ -122,12 +103,8 @@ def bias_and_variance(totals, title=""):
 def errors_by_count(queries, title=""):
     """Draw the root error of every query against its true count, a panel a method.
 
-    Parameters
-    ----------
-    queries
-        Rows with ``method``, ``truth`` (counts), ``squared_error`` and ``ols`` (squared counts).
-    title
-        Words above the picture.
+    `queries`: rows with ``method``, ``truth`` (counts), ``squared_error`` and ``ols`` (squared
+    counts); `title`: words above the picture.
     """
     methods = microdata_methods(queries["method"])
     rows = -(-len(methods) // 2)

@@ -14,14 +14,8 @@ from .marks import note
 def z_scores(card, limit, kinds):
     """Draw the 240 z scores, one row a method and kind of value, in standard errors.
 
-    Parameters
-    ----------
-    card
-        Rows with ``method``, ``query_set``, ``metric`` and ``z``.
-    limit
-        Beyond this a value is called a mismatch.
-    kinds
-        Names of the kinds of value, by query set and metric.
+    `card`: rows with ``method``, ``query_set``, ``metric`` and ``z``; `limit`: beyond this a value
+    is called a mismatch; `kinds`: names of the kinds of value, by query set and metric.
     """
     figure, ax = chart(6.2, x="published minus ours, in standard errors of the difference", y="")
     places, names = [], []
@@ -56,10 +50,8 @@ def z_scores(card, limit, kinds):
 def sequential_sum(rows):
     """Draw sequential fitting's error of the sum: published, ours with two standard errors, exact.
 
-    Parameters
-    ----------
-    rows
-        One a data set, with ``dataset``, ``published``, ``value``, ``standard_error``, ``exact``.
+    `rows`: one a data set, with ``dataset``, ``published``, ``value``, ``standard_error``,
+    ``exact``.
     """
     figure, ax = chart(5.2, x="expected squared error of the sum, squared counts", y="")
     y = np.arange(len(rows))

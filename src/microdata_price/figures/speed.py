@@ -38,10 +38,7 @@ def end_bars(ax: Axes, places: Sequence[float], names: Sequence[str], most: floa
 def per_fit(frame: pd.DataFrame) -> Figure:
     """Draw milliseconds a fit: ours and other solvers', one row each, log scale.
 
-    Parameters
-    ----------
-    frame
-        Columns method, solver, milliseconds.
+    `frame`: columns method, solver, milliseconds.
     """
     figure, (ax,) = panels(height=0.42 * len(frame) + 1.1)
     names = []
@@ -58,10 +55,7 @@ def per_fit(frame: pd.DataFrame) -> Figure:
 def scaling(frame: pd.DataFrame) -> Figure:
     """Draw seconds a fit against the length of a list, with sorting beside it, log-log.
 
-    Parameters
-    ----------
-    frame
-        Columns cells, method, seconds, sort_seconds.
+    `frame`: columns cells, method, seconds, sort_seconds.
     """
     figure, (ax,) = panels(height=4.2)
     for method, part in frame.groupby("method", sort=False):

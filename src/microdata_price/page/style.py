@@ -23,7 +23,6 @@ from ..fitting import METHODS
 
 __all__ = [
     "COLOURS",
-    "MARKERS",
     "METADATA_KEY",
     "METHODS",
     "WIDE",
@@ -44,8 +43,6 @@ WIDE = 5.8
 METADATA_KEY = "microdata_price"
 """Where the description of a figure travels in the metadata of a notebook's output."""
 
-
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
 
 # Text is large against the width, so that a figure shrunk to a phone can still be read.
 _RC: Any = {

@@ -1,6 +1,5 @@
 """The packing of Theorem 3 and its proof, evaluated: against enumeration and simulation."""
 
-import itertools
 import math
 
 import numpy as np
@@ -15,27 +14,15 @@ from microdata_price.model.noise_discrete import (
     DoubleGeometric,
     TruncatedDoubleGeometric,
 )
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.model.privacy import ApproximateDP
 from microdata_price.theory.laws.outputs import clipped_law
 from microdata_price.theory.lower import gamma_bounds as gb
 from microdata_price.theory.proofs import fano_walk as fw
 from microdata_price.theory.proofs import packing_walk as pw
 from microdata_price.theory.proofs.packing import Packing, packing_at
-from microdata_price.theory.proofs.steps import Step, steps_frame
 from microdata_price.theory.upper.exact_errors import worst_clipped_sum
 from microdata_price.theory.upper.truncation import profile, smallest_bound
 from rounding import at_most
-
-LEVELS = [
-    (0.01, 2),
-    (0.01, 50),
-    (0.5, 2),
-    (0.5, 3),
-    (0.5, 1000),
-    (2.0, 100),
-    (10.0, 2),
-    (10.0, 500),
-]
 
 
 @given(
@@ -75,6 +62,8 @@ def test_tables_are_neighbours_2m_steps_apart():
         assert np.abs(packing.table(1) - packing.table(i)).sum() == packing.steps
         assert packing.memberships(packing.table(i)) >= 1
         assert packing.table(i).sum() == packing.n
+        for j in range(2, i):
+            assert np.abs(packing.table(i) - packing.table(j)).sum() == packing.steps
     assert packing.k == packing.m - 3.0
 
 
@@ -92,12 +81,10 @@ def brute_odds(noise, packing, top):
         np.abs(axes.sum(axis=1) - packing.n) <= packing.beta * packing.D
     )
     hit = np.abs(axes[:, 1:] - packing.m) <= packing.alpha * packing.C
-    far = np.abs(axes.sum(axis=1) - packing.n) >= packing.beta * packing.D
     return {
         "own": own[common & hit[:, 0]].sum(),
         "base": base[common & hit[:, 0]].sum(),
         "union": base[common & hit.any(axis=1)].sum(),
-        "miss_sum": own[far].sum(),
     }
 
 
@@ -113,46 +100,11 @@ def test_odds_are_those_of_enumeration(noise):
     assert odds.outside == pytest.approx(1 - brute["own"], abs=1e-12)
 
 
-@pytest.mark.parametrize(("epsilon", "d"), LEVELS)
-def test_every_step_of_the_pure_proof_holds(epsilon, d):
-    noise, guarantee = DoubleGeometric(epsilon), PureDP(epsilon)
-    packing = pw.clipped_packing(noise, d, 1 / epsilon)
-    odds = pw.packing_odds(noise, packing)
-    steps = pw.accuracy_steps(packing, odds) + pw.overlap_steps(packing, odds)
-    steps += pw.pure_steps(guarantee, packing, odds)
-    assert [s.name for s in steps if not s.holds] == []
-    assert len(steps_frame(steps)) == len(steps)
-
-
-@pytest.mark.parametrize(("epsilon", "d"), LEVELS)
-@pytest.mark.parametrize("delta", [1e-3, 1e-12])
-def test_every_step_of_the_approximate_proof_holds(epsilon, d, delta):
-    guarantee = ApproximateDP(epsilon, delta)
-    noise = pw.truncated_cells(guarantee)
-    assert float(profile(noise, epsilon)) <= delta
-    packing = pw.clipped_packing(noise, d, 1 / epsilon)
-    odds = pw.packing_odds(noise, packing)
-    steps = pw.accuracy_steps(packing, odds) + pw.overlap_steps(packing, odds)
-    steps += pw.approximate_steps(guarantee, packing, odds)
-    assert [s.name for s in steps if not s.holds] == []
-
-
 def test_the_truncated_cells_have_the_smallest_bound():
     guarantee = ApproximateDP(0.5, 1e-6)
     noise = pw.truncated_cells(guarantee)
     assert noise.bound == smallest_bound(1.0, 2e-6)
     assert float(profile(TruncatedDoubleGeometric(0.5, noise.bound - 1), 0.5)) > 1e-6
-
-
-@pytest.mark.parametrize(("rho", "d"), LEVELS)
-def test_every_step_of_the_zcdp_proof_holds(rho, d):
-    guarantee, noise = ConcentratedDP(rho), DiscreteGaussian(1 / (2 * rho))
-    packing = pw.clipped_packing(noise, d, 1 / math.sqrt(rho))
-    odds = pw.packing_odds(noise, packing)
-    found = fw.sampled_information(noise, packing, 300, np.random.default_rng(d))
-    steps = fw.information_steps(guarantee, noise, packing, found)
-    steps += fw.fano_steps(guarantee, packing, odds, found)
-    assert [s.name for s in steps if not s.holds] == []
 
 
 def test_information_is_that_of_enumeration():
@@ -195,19 +147,12 @@ def test_the_set_that_the_output_came_from_is_hit_as_often_as_exactly_known():
             DoubleGeometric(1e-6), pw.clipped_packing(DoubleGeometric(1e-6), 10**4, 1e6)
         ),
         lambda: fw.cell_divergences(TruncatedDoubleGeometric(1.0, 5), 9),
-        lambda: steps_frame([Step("$1 \\le 0$", 1.0, 0.0)]),
     ],
 )
 def test_bad_input_is_one_sentence(call):
     with pytest.raises(InputError) as error:
         call()
     assert "\n" not in str(error.value)
-
-
-def test_all_pairs_of_tables_are_as_far_apart():
-    packing = packing_at(5, 1.0, 2.0, 1.5)
-    for i, j in itertools.combinations(range(2, 6), 2):
-        assert np.abs(packing.table(i) - packing.table(j)).sum() == packing.steps
 
 
 @pytest.mark.parametrize("rho", [0.01, 0.125, 2.0, 10.0])

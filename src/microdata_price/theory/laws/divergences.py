@@ -1,113 +1,17 @@
-"""Distances between output distributions: what epsilon, rho and delta measure.
-
-Distributions over finitely many outcomes are arrays of probabilities, in one order of the outcomes.
-All divergences are in nats.
-"""
+"""Conversions from zCDP to approximate DP: the exact one for Gaussian noise, the best for all."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import optimize, special
 
-from ...exceptions import InputError
 from ...model.privacy import check_delta, check_epsilon, check_rho
 
 Array = NDArray[np.float64]
 _NONE = 1e-30  # an epsilon that changes nothing, where 0 is not allowed
-
-
-def _pair(p: ArrayLike, q: ArrayLike) -> tuple[Array, Array]:
-    first, second = np.asarray(p, dtype=float).ravel(), np.asarray(q, dtype=float).ravel()
-    if first.shape != second.shape or first.size == 0:
-        raise InputError(
-            f"the two distributions have {first.size} and {second.size} outcomes; they must have "
-            "the same outcomes, at least one"
-        )
-    for name, values in (("first", first), ("second", second)):
-        if not np.isfinite(values).all() or (values < 0).any() or abs(values.sum() - 1) > 1e-9:
-            raise InputError(
-                f"the {name} distribution adds up to {values.sum():.12g}; it must be probabilities "
-                "of 0 or more that add up to 1"
-            )
-    return first, second
-
-
-def _order(order: float) -> float:
-    if not (isinstance(order, (int, float)) and math.isfinite(order) and order > 1):
-        raise InputError(f"the order is {order!r}; it must be a number above 1, for example 2")
-    return float(order)
-
-
-def log_ratios(p: ArrayLike, q: ArrayLike) -> Array:
-    """Return the privacy loss ``ln(p/q)`` of every outcome, NaN where both are impossible."""
-    first, second = _pair(p, q)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where((first == 0) & (second == 0), np.nan, np.log(first) - np.log(second))
-
-
-def max_divergence(p: ArrayLike, q: ArrayLike) -> float:
-    """Return the largest absolute privacy loss: the least epsilon for this pair (Definition 2).
-
-    It is taken in both directions; infinite where an outcome is possible under one only.
-    """
-    return float(np.nanmax(np.abs(log_ratios(p, q))))
-
-
-def renyi_divergence(p: ArrayLike, q: ArrayLike, order: float) -> float:
-    """Return the Renyi divergence ``D_order(p || q)`` in nats (the paper's Definition 3)."""
-    a = _order(order)
-    first, second = _pair(p, q)
-    if (second[first > 0] == 0).any():
-        return math.inf
-    seen = first > 0
-    exponents = a * np.log(first[seen]) - (a - 1) * np.log(second[seen])
-    return float(special.logsumexp(exponents)) / (a - 1)
-
-
-def least_delta(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the least delta at which the pair is (epsilon, delta)-close, in both directions.
-
-    In one direction it is ``sum of max(0, p - exp(epsilon) q)``, attained by the event that holds
-    every outcome with privacy loss above epsilon (Definition 2).
-    """
-    factor = math.exp(min(check_epsilon(epsilon), 700.0))
-    first, second = _pair(p, q)
-    return max(
-        float(np.maximum(first - factor * second, 0).sum()),
-        float(np.maximum(second - factor * first, 0).sum()),
-    )
-
-
-def laplace_renyi(epsilon: float, order: float) -> float:
-    """Return the Renyi divergence between Laplace(1/epsilon) noise at two counts one apart.
-
-    It is ``ln(a/(2a - 1) exp((a - 1) epsilon) + (a - 1)/(2a - 1) exp(-a epsilon)) / (a - 1)`` with
-    a the order (integrate three pieces).
-    """
-    a, e = _order(order), check_epsilon(epsilon)
-    terms = [
-        math.log(a / (2 * a - 1)) + (a - 1) * e,
-        math.log((a - 1) / (2 * a - 1)) - a * e,
-    ]
-    return max(float(special.logsumexp(terms)), 0.0) / (a - 1)
-
-
-def worst_pure_renyi(epsilon: float, order: float) -> float:
-    """Return the largest Renyi divergence that epsilon-DP allows, randomised response's.
-
-    It is ``ln(cosh((a - 1/2) epsilon) / cosh(epsilon/2)) / (a - 1)`` with a the order, and at most
-    ``a epsilon^2/2``: why epsilon-DP implies (epsilon^2/2)-zCDP.
-    """
-    a, e = _order(order), check_epsilon(epsilon)
-    return (_log_cosh((a - 0.5) * e) - _log_cosh(e / 2)) / (a - 1)
-
-
-def _log_cosh(x: float) -> float:
-    # ln cosh x = x + ln(1 + (exp(-2x) - 1)/2) overflows nowhere and keeps small x.
-    return x + math.log1p(0.5 * math.expm1(-2 * x)) if x > 0.01 else x * x / 2 - x**4 / 12
 
 
 def gaussian_delta(rho: float, epsilon: float) -> float:

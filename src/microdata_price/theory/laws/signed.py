@@ -10,21 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.numbers import mean_and_error
 from ...exceptions import InputError
-from ...model.measurement import measure, noise_for
-from ...model.noise import Laplace, Noise
+from ...model.measurement import measure
+from ...model.noise import Laplace
 from ...model.privacy import ConcentratedDP, PureDP
 from ...model.table import check_table
 from ...model.workload import Workload
 
 Array = NDArray[np.float64]
-
-
-def negative_probability(noise: Noise, counts: ArrayLike) -> Array:
-    """Return the probability that a noisy count is below zero, for continuous noise.
-
-    For Laplace noise of scale b it is ``exp(-q/b)/2`` at a count of q.
-    """
-    return np.exp(noise.log_cdf(-np.asarray(counts, dtype=float)))
 
 
 class SampledErrors(NamedTuple):
@@ -56,37 +48,6 @@ def sampled_signed(
         mean, error = mean_and_error(float(runs), sample.sum(), (sample**2).sum())
         values += [float(mean), float(error)]
     return SampledErrors(*values)
-
-
-def privacy_losses(
-    workload: Workload,
-    guarantee: PureDP | ConcentratedDP,
-    table: ArrayLike,
-    neighbour: ArrayLike,
-    runs: int,
-    rng: np.random.Generator,
-) -> Array:
-    """Sample the privacy loss of a whole workload between a table and a neighbour.
-
-    The loss of an output is the logarithm of the ratio of its densities on the two tables. For
-    Laplace noise it is the sum over the answers of ``(|a - q'| - |a - q|)/b``, for Gaussian noise
-    of ``((a - q')^2 - (a - q)^2)/(2 sigma^2)``.
-    """
-    found = measure(table, workload, guarantee, runs=runs, rng=rng)
-    total = np.zeros(runs)
-    for answers, noise, own, other in zip(
-        found.answers,
-        noise_for(workload, guarantee),
-        workload.answers(check_table(table)),
-        workload.answers(check_table(neighbour)),
-        strict=True,
-    ):
-        if isinstance(noise, Laplace):
-            total += (np.abs(answers - other) - np.abs(answers - own)).sum(axis=1) / noise.scale
-        else:
-            moved = (answers - other) ** 2 - (answers - own) ** 2
-            total += moved.sum(axis=1) / (2 * noise.variance)
-    return total
 
 
 def safe_count(noise: Laplace, d: int, chance: float) -> int:

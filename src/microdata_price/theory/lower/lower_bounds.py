@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -118,12 +118,6 @@ BOUNDS = {
     )
 }
 """All lower bounds by name, the paper's first and then the sharper ones."""
-
-
-def sharpest_first(names: Iterable[str]) -> list[Bound]:
-    """Return some of the bounds, those that are defined last first."""
-    wanted = set(names)
-    return [b for b in reversed(BOUNDS.values()) if b.name in wanted]
 
 
 def point_error_bound(

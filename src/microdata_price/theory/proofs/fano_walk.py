@@ -17,10 +17,7 @@ from scipy import special
 from ...base.numbers import standard_error
 from ...exceptions import InputError
 from ...model.noise_discrete import DiscreteNoise
-from ...model.privacy import ConcentratedDP
 from .packing import Packing
-from .packing_walk import PackingOdds
-from .steps import Step
 
 Array = NDArray[np.float64]
 _CHUNK = 4_000_000  # numbers held at once
@@ -146,42 +143,3 @@ def _entropies(p: Packing, ratios: Array, x: Array, first: Array) -> Array:
     # What is left of a difference of equal entropies is rounding.
     rest = [np.where(h < 1e-12, 0.0, h) for h in (h_in, h_out)]
     return np.stack([math.log(x.shape[1]) - h_x, h_x, h_g, *rest])
-
-
-def information_steps(
-    guarantee: ConcentratedDP, noise: DiscreteNoise, packing: Packing, found: Information
-) -> list[Step]:
-    """Return the chain from mutual information to rho: sampled, exact, bounded."""
-    up, down = cell_divergences(noise, packing.m)
-    value, error = found.information
-    rho = guarantee.rho
-    return [
-        Step(r"Convexity: $I(X; M(X)) \le \mathrm{KL}(M(\mathcal D_i)\Vert M(\mathcal D_j))$",
-             value, up + down, error),
-        Step(r"Group privacy: $\mathrm{KL}(M(\mathcal D_i) \Vert M(\mathcal D_j)) \le "
-             r"\rho (2m)^2$", up + down, rho * packing.steps**2),
-        Step(r"Closer base (ours): $I(X; M(X)) \le \mathrm{KL}(M(\mathcal D_i) \Vert "
-             r"M(\mathcal D_0))$", value, up, error),
-        Step(r"Its group privacy: $\mathrm{KL}(M(\mathcal D_i) \Vert M(\mathcal D_0)) \le "
-             r"\rho m^2$", up, rho * packing.m**2),
-    ]  # fmt: skip
-
-
-def fano_steps(
-    guarantee: ConcentratedDP, packing: Packing, odds: PackingOdds, found: Information
-) -> list[Step]:
-    """Return the Fano step by step, and the conclusion of item 3 with everything in nats."""
-    log_n, log_k = math.log(found.tables), math.log(packing.overlap)
-    miss = 2 / packing.alpha**2 + 1 / packing.beta**2
-    return [
-        Step(r"One bit: $H(G \mid M(X)) \le \ln 2$", found.h_g[0], math.log(2), found.h_g[1]),
-        Step(r"Missed: $P(G{=}0)\, H(X \mid M(X), G{=}0) \le P(G{=}0) \ln(d-1)$",
-             found.outside[0], odds.outside * log_n, found.outside[1]),
-        Step(r"Hit: $P(G{=}1)\, H(X \mid M(X), G{=}1) \le P(G{=}1) \ln K$",
-             found.inside[0], odds.own * log_k, found.inside[1]),
-        Step(r"Markov and union: $P(G{=}0) \le 2/\alpha^2 + 1/\beta^2$", odds.outside, miss),
-        Step(r"Fano: $H(X \mid M(X)) \le \ln 2 + (1-P) \ln(d-1) + \ln K$",
-             found.h_x[0], math.log(2) + miss * log_n + log_k, found.h_x[1]),
-        Step(r"All together: $P \ln(d-1) - \ln K - \ln 2 \le \rho (2m)^2$",
-             packing.share * log_n - log_k - math.log(2), guarantee.rho * packing.steps**2),
-    ]  # fmt: skip

@@ -14,13 +14,11 @@ from scipy import fft
 
 from ...exceptions import InputError
 from ...model.noise_discrete import DiscreteNoise, TruncatedDoubleGeometric
-from ...model.privacy import ApproximateDP, PureDP
+from ...model.privacy import ApproximateDP
 from ..laws.outputs import clipped_law
-from ..lower.packing_bounds import group_delta
 from ..upper.exact_errors import worst_clipped_sum
 from ..upper.truncation import smallest_bound
 from .packing import Packing, packing_at
-from .steps import Step
 
 Array = NDArray[np.float64]
 _LARGEST = 2**24  # values of a law: 128 MB
@@ -31,8 +29,6 @@ class PackingOdds(NamedTuple):
 
     Parameters
     ----------
-    miss_cell, miss_first, miss_sum
-        On table i: that cell i, the first cell, the sum is off by alpha C, alpha C, beta D or more.
     outside
         On table i: that the output lies outside G_i.
     own, base
@@ -41,9 +37,6 @@ class PackingOdds(NamedTuple):
         On table 1: that the output lies in any of the sets.
     """
 
-    miss_cell: float
-    miss_first: float
-    miss_sum: float
     outside: float
     own: float
     base: float
@@ -104,18 +97,11 @@ class _Laws:
 def packing_odds(noise: DiscreteNoise, packing: Packing) -> PackingOdds:
     """Return the exact probabilities of the proof's events."""
     p, laws = packing, _Laws(noise, packing)
-    near, far = math.floor(p.alpha * p.C + 1e-9), math.ceil(p.alpha * p.C - 1e-9)
-    near_sum, far_sum = math.floor(p.beta * p.D + 1e-9), math.ceil(p.beta * p.D - 1e-9)
+    near, near_sum = math.floor(p.alpha * p.C + 1e-9), math.floor(p.beta * p.D + 1e-9)
     first, cell = (p.n - p.m - near, p.n - p.m + near), (p.m - near, p.m + near)
     zeros = laws.cell(0) ** (p.d - 2)
     ends = (p.n - near_sum, p.n + near_sum)
 
-    def miss(count: int, off: int) -> float:
-        law = clipped_law(noise, count, 0, laws.top)
-        return float(law[np.abs(np.arange(law.size) - count) >= off].sum())
-
-    moved_first, moved_cell = laws.cell(p.n - p.m), laws.cell(p.m)
-    hit_sum = laws.mass(moved_first * moved_cell * zeros, p.n - far_sum + 1, p.n + far_sum - 1)
     own = laws.mass(laws.cell(p.n - p.m, first) * laws.cell(p.m, cell) * zeros, *ends)
     base_first = laws.cell(p.n, first)
     base = laws.mass(base_first * laws.cell(0, cell) * zeros, *ends)
@@ -125,81 +111,4 @@ def packing_odds(noise: DiscreteNoise, packing: Packing) -> PackingOdds:
     # Where the sets are rare their overlaps are rarer still, and the difference above cancels.
     expected = (p.d - 1) * base
     union = expected if expected < 1e-6 else min(max(union, 0.0), expected)
-    return PackingOdds(
-        miss(p.m, far),
-        miss(p.n - p.m, far),
-        max(1 - hit_sum, 0.0),
-        max(1 - own, 0.0),
-        own,
-        base,
-        union,
-    )
-
-
-def accuracy_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return Markov's inequality three times and the union bound, on table i."""
-    a, b = 1 / packing.alpha**2, 1 / packing.beta**2
-    return [
-        Step(r"Markov, cell $i$: $P(\lvert\tilde x_i - m\rvert \ge \alpha C) \le 1/\alpha^2$",
-             odds.miss_cell, a),
-        Step(r"Markov, first cell: $P(\lvert\tilde x_1 - (n-m)\rvert \ge \alpha C) \le 1/\alpha^2$",
-             odds.miss_first, a),
-        Step(r"Markov, sum: $P(\lvert\tilde x_* - n\rvert \ge \beta D) \le 1/\beta^2$",
-             odds.miss_sum, b),
-        Step(r"Union: $P(M(\mathcal D_i) \notin G_i) \le 2/\alpha^2 + 1/\beta^2$",
-             odds.outside, 2 * a + b),
-    ]  # fmt: skip
-
-
-def overlap_steps(packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return the overlap condition, what it says on table 1, and that a chance is at most 1."""
-    most = float(packing.memberships(packing.fullest_output()))
-    expected = (packing.d - 1) * odds.base
-    K = packing.overlap
-    return [
-        Step(r"Overlap: most sets $G_i$ that share an output $\le K$", most, K),
-        Step(
-            r"Expected overlap: $\sum_i P(M(\mathcal D_1) \in G_i) \le K\, P(M(\mathcal D_1) "
-            r"\in \bigcup_i G_i)$",
-            expected,
-            K * odds.union,
-        ),
-        Step(r"A chance: $P(M(\mathcal D_1) \in \bigcup_i G_i) \le 1$", odds.union, 1.0),
-    ]
-
-
-def pure_steps(guarantee: PureDP, packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return group privacy and the conclusion of Theorem 3, item 1, in logarithms."""
-    loss = guarantee.epsilon * packing.steps
-    return [
-        Step(
-            r"Group privacy: $\ln P(M(\mathcal D_i) \in G_i) - 2\epsilon m \le \ln P(M(\mathcal "
-            r"D_1) \in G_i)$",
-            math.log(odds.own) - loss,
-            math.log(odds.base),
-        ),
-        Step(
-            r"All together: $\ln\big(P\,(d-1)/K\big) \le 2\epsilon m$",
-            math.log(packing.share * (packing.d - 1) / packing.overlap),
-            loss,
-        ),
-    ]
-
-
-def approximate_steps(guarantee: ApproximateDP, packing: Packing, odds: PackingOdds) -> list[Step]:
-    """Return group privacy with its delta, its looser printed form, and the end of item 2."""
-    eps, shrink = guarantee.epsilon, math.exp(-guarantee.epsilon * packing.steps)
-    exact = shrink * float(group_delta(guarantee, np.array(float(packing.steps))))
-    printed = guarantee.delta / eps
-    per_set = packing.overlap / (packing.d - 1)
-    z = printed / per_set
-    return [
-        Step(r"Group privacy: $e^{-2\epsilon m} P(M(\mathcal D_i) \in G_i) - \delta' \le "
-             r"P(M(\mathcal D_1) \in G_i)$", shrink * odds.own - exact, odds.base),
-        Step(r"Its delta: $\delta' = \delta\,\frac{1 - e^{-2m\epsilon}}{e^\epsilon - 1} \le "
-             r"\delta/\epsilon$", exact, printed),
-        Step(r"All together: $P e^{-2\epsilon m} - \delta/\epsilon \le K/(d-1)$",
-             packing.share * shrink - printed, per_set),
-        Step(r"Two terms: $1 + z \le 2\max(1, z)$ at $z = \delta(d-1)/(\epsilon K)$",
-             1 + z, 2 * max(1.0, z)),
-    ]  # fmt: skip
+    return PackingOdds(max(1 - own, 0.0), own, base, union)

@@ -6,7 +6,6 @@ Every link of the chain is a difference on one scale, in nats, so that they add 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -15,10 +14,8 @@ from ...model.noise_discrete import DiscreteNoise
 from ...model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from ..lower.packing_bounds import group_delta
 from .fano_walk import Information, cell_divergences
-from .moment_walk import Setting, best_order
 from .packing import Packing
 from .packing_walk import PackingOdds
-from .steps import Step
 
 
 class Slack(NamedTuple):
@@ -101,29 +98,3 @@ def fano_slack(
         ("group privacy", allowed - divergence),
     )
     return Slack(allowed - math.fsum(loss for _, loss in lost), lost)
-
-
-def moment_slack(
-    guarantee: PureDP | ApproximateDP | ConcentratedDP, case: Setting, steps: Sequence[Step]
-) -> Slack:
-    r"""Share out the slack of a first-moment proof, in records."""
-    step = {s.name.partition(": ")[0]: s for s in steps}
-    last, privacy, unit = step["All together"], step["Group privacy"], 1.0
-    sides = [("accuracy", step["Accuracy"].right)]
-    if isinstance(guarantee, ConcentratedDP):
-        unit, rest = case.m, 1 - 1 / best_order(guarantee, case)
-        side = step["Hölder"].right
-        sides.append(("Hölder", side))
-        for name, called in (("$f$ at most 1", "$f$ at most 1"), ("The share", "a mean below $D$")):
-            side *= (step[name].right / step[name].left) ** rest
-            sides.append((called, side))
-        sides.append(("group privacy", last.right))
-    else:
-        sides.append(("group privacy", privacy.right))
-        if "Cut at $m$" in step:
-            grown = math.exp(guarantee.epsilon * case.m)
-            sides.append(("cut at $m$", privacy.right + grown * step["Cut at $m$"].slack))
-        sides.append(("a mean below $D$", last.right))
-    lows = [last.left, *(side for _, side in sides[:-1])]
-    lost = [(name, unit * (high - low)) for (name, high), low in zip(sides, lows, strict=True)]
-    return Slack(unit * last.left, tuple(lost), "records")

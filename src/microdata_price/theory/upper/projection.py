@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,11 +12,6 @@ from ...exceptions import InputError
 Array = NDArray[np.float64]
 
 
-class Bracket(NamedTuple):
-    """Lower and upper end of an interval that contains the threshold gamma, in counts."""
-
-    low: Array | float
-    high: Array | float
 
 
 def check_weight(weight: float) -> float:
@@ -92,12 +86,3 @@ def project(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) -> A
     return np.maximum(np.asarray(answers, dtype=float) - gamma[..., None], 0)
 
 
-def bracket(cell_noise: ArrayLike, sum_noise: ArrayLike) -> Bracket:
-    """Return the proof's bracket of gamma: ``min z_i - |z*|`` and ``max z_i + |z*|``.
-
-    From the proof of the paper's Theorem 4, item 3 (whose second "gamma <= L" is gamma >= L). It
-    holds on every table, when the sum is fitted exactly to ``max(0, a*)``; where that is 0, for
-    one of the thresholds that all give the same cells.
-    """
-    z, size = np.asarray(cell_noise, dtype=float), np.abs(np.asarray(sum_noise, dtype=float))
-    return Bracket(z.min(axis=-1) - size, z.max(axis=-1) + size)
