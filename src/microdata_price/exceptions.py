@@ -33,6 +33,10 @@ class CertificateError(RuntimeError):
     """A fit whose optimality certificate misses the tolerance; the message names the run."""
 
 
+class GridStoppedError(RuntimeError):
+    """A grid that could not go on for a reason outside it; finished blocks are kept."""
+
+
 class BuildError(RuntimeError):
     """The book cannot be built; the message names the page or the notebook and its cell."""
 

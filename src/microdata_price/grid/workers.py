@@ -24,7 +24,7 @@ from typing import Any
 from threadpoolctl import threadpool_limits
 
 from ..base.threads import one_thread
-from ..exceptions import CertificateError, InputError
+from ..exceptions import CertificateError, GridStoppedError, InputError
 from .blocks import BlockResult, Task, blocks_code, run_block
 
 Result = tuple[Task, BlockResult]
@@ -37,10 +37,6 @@ _LOOK = 2
 
 _AHEAD = 2
 """Blocks that a worker holds, so that it need not wait while an answer is saved."""
-
-
-class GridStoppedError(RuntimeError):
-    """The grid could not go on for a reason outside it; what is finished is kept."""
 
 
 def compute_block(task: Task) -> tuple[BlockResult, dict[str, str]]:
