@@ -205,16 +205,7 @@ def explaining_writes(folder: Path) -> Iterator[None]:
 
 
 def read_result(folder: str | Path, name: str) -> pd.DataFrame:
-    """Read one of the two results of a finished grid.
-
-    Examples
-    --------
-    >>> read_result(Path("nowhere"), ERRORS)
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: there is no errors.parquet in nowhere; compute it with: \
-microdata-price grid --out nowhere
-    """
+    """Read one of the two results of a finished grid."""
     if folder == "":
         raise InputError(
             "this notebook needs a computed grid: microdata-price grid --out results/grid, then "

@@ -141,8 +141,7 @@ def _fill(
     try:
         stream = standard_error() if progress else None
         with Progress(len(tasks), len(there), stream) as report:
-            for task, result in compute(todo, workers, scheduler):
-                folder.save(task, result)
+            for _ in compute(folder, todo, workers, scheduler):
                 computed += 1
                 report.advance()
         parts = []

@@ -41,24 +41,12 @@ class Pair:
 
 
 def check_runs(runs: object) -> int:
-    """Return the number of runs, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_runs(1000)
-    1000
-    """
+    """Return the number of runs, or say why it cannot be one."""
     return check_whole(runs, "runs", 1, _MOST_RUNS)
 
 
 def check_seed(seed: object) -> int:
-    """Return the seed, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_seed(7)
-    7
-    """
+    """Return the seed, or say why it cannot be one."""
     return check_whole(seed, "seed", 0, 2**64 - 1)
 
 
@@ -79,11 +67,6 @@ def check_workers(workers: object | None) -> int:
     """Return the number of worker processes (by default one a processor), or say why not.
 
     More than four a processor, and more than eight, is refused as a slip.
-
-    Examples
-    --------
-    >>> check_workers(2)
-    2
     """
     if workers is None:
         return processors()
