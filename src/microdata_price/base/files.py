@@ -40,12 +40,7 @@ create it first, or choose another place for new
 
 
 def check_folder_can_be(path: Path) -> None:
-    """Refuse a folder that could not be made: a file is in its place, or nothing may be written.
-
-    Examples
-    --------
-    >>> check_folder_can_be(Path("a-folder-that-is-not-there") / "new")
-    """
+    """Refuse a folder that could not be made: a file is in its place, or nothing may be written."""
     there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
     if not there.is_dir():
         raise InputError(

@@ -36,29 +36,6 @@ def regression_estimate(
 
     The variable is regressed on the control over the runs; the estimate is the fitted line at the
     control's exact mean, and its standard error the usual one of a regression line at a point.
-
-    Parameters
-    ----------
-    runs
-        How many; with fewer than three the result is NaN.
-    sums
-        Of the variable, its square, and its product with the control.
-    control
-        Sums of the control and of its square.
-    control_mean
-        The control's exact expected value.
-
-    Returns
-    -------
-    tuple of ndarray
-        The estimate and its standard error.
-
-    Examples
-    --------
-    >>> y, c = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])
-    >>> sums = (y.sum(), (y * y).sum(), (y * c).sum())
-    >>> round(float(regression_estimate(3, sums, (c.sum(), (c * c).sum()), np.array(3.0))[0]), 4)
-    3.8333
     """
     first, second, product = sums
     if runs < 3:

@@ -45,14 +45,7 @@ def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
 
 
 def determined(queries: QuerySet, earlier: Sequence[Answered]) -> Array | None:
-    """Return a query set's answers if those to some earlier set determine them, else ``None``.
-
-    Examples
-    --------
-    >>> rows, total = QuerySet.marginal((2, 3), (0,)), QuerySet.sum_query((2, 3))
-    >>> determined(total, [(rows, np.array([[3.0, 4.0]]))])
-    array([[7.]])
-    """
+    """Return a query set's answers if those to some earlier set determine them, else ``None``."""
     for known, answers in earlier:
         parent = parents(known, queries)
         if parent is not None:
@@ -92,13 +85,6 @@ def relabel(
     the queries: put each answer on one of its cells. It also holds for marginals on quite other
     axes, which ask for their total only: multiply the two tables and divide by the total. Where
     neither is so, ``None``.
-
-    Examples
-    --------
-    >>> rows, columns = (QuerySet.marginal((2, 3), (a,)) for a in (0, 1))
-    >>> table, limits = relabel(columns, [(rows, np.array([[3.0, 4.0]]))])
-    >>> table.shape, limits[0][0].name, limits[0][1]
-    ((3,), 'total', array([[7.]]))
     """
     shape = tuple(queries.shape[a] for a in queries.axes) if queries.axes else (queries.size,)
     table = queries if _is_cells(queries) else QuerySet.identity(shape, queries.name)

@@ -67,25 +67,7 @@ DEFAULT_RULES = Rules()
 
 @dataclass(frozen=True, eq=False)
 class Reweighting:
-    """What Algorithm 2 makes of one query set's noisy answers, for a batch of runs.
-
-    Parameters
-    ----------
-    name
-        The query set.
-    cutoff
-        Answers below it are low, shape (runs,), in counts; infinity where no answer stands out.
-    low
-        Which queries are low, shape (runs, queries).
-    downweight
-        What the low queries' noise is multiplied by, shape (runs,); 1 or more by the default rules.
-    low_sum
-        The sum of the low noisy answers, shape (runs,), in counts.
-    weight
-        The weight of each query by itself, shape (runs, queries), in 1 / squared counts.
-    low_sum_weight
-        The weight of the sum of the low queries, shape (runs,); 0 where no query is low.
-    """
+    """What Algorithm 2 makes of one query set's noisy answers, for a batch of runs."""
 
     name: str
     cutoff: Array

@@ -21,11 +21,6 @@ class Excess(NamedTuple):
 
     By symmetry they also say what clipping at zero does to a count q: the noisy count is negative
     by ``(-q - z)+``, which has the same law.
-
-    Examples
-    --------
-    >>> Laplace(2.0).excess(0.0).first == 1.0
-    np.True_
     """
 
     first: Array

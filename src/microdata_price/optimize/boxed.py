@@ -207,13 +207,7 @@ class Structure(Protocol):
 
 
 def largest_of(queries: QuerySet, values: Array) -> Array:
-    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries).
-
-    Examples
-    --------
-    >>> largest_of(QuerySet.from_labels([1, 0, 1, -1], "q"), np.array([[1.0, 2.0, 3.0, 9.0]]))
-    array([[2., 3.]])
-    """
+    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries)."""
     runs = values.shape[0]
     if queries.axes is not None:
         k = len(queries.shape)

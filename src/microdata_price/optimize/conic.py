@@ -130,14 +130,6 @@ def solve_conic(problem: Problem) -> Solution:
     exact up to rounding; a run whose certificate is not good enough is solved again to a tighter
     tolerance. Cells that a constraint pins to zero are taken out first. Where the queries leave
     the table open, the optimal table of least norm is returned.
-
-    Examples
-    --------
-    >>> from microdata_price.model.queryset import QuerySet
-    >>> from microdata_price.optimize import Term
-    >>> term = Term(QuerySet.identity(2), np.array([[3.0, -1.0]]), np.ones((1, 2)))
-    >>> solve_conic(Problem((term,))).x.round(9)
-    array([[3., 0.]])
     """
     found = []
     for run in range(problem.runs):

@@ -41,11 +41,6 @@ def solve_small(matrix: Array, right: Array) -> Array:
 
     Queries that say the same almost exactly make a system that is singular once rounded; then it
     is solved in the sense of least squares.
-
-    Examples
-    --------
-    >>> solve_small(np.array([[[2.0, 0.0], [0.0, 1.0]]]), np.array([[4.0, 0.0]]))
-    array([[2., 0.]])
     """
     k = matrix.shape[1]
     if k == 0:
@@ -82,13 +77,6 @@ def solve_bordered(
     ``kept u + coupling v = right_kept`` and ``coupling' u + diagonal v = right_diagonal``, with
     shapes (runs, k, k), (runs, k, n), (runs, n), (runs, k) and (runs, n); the diagonal is
     positive. ``kept`` is used up.
-
-    Examples
-    --------
-    >>> one = np.ones((1, 1))
-    >>> u, v = solve_bordered(np.array([[[2.0]]]), np.array([[[1.0]]]), one, one, one)
-    >>> u.round(9), v.round(9)
-    (array([[0.]]), array([[1.]]))
     """
     scaled = coupling / diagonal[:, None, :]
     kept -= scaled @ coupling.transpose(0, 2, 1)

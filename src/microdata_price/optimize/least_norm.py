@@ -12,14 +12,7 @@ Array = NDArray[np.float64]
 
 
 def leaves_open(problem: Problem) -> bool:
-    """Whether the queries might not determine the table: no term asks for every cell (ours).
-
-    Examples
-    --------
-    >>> sum_only = Term(QuerySet.sum_query(2), np.array([[4.0]]), np.ones((1, 1)))
-    >>> leaves_open(Problem((sum_only,)))
-    True
-    """
+    """Whether the queries might not determine the table: no term asks for every cell (ours)."""
     return not any(
         isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
         for t in problem.terms

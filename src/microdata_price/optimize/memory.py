@@ -28,14 +28,7 @@ def _machine() -> float:
 
 
 def memory_needed(sets: Sequence[QuerySet], runs: int) -> float:
-    """Estimate the bytes that a fit of any method takes at its peak, on the high side (ours).
-
-    Examples
-    --------
-    >>> sets = [QuerySet.sum_query((9, 24)), QuerySet.identity((9, 24))]
-    >>> memory_needed(sets, 1) < 1e8
-    True
-    """
+    """Estimate the bytes that a fit of any method takes at its peak, on the high side (ours)."""
     cells, queries = sets[0].cells, sum(q.size for q in sets)
     block = max(cells, min(runs * cells, TUNING.block_cells))
     kept = _KEPT * runs * (cells + queries)

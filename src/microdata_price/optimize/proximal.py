@@ -90,14 +90,6 @@ def solve_proximal(problem: Problem, near: Array | None = None) -> Solution:
 
     Where the queries leave the table open, which of the optimal tables is found depends on the
     steps; `solve` takes that of least norm.
-
-    Examples
-    --------
-    >>> rows, columns = (QuerySet.marginal((2, 2), (a,)) for a in (0, 1))
-    >>> target, one = np.array([[3.0, 1.0]]), np.ones((1, 2))
-    >>> found = solve_proximal(Problem((Term(rows, target, one), Term(columns, target, one))))
-    >>> rows.answers(found.x).round(6), columns.answers(found.x).round(6)
-    (array([[3., 1.]]), array([[3., 1.]]))
     """
     x = np.zeros((problem.runs, problem.cells)) if near is None else near
     first = _with_cells(problem, x, np.ones(problem.runs))

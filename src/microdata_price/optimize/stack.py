@@ -16,16 +16,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """All queries of one run, one a row, in units in which counts and weights are at most about 1.
-
-    Examples
-    --------
-    >>> from microdata_price.optimize import Term
-    >>> from microdata_price.model.queryset import QuerySet
-    >>> term = Term(QuerySet.identity(2), np.array([[9.0, -2.0]]), np.full((1, 2), 0.5))
-    >>> Stack.of(Problem((term,))).target
-    array([ 0.9, -0.2])
-    """
+    """All queries of one run, one a row, in units in which no number is much above 1."""
 
     matrix: sp.csr_array  # zeros and ones, shape (rows, cells)
     target: Array  # as for `Term`, shape (rows,); a radius is infinite where there is no bound

@@ -12,11 +12,6 @@ class Tuning:
     An answer is judged by its certificate alone, so a bad constant costs time or a run that misses,
     never a number. "Miss" means the largest residual ``|F(y)|`` in units of `Boxed.scale`. For each
     constant: what it does, and what happens if it is doubled.
-
-    Examples
-    --------
-    >>> TUNING.newton_steps
-    100
     """
 
     # Newton steps at most. Doubled: nothing, but for runs that have no answer.
