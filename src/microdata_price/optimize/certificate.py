@@ -41,19 +41,6 @@ the largest count or 1e-9 of the noise, whichever is more.
 class Certificate(Batch):
     """How far an answer is from optimal: three numbers a run, each relative to the run's scale.
 
-    Parameters
-    ----------
-    primal
-        Largest violation of a constraint, over the scale of counts.
-    dual
-        Largest violation of the gradient condition, over the scale of the gradient.
-    gap
-        Objective at the answer minus the dual bound at the multipliers, over the scale of the
-        objective. The true optimum lies within it, up to the two residuals.
-    conic
-        How many of the run's problems the fast solvers missed, so that the conic solver was asked;
-        a count for the record, no part of the proof. 0 if not given.
-
     Examples
     --------
     >>> z = np.zeros(2)
@@ -63,9 +50,13 @@ class Certificate(Batch):
 
     by_run = ("primal", "dual", "gap", "conic")
 
-    primal: Array
-    dual: Array
+    primal: Array  # largest violation of a constraint, over the scale of counts
+    dual: Array  # largest violation of the gradient condition, over the scale of the gradient
+    # Objective at the answer minus the dual bound at the multipliers, over the scale of the
+    # objective. The true optimum lies within it, up to the two residuals.
     gap: Array
+    # How many of the run's problems the fast solvers missed, so that the conic solver was asked; a
+    # count for the record, no part of the proof.
     conic: Array | float = 0.0
 
     def __post_init__(self) -> None:
@@ -230,12 +221,9 @@ def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> Array:
 
 
 def certify(problem: Problem, solution: Solution) -> Certificate:
-    r"""Certify an answer: constraint violations, gradient violations and the duality gap (ours).
+    r"""Certify an answer: constraint violations, gradient violations and the duality gap.
 
-    With ``h_k(r) = weight_k r^2 / 2`` (infinite beyond ``radius_k``) the dual of the problem is to
-    maximise ``-sum_k (y_k target_k + h_k*(y_k))`` subject to ``g >= 0``, where
-    ``g = sum_k y_k u_k`` has one value a cell (``g = 0`` without the sign constraint). Primal minus
-    dual is then
+    With :math:`g = U'y`, 0 or more where the cells are, primal minus dual is
 
     .. math:: \sum_k [h_k(r_k) + h_k^*(y_k) - y_k r_k] + g \cdot x,
 
@@ -249,19 +237,9 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     queries, if only equalities and bounds count it). The scale of the objective is the objective
     plus the largest scale of a force times M plus the least noise.
 
-    Parameters
-    ----------
-    problem
-        What was to be solved.
-    solution
-        Any answer with any multipliers: both are judged.
-
-    Returns
-    -------
-    Certificate
-        All zero for an exact answer; NaN in an answer counts as infinitely bad. ``primal`` holds
-        signs, equalities and bounds; ``dual`` holds ``g`` and how far a residual is from the one
-        that its multiplier asks for.
+    Any answer with any multipliers is judged. All three numbers are zero for an exact one, and
+    infinite for NaN: ``primal`` holds signs, equalities and bounds; ``dual`` holds ``g`` and how
+    far a residual is from the one that its multiplier asks for.
 
     Examples
     --------

@@ -124,7 +124,7 @@ def _least_norm(problem: Problem, solution: Solution) -> Solution:
 
 
 def solve_conic(problem: Problem) -> Solution:
-    """Solve any problem, one run after the other (ours).
+    """Solve any problem, one run after the other.
 
     Each run goes to Clarabel in sparse residual form, then through active-set steps that make it
     exact up to rounding; a run whose certificate is not good enough is solved again to a tighter

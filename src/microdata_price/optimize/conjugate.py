@@ -111,7 +111,7 @@ def _conjugate_gradients(
     direction[:n] = z
     size = float(r @ z)
     goal = TUNING.forcing**2 * size
-    for _ in range(TUNING.products):
+    for _ in range(2000):
         product = (transposed @ (columns @ direction))[:n] + extra * direction[:n]
         bend = float(product @ direction[:n])
         if not bend > 0:  # all is solved, or rounding is left

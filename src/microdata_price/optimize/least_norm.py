@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def leaves_open(problem: Problem) -> bool:
-    """Whether the queries might not determine the table: no term asks for every cell (ours)."""
+    """Whether the queries might not determine the table: no term asks for every cell."""
     return not any(
         isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
         for t in problem.terms
@@ -33,7 +33,7 @@ def _held(term: AnyTerm, x: Array) -> AnyTerm:
 def least_norm_problem(
     problem: Problem, solution: Solution, counts: Array | float = 1.0
 ) -> Problem:
-    """Return the problem of least norm among the tables that answer as the solution does (ours).
+    """Return the problem of least norm among the tables that answer as the solution does.
 
     The objective depends on the answers alone and is strictly convex in them, so all optimal
     tables have these answers, and the multipliers remain theirs.

@@ -106,7 +106,7 @@ def revise_active(stack: Stack, active: Active, x: Array, y: Array) -> Active:
 def polish(
     stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
 ) -> tuple[Array, Array]:
-    """Improve an answer by active-set steps and return the best one seen (ours)."""
+    """Improve an answer by active-set steps and return the best one seen."""
     best = (np.maximum(x, 0.0) if stack.nonnegative else x, y)
     least = miss(*best)
     active = guess_active(stack, x, y)

@@ -62,7 +62,7 @@ def _solve_block(first: Problem, plan: Plan) -> Solution:
     best: Solution | None = None
     least = np.full(runs, np.inf)
     misses, stalled = np.full(runs, np.inf), np.zeros(runs, dtype=int)
-    for _ in range(TUNING.proximal_steps):
+    for _ in range(24):
         accuracy = np.clip(TUNING.inexact * misses, TUNING.proximal_goal / 4, TUNING.inexact)
         proximal = _with_cells(problem, x, tau)
         found, y = solve_planned(proximal, plan, start, accuracy)
@@ -86,7 +86,7 @@ def _solve_block(first: Problem, plan: Plan) -> Solution:
 
 
 def solve_proximal(problem: Problem, near: Array | None = None) -> Solution:
-    """Solve any problem by proximal point steps with the dual Newton method (ours).
+    """Solve any problem by proximal point steps with the dual Newton method.
 
     Where the queries leave the table open, which of the optimal tables is found depends on the
     steps; `solve` takes that of least norm.

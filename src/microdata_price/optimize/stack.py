@@ -72,7 +72,7 @@ class Stack:
 
 
 def pinned_cells(stack: Stack) -> tuple[Mask, Mask]:
-    """Return which cells a row pins to zero, and which rows pin them (ours).
+    """Return which cells a row pins to zero, and which rows pin them.
 
     A sum of cells that must not exceed 0 leaves its cells nothing but 0. Such a problem has no
     interior, which an interior-point method may mistake for a contradiction, so these cells are

@@ -198,7 +198,7 @@ def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Sol
 
 
 def solve_structured(problem: Problem) -> Solution:
-    """Solve by batched semismooth Newton on the dual; every cell must have a weight (ours)."""
+    """Solve by batched semismooth Newton on the dual; every cell must have a weight."""
     plan = make_plan(problem)
     assert plan is not None  # cells that weigh are in a term on single cells
     return in_blocks(problem, plan, lambda part, its: solve_planned(part, its)[0])
