@@ -92,16 +92,6 @@ def fit_max(m: Measurements) -> Fit:
     negative noisy answer, else by a set of answers that cannot be met together, else it comes from
     a linear program; its certificate is the proof that it can be no smaller.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace

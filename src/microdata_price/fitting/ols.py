@@ -26,7 +26,7 @@ def _axis_sets(dimensions: int) -> list[tuple[int, ...]]:
 
 
 def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
-    """Return the part of a batch of tables that varies along exactly the axes kept (ours).
+    """Return the part of a batch of tables that varies along exactly the axes kept.
 
     It is the mean over the other axes, then centred along each axis kept; axes have length 1 where
     it does not vary.
@@ -39,7 +39,7 @@ def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
 
 
 def _solve_marginals(m: Measurements, answers: tuple[Array, ...]) -> Array:
-    """Return the least-squares table of least norm for a workload of marginals (ours).
+    """Return the least-squares table of least norm for a workload of marginals.
 
     Each marginal's matrix times its transpose averages over the axes dropped. These averages
     commute: a table splits into interactions, one for each set of axes, and in the interaction of

@@ -17,7 +17,7 @@ MOST_AGGREGATES = 4000
 
 
 class OwnCells:
-    """Ordinary least squares for a workload that asks for the cells and any other sets (ours).
+    """Ordinary least squares for a workload that asks for the cells and any other sets.
 
     With D the weight of a cell, W those of the other queries F, the normal matrix is ``D + F'WF``.
     Its inverse is ``1/D - F' S^-1 F / D^2`` with ``S = W^-1 + F F'/D``, of one row an aggregate.

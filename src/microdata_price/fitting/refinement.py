@@ -81,7 +81,7 @@ def relabel(
     """Return a smaller table whose cells are the queries, and what the earlier answers ask of it.
 
     Its nonnegative tables with those answers must be exactly the answers that nonnegative tables
-    with the earlier answers can give (ours). That holds where each earlier set is determined by
+    with the earlier answers can give. That holds where each earlier set is determined by
     the queries: put each answer on one of its cells. It also holds for marginals on quite other
     axes, which ask for their total only: multiply the two tables and divide by the total. Where
     neither is so, ``None``.

@@ -202,19 +202,15 @@ def fit_reweighted(
 
     Parameters
     ----------
-    m
-        Noisy answers, a batch of runs, in counts.
     confidence
         The paper's gamma, between 0 and 1.
     rules
-        What the paper leaves open about the downweight.
+        Choices about the downweight that the paper leaves open.
 
     Raises
     ------
     InputError
         A confidence that is not between 0 and 1.
-    CertificateError
-        A run that could not be solved; the message names it.
 
     Examples
     --------
