@@ -46,7 +46,7 @@ NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 def system_sentence(error: OSError) -> str:
-    """Say what the system refused, and what to do (ours).
+    """Say what the system refused, and what to do.
 
     Examples
     --------
@@ -67,7 +67,7 @@ def system_sentence(error: OSError) -> str:
 
 
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
-    """Build the error for a name that is not known, with the nearest ones suggested (ours).
+    """Build the error for a name that is not known, with the nearest ones suggested.
 
     Parameters
     ----------

@@ -12,7 +12,7 @@ _INSTALLED = "share/microdata-price/data/"
 
 
 def data_path(name: str) -> Path:
-    """Return the path of a data file, from a checkout or from an installed package (ours).
+    """Return the path of a data file, from a checkout or from an installed package.
 
     Examples
     --------

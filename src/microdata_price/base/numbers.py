@@ -211,10 +211,6 @@ class Mean:
         """Return the mean in another unit."""
         return Mean(self.value * factor, self.error * abs(factor))
 
-    def surely_above(self, value: float) -> bool:
-        """Say whether the mean is above a value by more than four standard errors."""
-        return self.value - value > 4 * self.error
-
     def __str__(self) -> str:
         return format_number(self.value, se=self.error)
 

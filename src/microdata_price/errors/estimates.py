@@ -32,7 +32,7 @@ def regression_estimate(
     control: tuple[Array, Array],
     control_mean: Array,
 ) -> tuple[Array, Array]:
-    """Sharpen a mean by a control variate whose mean is known exactly (ours).
+    """Sharpen a mean by a control variate whose mean is known exactly.
 
     The variable is regressed on the control over the runs; the estimate is the fitted line at the
     control's exact mean, and its standard error the usual one of a regression line at a point.
@@ -166,7 +166,7 @@ def largest(estimate: Estimate) -> Estimate:
 def largest_split(halves: Estimate) -> Estimate:
     """Estimate the largest expected error: choose the query on one half, estimate on the other.
 
-    Done both ways and averaged (ours). Given the choice the estimate has no bias, so on average it
+    Done both ways and averaged. Given the choice the estimate has no bias, so on average it
     lies at or below the largest true value. The standard error takes the halves as independent.
 
     Examples

@@ -232,7 +232,7 @@ def tables_of(parts: list[PairRows]) -> Tables:
 
 
 def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Split total errors into squared bias and variance, the former without its own noise (ours).
+    """Split total errors into squared bias and variance, the former without its own noise.
 
     The square of an estimated bias is too large by the variance of the estimate, which is taken
     off; both parts are sums over the queries of a group.
@@ -251,7 +251,7 @@ def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def sharpest(errors: pd.DataFrame) -> tuple[Array, Array]:
-    """Return the best that is known of each expected error, with its standard error (ours).
+    """Return the best that is known of each expected error, with its standard error.
 
     What is known exactly is not estimated and has the standard error 0. Totals are estimated with
     OLS as control variate; where that is of no use (few runs), the plain mean remains, and it is

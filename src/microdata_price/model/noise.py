@@ -17,7 +17,7 @@ _LN2 = math.log(2.0)
 
 
 class Excess(NamedTuple):
-    """Moments of ``(z - q)+``, the part of the noise beyond q (ours).
+    """Moments of ``(z - q)+``, the part of the noise beyond q.
 
     By symmetry they also say what clipping at zero does to a count q: the noisy count is negative
     by ``(-q - z)+``, which has the same law.

@@ -393,25 +393,3 @@ def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
 
 def _group_size(size: object) -> int:
     return check_whole(size, "the group size")
-
-
-def compose(*guarantees: PureDP | ConcentratedDP) -> PureDP | ConcentratedDP:
-    """Add up guarantees of one kind (sequential composition, the paper's Section 2.2).
-
-    Raises
-    ------
-    InputError
-        Without a guarantee, or with two kinds.
-
-    Examples
-    --------
-    >>> compose(PureDP(0.5), PureDP(0.25))
-    PureDP(epsilon=0.75)
-    """
-    kinds = sorted({type(g).__name__ for g in guarantees}) or ["none"]
-    if guarantees and len(kinds) == 1 and not guarantees[0].delta:
-        return type(guarantees[0])(math.fsum(g.level for g in guarantees))
-    raise InputError(
-        f"the guarantees to add are {', '.join(kinds)}; they must be one or more of one kind, "
-        "PureDP or ConcentratedDP (turn epsilon into rho with to_zcdp first)"
-    )
