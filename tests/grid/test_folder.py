@@ -25,7 +25,6 @@ import pytest
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.grid import GridInterrupted, GridSpec, GridStoppedError, run_grid
 from microdata_price.grid import folder as grid_files
-from microdata_price.grid import run as grid_module
 from microdata_price.grid import workers as grid_workers
 from microdata_price.grid.blocks import Task, blocks_code, tasks_of
 from microdata_price.grid.folder import GridFolder
@@ -413,8 +412,3 @@ def test_vanished_blocks_are_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(GridFolder, "save", drop)
     with pytest.raises(InputError, match=r"blocks of Level00-1d at epsilon 0\.5 have vanished"):
         run_grid(SPEC, tmp_path, workers=1)
-
-
-def test_the_errors_to_catch_are_named_where_the_grid_is() -> None:
-    assert issubclass(grid_module.GridInterrupted, KeyboardInterrupt)
-    assert issubclass(grid_module.GridStoppedError, RuntimeError)

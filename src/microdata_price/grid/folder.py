@@ -87,18 +87,15 @@ class GridFolder:
             raise InputError(
                 f"{manifest} is not the manifest of a grid; choose another folder with --out"
             ) from None
-        other = _differences(parameters, wanted["parameters"])
-        if other:
-            raise InputError(
-                f"the folder {self.path} holds the results of another grid ({other}); choose "
-                "another folder with --out, or remove this one"
-            )
-        other = _differences(made_by, wanted["made_by"])
-        if other:
-            raise InputError(
-                f"the folder {self.path} holds results of this grid that other code or data made "
-                f"({other}); remove it to compute them again, or choose another with --out"
-            )
+        for there, part, what in (
+            (parameters, "parameters", "the results of another grid"),
+            (made_by, "made_by", "results of this grid that other code or data made"),
+        ):
+            if other := _differences(there, wanted[part]):
+                raise InputError(
+                    f"the folder {self.path} holds {what} ({other}); choose another folder with "
+                    "--out, or remove this one"
+                )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:

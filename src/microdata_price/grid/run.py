@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.threads import one_thread
-from ..exceptions import GridStoppedError, InputError
+from ..exceptions import InputError
 from ..fitting import check_methods, paper_methods
 from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
@@ -20,17 +20,6 @@ from .progress import Progress, standard_error
 from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
 from .workers import check_scheduler, compute
-
-__all__ = [
-    "GridInterrupted",
-    "GridResult",
-    "GridSpec",
-    "GridStoppedError",
-    "evaluate",
-    "load_errors",
-    "load_queries",
-    "run_grid",
-]
 
 
 class GridInterrupted(KeyboardInterrupt):

@@ -29,34 +29,11 @@ from .blocks import BlockResult
 Array = NDArray[np.float64]
 
 KEYS = ("dataset", "family", "privacy", "level", "method", "query_set")
-ERROR_COLUMNS = (
-    *KEYS,
-    "metric",
-    "value",
-    "standard_error",
-    "estimate_cv",
-    "se_cv",
-    "max_split",
-    "se_split",
-    "exact",
-    "runs",
-    "failures",
-    "worst_certificate",
-    "conic_calls",
-)
-QUERY_COLUMNS = (
-    *KEYS,
-    "query",
-    "truth",
-    "bias",
-    "variance",
-    "mean_squared_error",
-    "standard_error",
-    "estimate_cv",
-    "se_cv",
-    "exact",
-    "runs",
-)
+_CV, _SPLIT = ("estimate_cv", "se_cv"), ("max_split", "se_split")
+_NUMBERS = ("value", "standard_error", *_CV, *_SPLIT, "exact")
+ERROR_COLUMNS = (*KEYS, "metric", *_NUMBERS, "runs", "failures", "worst_certificate", "conic_calls")
+_MOMENTS = ("bias", "variance", "mean_squared_error", "standard_error")
+QUERY_COLUMNS = (*KEYS, "query", "truth", *_MOMENTS, *_CV, "exact", "runs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +98,9 @@ def _metrics(
 def _row(
     name: str, metric: str, plain: Estimate, sharp: Estimate, split: Estimate, exact: float
 ) -> dict[str, Any]:
-    return {
-        "query_set": name,
-        "metric": metric,
-        "value": float(plain.value),
-        "standard_error": float(plain.error),
-        "estimate_cv": float(sharp.value),
-        "se_cv": float(sharp.error),
-        "max_split": float(split.value),
-        "se_split": float(split.error),
-        "exact": float(exact),
-    }
+    estimates = [float(number) for e in (plain, sharp, split) for number in (e.value, e.error)]
+    numbers = dict(zip(_NUMBERS, (*estimates, float(exact)), strict=True))
+    return {"query_set": name, "metric": metric, **numbers}
 
 
 @dataclass(frozen=True, eq=False)
