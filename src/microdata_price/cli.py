@@ -121,7 +121,7 @@ def _explained(error: Exception) -> tuple[int, str]:
         case click.UsageError():
             path = error.ctx.command_path if error.ctx else "microdata-price"
             said = " ".join(error.format_message().split()).rstrip(".")
-            return 2, f"{said}; see {path} --help"
+            return 2, f"{said[0].lower()}{said[1:]}; see {path} --help"
         case click.Abort():
             return 130, str(error.__cause__ or "") or "interrupted"
         case InputError():

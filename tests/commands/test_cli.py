@@ -73,7 +73,7 @@ def test_an_interruption(monkeypatch, capsys):
     ("arguments", "said"),
     [
         (["boundz"], "did you mean 'bounds'"),
-        (["release", "--epsilon", "1,5"], "'1,5' is not a number (write 0.5 with a point)"),
+        (["release", "--epsilon", "1,5"], "'1,5' is not a number, such as 0.5; see"),
         (["bounds", "--epsilom", "1"], "did you mean '--epsilon'"),
         (["price", "a", "-q"], "no such option '-q'"),
         (["run", "a", "-p", "b"], "'-p' requires 2 arguments"),

@@ -99,7 +99,7 @@ def test_values_with_commas_and_repeated(tmp_path: Path) -> None:
         (["--scheduler", "nowhere"], "the scheduler is 'nowhere'"),
         (["--epsilon", "1e-320"], "epsilon is 9.99989e-321; it must be at least 1e-30"),
         (["--runs", "2.5"], "'2.5' is not a whole number"),
-        (["--nonsense"], "No such option"),
+        (["--nonsense"], "no such option"),
     ],
 )
 def test_bad_input_is_one_sentence_status_2_and_no_file(

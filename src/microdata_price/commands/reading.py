@@ -17,17 +17,17 @@ from ..tables.schemas import Schema
 class _Decimal(click.ParamType):  # type: ignore[type-arg]
     """A number as people write it: Python itself would take ``1_5`` for fifteen."""
 
-    def __init__(self, kind: type[int] | type[float], name: str) -> None:
-        self.kind, self.name = kind, name
+    def __init__(self, kind: type[int] | type[float], name: str, example: str) -> None:
+        self.kind, self.name, self.example = kind, name, example
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         try:
             return self.kind(value.replace("_", "?") if isinstance(value, str) else value)
         except ValueError:
-            self.fail(f"{value!r} is not a {self.name} (write 0.5 with a point)", param, ctx)
+            self.fail(f"{value!r} is not a {self.name}, such as {self.example}", param, ctx)
 
 
-NUMBER, WHOLE = _Decimal(float, "number"), _Decimal(int, "whole number")
+NUMBER, WHOLE = _Decimal(float, "number", "0.5"), _Decimal(int, "whole number", "1000")
 """Types of options."""
 
 
