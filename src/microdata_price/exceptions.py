@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the message says what was given, what is needed, what to do.
+    """Unusable input; the message says what was given, what is needed, what to do.
 
     Commands turn it into one sentence on standard error and exit status 2, and a
     notebook shows it alone.
@@ -42,7 +42,7 @@ class BuildError(RuntimeError):
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says when a disk is full."""
+"""Error numbers of a full disk."""
 
 
 def system_sentence(error: OSError) -> str:

@@ -1,4 +1,4 @@
-"""Where the project's data files are: beside the sources, or where the package was installed."""
+"""Paths of the project's data files: beside the sources, or where the package was installed."""
 
 from __future__ import annotations
 

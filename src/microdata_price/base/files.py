@@ -62,7 +62,7 @@ _ENDS = tuple(getattr(signal, n) for n in ("SIGTERM", "SIGHUP") if hasattr(signa
 
 
 def _ignored(kind: signal.Signals) -> bool:
-    """Whether whoever started this wants it to go on, as ``nohup`` does."""
+    """Return whether the process was started to go on, as by ``nohup``."""
     return signal.getsignal(kind) is signal.SIG_IGN
 
 

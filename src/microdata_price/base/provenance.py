@@ -1,4 +1,4 @@
-"""What a computed result depends on, as one hash: code, data, parameters, versions."""
+"""Provenance of a computed result as one hash: code, data, parameters, versions."""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ def regression_estimate(
     """Sharpen a mean by a control variate whose mean is known exactly.
 
     The variable is regressed on the control over the runs; the estimate is the fitted line at the
-    control's exact mean, and its standard error the usual one of a regression line at a point.
+    control's exact mean, and its standard error the usual one of a regression line at a point; NaN
+    with fewer than three runs. ``sums`` are those of the variable, its square and its product with
+    the control, ``control`` those of the control and its square.
     """
     first, second, product = sums
     if runs < 3:

@@ -19,7 +19,7 @@ from .fit import Fit, finish, repeated
 Array = NDArray[np.float64]
 
 _ROUNDS = 12
-"""How often cuts are looked for before the linear program is asked."""
+"""Searches for cuts before the linear program is asked."""
 
 
 def _second_stage(m: Measurements, distance: Array) -> Problem:

@@ -38,7 +38,7 @@ class OwnCells:
 
     @staticmethod
     def serves(workload: Workload) -> bool:
-        """Whether the workload asks for the cells and for few enough other queries.
+        """Return whether the workload asks for the cells and for few enough other queries.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Which query sets say all that others say: reduce a stage of sequential fitting to its core."""
+"""Refinements among query sets: reduce a stage of sequential fitting to its core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answered = tuple[QuerySet, Array]
 
 
 def _is_cells(queries: QuerySet) -> bool:
-    """Whether the queries are the cells in order; known at once where the axes are."""
+    """Return whether the queries are the cells in order; known at once where the axes are."""
     if queries.axes is not None:
         return len(queries.axes) == len(queries.shape)
     return queries.is_identity

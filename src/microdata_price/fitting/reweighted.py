@@ -23,7 +23,7 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Rules:
-    """What Algorithm 2 leaves open about the downweight (ours; the defaults are this package's).
+    """Choices about the downweight that Algorithm 2 leaves open; the defaults are this package's.
 
     Parameters
     ----------
@@ -67,19 +67,19 @@ DEFAULT_RULES = Rules()
 
 @dataclass(frozen=True, eq=False)
 class Reweighting:
-    """What Algorithm 2 makes of one query set's noisy answers, for a batch of runs."""
+    """Reweighted query set: Algorithm 2's cutoff, low answers and weights, for a batch of runs."""
 
-    name: str
-    cutoff: Array
-    low: Mask
-    downweight: Array
-    low_sum: Array
-    weight: Array
-    low_sum_weight: Array
+    name: str  # of the query set
+    cutoff: Array  # answers below it are low, (runs,), in counts; infinity where none stands out
+    low: Mask  # the low queries, shape (runs, queries)
+    downweight: Array  # factor on the low queries' noise, (runs,); 1 or more by the default rules
+    low_sum: Array  # sum of the low noisy answers, shape (runs,), in counts
+    weight: Array  # of each query by itself, shape (runs, queries), in 1 / squared counts
+    low_sum_weight: Array  # of the sum of the low queries, shape (runs,); 0 where no query is low
 
     @property
     def low_count(self) -> NDArray[np.intp]:
-        """How many queries are low, shape (runs,)."""
+        """Numbers of low queries, shape (runs,)."""
         return np.asarray(self.low.sum(axis=1))
 
 

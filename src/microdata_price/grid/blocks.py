@@ -64,7 +64,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class BlockResult:
-    """What a block leaves behind."""
+    """Error sums and certificates of a block of runs."""
 
     sums: dict[str, ErrorSums]  # by method; OLS is always among them
     certificates: dict[str, float]  # the worst certificate, by method

@@ -117,7 +117,7 @@ class GridFolder:
 
     @property
     def complete(self) -> bool:
-        """Whether both results are there; they are written after all blocks, the errors last."""
+        """True if both results are there; they are written after all blocks, the errors last."""
         return (self.path / ERRORS).exists() and (self.path / QUERIES).exists()
 
     def _block(self, task: Task) -> Path:

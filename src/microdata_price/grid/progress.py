@@ -1,4 +1,4 @@
-"""How far the work is: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress of a grid: a bar with the time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a grid of experiments consists of: data sets, privacy levels, methods, runs, seed."""
+"""Specification of a grid of experiments: data sets, levels, methods, runs, seed."""
 
 from __future__ import annotations
 
@@ -202,10 +202,10 @@ class GridSpec:
 
     @property
     def experiments(self) -> int:
-        """How many families times levels: the paper's complete results have 18."""
+        """Number of families times levels: the paper's complete results have 18."""
         return len({data_set(d).family for d in self.datasets}) * len(self.guarantees)
 
     @property
     def fits(self) -> int:
-        """How many tables are fitted."""
+        """Number of tables fitted."""
         return len(self.pairs) * len(self.methods) * self.runs

@@ -30,7 +30,7 @@ class Excess(NamedTuple):
 
 
 class Noise(Protocol):
-    """What every noise distribution offers; it is symmetric about zero, in units of counts."""
+    """Interface of noise distributions, symmetric about zero, in units of counts."""
 
     @property
     def variance(self) -> float:

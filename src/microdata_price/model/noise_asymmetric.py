@@ -20,16 +20,16 @@ Array = NDArray[np.float64]
 
 
 class TwoRates(Protocol):
-    """What both noises offer; rates are per count, moments in counts and squared counts."""
+    """Interface of both noises; rates are per count, moments in counts and squared counts."""
 
     @property
     def right(self) -> float:
-        """How fast the upper tail falls."""
+        """Rate at which the upper tail falls."""
         ...
 
     @property
     def left(self) -> float:
-        """How fast the lower tail falls."""
+        """Rate at which the lower tail falls."""
         ...
 
     @property

@@ -1,4 +1,4 @@
-"""What a privacy guarantee is: pure, approximate and concentrated differential privacy.
+"""Privacy guarantees: pure, approximate and concentrated differential privacy.
 
 Two data sets are neighbours when one is the other with one record added or removed (the paper's
 Definition 1). Everything here is about that relation.
@@ -83,7 +83,7 @@ def check_delta(value: object) -> float:
 
 
 class _Level:
-    """What every guarantee says of itself, so that nothing else asks of which kind it is."""
+    """Description common to all guarantees, so that nothing else asks of which kind one is."""
 
     kind: ClassVar[str]
     """Its name in commands and files."""
@@ -127,7 +127,7 @@ class _Level:
 
 
 class _EpsilonLevel(_Level):
-    """What pure and approximate differential privacy share: signed answers use no delta."""
+    """Parameter epsilon of pure and approximate privacy: signed answers use no delta."""
 
     parameter: ClassVar[str] = "epsilon"
     symbol: ClassVar[str] = "ε"
@@ -142,7 +142,7 @@ class _EpsilonLevel(_Level):
 
     @property
     def basis(self) -> PureDP:
-        """What mechanisms without a delta satisfy to give this guarantee."""
+        """Guarantee that mechanisms without a delta satisfy to give this one."""
         return PureDP(self.epsilon)
 
     def records(self, nats: Array) -> Array:
@@ -323,7 +323,7 @@ class ConcentratedDP(_Level):
 
     @property
     def basis(self) -> ConcentratedDP:
-        """What mechanisms without a delta satisfy to give this guarantee: itself."""
+        """Guarantee that mechanisms without a delta satisfy to give this one: itself."""
         return self
 
     def records(self, nats: Array) -> Array:

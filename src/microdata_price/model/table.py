@@ -1,4 +1,4 @@
-"""What a table of counts is, and what is refused as one."""
+"""Checks of tables of counts."""
 
 from __future__ import annotations
 

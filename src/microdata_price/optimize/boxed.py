@@ -84,7 +84,7 @@ class Boxed(Batch):
 
 
 def is_cells(queries: QuerySet) -> bool:
-    """Whether each cell is a query of its own, in order (also the sum of a table of one cell)."""
+    """Return whether each cell is a query of its own, in order (as the sum of one cell is)."""
     if queries.size != queries.cells:
         return False
     return queries.axes is not None or queries.is_identity
@@ -102,7 +102,7 @@ def columns(a: Array) -> Array:
 
 
 def cells_weigh(problem: Problem) -> bool:
-    """Whether every cell of every run has a weight of its own."""
+    """Return whether every cell of every run has a weight of its own."""
     own, _ = split(problem)
     weight: Array = np.zeros((problem.runs, 1))
     for k in own:

@@ -25,9 +25,9 @@ from .problem import AnyTerm, Problem, Solution, Term
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9
-"""What a certificate meets as a rule."""
+"""Tolerance that a certificate meets as a rule."""
 WORST_TOLERANCE = 1e-7
-"""What a certificate must meet; a fit that misses it is an error."""
+"""Tolerance that a certificate must meet; a fit that misses it is an error."""
 ROUNDING = 1e-5
 """The part of the largest count that joins the noise in the scale of counts.
 
@@ -39,7 +39,7 @@ the largest count or 1e-9 of the noise, whichever is more.
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Batch):
-    """How far an answer is from optimal: three numbers a run, each relative to the run's scale.
+    """Distance of an answer from its optimum: three numbers a run, relative to the run's scale.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class Certificate(Batch):
 
     @property
     def conic_calls(self) -> int:
-        """How often the conic solver was asked, over all runs."""
+        """Number of problems that the conic solver was asked, over all runs."""
         return int(np.sum(self.conic))
 
     @property
@@ -93,7 +93,7 @@ class Certificate(Batch):
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What one term adds: residuals relative to their scales, and sums of the objective's parts.
+    """One term's share: residuals relative to their scales, and parts of the objective.
 
     ``force_scale`` has one column where it is the same for all of a run's queries.
     """
@@ -145,7 +145,7 @@ def _half_square(weight: Array, values: Array) -> Array:
 
 
 def _is_plain(term: AnyTerm, w: Array) -> bool:
-    """Whether a term has positive finite weights and no bounds."""
+    """Return whether a term has positive finite weights and no bounds."""
     return term.radius is None and bool(w.min() > 0) and bool(w.max() < np.inf)
 
 

@@ -136,5 +136,4 @@ def solve_conic(problem: Problem) -> Solution:
         one = problem.select(slice(run, run + 1))
         solution = _solve_run(one)
         found.append(_least_norm(one, solution) if leaves_open(problem) else solution)
-    y = tuple(np.concatenate(parts) for parts in zip(*(f.y for f in found), strict=True))
-    return Solution(np.concatenate([f.x for f in found]), y)
+    return Solution.stack(found)

@@ -29,7 +29,7 @@ _NEVER = 1e30
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What each query's answer may be at a distance, for a batch of runs."""
+    """Bands of allowed answers at a distance, for a batch of runs."""
 
     answers: Array  # noisy answers of all query sets side by side, shape (runs, queries), in counts
     std: Array  # standard deviations of their noise, shape (queries,), in counts

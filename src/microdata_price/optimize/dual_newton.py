@@ -53,7 +53,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the solver found."""
+    """Answers of the dual Newton method."""
 
     y: Array  # multipliers of the aggregates, shape (runs, aggregates)
     x: Array  # cells, shape (runs, cells)

@@ -1,4 +1,4 @@
-"""Where the queries leave the table open: of all optimal tables, that of least norm."""
+"""Least-norm table among all optimal ones, where the queries leave the table open."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Array = NDArray[np.float64]
 
 
 def leaves_open(problem: Problem) -> bool:
-    """Whether the queries might not determine the table: no term asks for every cell."""
+    """Return whether the queries may leave the table open: no term asks for every cell."""
     return not any(
         isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
         for t in problem.terms

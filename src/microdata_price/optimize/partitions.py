@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """How the queries of two sets overlap: sums over the cells that a pair of queries shares."""
+    """Overlap of the queries of two sets: sums over the cells that a pair of queries shares."""
 
     sums: sp.csr_array  # one row a pair that shares a cell, shape (pairs, cells), zeros and ones
     first: NDArray[np.intp]  # the pair's queries
@@ -64,7 +64,7 @@ class Partitions(SingleSums):
 
     @property
     def _starts(self) -> list[int]:
-        """Where each set's unknowns begin: sets but the last, then single sums, then the last."""
+        """First unknown of each set: sets but the last, then single sums, then the last."""
         sizes = [q.size for q in self.sets[:-1]]
         starts = [0, *np.cumsum(sizes).tolist()]
         starts[-1] += len(self.members)

@@ -23,7 +23,7 @@ _ROUNDING = 1e-16  # a residual of this size is rounding
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """Which constraints hold as equalities."""
+    """Active set: the constraints that hold as equalities."""
 
     zero: Mask  # cells at 0, shape (cells,)
     side: Array  # -1, 0 or 1 a row: its residual is at minus its radius, between, or at its radius

@@ -220,7 +220,7 @@ class Problem(Batch):
 
 @dataclass(frozen=True, eq=False)
 class Solution(Batch):
-    """What a solver returns: primal and dual values, from which a certificate can be computed."""
+    """Primal and dual values from a solver, from which a certificate can be computed."""
 
     by_run = ("x", "y", "contradictory")
 
@@ -239,7 +239,7 @@ class Solution(Batch):
 
     @property
     def unanswerable(self) -> NDArray[np.bool_]:
-        """Which runs have been proved to have no answer, shape (runs,)."""
+        """Mask of the runs that are proved to have no answer, shape (runs,)."""
         if self.contradictory is None:
             return np.zeros(self.x.shape[0], dtype=bool)
         return self.contradictory

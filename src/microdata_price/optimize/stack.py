@@ -52,12 +52,12 @@ class Stack:
 
     @property
     def equal(self) -> Mask:
-        """Which rows are equalities."""
+        """Mask of the rows that are equalities."""
         return np.isinf(self.weight)
 
     @property
     def bounded(self) -> Mask:
-        """Which rows have a bounded residual but are no equalities."""
+        """Mask of the rows with a bounded residual that are no equalities."""
         return np.isfinite(self.radius) & ~self.equal
 
     @property

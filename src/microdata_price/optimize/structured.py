@@ -50,7 +50,7 @@ def keep_memory() -> None:
 
 @dataclass(frozen=True, eq=False)
 class Plan(Batch):
-    """How a problem is solved: the terms' roles and the aggregates' structure."""
+    """Plan of a solution: the terms' roles and the aggregates' structure."""
 
     by_run = ("structure",)
 
