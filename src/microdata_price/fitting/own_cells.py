@@ -67,9 +67,6 @@ class OwnCells:
         matrix[np.diag_indices_from(matrix)] += own
         return np.asarray(np.linalg.inv(matrix))
 
-    def _stacked(self, parts: Sequence[Array]) -> Array:
-        return np.concatenate(parts, axis=1)
-
     def solve(self, answers: Sequence[Array]) -> Array:
         """Return the cells of least squares, shape (runs, cells).
 
@@ -81,7 +78,7 @@ class OwnCells:
         sets = self._workload.query_sets
         given = answers[self._cells]
         # In terms of the residuals of the aggregates at the cells' own answers.
-        off = self._stacked([answers[k] - sets[k].answers(given) for k in self._others])
+        off = np.concatenate([answers[k] - sets[k].answers(given) for k in self._others], axis=1)
         pull = off @ self._inverse
         x, start = given.copy(), 0
         for k in self._others:

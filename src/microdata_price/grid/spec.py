@@ -36,7 +36,7 @@ class Pair:
 
     @property
     def place(self) -> str:
-        """Say which pair it is, for messages."""
+        """Name of the pair in messages."""
         return f"{self.dataset} at {self.guarantee.parameter} {self.guarantee.level:g}"
 
 

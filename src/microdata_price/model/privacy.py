@@ -94,7 +94,7 @@ class _Level:
     parameter: ClassVar[str]
     """The name of its main parameter, as an option and in TeX."""
     symbol: ClassVar[str]
-    """The same as a letter."""
+    """Its letter."""
     norm: ClassVar[int]
     """The norm in which its noise counts changes; its errors go as ``level**(-1/norm)``."""
 
