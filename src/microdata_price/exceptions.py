@@ -11,7 +11,7 @@ T = TypeVar("T")
 
 
 class InputError(ValueError):
-    """What was given cannot be used; the message says what was given, what is needed, what to do.
+    """Unusable input; the message says what was given, what is needed, what to do.
 
     Commands turn it into one sentence on standard error and exit status 2, and a
     notebook shows it alone.
@@ -33,16 +33,20 @@ class CertificateError(RuntimeError):
     """A fit whose optimality certificate misses the tolerance; the message names the run."""
 
 
+class GridStoppedError(RuntimeError):
+    """A grid that could not go on for a reason outside it; finished blocks are kept."""
+
+
 class BuildError(RuntimeError):
     """The book cannot be built; the message names the page or the notebook and its cell."""
 
 
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""What the system says when a disk is full."""
+"""Error numbers of a full disk."""
 
 
 def system_sentence(error: OSError) -> str:
-    """Say what the system refused, and what to do (ours).
+    """Say what the system refused, and what to do.
 
     Examples
     --------
@@ -63,7 +67,7 @@ def system_sentence(error: OSError) -> str:
 
 
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
-    """Build the error for a name that is not known, with the nearest ones suggested (ours).
+    """Build the error for a name that is not known, with the nearest ones suggested.
 
     Parameters
     ----------

@@ -72,38 +72,19 @@ def test_an_interruption(monkeypatch, capsys):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["boundz"], "there is no command 'boundz'; did you mean bounds"),
-        (["BUDGET"], "there is no command 'BUDGET'; did you mean budget?"),
-        (["bounds", "--epsilon", "1", "--epsilon", "2"], "--epsilon is given twice"),
-        (["bounds", "--epsilon=1", "--epsilon", "1"], "--epsilon is given twice"),
-        (["release", "a.csv", "--out", "a", "--out", "b"], "--out is given twice"),
-        (["release", "--epsilon", "1,5"], "'1,5' is not a number: write 1.5, with a point"),
-        (["price", "--runs", "1e3"], "'1e3' is not a whole number;"),
-        (["bounds", "--epsilom", "1"], "did you mean --epsilon?; see microdata-price bounds"),
-        (["bounds", "--zzz", "1"], "no such option --zzz; see microdata-price bounds --help"),
-        (
-            ["price", "a", "--count", "n"],
-            "no such option --count; did you mean --count-column?; see",
-        ),
-        (["price", "a", "--eps", "1"], "no such option --eps; did you mean --epsilon?; see"),
-        (["price", "a", "-q"], "no such option -q; see microdata-price price --help"),
-        (["run", "a", "-p", "b=0.25"], "write -p b 0.25; see microdata-price run --help"),
-        (["run", "a", "-p", "b=1", "-p", "c=2"], "write -p b 1; see microdata-price run --help"),
-        (["run", "-p", "b=1", "--out", "c", "a"], "write -p b 1; see microdata-price run --help"),
-        (["run", "a", "-p"], "'-p' takes two words, a name and a value; see microdata-price run"),
-        (
-            ["run", "a", "-p", "b"],
-            "'-p' takes two words, a name and a value; see microdata-price run",
-        ),
+        (["boundz"], "did you mean 'bounds'"),
+        (["release", "--epsilon", "1,5"], "'1,5' is not a number, such as 0.5; see"),
+        (["bounds", "--epsilom", "1"], "did you mean '--epsilon'"),
+        (["price", "a", "-q"], "no such option '-q'"),
+        (["run", "a", "-p", "b"], "'-p' requires 2 arguments"),
         (["price"], "missing argument 'TABLE'; see microdata-price price --help"),
-        (["book", "--epsilon", "one"], "'one' is not a number; see microdata-price book --help"),
         (["book", "--runs", "1.5"], "'1.5' is not a whole number"),
-        (["release", "--epsilon", "1_5"], "'1_5' is not a number;"),
-        (["release", "--rho", "\u0665"], "is not a number;"),
-        (["price", "--runs", "1_0"], "'1_0' is not a whole number"),
-        (["release", "--share", "sum=0_5"], "needed are query sets with numbers above 0"),
-        (["grid", "--epsilon", "1_5"], "epsilon is '1_5'; it must be a positive number"),
-        (["bounds", "--privacy", "pure", "--epsilon", "1_5", "--points", "9"], "epsilon is '1_5'"),
+        (["book", "--runs", "1_0"], "'1_0' is not a whole number"),
+        (["release", "--epsilon", "1_5"], "'1_5' is not a number"),
+        (["release", "--share", "sum=0_5"], "'0_5' is not a number"),
+        (["release", "--share", "sum=0.5,sum=0.5"], "needed are query sets, each once"),
+        (["grid", "--epsilon", "1,1_5"], "'1_5' is not a number"),
+        (["bounds"], "missing option"),
         (["price", "none.csv", "--epsilon", "1"], "'none.csv' does not exist"),
     ],
 )
@@ -165,7 +146,7 @@ def test_a_failed_allocation_is_a_sentence(
     for problem in (MemoryError(), numpys_own.value):
         status, said = ended(monkeypatch, capsys, problem)
         assert status == 1
-        assert said.startswith("microdata-price: there is not enough memory for this")
+        assert said.startswith("microdata-price: there is not enough memory")
         assert "Traceback" not in said
 
 
@@ -174,18 +155,6 @@ def test_the_help_of_every_command_shows_an_example(name):
     told = CliRunner().invoke(cli.group, [name, "--help"], catch_exceptions=False)
     assert told.exit_code == 0
     assert re.search(rf"Examples?[^:]*:\s+microdata-price {name} [-\w]", told.output)
-
-
-@pytest.mark.parametrize("name", cli.COMMANDS)
-def test_no_option_with_one_value_is_taken_twice_in_silence(name):
-    command = cli.group.get_command(click.Context(cli.group), name)
-    options = [p for p in command.params if isinstance(p, click.Option)]
-    for option in options:
-        if option.is_flag or option.multiple or option.is_eager:
-            continue
-        given = [option.opts[-1], *["1"] * option.nargs]
-        ended = CliRunner().invoke(cli.group, [name, *given, *given])
-        assert "is given twice" in str(ended.exception), option.name
 
 
 def test_the_package_is_a_command_too() -> None:

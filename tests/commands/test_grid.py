@@ -31,13 +31,12 @@ def test_two_files_and_where_they_are(tmp_path: Path, capsys: pytest.CaptureFixt
     assert "1 of 1 blocks" in printed.err
 
 
-def test_what_an_earlier_run_left_is_said_to_be_so(
+def test_blocks_of_an_earlier_run_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for earlier in (False, True):
+    for earlier in (0, 1):
         assert run(SMALL, tmp_path / "a") == 0
-        said = "all blocks of runs were taken from an earlier run" in capsys.readouterr().out
-        assert said == earlier
+        assert f"{earlier} of 1 blocks of runs were taken" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -83,14 +82,11 @@ def test_values_with_commas_and_repeated(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--epsilon", "0"], "epsilon is 0"),
         (["--epsilon", "-1"], "epsilon is -1"),
-        (["--epsilon", "inf"], "epsilon is inf"),
         (["--epsilon", "nan"], "epsilon is nan"),
-        (["--epsilon", "half"], "epsilon is 'half'"),
-        (["--epsilon", "1,"], "epsilon is ''"),
+        (["--epsilon", "half"], "'half' is not a number"),
+        (["--epsilon", "1,"], "'' is not a number"),
         (["--rho", "0"], "rho is 0"),
-        (["--rho", "some"], "rho is 'some'"),
         (["--family", "3d"], "there is no family '3d'"),
         (["--dataset", "PUMA0101300"], "did you mean PUMA"),
         (["--methods", "olss"], "there is no method 'olss'; did you mean ols"),
@@ -102,7 +98,6 @@ def test_values_with_commas_and_repeated(tmp_path: Path) -> None:
         (["--workers", "10000"], "workers is 10000"),
         (["--scheduler", "nowhere"], "the scheduler is 'nowhere'"),
         (["--epsilon", "1e-320"], "epsilon is 9.99989e-321; it must be at least 1e-30"),
-        (["--runs", "many"], "'many' is not a whole number"),
         (["--runs", "2.5"], "'2.5' is not a whole number"),
         (["--nonsense"], "no such option"),
     ],
@@ -120,10 +115,3 @@ def test_bad_input_is_one_sentence_status_2_and_no_file(
     assert message in printed.err
     assert printed.err.count("\n") == 1
     assert not list(tmp_path.iterdir())
-
-
-def test_help_shows_an_example(capsys: pytest.CaptureFixture[str]) -> None:
-    for command in ("grid", "check-tables"):
-        with pytest.raises(SystemExit):
-            cli.main([command, "--help"])
-        assert f"Example: microdata-price {command} " in capsys.readouterr().out

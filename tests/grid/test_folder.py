@@ -8,15 +8,15 @@ import io
 import json
 import multiprocessing
 import os
+import pickle
 import re
+import select
 import signal
-import struct
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from multiprocessing.connection import Connection
 from pathlib import Path
 
 import psutil
@@ -25,9 +25,8 @@ import pytest
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.grid import GridInterrupted, GridSpec, GridStoppedError, run_grid
 from microdata_price.grid import folder as grid_files
-from microdata_price.grid import run as grid_module
 from microdata_price.grid import workers as grid_workers
-from microdata_price.grid.blocks import Task, tasks_of
+from microdata_price.grid.blocks import Task, blocks_code, tasks_of
 from microdata_price.grid.folder import GridFolder
 from microdata_price.grid.progress import Progress
 
@@ -103,7 +102,7 @@ def test_interrupted_it_says_how_to_go_on(whole: Path, tmp_path: Path, workers: 
     said = re.fullmatch(
         r"microdata-price: interrupted; (\d+) of 32 blocks are kept in .*: run the same command "
         r"again, and it goes on from there\n",
-        "".join(line for line in err.splitlines(True) if not line.startswith("grid: ")),
+        "".join(t for t in err.splitlines(True) if t.strip() and not t.startswith("grid: ")),
     )
     assert said, err
     result = run_grid(SPEC, tmp_path / "stopped", workers=1)
@@ -271,37 +270,36 @@ def test_a_missed_certificate_stops_the_command(
 
 
 def test_a_worker_that_dies(whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def kill_workers(self: GridFolder, task: Task, result: object) -> None:
-        keep(self, task, result)  # type: ignore[arg-type]
+    def kill_workers(_: Progress) -> None:
         for child in multiprocessing.active_children():
             child.kill()
 
-    keep = GridFolder.save
-    monkeypatch.setattr(GridFolder, "save", kill_workers)
-    with pytest.raises(GridStoppedError, match="a worker process ended before its work was done"):
-        run_grid(SPEC, tmp_path, workers=2)
-    monkeypatch.setattr(GridFolder, "save", keep)
+    with monkeypatch.context() as patch:
+        patch.setattr(Progress, "advance", kill_workers)
+        with pytest.raises(GridStoppedError, match="a worker process ended before its work was"):
+            run_grid(SPEC, tmp_path, workers=2)
+    assert not multiprocessing.active_children()
     assert run_grid(SPEC, tmp_path, workers=1).reused >= 1
     assert bytes_of(tmp_path) == bytes_of(whole)
 
 
-def killed_within_an_answer(line: Connection) -> None:
-    """A worker that is killed when it has written a part of a long answer."""
-    line.recv()
-    os.write(line.fileno(), struct.pack("!i", 1_000_000) + bytes(1000))
+def killed(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def killed_before_it_reads(_line: Connection) -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def killed_within_a_file(task: Task, _: object, folder: GridFolder) -> None:
+    """A worker that is killed when it has written a part of a block."""
+    (folder.path / "blocks").mkdir(exist_ok=True)
+    (folder.path / "blocks" / f".{task.key}.npz.half").write_bytes(bytes(1000))
+    killed()
 
 
-@pytest.mark.parametrize("end", [killed_within_an_answer, killed_before_it_reads])
+@pytest.mark.parametrize("end", [killed, killed_within_a_file])
 def test_a_worker_that_is_killed_never_leaves_the_others_waiting(
-    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[[Connection], None]
+    whole: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, end: Callable[..., None]
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(grid_workers, "_serve", end)
+        patch.setattr(grid_workers, "work", end)
         with pytest.raises(GridStoppedError, match="a worker process ended before its work"):
             run_grid(SPEC, tmp_path, workers=2)
     assert not multiprocessing.active_children()
@@ -309,31 +307,48 @@ def test_a_worker_that_is_killed_never_leaves_the_others_waiting(
     assert bytes_of(tmp_path) == bytes_of(whole)
 
 
-def test_what_a_worker_refuses_is_told_as_if_there_were_none() -> None:
+def test_what_a_process_answers_fits_into_one_write(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Writes up to this size are whole or absent, whenever the writer is killed."""
+    task, folder = tasks_of(SPEC.pairs[0], ("ols",), 5, 0)[0], GridFolder(tmp_path, SPEC)
+    answers = [grid_workers.work(task, blocks_code(), folder)]
+    answers.append(grid_workers.work(task, {"code": "another"}, folder))
+
+    def deep(level: Task | int) -> None:
+        if level == 300:
+            raise CertificateError("missed")
+        deep(level + 1 if isinstance(level, int) else 0)
+
+    monkeypatch.setattr(grid_workers, "run_block", deep)
+    answers.append(grid_workers.work(task, blocks_code(), folder))
+    assert [type(a) for a in answers] == [type(None), InputError, CertificateError]
+    assert all(len(pickle.dumps(a)) < select.PIPE_BUF - 500 for a in answers)
+
+
+def test_what_a_worker_refuses_is_told_as_if_there_were_none(tmp_path: Path) -> None:
     tasks = tasks_of(SPEC.pairs[0], ("nnls",), 600, 0)
     stray = replace(tasks[1], pair=replace(tasks[1].pair, dataset="Level99"))
+    asked = [tasks[0], stray, tasks[2]]
     with pytest.raises(InputError, match="there is no data set 'Level99'"):
-        list(grid_workers.compute([tasks[0], stray, tasks[2]], 2, None))
+        list(grid_workers.compute(GridFolder(tmp_path, SPEC), asked, 2))
     assert not multiprocessing.active_children()
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
 @pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_every_block_is_computed_once(workers: int, count: int) -> None:
+def test_every_block_is_computed_once(tmp_path: Path, workers: int, count: int) -> None:
     tasks = tasks_of(SPEC.pairs[0], ("ols",), 250 * 7, 0)[:count]
-    done = [task for task, _ in grid_workers.compute(tasks, workers, None)]
+    done = list(grid_workers.compute(GridFolder(tmp_path, SPEC), tasks, workers))
     assert sorted(done, key=lambda t: t.block) == list(tasks)
 
 
 def test_a_worker_with_other_code_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    honest = grid_workers.compute_block
-    monkeypatch.setattr(
-        grid_workers, "compute_block", lambda t: (honest(t)[0], {"code": "another"})
-    )
+    monkeypatch.setattr(grid_workers, "blocks_code", lambda: {"code": "another"})
     with pytest.raises(InputError, match="a worker runs other code, data or library versions"):
-        run_grid(SPEC, tmp_path, workers=1)
+        run_grid(SPEC, tmp_path, workers=2)
 
 
 class Terminal(io.StringIO):
@@ -397,8 +412,3 @@ def test_vanished_blocks_are_an_error(tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(GridFolder, "save", drop)
     with pytest.raises(InputError, match=r"blocks of Level00-1d at epsilon 0\.5 have vanished"):
         run_grid(SPEC, tmp_path, workers=1)
-
-
-def test_the_errors_to_catch_are_named_where_the_grid_is() -> None:
-    assert issubclass(grid_module.GridInterrupted, KeyboardInterrupt)
-    assert issubclass(grid_module.GridStoppedError, RuntimeError)

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from microdata_price.commands.grid import split_levels, split_names
 from microdata_price.exceptions import InputError
 from microdata_price.grid import spec as gs
 from microdata_price.model.benchmark import names
@@ -83,11 +82,3 @@ def test_impossible_workers(workers: object) -> None:
 def test_workers_by_default_and_up_to_four_a_processor() -> None:
     assert gs.check_workers(None) == gs.processors()
     assert gs.check_workers(4 * gs.processors()) == 4 * gs.processors()
-
-
-def test_lists_on_the_command_line() -> None:
-    assert split_levels(["1,0.5", "1e-1"], "epsilon") == [1.0, 0.5, 0.1]
-    assert split_names(["ols,nnls ", "maxfit"]) == ["ols", "nnls", "maxfit"]
-    for given in ("", "half", "1,,2", "0x1"):
-        with pytest.raises(InputError, match=f"epsilon is '{given.split(',')[-2:][0]}'"):
-            split_levels([given], "epsilon")

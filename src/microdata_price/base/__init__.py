@@ -1,1 +1,1 @@
-"""What knows no mathematics: whole files, hashes, data paths, numbers as text, threads."""
+"""Helpers without mathematics: whole files, hashes, data paths, numbers as text, threads."""

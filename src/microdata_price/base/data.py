@@ -1,4 +1,4 @@
-"""Where the project's data files are: beside the sources, or where the package was installed."""
+"""Paths of the project's data files: beside the sources, or where the package was installed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _INSTALLED = "share/microdata-price/data/"
 
 
 def data_path(name: str) -> Path:
-    """Return the path of a data file, from a checkout or from an installed package (ours).
+    """Return the path of a data file, from a checkout or from an installed package.
 
     Examples
     --------

@@ -39,13 +39,8 @@ create it first, or choose another place for new
         )
 
 
-def check_folder_can_be(path: Path) -> None:
-    """Refuse a folder that could not be made: a file is in its place, or nothing may be written.
-
-    Examples
-    --------
-    >>> check_folder_can_be(Path("a-folder-that-is-not-there") / "new")
-    """
+def claim_folder(path: Path, mark: str, what: str) -> None:
+    """Refuse a folder that cannot be made, or holds anything but what a file in it marks."""
     there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
     if not there.is_dir():
         raise InputError(
@@ -56,16 +51,6 @@ def check_folder_can_be(path: Path) -> None:
             f"nothing may be written in the folder {there}; choose another with --out, or change "
             "its permissions"
         )
-
-
-def claim_folder(path: Path, mark: str, what: str) -> None:
-    """Refuse a folder that holds anything but what may be replaced, known by a file in it.
-
-    Examples
-    --------
-    >>> claim_folder(Path("a-folder-that-is-not-there"), "searchindex.js", "an earlier site")
-    """
-    check_folder_can_be(path)
     if path.exists() and any(path.iterdir()) and not (path / mark).is_file():
         raise InputError(
             f"the folder {path} exists and is not {what}; choose a new or an empty one with --out"
@@ -77,19 +62,13 @@ _ENDS = tuple(getattr(signal, n) for n in ("SIGTERM", "SIGHUP") if hasattr(signa
 
 
 def _ignored(kind: signal.Signals) -> bool:
-    """Whether whoever started this wants it to go on, as ``nohup`` does."""
+    """Return whether the process was started to go on, as by ``nohup``."""
     return signal.getsignal(kind) is signal.SIG_IGN
 
 
 @contextlib.contextmanager
 def stopping_politely() -> Iterator[None]:
-    """Turn a request to terminate into an exception, so that what is half-written is removed.
-
-    Examples
-    --------
-    >>> with stopping_politely():
-    ...     pass
-    """
+    """Turn a request to terminate into an exception, so that what is half-written is removed."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
@@ -115,11 +94,6 @@ def deferred_stop() -> Iterator[None]:
 
     For steps that must not be cut in two, such as drawing noise and writing it down. Outside the
     main thread, where Python handles no signals, nothing needs to wait.
-
-    Examples
-    --------
-    >>> with deferred_stop():
-    ...     pass
     """
     if _deferring or threading.current_thread() is not threading.main_thread():
         yield
@@ -143,13 +117,7 @@ def deferred_stop() -> Iterator[None]:
 
 
 def sync_file(path: Path) -> None:
-    """Wait until a file or a folder is on the disk.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     sync_file(Path(home))
-    """
+    """Wait until a file or a folder is on the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)
@@ -159,16 +127,7 @@ def sync_file(path: Path) -> None:
 
 @contextlib.contextmanager
 def naming(folder: Path) -> Iterator[None]:
-    """Let an error name the folder that was chosen, not what is put there in passing.
-
-    Examples
-    --------
-    >>> with naming(Path("chosen")):
-    ...     raise OSError(28, "No space left on device", "a name in passing")
-    Traceback (most recent call last):
-        ...
-    OSError: [Errno 28] No space left on device: 'chosen'
-    """
+    """Let an error name the folder that was chosen, not what is put there in passing."""
     try:
         yield
     except OSError as error:
@@ -218,13 +177,7 @@ def _umask() -> int:
 
 
 def usual_permissions(path: Path) -> None:
-    """Give a file or a folder the permissions that the user's umask leaves to new ones.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     usual_permissions(Path(home))
-    """
+    """Give a file or a folder the permissions that the user's umask leaves to new ones."""
     path.chmod((0o777 if path.is_dir() else 0o666) & ~_umask())
 
 

@@ -111,13 +111,7 @@ def rounded_down(value: float, digits: int = 3) -> float:
 
 
 def rounded_up(value: float, digits: int = 3) -> float:
-    """Round to significant digits, never below the value: an upper bound for a table.
-
-    Examples
-    --------
-    >>> rounded_up(6.3021)
-    6.31
-    """
+    """Round to significant digits, never below the value: an upper bound for a table."""
     return _outward(value, digits, ROUND_CEILING)
 
 

@@ -1,4 +1,4 @@
-"""What a computed result depends on, as one hash: code, data, parameters, versions (ours)."""
+"""Provenance of a computed result as one hash: code, data, parameters, versions."""
 
 from __future__ import annotations
 
@@ -123,7 +123,7 @@ def code_key(root: Path, sources: Iterable[str]) -> str:
 
 
 def fingerprint(module: str, data: Iterable[Path], libraries: Iterable[str]) -> dict[str, str]:
-    """Return hashes of a module's code and data, and the versions of libraries (ours).
+    """Return hashes of a module's code and data, and the versions of libraries.
 
     Examples
     --------

@@ -20,7 +20,7 @@ def _controller() -> ThreadpoolController:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """Return a context in which linear algebra uses one thread of this process (ours).
+    """Return a context in which linear algebra uses one thread of this process.
 
     Several threads may add in another order. They gain nothing on small matrices, and where other
     work takes the processors they wait for each other: a fit then takes ten times as long.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import click
@@ -44,10 +45,6 @@ def command(
     its own folder beside it, titled so.
     """
     edition = Edition(epsilon, rho, delta, runs, solutions=not no_solutions)
-
-    def report(line: str) -> None:
-        click.echo(line, err=True)
-
+    report = functools.partial(click.echo, err=True)
     extras = {"explorer": explorer_folder, "dice": dice_folder}
-    first = build(find_root(), edition, out, report, extras, students=with_students)
-    click.echo(first)
+    click.echo(build(find_root(), edition, out, report, extras, students=with_students))

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from ..exceptions import InputError
-from ..model.privacy import KINDS, Guarantee, guarantee_of, parameters
+from ..model.privacy import KINDS, guarantee_of, parameters
 from ..theory.lower.lower_bounds import BOUNDS, LowerBounds, lower_bounds
 from ..theory.lower.single_cells import single_cell_bounds
 from ..theory.upper.reached import MECHANISMS, Reached, reached
@@ -19,11 +19,11 @@ CHANNEL = {
     "channel": "ours: single cells exactly (a certified program), weights as outputs",
     "channel_whole": "ours: the same, for outputs in whole numbers",
 }
-_EXAMPLE = {"epsilon": "0.5", "rho": "0.125", "delta": "1e-6"}
+_LEVELS = ("epsilon", "rho", "delta")
 
 
 @click.command()
-@click.option("--privacy", type=click.Choice(list(KINDS)), help="The kind.")
+@click.option("--privacy", type=click.Choice(list(KINDS)), required=True, help="The kind.")
 @click.option("--epsilon", type=NUMBER, help="For pure and approximate DP, for example 0.5.")
 @click.option("--rho", type=NUMBER, help="For zCDP, for example 0.125.")
 @click.option("--delta", type=NUMBER, help="For approximate DP, for example 1e-6.")
@@ -31,7 +31,7 @@ _EXAMPLE = {"epsilon": "0.5", "rho": "0.125", "delta": "1e-6"}
 @click.option("--sum-error", type=NUMBER, help="Root expected squared error of the sum query.")
 @click.option("--point-error", type=NUMBER, help="The same of every point query.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(privacy: str | None, points: float, as_json: bool, **numbers: float | None) -> None:
+def command(privacy: str, points: float, as_json: bool, **numbers: float | None) -> None:
     """Bound one root error of private microdata from below, given the other.
 
     Microdata answer d disjoint point queries and their sum. Give the root expected squared error
@@ -44,9 +44,11 @@ def command(privacy: str | None, points: float, as_json: bool, **numbers: float 
       microdata-price bounds --privacy pure --epsilon 0.5 --points 1000000 --sum-error 5.66
       microdata-price bounds --privacy zcdp --rho 0.125 --points 1000 --point-error 3 --json
     """  # noqa: D301
-    if privacy is None:
-        raise InputError(f"--privacy is not given; it must be one of {', '.join(KINDS)}")
-    guarantee = _guarantee(privacy, numbers)
+    levels = {name: v for name in _LEVELS if (v := numbers[name]) is not None}
+    if set(levels) != set(needed := parameters(privacy)):
+        needs = " and ".join(f"--{name}" for name in needed)
+        raise InputError(f"--privacy {privacy} needs {needs} and no other level")
+    guarantee = guarantee_of(privacy, **levels)
     errors = {name: numbers[name] for name in ("sum_error", "point_error")}
     found = lower_bounds(guarantee, points, **errors)
     known = reached(guarantee, found.points, **errors)
@@ -59,26 +61,13 @@ def command(privacy: str | None, points: float, as_json: bool, **numbers: float 
         click.echo(_table(found, cells, known, notes))
 
 
-def _guarantee(privacy: str, levels: dict[str, float | None]) -> Guarantee:
-    needed = parameters(privacy)
-    for name, example in _EXAMPLE.items():
-        if name in needed and levels[name] is None:
-            raise InputError(f"--privacy {privacy} needs --{name}, for example {example}")
-        if name not in needed and levels[name] is not None:
-            read = " and ".join("--" + n for n in needed)
-            raise InputError(
-                f"--{name} is given but --privacy {privacy} does not read it; it reads {read}"
-            )
-    return guarantee_of(privacy, **{name: levels[name] or 0.0 for name in needed})
-
-
 def _document(
-    privacy: str | None, found: LowerBounds, cells: dict[str, float], known: Reached, notes: Any
+    privacy: str, found: LowerBounds, cells: dict[str, float], known: Reached, notes: list[str]
 ) -> dict[str, Any]:
     given = {"sum_error": None, "point_error": None} | {found.given: found.amount}
     return {
         "privacy": privacy,
-        **{name: getattr(found.guarantee, name, None) for name in _EXAMPLE},
+        **{name: getattr(found.guarantee, name, None) for name in _LEVELS},
         "points": found.points,
         **given,
         "bounds": "point_error" if found.given == "sum_error" else "sum_error",

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from ..exceptions import InputError
 from ..fitting import METHODS, paper_methods
-from ..grid.run import GridInterrupted, GridResult, GridStoppedError, run_grid
+from ..grid.run import GridResult, run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
 from ..grid.tables import conic_calls
 from ..model.benchmark import FAMILIES
-from .reading import WHOLE, decimal
+from .reading import NUMBER, WHOLE
+
+_EPSILONS, _RHOS = (", ".join(map(str, v)) for v in (PAPER_EPSILONS, PAPER_RHOS))
 
 
 def split_names(values: Iterable[str]) -> list[str]:
-    """Take values that are separated by commas or repeated.
+    """Split names that are separated by commas or repeated.
 
     Examples
     --------
@@ -29,36 +29,12 @@ def split_names(values: Iterable[str]) -> list[str]:
     return [part.strip() for value in values for part in value.split(",")]
 
 
-def split_levels(values: Iterable[str], name: str) -> list[float]:
-    """Take numbers that are separated by commas or repeated.
-
-    Raises
-    ------
-    InputError
-        Something that is not a number.
-
-    Examples
-    --------
-    >>> split_levels(["1,0.5", "1e-1"], "epsilon")
-    [1.0, 0.5, 0.1]
-    """
-    levels = []
-    for part in split_names(values):
-        try:
-            levels.append(decimal(part))
-        except ValueError:
-            raise InputError(
-                f"{name} is {part!r}; it must be a positive number, or several separated by commas"
-            ) from None
-    return levels
+def _numbers(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[float]:
+    return [NUMBER.convert(part, option, ctx) for part in split_names(values)]
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
-
-
-def _levels(values: tuple[float, ...]) -> str:
-    return ", ".join(f"{v:g}" for v in values)
 
 
 def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
@@ -75,14 +51,6 @@ def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
     }
 
 
-def _reused(result: GridResult) -> str:
-    if not result.reused:
-        return ""
-    blocks = result.reused + result.computed
-    share = f"{result.reused} of {blocks}" if result.computed else "all"
-    return f"{share} blocks of runs were taken from an earlier run of the same grid\n"
-
-
 @click.command(
     epilog="Example: microdata-price grid --family pums --epsilon 0.5 --runs 200 --out results/mine"
 )
@@ -97,14 +65,16 @@ def _reused(result: GridResult) -> str:
 @click.option(
     "--epsilon",
     multiple=True,
+    callback=_numbers,
     metavar="E",
-    help=f"Level of pure differential privacy. Default: {_levels(PAPER_EPSILONS)}, unless --rho.",
+    help=f"Level of pure differential privacy. Default: {_EPSILONS}, unless --rho.",
 )
 @click.option(
     "--rho",
     multiple=True,
+    callback=_numbers,
     metavar="R",
-    help=f"Level of zCDP. Default: {_levels(PAPER_RHOS)}, unless --epsilon.",
+    help=f"Level of zCDP. Default: {_RHOS}, unless --epsilon.",
 )
 @click.option(
     "--methods",
@@ -128,8 +98,8 @@ def _reused(result: GridResult) -> str:
 def command(
     families: tuple[str, ...],
     datasets: tuple[str, ...],
-    epsilon: tuple[str, ...],
-    rho: tuple[str, ...],
+    epsilon: list[float],
+    rho: list[float],
     methods: tuple[str, ...],
     runs: int,
     seed: int,
@@ -166,22 +136,14 @@ def command(
     spec = GridSpec.choose(
         split_names(families) or "all",
         datasets=split_names(datasets),
-        epsilon=split_levels(epsilon, "epsilon"),
-        rho=split_levels(rho, "rho"),
+        epsilon=epsilon,
+        rho=rho,
         methods=split_names(methods),
         runs=runs,
         seed=seed,
     )
-    try:
-        result = run_grid(spec, out, workers, progress=not quiet, scheduler=scheduler)
-    except GridInterrupted as stop:
-        click.echo(f"microdata-price: {stop}", err=True)
-        sys.exit(130)
-    except GridStoppedError as stop:
-        click.echo(f"microdata-price: {stop}", err=True)
-        sys.exit(1)
+    result = run_grid(spec, out, workers, progress=not quiet, scheduler=scheduler)
     summary = _summary(result, spec)
-    missed = _count(conic_calls(result.errors), "time")
     if as_json:
         click.echo(json.dumps(summary))
         return
@@ -190,5 +152,7 @@ def command(
         f"{_count(len(spec.guarantees), 'level')} x {_count(len(spec.methods), 'method')} x "
         f"{_count(spec.runs, 'run')}) in {result.seconds:.1f} s; none failed, worst certificate "
         f"{summary['worst_certificate']:.1e}; the general solver was asked "
-        f"{missed}\n{_reused(result)}{out / 'errors.parquet'}\n{out / 'queries.parquet'}"
+        f"{_count(conic_calls(result.errors), 'time')}\n"
+        f"{result.reused} of {result.reused + result.computed} blocks of runs were taken from an "
+        f"earlier run of the same grid\n{out / 'errors.parquet'}\n{out / 'queries.parquet'}"
     )

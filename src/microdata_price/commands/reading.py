@@ -1,9 +1,8 @@
-"""Options that say how a table's file is read, for every command that takes a table."""
+"""Options that several commands share: numbers, how a table's file is read, a privacy level."""
 
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -14,42 +13,22 @@ from ..exceptions import InputError
 from ..model.privacy import ConcentratedDP, PureDP
 from ..tables.schemas import Schema
 
-_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[+-]?(inf|nan)", re.ASCII | re.I)
-
-
-def decimal(text: str) -> float:
-    """Read a decimal number; Python itself would take ``1_5`` for fifteen.
-
-    Raises
-    ------
-    ValueError
-        It is none.
-
-    Examples
-    --------
-    >>> decimal(" 1.5 "), decimal("1e-6")
-    (1.5, 1e-06)
-    """
-    if not _DECIMAL.fullmatch(text.strip()):
-        raise ValueError(text)
-    return float(text)
-
 
 class _Decimal(click.ParamType):  # type: ignore[type-arg]
-    """One of click's types of numbers, which reads decimal ones alone."""
+    """A number as people write it: Python itself would take ``1_5`` for fifteen."""
 
-    def __init__(self, kind: Any) -> None:
-        self._kind = kind
-        self.name = kind.name
+    def __init__(self, kind: type[int] | type[float], name: str, example: str) -> None:
+        self.kind, self.name, self.example = kind, name, example
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if isinstance(value, str) and not _DECIMAL.fullmatch(value.strip()):
-            self.fail(f"{value!r} is not a valid {self.name}", param, ctx)
-        return self._kind.convert(value, param, ctx)
+        try:
+            return self.kind(value.replace("_", "?") if isinstance(value, str) else value)
+        except ValueError:
+            self.fail(f"{value!r} is not a {self.name}, such as {self.example}", param, ctx)
 
 
-NUMBER, WHOLE, COUNT = (_Decimal(k) for k in (click.FLOAT, click.INT, click.IntRange(min=0)))
-"""Types of options: a number, a whole number, and one of 0 or more."""
+NUMBER, WHOLE = _Decimal(float, "number", "0.5"), _Decimal(int, "whole number", "1000")
+"""Types of options."""
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,19 +59,19 @@ def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     options = (
         click.option(
-            "--count-column",
-            metavar="NAME",
-            help="The column of the file that holds the counts, where the schema does not say it.",
-        ),
-        click.option("--records", is_flag=True, help="Each row of the file is one record."),
-        click.option(
             "--where",
             multiple=True,
             metavar="COLUMN=VALUE",
             help="Read only rows with this value in this column; repeatable.",
         ),
+        click.option("--records", is_flag=True, help="Each row of the file is one record."),
+        click.option(
+            "--count-column",
+            metavar="NAME",
+            help="The column of the file that holds the counts, where the schema does not say it.",
+        ),
     )
-    return functools.reduce(lambda made, option: option(made), reversed(options), with_options)
+    return functools.reduce(lambda made, option: option(made), options, with_options)
 
 
 def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | ConcentratedDP:
@@ -120,22 +99,16 @@ def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | Concentra
 
 
 def read_shares(
-    _: click.Context, __: click.Parameter, given: str | None
+    ctx: click.Context, option: click.Parameter, given: str | None
 ) -> dict[str, float] | None:
     """Read ``sum=0.5, region=0.2``."""
     if given is None:
         return None
-    found: dict[str, float] = {}
-    for part in given.replace(";", ",").split(","):
-        name, equal, number = part.partition("=")
-        try:
-            share = decimal(number)
-        except ValueError:
-            share = 0.0
-        if not equal or not name.strip() or share <= 0 or name.strip() in found:
-            raise InputError(
-                f"the shares are {given!r}; needed are query sets with numbers above 0 that add up "
-                "to 1 or less, for example sum=0.5,identity=0.3"
-            )
-        found[name.strip()] = share
-    return found
+    parts = [part.partition("=") for part in given.replace(";", ",").split(",")]
+    shares = {name.strip(): NUMBER.convert(share, option, ctx) for name, _, share in parts}
+    if len(shares) < len(parts) or "" in shares or not all(s > 0 for s in shares.values()):
+        raise InputError(
+            f"the shares are {given!r}; needed are query sets, each once, with numbers above 0 "
+            "that add up to 1 or less, for example sum=0.5,identity=0.3"
+        )
+    return shares

@@ -8,20 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import mean_and_error
-from .sums import ErrorSums, answer_errors, sum_errors
-
-__all__ = [
-    "ErrorSums",
-    "Estimate",
-    "QueryErrors",
-    "answer_errors",
-    "largest",
-    "largest_split",
-    "query_errors",
-    "regression_estimate",
-    "sum_errors",
-    "total_errors",
-]
+from .sums import ErrorSums
+from .sums import answer_errors as answer_errors
+from .sums import sum_errors as sum_errors
 
 Array = NDArray[np.float64]
 
@@ -32,33 +21,12 @@ def regression_estimate(
     control: tuple[Array, Array],
     control_mean: Array,
 ) -> tuple[Array, Array]:
-    """Sharpen a mean by a control variate whose mean is known exactly (ours).
+    """Sharpen a mean by a control variate whose mean is known exactly.
 
     The variable is regressed on the control over the runs; the estimate is the fitted line at the
-    control's exact mean, and its standard error the usual one of a regression line at a point.
-
-    Parameters
-    ----------
-    runs
-        How many; with fewer than three the result is NaN.
-    sums
-        Of the variable, its square, and its product with the control.
-    control
-        Sums of the control and of its square.
-    control_mean
-        The control's exact expected value.
-
-    Returns
-    -------
-    tuple of ndarray
-        The estimate and its standard error.
-
-    Examples
-    --------
-    >>> y, c = np.array([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 3.0])
-    >>> sums = (y.sum(), (y * y).sum(), (y * c).sum())
-    >>> round(float(regression_estimate(3, sums, (c.sum(), (c * c).sum()), np.array(3.0))[0]), 4)
-    3.8333
+    control's exact mean, and its standard error the usual one of a regression line at a point; NaN
+    with fewer than three runs. ``sums`` are those of the variable, its square and its product with
+    the control, ``control`` those of the control and its square.
     """
     first, second, product = sums
     if runs < 3:
@@ -99,27 +67,7 @@ class QueryErrors:
 
 
 def query_errors(sums: ErrorSums, control: ErrorSums, exact_control: Array) -> QueryErrors:
-    """Estimate every query's expected squared error.
-
-    Parameters
-    ----------
-    sums
-        A method's sums.
-    control
-        OLS's sums over the same runs; the same object for OLS itself.
-    exact_control
-        OLS's exact expected squared errors, shape (queries,).
-
-    Returns
-    -------
-    QueryErrors
-
-    Examples
-    --------
-    >>> s = sum_errors([np.array([[3.0], [4.0]])])
-    >>> query_errors(s, s, np.array([1.0])).plain.value
-    array([12.5])
-    """
+    """Estimate every query's expected squared error."""
     pool, control_pool = sums.pooled(), control.pooled()
     runs = float(pool.runs[0])
     e, e2, e4, product = pool.queries[0]
@@ -145,21 +93,7 @@ def query_errors(sums: ErrorSums, control: ErrorSums, exact_control: Array) -> Q
 def total_errors(
     sums: ErrorSums, control: ErrorSums, exact_control: Array
 ) -> tuple[Estimate, Estimate]:
-    """Estimate every query set's total squared error, plainly and with the control variate.
-
-    Parameters
-    ----------
-    sums, control
-        As for `query_errors`.
-    exact_control
-        OLS's exact totals, shape (query sets,).
-
-    Examples
-    --------
-    >>> s = sum_errors([np.array([[3.0, 1.0], [4.0, 2.0]])])
-    >>> total_errors(s, s, np.array([1.0]))[0].value
-    array([15.])
-    """
+    """Estimate every query set's total squared error, plainly and with the control variate."""
     pool, control_pool = sums.pooled(), control.pooled()
     runs = float(pool.runs[0])
     first, second, product = pool.totals[0]
@@ -189,14 +123,8 @@ def largest(estimate: Estimate) -> Estimate:
 def largest_split(halves: Estimate) -> Estimate:
     """Estimate the largest expected error: choose the query on one half, estimate on the other.
 
-    Done both ways and averaged (ours). Given the choice the estimate has no bias, so on average it
+    Done both ways and averaged. Given the choice the estimate has no bias, so on average it
     lies at or below the largest true value. The standard error takes the halves as independent.
-
-    Examples
-    --------
-    >>> h = Estimate(np.array([[1.0, 3.0], [4.0, 2.0]]), np.ones((2, 2)))
-    >>> float(largest_split(h).value)
-    1.5
     """
     if np.isnan(halves.value).any():
         return Estimate(np.array(np.nan), np.array(np.nan))

@@ -23,7 +23,7 @@ _DENSE_LIMIT = 4_000_000
 
 
 def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
-    """Variance of every query's answer after ordinary least squares (ours).
+    """Variance of every query's answer after ordinary least squares.
 
     OLS is linear and unbiased on what was asked, so these are its expected squared errors, for any
     noise with these variances and on every table. Where every query set is a marginal, the normal

@@ -1,4 +1,9 @@
-"""The methods that turn noisy answers into tables."""
+"""Methods that turn noisy answers into tables.
+
+Each ``fit_*`` function takes `Measurements`, a batch of runs in counts with the query sets in order
+of priority, and returns a `Fit`: cells of shape (runs, cells) with a certificate for each run. A
+run that could not be solved is a `CertificateError` that names it.
+"""
 
 from .consensus import consensus_parts, fit_consensus
 from .fit import Fit

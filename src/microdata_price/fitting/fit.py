@@ -1,4 +1,4 @@
-"""What the methods share: from measurements to terms, and from an answer to a certified fit."""
+"""Steps common to all methods: measurements to terms, and an answer to a certified fit."""
 
 from __future__ import annotations
 

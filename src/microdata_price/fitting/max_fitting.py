@@ -19,7 +19,7 @@ from .fit import Fit, finish, repeated
 Array = NDArray[np.float64]
 
 _ROUNDS = 12
-"""How often cuts are looked for before the linear program is asked."""
+"""Searches for cuts before the linear program is asked."""
 
 
 def _second_stage(m: Measurements, distance: Array) -> Problem:
@@ -91,16 +91,6 @@ def fit_max(m: Measurements) -> Fit:
     squares. Both stages are exact: no slack is added to t. Usually t is forced by the most
     negative noisy answer, else by a set of answers that cannot be met together, else it comes from
     a linear program; its certificate is the proof that it can be no smaller.
-
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
 
     Examples
     --------

@@ -14,16 +14,6 @@ def fit_nnls(m: Measurements) -> Fit:
     squared difference divided by the variance of its noise. Where the workload leaves the table
     open, it is the one of least norm.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace

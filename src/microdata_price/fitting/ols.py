@@ -26,7 +26,7 @@ def _axis_sets(dimensions: int) -> list[tuple[int, ...]]:
 
 
 def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
-    """Return the part of a batch of tables that varies along exactly the axes kept (ours).
+    """Return the part of a batch of tables that varies along exactly the axes kept.
 
     It is the mean over the other axes, then centred along each axis kept; axes have length 1 where
     it does not vary.
@@ -39,7 +39,7 @@ def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
 
 
 def _solve_marginals(m: Measurements, answers: tuple[Array, ...]) -> Array:
-    """Return the least-squares table of least norm for a workload of marginals (ours).
+    """Return the least-squares table of least norm for a workload of marginals.
 
     Each marginal's matrix times its transpose averages over the axes dropped. These averages
     commute: a table splits into interactions, one for each set of axes, and in the interaction of
@@ -93,24 +93,6 @@ def fit_ols(m: Measurements) -> Fit:
     there is a closed form, and where the cells are asked for the other queries are eliminated; else
     the least-squares problem is solved, with a complete orthogonal decomposition for all runs at
     once or, for large tables, by LSMR.
-
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -2.0]]), (Laplace(8), Laplace(8)))
-    >>> fit_ols(m).cells
-    array([[ 9., -1.]])
     """
     solve: Callable[[Measurements, tuple[Array, ...]], Array]
     if all(q.axes is not None for q in m.workload.query_sets):

@@ -17,7 +17,7 @@ MOST_AGGREGATES = 4000
 
 
 class OwnCells:
-    """Ordinary least squares for a workload that asks for the cells and any other sets (ours).
+    """Ordinary least squares for a workload that asks for the cells and any other sets.
 
     With D the weight of a cell, W those of the other queries F, the normal matrix is ``D + F'WF``.
     Its inverse is ``1/D - F' S^-1 F / D^2`` with ``S = W^-1 + F F'/D``, of one row an aggregate.
@@ -38,7 +38,7 @@ class OwnCells:
 
     @staticmethod
     def serves(workload: Workload) -> bool:
-        """Whether the workload asks for the cells and for few enough other queries.
+        """Return whether the workload asks for the cells and for few enough other queries.
 
         Examples
         --------
@@ -67,9 +67,6 @@ class OwnCells:
         matrix[np.diag_indices_from(matrix)] += own
         return np.asarray(np.linalg.inv(matrix))
 
-    def _stacked(self, parts: Sequence[Array]) -> Array:
-        return np.concatenate(parts, axis=1)
-
     def solve(self, answers: Sequence[Array]) -> Array:
         """Return the cells of least squares, shape (runs, cells).
 
@@ -81,7 +78,7 @@ class OwnCells:
         sets = self._workload.query_sets
         given = answers[self._cells]
         # In terms of the residuals of the aggregates at the cells' own answers.
-        off = self._stacked([answers[k] - sets[k].answers(given) for k in self._others])
+        off = np.concatenate([answers[k] - sets[k].answers(given) for k in self._others], axis=1)
         pull = off @ self._inverse
         x, start = given.copy(), 0
         for k in self._others:

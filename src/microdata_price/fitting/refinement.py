@@ -1,4 +1,4 @@
-"""Which query sets say all that others say: reduce a stage of sequential fitting to its core."""
+"""Refinements among query sets: reduce a stage of sequential fitting to its core."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Answered = tuple[QuerySet, Array]
 
 
 def _is_cells(queries: QuerySet) -> bool:
-    """Whether the queries are the cells in order; known at once where the axes are."""
+    """Return whether the queries are the cells in order; known at once where the axes are."""
     if queries.axes is not None:
         return len(queries.axes) == len(queries.shape)
     return queries.is_identity
@@ -45,14 +45,7 @@ def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
 
 
 def determined(queries: QuerySet, earlier: Sequence[Answered]) -> Array | None:
-    """Return a query set's answers if those to some earlier set determine them, else ``None``.
-
-    Examples
-    --------
-    >>> rows, total = QuerySet.marginal((2, 3), (0,)), QuerySet.sum_query((2, 3))
-    >>> determined(total, [(rows, np.array([[3.0, 4.0]]))])
-    array([[7.]])
-    """
+    """Return a query set's answers if those to some earlier set determine them, else ``None``."""
     for known, answers in earlier:
         parent = parents(known, queries)
         if parent is not None:
@@ -88,17 +81,10 @@ def relabel(
     """Return a smaller table whose cells are the queries, and what the earlier answers ask of it.
 
     Its nonnegative tables with those answers must be exactly the answers that nonnegative tables
-    with the earlier answers can give (ours). That holds where each earlier set is determined by
+    with the earlier answers can give. That holds where each earlier set is determined by
     the queries: put each answer on one of its cells. It also holds for marginals on quite other
     axes, which ask for their total only: multiply the two tables and divide by the total. Where
     neither is so, ``None``.
-
-    Examples
-    --------
-    >>> rows, columns = (QuerySet.marginal((2, 3), (a,)) for a in (0, 1))
-    >>> table, limits = relabel(columns, [(rows, np.array([[3.0, 4.0]]))])
-    >>> table.shape, limits[0][0].name, limits[0][1]
-    ((3,), 'total', array([[7.]]))
     """
     shape = tuple(queries.shape[a] for a in queries.axes) if queries.axes else (queries.size,)
     table = queries if _is_cells(queries) else QuerySet.identity(shape, queries.name)

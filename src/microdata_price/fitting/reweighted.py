@@ -23,7 +23,7 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Rules:
-    """What Algorithm 2 leaves open about the downweight (ours; the defaults are this package's).
+    """Choices about the downweight that Algorithm 2 leaves open; the defaults are this package's.
 
     Parameters
     ----------
@@ -67,37 +67,19 @@ DEFAULT_RULES = Rules()
 
 @dataclass(frozen=True, eq=False)
 class Reweighting:
-    """What Algorithm 2 makes of one query set's noisy answers, for a batch of runs.
+    """Reweighted query set: Algorithm 2's cutoff, low answers and weights, for a batch of runs."""
 
-    Parameters
-    ----------
-    name
-        The query set.
-    cutoff
-        Answers below it are low, shape (runs,), in counts; infinity where no answer stands out.
-    low
-        Which queries are low, shape (runs, queries).
-    downweight
-        What the low queries' noise is multiplied by, shape (runs,); 1 or more by the default rules.
-    low_sum
-        The sum of the low noisy answers, shape (runs,), in counts.
-    weight
-        The weight of each query by itself, shape (runs, queries), in 1 / squared counts.
-    low_sum_weight
-        The weight of the sum of the low queries, shape (runs,); 0 where no query is low.
-    """
-
-    name: str
-    cutoff: Array
-    low: Mask
-    downweight: Array
-    low_sum: Array
-    weight: Array
-    low_sum_weight: Array
+    name: str  # of the query set
+    cutoff: Array  # answers below it are low, (runs,), in counts; infinity where none stands out
+    low: Mask  # the low queries, shape (runs, queries)
+    downweight: Array  # factor on the low queries' noise, (runs,); 1 or more by the default rules
+    low_sum: Array  # sum of the low noisy answers, shape (runs,), in counts
+    weight: Array  # of each query by itself, shape (runs, queries), in 1 / squared counts
+    low_sum_weight: Array  # of the sum of the low queries, shape (runs,); 0 where no query is low
 
     @property
     def low_count(self) -> NDArray[np.intp]:
-        """How many queries are low, shape (runs,)."""
+        """Numbers of low queries, shape (runs,)."""
         return np.asarray(self.low.sum(axis=1))
 
 
@@ -220,19 +202,15 @@ def fit_reweighted(
 
     Parameters
     ----------
-    m
-        Noisy answers, a batch of runs, in counts.
     confidence
         The paper's gamma, between 0 and 1.
     rules
-        What the paper leaves open about the downweight.
+        Choices about the downweight that the paper leaves open.
 
     Raises
     ------
     InputError
         A confidence that is not between 0 and 1.
-    CertificateError
-        A run that could not be solved; the message names it.
 
     Examples
     --------

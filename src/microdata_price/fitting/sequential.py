@@ -161,16 +161,6 @@ def fit_sequential(m: Measurements) -> Fit:
     without a solver where the structure allows it, so no stage inherits the inexactness of
     another. `sequential_stages` shows the steps.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace

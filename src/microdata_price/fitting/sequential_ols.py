@@ -1,4 +1,4 @@
-"""Sequential fitting of the least-squares answers in place of the raw ones (ours)."""
+"""Sequential fitting of the least-squares answers in place of the raw ones."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .sequential import fit_sequential
 
 
 def fit_sequential_ols(m: Measurements) -> Fit:
-    """Fit by sequential fitting of the least-squares answers (ours).
+    """Fit by sequential fitting of the least-squares answers.
 
     Ordinary least squares uses every answer to sharpen every other, but its cells may be negative.
     Sequential fitting (the paper's Algorithm 1) makes cells nonnegative, but looks at each query
@@ -19,16 +19,6 @@ def fit_sequential_ols(m: Measurements) -> Fit:
     of the least-squares cells on the tables with that sum.
 
     The certificate is the worse of the two stages': least squares, and every stage of Algorithm 1.
-
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts; the order of query sets is that of priority.
-
-    Raises
-    ------
-    CertificateError
-        A run that could not be solved; the message names it.
 
     Examples
     --------

@@ -1,15 +1,8 @@
 """The paper's experiments, resumable: from a specification to two tidy tables."""
 
-from .run import (
-    GridInterrupted,
-    GridResult,
-    GridSpec,
-    GridStoppedError,
-    evaluate,
-    load_errors,
-    load_queries,
-    run_grid,
-)
+from ..exceptions import GridStoppedError
+from .run import GridInterrupted, GridResult, evaluate, load_errors, load_queries, run_grid
+from .spec import GridSpec
 
 __all__ = [
     "GridInterrupted",

@@ -35,13 +35,7 @@ _LIBRARIES = ("numpy", "scipy", "clarabel", "pyarrow")
 
 @functools.cache
 def blocks_code() -> dict[str, str]:
-    """Return hashes of the code and data, and the versions of the libraries, of a grid's numbers.
-
-    Examples
-    --------
-    >>> sorted(blocks_code())[:3]
-    ['clarabel', 'code', 'data']
-    """
+    """Return hashes of a grid's code and data, and its libraries' versions."""
     return fingerprint("microdata_price.grid", [data_path("pums2016.csv")], _LIBRARIES)
 
 
@@ -70,7 +64,7 @@ class Task:
 
 @dataclass(frozen=True, eq=False)
 class BlockResult:
-    """What a block leaves behind."""
+    """Error sums and certificates of a block of runs."""
 
     sums: dict[str, ErrorSums]  # by method; OLS is always among them
     certificates: dict[str, float]  # the worst certificate, by method
@@ -91,13 +85,7 @@ def block_size(workload: Workload) -> int:
 
 
 def tasks_of(pair: Pair, methods: tuple[str, ...], runs: int, seed: int) -> list[Task]:
-    """Cut a pair's runs into blocks.
-
-    Examples
-    --------
-    >>> len(tasks_of(Pair("PUMA0101301", PureDP(1.0)), ("nnls",), 1000, 0))
-    4
-    """
+    """Cut a pair's runs into blocks."""
     size = block_size(data_set(pair.dataset).workload)
     return [
         Task(pair, methods, seed, block, min(size, runs - start))

@@ -87,18 +87,15 @@ class GridFolder:
             raise InputError(
                 f"{manifest} is not the manifest of a grid; choose another folder with --out"
             ) from None
-        other = _differences(parameters, wanted["parameters"])
-        if other:
-            raise InputError(
-                f"the folder {self.path} holds the results of another grid ({other}); choose "
-                "another folder with --out, or remove this one"
-            )
-        other = _differences(made_by, wanted["made_by"])
-        if other:
-            raise InputError(
-                f"the folder {self.path} holds results of this grid that other code or data made "
-                f"({other}); remove it to compute them again, or choose another with --out"
-            )
+        for there, part, what in (
+            (parameters, "parameters", "the results of another grid"),
+            (made_by, "made_by", "results of this grid that other code or data made"),
+        ):
+            if other := _differences(there, wanted[part]):
+                raise InputError(
+                    f"the folder {self.path} holds {what} ({other}); choose another folder with "
+                    "--out, or remove this one"
+                )
 
     @contextlib.contextmanager
     def locked(self) -> Iterator[None]:
@@ -120,7 +117,7 @@ class GridFolder:
 
     @property
     def complete(self) -> bool:
-        """Whether both results are there; they are written after all blocks, the errors last."""
+        """True if both results are there; they are written after all blocks, the errors last."""
         return (self.path / ERRORS).exists() and (self.path / QUERIES).exists()
 
     def _block(self, task: Task) -> Path:
@@ -205,16 +202,7 @@ def explaining_writes(folder: Path) -> Iterator[None]:
 
 
 def read_result(folder: str | Path, name: str) -> pd.DataFrame:
-    """Read one of the two results of a finished grid.
-
-    Examples
-    --------
-    >>> read_result(Path("nowhere"), ERRORS)
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: there is no errors.parquet in nowhere; compute it with: \
-microdata-price grid --out nowhere
-    """
+    """Read one of the two results of a finished grid."""
     if folder == "":
         raise InputError(
             "this notebook needs a computed grid: microdata-price grid --out results/grid, then "

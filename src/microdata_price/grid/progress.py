@@ -1,4 +1,4 @@
-"""How far the work is: a bar with the time left on a terminal, plain lines elsewhere."""
+"""Progress of a grid: a bar with the time left on a terminal, plain lines elsewhere."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ _EVERY = 10.0
 
 
 class Progress:
-    """Reports finished blocks on standard error.
-
-    Examples
-    --------
-    >>> with Progress(2, 0, None) as progress:
-    ...     progress.advance()
-    """
+    """Reports finished blocks on standard error."""
 
     def __init__(self, total: int, done: int, stream: TextIO | None) -> None:
         self._total = total

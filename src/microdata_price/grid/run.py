@@ -19,18 +19,7 @@ from .folder import ERRORS, QUERIES, GridFolder, explaining_writes, read_result
 from .progress import Progress, standard_error
 from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
-from .workers import GridStoppedError, check_scheduler, compute
-
-__all__ = [
-    "GridInterrupted",
-    "GridResult",
-    "GridSpec",
-    "GridStoppedError",
-    "evaluate",
-    "load_errors",
-    "load_queries",
-    "run_grid",
-]
+from .workers import check_scheduler, compute
 
 
 class GridInterrupted(KeyboardInterrupt):
@@ -141,8 +130,7 @@ def _fill(
     try:
         stream = standard_error() if progress else None
         with Progress(len(tasks), len(there), stream) as report:
-            for task, result in compute(todo, workers, scheduler):
-                folder.save(task, result)
+            for _ in compute(folder, todo, workers, scheduler):
                 computed += 1
                 report.advance()
         parts = []

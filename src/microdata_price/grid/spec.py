@@ -1,4 +1,4 @@
-"""What a grid of experiments consists of: data sets, privacy levels, methods, runs, seed."""
+"""Specification of a grid of experiments: data sets, levels, methods, runs, seed."""
 
 from __future__ import annotations
 
@@ -36,29 +36,17 @@ class Pair:
 
     @property
     def place(self) -> str:
-        """Say which pair it is, for messages."""
+        """Name of the pair in messages."""
         return f"{self.dataset} at {self.guarantee.parameter} {self.guarantee.level:g}"
 
 
 def check_runs(runs: object) -> int:
-    """Return the number of runs, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_runs(1000)
-    1000
-    """
+    """Return the number of runs, or say why it cannot be one."""
     return check_whole(runs, "runs", 1, _MOST_RUNS)
 
 
 def check_seed(seed: object) -> int:
-    """Return the seed, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_seed(7)
-    7
-    """
+    """Return the seed, or say why it cannot be one."""
     return check_whole(seed, "seed", 0, 2**64 - 1)
 
 
@@ -79,11 +67,6 @@ def check_workers(workers: object | None) -> int:
     """Return the number of worker processes (by default one a processor), or say why not.
 
     More than four a processor, and more than eight, is refused as a slip.
-
-    Examples
-    --------
-    >>> check_workers(2)
-    2
     """
     if workers is None:
         return processors()
@@ -219,10 +202,10 @@ class GridSpec:
 
     @property
     def experiments(self) -> int:
-        """How many families times levels: the paper's complete results have 18."""
+        """Number of families times levels: the paper's complete results have 18."""
         return len({data_set(d).family for d in self.datasets}) * len(self.guarantees)
 
     @property
     def fits(self) -> int:
-        """How many tables are fitted."""
+        """Number of tables fitted."""
         return len(self.pairs) * len(self.methods) * self.runs

@@ -29,34 +29,11 @@ from .blocks import BlockResult
 Array = NDArray[np.float64]
 
 KEYS = ("dataset", "family", "privacy", "level", "method", "query_set")
-ERROR_COLUMNS = (
-    *KEYS,
-    "metric",
-    "value",
-    "standard_error",
-    "estimate_cv",
-    "se_cv",
-    "max_split",
-    "se_split",
-    "exact",
-    "runs",
-    "failures",
-    "worst_certificate",
-    "conic_calls",
-)
-QUERY_COLUMNS = (
-    *KEYS,
-    "query",
-    "truth",
-    "bias",
-    "variance",
-    "mean_squared_error",
-    "standard_error",
-    "estimate_cv",
-    "se_cv",
-    "exact",
-    "runs",
-)
+_CV, _SPLIT = ("estimate_cv", "se_cv"), ("max_split", "se_split")
+_NUMBERS = ("value", "standard_error", *_CV, *_SPLIT, "exact")
+ERROR_COLUMNS = (*KEYS, "metric", *_NUMBERS, "runs", "failures", "worst_certificate", "conic_calls")
+_MOMENTS = ("bias", "variance", "mean_squared_error", "standard_error")
+QUERY_COLUMNS = (*KEYS, "query", "truth", *_MOMENTS, *_CV, "exact", "runs")
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,17 +98,9 @@ def _metrics(
 def _row(
     name: str, metric: str, plain: Estimate, sharp: Estimate, split: Estimate, exact: float
 ) -> dict[str, Any]:
-    return {
-        "query_set": name,
-        "metric": metric,
-        "value": float(plain.value),
-        "standard_error": float(plain.error),
-        "estimate_cv": float(sharp.value),
-        "se_cv": float(sharp.error),
-        "max_split": float(split.value),
-        "se_split": float(split.error),
-        "exact": float(exact),
-    }
+    estimates = [float(number) for e in (plain, sharp, split) for number in (e.value, e.error)]
+    numbers = dict(zip(_NUMBERS, (*estimates, float(exact)), strict=True))
+    return {"query_set": name, "metric": metric, **numbers}
 
 
 @dataclass(frozen=True, eq=False)
@@ -232,7 +201,7 @@ def tables_of(parts: list[PairRows]) -> Tables:
 
 
 def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    """Split total errors into squared bias and variance, the former without its own noise (ours).
+    """Split total errors into squared bias and variance, the former without its own noise.
 
     The square of an estimated bias is too large by the variance of the estimate, which is taken
     off; both parts are sums over the queries of a group.
@@ -251,7 +220,7 @@ def squared_parts(queries: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
 
 
 def sharpest(errors: pd.DataFrame) -> tuple[Array, Array]:
-    """Return the best that is known of each expected error, with its standard error (ours).
+    """Return the best that is known of each expected error, with its standard error.
 
     What is known exactly is not estimated and has the standard error 0. Totals are estimated with
     OLS as control variate; where that is of no use (few runs), the plain mean remains, and it is

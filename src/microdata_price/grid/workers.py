@@ -1,9 +1,8 @@
-"""Who computes the blocks: this process, worker processes, or a Dask cluster."""
+"""Executors for the blocks: this process, worker processes, or a Dask cluster."""
 
 from __future__ import annotations
 
 import contextlib
-import itertools
 import logging
 import multiprocessing
 import multiprocessing.connection
@@ -14,20 +13,17 @@ import signal
 import sys
 import threading
 import traceback
-from collections import deque
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
-from typing import Any
+from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
 from ..base.threads import one_thread
-from ..exceptions import CertificateError, InputError
+from ..exceptions import GridStoppedError, InputError
 from .blocks import BlockResult, Task, blocks_code, run_block
-
-Result = tuple[Task, BlockResult]
+from .folder import GridFolder
 
 SCHEDULER_PATIENCE = 5
 """Seconds to wait for a scheduler to answer."""
@@ -35,66 +31,118 @@ SCHEDULER_PATIENCE = 5
 _LOOK = 2
 """Seconds without a result after which a cluster is looked at."""
 
-_AHEAD = 2
-"""Blocks that a worker holds, so that it need not wait while an answer is saved."""
+Answer = BlockResult | Exception | None
 
 
-class GridStoppedError(RuntimeError):
-    """The grid could not go on for a reason outside it; what is finished is kept."""
+class _Crew(NamedTuple):
+    executor: Executor
+    size: Callable[[], int]  # how many workers there are; GridStoppedError where none can come
+    lost: str  # the message when a block is lost
+    shares_folder: bool  # whether its workers can save blocks
 
 
-def compute_block(task: Task) -> tuple[BlockResult, dict[str, str]]:
-    """Compute a block, and say which code did it."""
-    return run_block(task), blocks_code()
-
-
-def _with_one_thread(task: Task) -> tuple[BlockResult, dict[str, str]]:
-    """Compute a block in a process that is not ours and keeps its own number of threads."""
-    with one_thread():
-        return compute_block(task)
-
-
-def _checked(task: Task, answer: tuple[BlockResult, dict[str, str]]) -> Result:
-    result, made_by = answer
-    if made_by != blocks_code():
-        raise InputError(
-            "a worker runs other code, data or library versions than this process; give both the "
-            "same, and run the same command again"
-        )
-    return task, result
-
-
-def compute(tasks: Sequence[Task], workers: int, scheduler: str | None) -> Iterator[Result]:
-    """Compute blocks and yield each when it is ready, in any order."""
-    if not tasks:
-        return
-    if scheduler is not None:
-        yield from _on_cluster(tasks, scheduler)
-    elif min(workers, len(tasks)) == 1:
+def compute(
+    folder: GridFolder, tasks: Sequence[Task], workers: int, scheduler: str | None = None
+) -> Iterator[Task]:
+    """Compute blocks, save each in the folder and yield its task, in any order."""
+    count = min(workers, len(tasks))
+    if scheduler is None and count < 2:
         with one_thread():
             for task in tasks:
-                yield _checked(task, compute_block(task))
-    else:
-        yield from _in_processes(tasks, min(workers, len(tasks)))
+                folder.save(task, run_block(task))
+                yield task
+    elif tasks:
+        with _processes(count) if scheduler is None else _cluster(scheduler) as crew:
+            yield from _results(crew, folder, tasks)
 
 
-def _start_worker() -> None:
-    """Use one linear-algebra thread, and end when the starting process is gone, even by a kill."""
+def _results(crew: _Crew, folder: GridFolder, tasks: Sequence[Task]) -> Iterator[Task]:
+    ready: queue.SimpleQueue[Future[Answer]] = queue.SimpleQueue()
+    given: dict[Future[Answer], Task] = {}
+    made_by, place = blocks_code(), folder if crew.shares_folder else None
+    with _losses_told(crew):
+        for task in tasks:
+            future = crew.executor.submit(work, task, made_by, place)
+            given[future] = task
+            future.add_done_callback(ready.put)
+    alone = False
+    while given:
+        try:
+            future = ready.get(timeout=_LOOK)
+        except queue.Empty:
+            size = crew.size()
+        else:
+            task = given.pop(future)
+            with _losses_told(crew):
+                answer = future.result()
+            if isinstance(answer, Exception):
+                raise answer
+            if answer is not None:
+                folder.save(task, answer)
+            yield task
+            size = 1
+        if alone != (size == 0):
+            alone = not alone
+            done = f"{len(tasks) - len(given)} of {len(tasks)} blocks are computed and kept"
+            news = "no worker is left" if alone else "a worker has come"
+            then = "goes on as soon as one comes; Ctrl-C stops it" if alone else "goes on"
+            print(f"microdata-price: {news}; {done}. The grid {then}", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _losses_told(crew: _Crew) -> Iterator[None]:
+    try:
+        yield
+    except Exception as error:
+        crew.size()
+        cause = "" if isinstance(error, BrokenExecutor) else f" ({type(error).__name__}: {error})"
+        raise GridStoppedError(
+            f"{crew.lost}{cause}; what is finished is kept: mend it and run the same command again"
+        ) from error
+
+
+def work(task: Task, made_by: dict[str, str], folder: GridFolder | None) -> Answer:
+    """Compute a block in a worker, and save it if it can; an error is returned.
+
+    The processes of a pool share one pipe, and its reader waits for ever for the rest of an answer
+    whose writer was killed. Short answers are written whole or not at all, so that a process saves
+    its block, and an error comes without its chain of causes and with the end of its trace.
+    """
+    try:
+        if made_by != blocks_code():
+            raise InputError(
+                "a worker runs other code, data or library versions than this process; give both "
+                "the same, and run the same command again"
+            )
+        with one_thread():
+            result = run_block(task)
+        if folder is None:
+            return result
+        folder.save(task, result)
+    except Exception as error:
+        error.add_note(f"in a worker:\n{traceback.format_exc()[-1500:]}")
+        return error
+    return None
+
+
+def _start_worker(line: Connection) -> None:
+    """Use one linear-algebra thread; end when the line or the starting process does."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent, which ends its workers
     # Several threads may add in another order, and the processors are taken by the workers.
     threadpool_limits(limits=1)
     parent = multiprocessing.parent_process()
+    ends: list[Any] = [line] if parent is None else [line, parent.sentinel]
 
     def watch() -> None:
-        if parent is not None:
-            multiprocessing.connection.wait([parent.sentinel])
-            os._exit(1)
+        multiprocessing.connection.wait(ends)
+        os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
 
 
 @contextlib.contextmanager
 def _interrupts_ignored() -> Iterator[None]:
-    """Start children that ignore Ctrl-C: it is for the parent, which then ends them in order."""
+    """Start children that ignore Ctrl-C from their first moment."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -105,100 +153,29 @@ def _interrupts_ignored() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
-@dataclass
-class _Worker:
-    """A process with a line of its own, and the blocks it was given, in their order."""
-
-    process: BaseProcess
-    line: Connection
-    given: deque[Task]
-
-    @classmethod
-    def start(cls) -> _Worker:
-        # A fresh interpreter: a fork would copy the libraries' threads and locks.
-        context = multiprocessing.get_context("spawn")
-        ours, theirs = context.Pipe()
-        process = context.Process(target=_serve, args=(theirs,), daemon=True)
-        process.start()
-        theirs.close()  # so that the line ends when the process does
-        return cls(process, ours, deque())
-
-    def give(self, task: Task) -> None:
-        with _while_it_lives():
-            self.line.send(task)
-        self.given.append(task)
-
-    def take(self) -> Result:
-        with _while_it_lives():
-            answer = self.line.recv()
-        if isinstance(answer, Exception):
-            raise answer
-        return _checked(self.given.popleft(), answer)
-
-    def stop(self) -> None:
-        self.process.terminate()  # it shares nothing that could be left half done
-        self.process.join()
-        self.line.close()
-
-
 @contextlib.contextmanager
-def _while_it_lives() -> Iterator[None]:
-    try:
-        yield
-    except (EOFError, OSError) as error:  # the line ended, perhaps within an answer
-        raise GridStoppedError(
-            "a worker process ended before its work was done, most often because memory ran out; "
-            "what is finished is kept: run the same command again, with fewer --workers"
-        ) from error
-
-
-def _serve(line: Connection) -> None:
-    """Compute the blocks that come along the line until it ends (in a worker process)."""
-    _start_worker()
-    while True:
-        try:
-            task = line.recv()
-        except EOFError:
-            return
-        try:
-            answer: object = compute_block(task)
-        except Exception as error:
-            error.add_note(f"in a worker process:\n{traceback.format_exc()}")
-            answer = error
-        line.send(answer)
-
-
-def _in_processes(tasks: Sequence[Task], workers: int) -> Iterator[Result]:
-    # A pool's processes share one line, and it waits for ever for the rest of an answer whose
-    # writer was killed (by the system, for want of memory). A line that ends with its process
-    # tells.
-    todo = iter(tasks)
-    crew: dict[object, _Worker] = {}
+def _processes(count: int) -> Iterator[_Crew]:
+    # A fresh interpreter: a fork would copy the libraries' threads and locks.
+    context = multiprocessing.get_context("spawn")
+    line, end = context.Pipe(duplex=False)
+    executor = ProcessPoolExecutor(count, context, _start_worker, (line,))
+    lost = (
+        "a worker process ended before its work was done, most often because memory ran out; use "
+        "fewer --workers"
+    )
     try:
         with _interrupts_ignored():
-            for _ in range(workers):
-                worker = _Worker.start()
-                crew[worker.line] = worker
-        for _ in range(_AHEAD):
-            for worker, task in zip(crew.values(), todo, strict=False):
-                worker.give(task)
-        while busy := [worker.line for worker in crew.values() if worker.given]:
-            for line in multiprocessing.connection.wait(busy):
-                yield crew[line].take()
-                for task in itertools.islice(todo, 1):
-                    crew[line].give(task)
+            for _ in range(count):  # a process is started when there is work and nobody is idle
+                executor.submit(int)
+        yield _Crew(executor, lambda: count, lost, True)
     finally:
-        for worker in crew.values():
-            worker.stop()
+        end.close()  # ends the workers at once
+        executor.shutdown(cancel_futures=True)
+        line.close()
 
 
 def check_scheduler(address: str | None) -> None:
-    """Refuse what is no address of a scheduler, before a folder is made.
-
-    Examples
-    --------
-    >>> check_scheduler("tcp://10.0.0.1:8786")
-    """
+    """Refuse what is no address of a scheduler, before a folder is made."""
     if address is not None and not re.fullmatch(
         r"(tcp|tls|ucx|ws|wss)://[^\s/:]+:\d{1,5}|inproc://\S+", address
     ):
@@ -207,7 +184,8 @@ def check_scheduler(address: str | None) -> None:
         )
 
 
-def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
+@contextlib.contextmanager
+def _cluster(address: str) -> Iterator[_Crew]:
     try:
         import distributed
     except ImportError:
@@ -227,6 +205,18 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
             f"the scheduler {address} does not answer ({SCHEDULER_PATIENCE} seconds); start one "
             "with dask scheduler, and workers with dask worker, or leave --scheduler out"
         ) from error
+
+    def size() -> int:
+        try:
+            if client.status != "running":
+                raise OSError
+            return len(client.sync(client.scheduler.ncores, callback_timeout=SCHEDULER_PATIENCE))
+        except Exception as error:
+            raise GridStoppedError(
+                f"the scheduler {address} has ended or does not answer any more; what is finished "
+                "is kept: start it and its workers again, and run the same command again"
+            ) from error
+
     try:
         try:
             client.wait_for_workers(1, timeout=SCHEDULER_PATIENCE)
@@ -234,72 +224,9 @@ def _on_cluster(tasks: Sequence[Task], address: str) -> Iterator[Result]:
             raise InputError(
                 f"the scheduler {address} has no workers; start some with: dask worker {address}"
             ) from None
-        futures = client.map(_with_one_thread, tasks, pure=False, batch_size=50)
-        by_key = dict(zip([f.key for f in futures], tasks, strict=True))
-        for future, answer in _as_they_come(client, futures, address):
-            yield _checked(by_key[future.key], answer)
+        lost = f"the cluster at {address} could not compute a block"
+        yield _Crew(client.get_executor(pure=False), size, lost, False)
     finally:
         # Closing gives up what is not computed yet; a scheduler that is gone is not waited for.
         with contextlib.suppress(Exception):
             client.close(timeout=_LOOK)
-
-
-def _as_they_come(client: Any, futures: Sequence[Any], address: str) -> Iterator[tuple[Any, Any]]:
-    """Yield results of a cluster as they are ready, and say so when nobody is left to compute."""
-    ready: queue.SimpleQueue[Any] = queue.SimpleQueue()
-    for future in futures:
-        future.add_done_callback(ready.put)
-    left, alone = len(futures), False
-    while left:
-        future = None
-        try:
-            future = ready.get(timeout=_LOOK)
-            answer = future.result(timeout=SCHEDULER_PATIENCE)
-        except (queue.Empty, TimeoutError):
-            # A result that lay with a worker that is gone is computed anew by another. Many may be
-            # lost at once, so that the workers are counted at each.
-            if future is not None:
-                future.add_done_callback(ready.put)
-            without = _workers_at(client, address) == 0
-            if without and not alone:
-                _tell(
-                    f"no worker is left at {address}; {len(futures) - left} of {len(futures)} "
-                    "blocks are computed and kept. The grid goes on as soon as a worker comes "
-                    f"(dask worker {address}); Ctrl-C stops it"
-                )
-            elif alone and not without:
-                _tell(f"a worker has come to {address}; the grid goes on")
-            alone = without
-            continue
-        except (InputError, CertificateError, GeneratorExit, KeyboardInterrupt):
-            raise
-        except BaseException as error:  # a cancelled future is no Exception
-            _workers_at(client, address)
-            raise GridStoppedError(
-                f"the cluster at {address} could not compute a block ({type(error).__name__}: "
-                f"{error}); what is finished is kept: mend it and run the same command again"
-            ) from error
-        if alone:
-            # A quick worker leaves no pause in which its coming would be seen.
-            _tell(f"a worker has come to {address}; the grid goes on")
-            alone = False
-        left -= 1
-        yield future, answer
-
-
-def _workers_at(client: Any, address: str) -> int:
-    """Return how many workers a scheduler has."""
-    try:
-        if client.status != "running":
-            raise OSError
-        found = client.sync(client.scheduler.ncores, callback_timeout=SCHEDULER_PATIENCE)
-    except Exception as error:
-        raise GridStoppedError(
-            f"the scheduler {address} has ended or does not answer any more; what is finished is "
-            "kept: start it and its workers again, and run the same command again"
-        ) from error
-    return len(found)
-
-
-def _tell(text: str) -> None:
-    print(f"microdata-price: {text}", file=sys.stderr, flush=True)

@@ -1,1 +1,1 @@
-"""What is asked of a table and what comes back: histograms, query sets, noise, measurements."""
+"""Tables, query sets, workloads, noise, privacy guarantees and measurements."""

@@ -17,15 +17,10 @@ _LN2 = math.log(2.0)
 
 
 class Excess(NamedTuple):
-    """Moments of ``(z - q)+``, the part of the noise beyond q (ours).
+    """Moments of ``(z - q)+``, the part of the noise beyond q.
 
     By symmetry they also say what clipping at zero does to a count q: the noisy count is negative
     by ``(-q - z)+``, which has the same law.
-
-    Examples
-    --------
-    >>> Laplace(2.0).excess(0.0).first == 1.0
-    np.True_
     """
 
     first: Array
@@ -35,7 +30,7 @@ class Excess(NamedTuple):
 
 
 class Noise(Protocol):
-    """What every noise distribution offers; it is symmetric about zero, in units of counts."""
+    """Interface of noise distributions, symmetric about zero, in units of counts."""
 
     @property
     def variance(self) -> float:

@@ -20,16 +20,16 @@ Array = NDArray[np.float64]
 
 
 class TwoRates(Protocol):
-    """What both noises offer; rates are per count, moments in counts and squared counts."""
+    """Interface of both noises; rates are per count, moments in counts and squared counts."""
 
     @property
     def right(self) -> float:
-        """How fast the upper tail falls."""
+        """Rate at which the upper tail falls."""
         ...
 
     @property
     def left(self) -> float:
-        """How fast the lower tail falls."""
+        """Rate at which the lower tail falls."""
         ...
 
     @property
@@ -62,7 +62,17 @@ def _rate(value: float, name: str) -> float:
 
 
 @dataclass(frozen=True)
-class AsymmetricLaplace:
+class _Rates:
+    right: float  # the rates of the two tails, per count
+    left: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "right", _rate(self.right, "right"))
+        object.__setattr__(self, "left", _rate(self.left, "left"))
+
+
+@dataclass(frozen=True)
+class AsymmetricLaplace(_Rates):
     """Noise of density in proportion to ``exp(-right x)`` above 0 and ``exp(left x)`` below.
 
     Examples
@@ -71,13 +81,6 @@ class AsymmetricLaplace:
     >>> z.mean, z.variance
     (-2.0, 20.0)
     """
-
-    right: float  # the rates of the two tails, per count
-    left: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "right", _rate(self.right, "right"))
-        object.__setattr__(self, "left", _rate(self.left, "left"))
 
     @property
     def mean(self) -> float:
@@ -111,8 +114,8 @@ class AsymmetricLaplace:
 
 
 @dataclass(frozen=True)
-class AsymmetricGeometric:
-    """The same on whole numbers: ``P(k)`` in proportion to ``exp(-right k)`` or ``exp(left k)``.
+class AsymmetricGeometric(_Rates):
+    """Noise on whole numbers: ``P(k)`` in proportion to ``exp(-right k)`` or ``exp(left k)``.
 
     It is the difference of two independent geometric variables. One count more changes the
     logarithm of the probability of an answer by ``right`` or by ``-left`` exactly, as the
@@ -125,13 +128,6 @@ class AsymmetricGeometric:
     >>> bool(np.isclose(np.exp(z.log_density(k)) @ k, z.mean))
     True
     """
-
-    right: float  # the rates of the two tails, per count
-    left: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "right", _rate(self.right, "right"))
-        object.__setattr__(self, "left", _rate(self.left, "left"))
 
     @property
     def mean(self) -> float:

@@ -1,4 +1,4 @@
-"""What a privacy guarantee is: pure, approximate and concentrated differential privacy.
+"""Privacy guarantees: pure, approximate and concentrated differential privacy.
 
 Two data sets are neighbours when one is the other with one record added or removed (the paper's
 Definition 1). Everything here is about that relation.
@@ -83,7 +83,7 @@ def check_delta(value: object) -> float:
 
 
 class _Level:
-    """What every guarantee says of itself, so that nothing else asks of which kind it is."""
+    """Description common to all guarantees, so that nothing else asks of which kind one is."""
 
     kind: ClassVar[str]
     """Its name in commands and files."""
@@ -94,7 +94,7 @@ class _Level:
     parameter: ClassVar[str]
     """The name of its main parameter, as an option and in TeX."""
     symbol: ClassVar[str]
-    """The same as a letter."""
+    """Its letter."""
     norm: ClassVar[int]
     """The norm in which its noise counts changes; its errors go as ``level**(-1/norm)``."""
 
@@ -127,7 +127,7 @@ class _Level:
 
 
 class _EpsilonLevel(_Level):
-    """What pure and approximate differential privacy share: signed answers use no delta."""
+    """Parameter epsilon of pure and approximate privacy: signed answers use no delta."""
 
     parameter: ClassVar[str] = "epsilon"
     symbol: ClassVar[str] = "ε"
@@ -142,7 +142,7 @@ class _EpsilonLevel(_Level):
 
     @property
     def basis(self) -> PureDP:
-        """What mechanisms without a delta satisfy to give this guarantee."""
+        """Guarantee that mechanisms without a delta satisfy to give this one."""
         return PureDP(self.epsilon)
 
     def records(self, nats: Array) -> Array:
@@ -323,7 +323,7 @@ class ConcentratedDP(_Level):
 
     @property
     def basis(self) -> ConcentratedDP:
-        """What mechanisms without a delta satisfy to give this guarantee: itself."""
+        """Guarantee that mechanisms without a delta satisfy to give this one: itself."""
         return self
 
     def records(self, nats: Array) -> Array:
@@ -393,25 +393,3 @@ def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
 
 def _group_size(size: object) -> int:
     return check_whole(size, "the group size")
-
-
-def compose(*guarantees: PureDP | ConcentratedDP) -> PureDP | ConcentratedDP:
-    """Add up guarantees of one kind (sequential composition, the paper's Section 2.2).
-
-    Raises
-    ------
-    InputError
-        Without a guarantee, or with two kinds.
-
-    Examples
-    --------
-    >>> compose(PureDP(0.5), PureDP(0.25))
-    PureDP(epsilon=0.75)
-    """
-    kinds = sorted({type(g).__name__ for g in guarantees}) or ["none"]
-    if guarantees and len(kinds) == 1 and not guarantees[0].delta:
-        return type(guarantees[0])(math.fsum(g.level for g in guarantees))
-    raise InputError(
-        f"the guarantees to add are {', '.join(kinds)}; they must be one or more of one kind, "
-        "PureDP or ConcentratedDP (turn epsilon into rho with to_zcdp first)"
-    )

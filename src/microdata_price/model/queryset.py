@@ -155,12 +155,12 @@ class QuerySet:
 
     @cached_property
     def counts(self) -> Array:
-        """How many cells each query counts; shape (queries,)."""
+        """Numbers of cells that each query counts, shape (queries,)."""
         return np.bincount(self.labels[self.labels >= 0], minlength=self.size).astype(float)
 
     @property
     def is_identity(self) -> bool:
-        """Whether each cell is a query of its own, in order."""
+        """True if each cell is a query of its own, in order."""
         return self.size == self.cells and bool((self.labels == np.arange(self.cells)).all())
 
     def answers(self, table: ArrayLike) -> Array:

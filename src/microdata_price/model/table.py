@@ -1,4 +1,4 @@
-"""What a table of counts is, and what is refused as one."""
+"""Checks of tables of counts."""
 
 from __future__ import annotations
 
@@ -13,13 +13,7 @@ Array = NDArray[np.float64]
 
 
 def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
-    """Return a table's shape as a tuple of positive integers, or say why it is none.
-
-    Examples
-    --------
-    >>> check_shape(100)
-    (100,)
-    """
+    """Return a table's shape as a tuple of positive integers, or say why it is none."""
     given = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in given)
     if not given or not whole or any(n < 1 for n in given):

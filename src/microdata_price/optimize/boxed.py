@@ -84,7 +84,7 @@ class Boxed(Batch):
 
 
 def is_cells(queries: QuerySet) -> bool:
-    """Whether each cell is a query of its own, in order (also the sum of a table of one cell)."""
+    """Return whether each cell is a query of its own, in order (as the sum of one cell is)."""
     if queries.size != queries.cells:
         return False
     return queries.axes is not None or queries.is_identity
@@ -102,7 +102,7 @@ def columns(a: Array) -> Array:
 
 
 def cells_weigh(problem: Problem) -> bool:
-    """Whether every cell of every run has a weight of its own."""
+    """Return whether every cell of every run has a weight of its own."""
     own, _ = split(problem)
     weight: Array = np.zeros((problem.runs, 1))
     for k in own:
@@ -207,13 +207,7 @@ class Structure(Protocol):
 
 
 def largest_of(queries: QuerySet, values: Array) -> Array:
-    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries).
-
-    Examples
-    --------
-    >>> largest_of(QuerySet.from_labels([1, 0, 1, -1], "q"), np.array([[1.0, 2.0, 3.0, 9.0]]))
-    array([[2., 3.]])
-    """
+    """Return the largest value among the cells of each query, (runs, cells) to (runs, queries)."""
     runs = values.shape[0]
     if queries.axes is not None:
         k = len(queries.shape)

@@ -25,9 +25,9 @@ from .problem import AnyTerm, Problem, Solution, Term
 Array = NDArray[np.float64]
 
 TOLERANCE = 1e-9
-"""What a certificate meets as a rule."""
+"""Tolerance that a certificate meets as a rule."""
 WORST_TOLERANCE = 1e-7
-"""What a certificate must meet; a fit that misses it is an error."""
+"""Tolerance that a certificate must meet; a fit that misses it is an error."""
 ROUNDING = 1e-5
 """The part of the largest count that joins the noise in the scale of counts.
 
@@ -39,20 +39,7 @@ the largest count or 1e-9 of the noise, whichever is more.
 
 @dataclass(frozen=True, eq=False)
 class Certificate(Batch):
-    """How far an answer is from optimal: three numbers a run, each relative to the run's scale.
-
-    Parameters
-    ----------
-    primal
-        Largest violation of a constraint, over the scale of counts.
-    dual
-        Largest violation of the gradient condition, over the scale of the gradient.
-    gap
-        Objective at the answer minus the dual bound at the multipliers, over the scale of the
-        objective. The true optimum lies within it, up to the two residuals.
-    conic
-        How many of the run's problems the fast solvers missed, so that the conic solver was asked;
-        a count for the record, no part of the proof. 0 if not given.
+    """Distance of an answer from its optimum: three numbers a run, relative to the run's scale.
 
     Examples
     --------
@@ -63,9 +50,13 @@ class Certificate(Batch):
 
     by_run = ("primal", "dual", "gap", "conic")
 
-    primal: Array
-    dual: Array
+    primal: Array  # largest violation of a constraint, over the scale of counts
+    dual: Array  # largest violation of the gradient condition, over the scale of the gradient
+    # Objective at the answer minus the dual bound at the multipliers, over the scale of the
+    # objective. The true optimum lies within it, up to the two residuals.
     gap: Array
+    # How many of the run's problems the fast solvers missed, so that the conic solver was asked; a
+    # count for the record, no part of the proof.
     conic: Array | float = 0.0
 
     def __post_init__(self) -> None:
@@ -77,7 +68,7 @@ class Certificate(Batch):
 
     @property
     def conic_calls(self) -> int:
-        """How often the conic solver was asked, over all runs."""
+        """Number of problems that the conic solver was asked, over all runs."""
         return int(np.sum(self.conic))
 
     @property
@@ -102,7 +93,7 @@ class Certificate(Batch):
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """What one term adds: residuals relative to their scales, and sums of the objective's parts.
+    """One term's share: residuals relative to their scales, and parts of the objective.
 
     ``force_scale`` has one column where it is the same for all of a run's queries.
     """
@@ -154,7 +145,7 @@ def _half_square(weight: Array, values: Array) -> Array:
 
 
 def _is_plain(term: AnyTerm, w: Array) -> bool:
-    """Whether a term has positive finite weights and no bounds."""
+    """Return whether a term has positive finite weights and no bounds."""
     return term.radius is None and bool(w.min() > 0) and bool(w.max() < np.inf)
 
 
@@ -230,12 +221,9 @@ def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> Array:
 
 
 def certify(problem: Problem, solution: Solution) -> Certificate:
-    r"""Certify an answer: constraint violations, gradient violations and the duality gap (ours).
+    r"""Certify an answer: constraint violations, gradient violations and the duality gap.
 
-    With ``h_k(r) = weight_k r^2 / 2`` (infinite beyond ``radius_k``) the dual of the problem is to
-    maximise ``-sum_k (y_k target_k + h_k*(y_k))`` subject to ``g >= 0``, where
-    ``g = sum_k y_k u_k`` has one value a cell (``g = 0`` without the sign constraint). Primal minus
-    dual is then
+    With :math:`g = U'y`, 0 or more where the cells are, primal minus dual is
 
     .. math:: \sum_k [h_k(r_k) + h_k^*(y_k) - y_k r_k] + g \cdot x,
 
@@ -249,19 +237,9 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
     queries, if only equalities and bounds count it). The scale of the objective is the objective
     plus the largest scale of a force times M plus the least noise.
 
-    Parameters
-    ----------
-    problem
-        What was to be solved.
-    solution
-        Any answer with any multipliers: both are judged.
-
-    Returns
-    -------
-    Certificate
-        All zero for an exact answer; NaN in an answer counts as infinitely bad. ``primal`` holds
-        signs, equalities and bounds; ``dual`` holds ``g`` and how far a residual is from the one
-        that its multiplier asks for.
+    Any answer with any multipliers is judged. All three numbers are zero for an exact one, and
+    infinite for NaN: ``primal`` holds signs, equalities and bounds; ``dual`` holds ``g`` and how
+    far a residual is from the one that its multiplier asks for.
 
     Examples
     --------

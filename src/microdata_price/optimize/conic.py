@@ -124,25 +124,16 @@ def _least_norm(problem: Problem, solution: Solution) -> Solution:
 
 
 def solve_conic(problem: Problem) -> Solution:
-    """Solve any problem, one run after the other (ours).
+    """Solve any problem, one run after the other.
 
     Each run goes to Clarabel in sparse residual form, then through active-set steps that make it
     exact up to rounding; a run whose certificate is not good enough is solved again to a tighter
     tolerance. Cells that a constraint pins to zero are taken out first. Where the queries leave
     the table open, the optimal table of least norm is returned.
-
-    Examples
-    --------
-    >>> from microdata_price.model.queryset import QuerySet
-    >>> from microdata_price.optimize import Term
-    >>> term = Term(QuerySet.identity(2), np.array([[3.0, -1.0]]), np.ones((1, 2)))
-    >>> solve_conic(Problem((term,))).x.round(9)
-    array([[3., 0.]])
     """
     found = []
     for run in range(problem.runs):
         one = problem.select(slice(run, run + 1))
         solution = _solve_run(one)
         found.append(_least_norm(one, solution) if leaves_open(problem) else solution)
-    y = tuple(np.concatenate(parts) for parts in zip(*(f.y for f in found), strict=True))
-    return Solution(np.concatenate([f.x for f in found]), y)
+    return Solution.stack(found)

@@ -18,25 +18,22 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..base.batch import Batch
 from ..model.queryset import QuerySet
-from .boxed import largest_among, largest_of
+from .boxed import largest_of
 from .eliminate import regular
-from .problem import Problem, SubsetSum
+from .problem import Problem
+from .single_sums import SingleSums, sets_and_sums
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Conjugate(Batch):
+class Conjugate(SingleSums):
     """Sets of disjoint queries, then single sums, in this order."""
-
-    by_run_or_shared = ("members",)
 
     shape: tuple[int, ...]  # the table's shape
     sets: tuple[QuerySet, ...]  # the query sets
-    # For each single sum which cells it counts, shape (runs or 1, cells).
     members: tuple[Array, ...]
     # For each cell and set the aggregate that counts it, shape (cells, sets); the number of
     # aggregates where none does.
@@ -55,21 +52,19 @@ class Conjugate(Batch):
                 flat += q.spread(part)
             else:
                 table += part.reshape(runs, *(n if a in q.axes else 1 for a, n in enumerate(shape)))
-        for k, v in enumerate(self.members, start):
-            flat += v * y[:, k : k + 1]
+        self.add_sums_forces(flat, y, start)
         return flat
 
     def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
         tables = x.reshape(-1, *self.shape)
         parts = [q.answers(tables) for q in self.sets]
-        parts += [(v * x).sum(axis=1, keepdims=True) for v in self.members]
-        return np.concatenate(parts, axis=1)
+        return np.concatenate(parts + self.sums_of(x), axis=1)
 
     def largest(self, x: Array) -> Array:
         """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
-        parts = [largest_of(q, x) for q in self.sets] + [largest_among(v, x) for v in self.members]
-        return np.concatenate(parts, axis=1)
+        parts = [largest_of(q, x) for q in self.sets]
+        return np.concatenate(parts + self.largest_in_sums(x), axis=1)
 
     def solve(self, free: Array, inverse_weight: Array, residual: Array, ridge: Array) -> Array:
         """Solve the Newton system, about; see `Structure`."""
@@ -116,7 +111,7 @@ def _conjugate_gradients(
     direction[:n] = z
     size = float(r @ z)
     goal = TUNING.forcing**2 * size
-    for _ in range(TUNING.products):
+    for _ in range(2000):
         product = (transposed @ (columns @ direction))[:n] + extra * direction[:n]
         bend = float(product @ direction[:n])
         if not bend > 0:  # all is solved, or rounding is left
@@ -134,19 +129,12 @@ def _conjugate_gradients(
 
 def conjugate(problem: Problem, aggregates: list[int]) -> tuple[Conjugate, list[int]]:
     """Return the structure of any query sets, and the numbers of the terms in its order."""
-    sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
-    sets: list[QuerySet] = []
-    members: list[Array] = []
-    order = [k for k in aggregates if k not in sums] + sums
-    for k in order:
-        term = problem.terms[k]
-        if isinstance(term, SubsetSum):
-            members.append(term.cell_members)
-        else:
-            sets.append(term.queries)
-    none = sum(q.size for q in sets) + len(members)
+    numbers, singles = sets_and_sums(problem, aggregates)
+    sets = tuple(numbers.values())
     starts = np.cumsum([0, *(q.size for q in sets)])
+    none = int(starts[-1]) + len(singles)
     columns = np.empty((problem.cells, len(sets)), dtype=np.int32)
     for j, (q, s) in enumerate(zip(sets, starts[:-1], strict=True)):
         columns[:, j] = np.where(q.labels >= 0, q.labels + s, none)
-    return Conjugate(problem.shape, tuple(sets), tuple(members), columns), order
+    made = Conjugate(problem.shape, sets, tuple(singles.values()), columns)
+    return made, [*numbers, *singles]

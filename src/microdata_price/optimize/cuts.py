@@ -29,7 +29,7 @@ _NEVER = 1e30
 
 @dataclass(frozen=True, eq=False)
 class Bands:
-    """What each query's answer may be at a distance, for a batch of runs."""
+    """Bands of allowed answers at a distance, for a batch of runs."""
 
     answers: Array  # noisy answers of all query sets side by side, shape (runs, queries), in counts
     std: Array  # standard deviations of their noise, shape (queries,), in counts
@@ -68,7 +68,7 @@ def make_cuts(sets: Sequence[QuerySet]) -> CutFinder | None:
 def _shared(
     sets: Sequence[QuerySet], offsets: NDArray[np.intp], first: int, second: int
 ) -> sp.csr_array:
-    """Return cuts between two sets' sums over all that they share (ours).
+    """Return cuts between two sets' sums over all that they share.
 
     Join queries that have a cell in common. Where the queries of one set in such a group have no
     cell that the other set leaves out, their sum is at most that of the other's. For two marginals

@@ -61,13 +61,10 @@ class Distance(Batch):
 def distance_bound(
     sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float]
 ) -> Distance:
-    """Return lower bounds on the distance, mostly the distance itself (ours).
+    """Return lower bounds on the distance, mostly the distance itself.
 
-    At the bound reached so far each query's answer lies in a band. A cut whose bands cannot be met
-    together is a linear function of t that is not yet 0; its root is the next bound (Newton's
-    method on the distance). The first cut is the answer that is most negative in noises; the
-    others come from `make_cuts`. Whether a bound is the distance, the second stage of max fitting
-    tells: it then has a solution.
+    The first cut is the answer that is most negative in noises; the others come from `make_cuts`.
+    Where a bound is the distance the second stage of max fitting has a solution.
 
     Examples
     --------
@@ -217,7 +214,7 @@ def certify_distance(
     stds: Sequence[float],
     distance: Distance,
 ) -> Certificate:
-    """Certify that no smaller distance is possible; the second stage shows that this one is (ours).
+    """Certify that no smaller distance is possible; the second stage shows that this one is.
 
     ``dual`` is how negative a cell's ``sum_k y_k u_k`` is, over the largest multiplier; ``gap`` is
     the distance minus the lower bound that the multipliers prove, in standard deviations, over 1

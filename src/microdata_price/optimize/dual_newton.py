@@ -53,7 +53,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What the solver found."""
+    """Answers of the dual Newton method."""
 
     y: Array  # multipliers of the aggregates, shape (runs, aggregates)
     x: Array  # cells, shape (runs, cells)
@@ -151,7 +151,8 @@ def _drop_finished(batch: _Batch, best: _Best, accuracy: Array) -> bool:
     batch.miss = np.where(better, miss, batch.miss)
     best.y[batch.index[better]] = batch.point.y[better]
     best.miss[batch.index] = batch.miss
-    patience = np.where(batch.miss < TUNING.almost, TUNING.stalled, TUNING.stalled_early)
+    # The end begins below 1e-7.
+    patience = np.where(batch.miss < 1e-7, TUNING.stalled, TUNING.stalled_early)
     done = (miss <= accuracy[batch.index]) | (batch.stalled > patience)
     done |= best.contradictory[batch.index]
     if done.any():
@@ -167,7 +168,7 @@ def _ridge(residual: Array, box: Boxed, late: bool) -> Array:
 
 
 def _way_to_free(structure: Structure, box: Boxed, point: Point) -> Array:
-    """Return how far equalities without a free cell are from freeing one, else 0 (ours).
+    """Return how far equalities without a free cell are from freeing one, else 0.
 
     Such a row says nothing of how the cells would answer to its multiplier: as far as H knows, not
     at all. Its step must reach the first cell's bound before it can mend the residual.
@@ -196,7 +197,7 @@ def _advance(batch: _Batch, best: _Best, late: bool) -> None:
     end = _dot(new.residual, step)
     # A step that halves the residual is good; near rounding the slopes say nothing.
     after = box.miss(new.residual)
-    good = (after < TUNING.halved * miss) | (miss < TUNING.rounded)
+    good = (after < TUNING.halved * miss) | (miss < 1e-9)
     short = ~good & (end > TUNING.too_near * slope)
     near = np.flatnonzero(short)
     if near.size:
@@ -224,7 +225,7 @@ def newton(
     start: Array | None = None,
     accuracy: Array | float = TUNING.converged,
 ) -> Answer:
-    """Find a root of F for a batch of runs at once (ours); the module's text has the mathematics.
+    """Find a root of F for a batch of runs at once; the module's text has the mathematics.
 
     Runs that have converged leave the batch, so each costs its own number of steps.
     """
@@ -236,7 +237,7 @@ def newton(
         return Answer(y, box.cells(nothing)[0], nothing, best.contradictory)
     goal = np.broadcast_to(np.asarray(accuracy, dtype=float), (runs,))
     batch = _Batch(np.arange(runs), structure, box, Point.at(structure, box, y.copy()))
-    for count in range(TUNING.newton_steps):
+    for count in range(100):
         if not _drop_finished(batch, best, goal):
             break
         _advance(batch, best, late=count >= TUNING.late)
@@ -252,9 +253,9 @@ def _mend(structure: Structure, box: Boxed, best: _Best, goal: Array) -> Answer:
     y = best.y
     forces = structure.rmatvec(y)
     x, free = box.cells(forces)
-    wanting = (best.miss > TUNING.exact) & (best.miss < TUNING.nearly) & ~best.contradictory
+    wanting = (best.miss > 1e-11) & (best.miss < 1e-3) & ~best.contradictory
     runs = np.flatnonzero(wanting & (goal <= TUNING.converged))
-    for _ in range(TUNING.mends if runs.size else 0):
+    for _ in range(2 if runs.size else 0):
         part, part_box = structure.select(runs), box.select(runs)
         residual, inverse_weight = part_box.residual(part.matvec(x[runs]), y[runs])
         miss = part_box.miss(residual)

@@ -18,7 +18,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from .tuning import TUNING
+_BATCHED = 64
+"""Unknowns at most for which systems are solved as a batch; larger ones one by one, symmetric."""
 
 Array = NDArray[np.float64]
 
@@ -32,7 +33,7 @@ def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
     A query with neither a free cell nor an inverse weight is treated as if it had one typical cell,
     so that its step can free one.
     """
-    diagonal = free + np.where(inverse_weight > TUNING.slight * free, inverse_weight, ridge * free)
+    diagonal = free + np.where(inverse_weight > 1e-14 * free, inverse_weight, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)
 
 
@@ -41,18 +42,13 @@ def solve_small(matrix: Array, right: Array) -> Array:
 
     Queries that say the same almost exactly make a system that is singular once rounded; then it
     is solved in the sense of least squares.
-
-    Examples
-    --------
-    >>> solve_small(np.array([[[2.0, 0.0], [0.0, 1.0]]]), np.array([[4.0, 0.0]]))
-    array([[2., 0.]])
     """
     k = matrix.shape[1]
     if k == 0:
         return right.copy()
     if k == 1:
         return right / matrix[:, 0]
-    if k <= TUNING.batched:
+    if k <= _BATCHED:
         try:
             return np.asarray(np.linalg.solve(matrix, right[:, :, None])[:, :, 0], dtype=float)
         except np.linalg.LinAlgError:  # in some run: the others must not notice
@@ -63,7 +59,7 @@ def solve_small(matrix: Array, right: Array) -> Array:
 def _solve_one(matrix: Array, right: Array) -> Array:
     """Solve one system; where it is singular to rounding, in the sense of least squares."""
     try:
-        if right.size <= TUNING.batched:
+        if right.size <= _BATCHED:
             return np.asarray(np.linalg.solve(matrix, right))
         with warnings.catch_warnings():  # a badly conditioned step is as good as another
             warnings.simplefilter("ignore", scipy.linalg.LinAlgWarning)
@@ -82,13 +78,6 @@ def solve_bordered(
     ``kept u + coupling v = right_kept`` and ``coupling' u + diagonal v = right_diagonal``, with
     shapes (runs, k, k), (runs, k, n), (runs, n), (runs, k) and (runs, n); the diagonal is
     positive. ``kept`` is used up.
-
-    Examples
-    --------
-    >>> one = np.ones((1, 1))
-    >>> u, v = solve_bordered(np.array([[[2.0]]]), np.array([[[1.0]]]), one, one, one)
-    >>> u.round(9), v.round(9)
-    (array([[0.]]), array([[1.]]))
     """
     scaled = coupling / diagonal[:, None, :]
     kept -= scaled @ coupling.transpose(0, 2, 1)

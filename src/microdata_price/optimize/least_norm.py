@@ -1,4 +1,4 @@
-"""Where the queries leave the table open: of all optimal tables, that of least norm."""
+"""Least-norm table among all optimal ones, where the queries leave the table open."""
 
 from __future__ import annotations
 
@@ -12,14 +12,7 @@ Array = NDArray[np.float64]
 
 
 def leaves_open(problem: Problem) -> bool:
-    """Whether the queries might not determine the table: no term asks for every cell (ours).
-
-    Examples
-    --------
-    >>> sum_only = Term(QuerySet.sum_query(2), np.array([[4.0]]), np.ones((1, 1)))
-    >>> leaves_open(Problem((sum_only,)))
-    True
-    """
+    """Return whether the queries may leave the table open: no term asks for every cell."""
     return not any(
         isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
         for t in problem.terms
@@ -40,7 +33,7 @@ def _held(term: AnyTerm, x: Array) -> AnyTerm:
 def least_norm_problem(
     problem: Problem, solution: Solution, counts: Array | float = 1.0
 ) -> Problem:
-    """Return the problem of least norm among the tables that answer as the solution does (ours).
+    """Return the problem of least norm among the tables that answer as the solution does.
 
     The objective depends on the answers alone and is strictly convex in them, so all optimal
     tables have these answers, and the multipliers remain theirs.

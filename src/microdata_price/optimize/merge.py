@@ -17,7 +17,7 @@ Labels = NDArray[np.intp]
 
 @dataclass(frozen=True, eq=False)
 class Merged:
-    """A problem on fewer cells, each the sum of cells that no query tells apart (ours).
+    """A problem on fewer cells, each the sum of cells that no query tells apart.
 
     Any split of a merged cell among its cells gives the same answers; the even one has least norm.
     """

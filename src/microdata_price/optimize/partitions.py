@@ -14,11 +14,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..base.batch import Batch
 from ..model.queryset import QuerySet
-from .boxed import largest_among, largest_of
+from .boxed import largest_of
 from .eliminate import regular, solve_bordered
-from .problem import Problem, SubsetSum
+from .problem import Problem
+from .single_sums import SingleSums, by_size, sets_and_sums
 from .tuning import TUNING
 
 Array = NDArray[np.float64]
@@ -26,7 +26,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Crossing:
-    """How the queries of two sets overlap: sums over the cells that a pair of queries shares."""
+    """Overlap of the queries of two sets: sums over the cells that a pair of queries shares."""
 
     sums: sp.csr_array  # one row a pair that shares a cell, shape (pairs, cells), zeros and ones
     first: NDArray[np.intp]  # the pair's queries
@@ -51,23 +51,20 @@ class Crossing:
 
 
 @dataclass(frozen=True, eq=False)
-class Partitions(Batch):
+class Partitions(SingleSums):
     """Several sets of disjoint queries and single sums; the set with most queries comes last.
 
     The queries of one set are disjoint, so each set is a diagonal block of the Newton matrix. The
     largest is eliminated, and what is left is a dense matrix.
     """
 
-    by_run_or_shared = ("members",)
-
     sets: tuple[QuerySet, ...]  # the query sets; the last is eliminated
     crossings: dict[tuple[int, int], Crossing]  # one for each pair of sets ``(i, j)`` with i < j
-    # For each single sum which cells it counts, shape (sums, runs or 1, cells).
     members: tuple[Array, ...]
 
     @property
     def _starts(self) -> list[int]:
-        """Where each set's unknowns begin: sets but the last, then single sums, then the last."""
+        """First unknown of each set: sets but the last, then single sums, then the last."""
         sizes = [q.size for q in self.sets[:-1]]
         starts = [0, *np.cumsum(sizes).tolist()]
         starts[-1] += len(self.members)
@@ -79,8 +76,7 @@ class Partitions(Batch):
         forces = np.zeros((y.shape[0], self.sets[0].cells))
         for q, start in zip(self.sets, starts, strict=True):
             forces += q.spread(y[:, start : start + q.size])
-        for k, v in enumerate(self.members, starts[-1] - len(self.members)):
-            forces += v * y[:, k : k + 1]
+        self.add_sums_forces(forces, y, starts[-1] - len(self.members))
         return forces
 
     def matvec(self, x: Array) -> Array:
@@ -88,13 +84,13 @@ class Partitions(Batch):
         # A batch of one run of a table with one row has the shape of a table: say which it is.
         tables = x.reshape(-1, *self.sets[-1].shape)
         parts = [q.answers(tables) for q in self.sets[:-1]]
-        parts += [(v * x).sum(axis=1, keepdims=True) for v in self.members]
+        parts += self.sums_of(x)
         return np.concatenate([*parts, self.sets[-1].answers(tables)], axis=1)
 
     def largest(self, x: Array) -> Array:
         """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
         parts = [largest_of(q, x) for q in self.sets]
-        parts[-1:-1] = [largest_among(v, x) for v in self.members]
+        parts[-1:-1] = self.largest_in_sums(x)
         return np.concatenate(parts, axis=1)
 
     def solve(self, free: Array, inverse_weight: Array, residual: Array, ridge: Array) -> Array:
@@ -129,26 +125,15 @@ class Partitions(Batch):
 
 def partitions(problem: Problem, aggregates: list[int]) -> tuple[Partitions, list[int]] | None:
     """Recognise query sets and sums of some of their queries."""
-    sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
-    sets: list[tuple[int, QuerySet]] = []
-    for k in aggregates:
-        term = problem.terms[k]
-        if not isinstance(term, SubsetSum):
-            sets.append((k, term.queries))
-    sets.sort(key=lambda item: item[1].size)
+    sets, singles = sets_and_sums(problem, aggregates)
     if not sets:
         return None
-    kept = sum(q.size for _, q in sets[:-1]) + len(sums)
-    if kept > TUNING.dense_unknowns or kept * sets[-1][1].size > TUNING.dense_entries:
+    *numbers, last = by_size(sets)
+    queries = tuple(sets[k] for k in (*numbers, last))
+    kept = sum(q.size for q in queries[:-1]) + len(singles)
+    if kept > TUNING.dense_unknowns or kept * queries[-1].size > TUNING.dense_entries:
         return None
-    queries = tuple(q for _, q in sets)
     crossings = {
         (i, j): Crossing.of(queries[i], queries[j]) for j in range(len(queries)) for i in range(j)
     }
-    members = []
-    for k in sums:
-        term = problem.terms[k]
-        assert isinstance(term, SubsetSum)
-        members.append(term.cell_members)
-    order = [k for k, _ in sets[:-1]] + sums + [sets[-1][0]]
-    return Partitions(queries, crossings, tuple(members)), order
+    return Partitions(queries, crossings, tuple(singles.values())), [*numbers, *singles, last]

@@ -23,7 +23,7 @@ _ROUNDING = 1e-16  # a residual of this size is rounding
 
 @dataclass(frozen=True, eq=False)
 class Active:
-    """Which constraints hold as equalities."""
+    """Active set: the constraints that hold as equalities."""
 
     zero: Mask  # cells at 0, shape (cells,)
     side: Array  # -1, 0 or 1 a row: its residual is at minus its radius, between, or at its radius
@@ -106,7 +106,7 @@ def revise_active(stack: Stack, active: Active, x: Array, y: Array) -> Active:
 def polish(
     stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
 ) -> tuple[Array, Array]:
-    """Improve an answer by active-set steps and return the best one seen (ours)."""
+    """Improve an answer by active-set steps and return the best one seen."""
     best = (np.maximum(x, 0.0) if stack.nonnegative else x, y)
     least = miss(*best)
     active = guess_active(stack, x, y)

@@ -32,23 +32,6 @@ class Term(Batch):
     An infinite weight is the equality ``u_k . x = target_k``, and a finite ``radius_k`` adds the
     constraint ``|u_k . x - target_k| <= radius_k`` to a finite weight.
 
-    Parameters
-    ----------
-    queries
-        The query set.
-    target
-        Noisy answers, shape (runs, queries), in counts.
-    weight
-        One over the variance, shape (runs, queries); 0 or more, infinity for an equality. A view
-        that repeats one number (`numpy.broadcast_to`) takes no memory and is used as such.
-    radius
-        Largest residual allowed, shape (runs, queries), infinity for none; ``None`` for no bounds.
-
-    Raises
-    ------
-    InputError
-        Shapes that do not agree.
-
     Examples
     --------
     >>> q = QuerySet.sum_query(3)
@@ -59,8 +42,11 @@ class Term(Batch):
     by_run = ("target", "weight", "radius")
 
     queries: QuerySet
-    target: Array
+    target: Array  # noisy answers, shape (runs, queries), in counts
+    # One over the variance, shape (runs, queries); 0 or more, infinity for an equality. A view that
+    # repeats one number (`numpy.broadcast_to`) takes no memory and is used as such.
     weight: Array
+    # Largest residual allowed, shape (runs, queries), infinity for none; ``None`` for no bounds.
     radius: Array | None = None
 
     def __post_init__(self) -> None:
@@ -113,23 +99,6 @@ class SubsetSum(Batch):
     depends on the noise (the paper's Algorithm 2, lines 11 to 13). It contributes
     ``weight (sum_k members_k u_k . x - target)^2 / 2``.
 
-    Parameters
-    ----------
-    base
-        The query set summed over.
-    members
-        Which of its queries are summed, shape (runs, queries of base), true or false. In a run
-        without members the query is 0 whatever the table, so its weight must be 0 there.
-    target
-        Shape (runs, 1), in counts.
-    weight
-        Shape (runs, 1), 0 or more, infinity for an equality.
-
-    Raises
-    ------
-    InputError
-        Shapes that do not agree, or a weight on an empty sum.
-
     Examples
     --------
     >>> q = QuerySet.identity(3)
@@ -141,10 +110,15 @@ class SubsetSum(Batch):
 
     by_run = ("members", "target", "weight")
 
-    base: QuerySet
+    base: QuerySet  # the query set summed over
+    # The queries that are summed, shape (runs, queries of base), true or false. In a run without
+    # members the query is 0 whatever the table, so its weight must be 0 there.
     members: NDArray[np.bool_]
-    target: Array
-    weight: Array
+    target: Array  # shape (runs, 1), in counts
+    weight: Array  # shape (runs, 1), 0 or more, infinity for an equality
+
+    radius = None  # such a term has no bounds
+    size = 1  # the number of queries
 
     def __post_init__(self) -> None:
         runs = self.target.shape[0]
@@ -169,19 +143,9 @@ class SubsetSum(Batch):
         return f"some of {self.base.name}"
 
     @property
-    def radius(self) -> None:
-        """Such a term has no bounds."""
-        return
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """The table's shape."""
         return self.base.shape
-
-    @property
-    def size(self) -> int:
-        """The number of queries: one."""
-        return 1
 
     @property
     def runs(self) -> int:
@@ -195,11 +159,8 @@ class SubsetSum(Batch):
 
     def answers(self, x: Array) -> Array:
         """Answer the query: (runs, cells) to (runs, 1)."""
-        return np.asarray(
-            np.where(self.members, self.base.answers(x.reshape(-1, *self.shape)), 0.0).sum(
-                axis=1, keepdims=True
-            )
-        )
+        answers = self.base.answers(x.reshape(-1, *self.shape))
+        return np.asarray(np.where(self.members, answers, 0.0).sum(axis=1, keepdims=True))
 
     def spread(self, y: Array) -> Array:
         """Give each cell that is counted the query's value: (runs, 1) to (runs, cells)."""
@@ -220,13 +181,6 @@ class Problem(Batch):
     The paper's NNLS, the second stage of max fitting, each stage of sequential fitting and the
     last step of reweighted fitting all have this form. With ``nonnegative=False`` it is OLS.
 
-    Parameters
-    ----------
-    terms
-        At least one, all for one table's shape and the same number of runs.
-    nonnegative
-        Whether every cell must be 0 or more.
-
     Examples
     --------
     >>> q = QuerySet.identity(2)
@@ -236,8 +190,8 @@ class Problem(Batch):
 
     by_run = ("terms",)
 
-    terms: tuple[AnyTerm, ...]
-    nonnegative: bool = True
+    terms: tuple[AnyTerm, ...]  # at least one, all for one table's shape and number of runs
+    nonnegative: bool = True  # whether every cell must be 0 or more
 
     def __post_init__(self) -> None:
         shapes = {t.shape for t in self.terms}
@@ -266,34 +220,26 @@ class Problem(Batch):
 
 @dataclass(frozen=True, eq=False)
 class Solution(Batch):
-    """What a solver returns: primal and dual values, from which a certificate can be computed.
-
-    Parameters
-    ----------
-    x
-        Cells, shape (runs, cells).
-    y
-        One array a term, shape (runs, queries): the multiplier of ``r = u_k . x - target_k``, which
-        at the optimum is ``weight r`` where the weight is finite and no bound is active, anything
-        at an equality, and ``weight r`` plus a force that points inwards where a bound is active:
-        ``r = clip(y / weight, -radius, radius)``. The gradient condition is ``sum_k y_k u_k >= 0``
-        with equality where ``x > 0``.
-    contradictory
-        Which runs have no answer, shape (runs,); ``None`` if none has been proved to have none.
-        There x is NaN and y the proof: ``sum_k y_k u_k >= 0`` and, with a radius of 0 at an
-        equality, ``sum_k (y_k target_k + radius_k |y_k|) < 0``, where y is 0 for queries that have
-        neither; so no x of 0 or more can be within every radius.
-    """
+    """Primal and dual values from a solver, from which a certificate can be computed."""
 
     by_run = ("x", "y", "contradictory")
 
-    x: Array
+    x: Array  # cells, shape (runs, cells)
+    # One array a term, shape (runs, queries): the multiplier of ``r = u_k . x - target_k``, which
+    # at the optimum is ``weight r`` where the weight is finite and no bound is active, anything at
+    # an equality, and ``weight r`` plus a force that points inwards where a bound is active:
+    # ``r = clip(y / weight, -radius, radius)``. The gradient condition is ``sum_k y_k u_k >= 0``
+    # with equality where ``x > 0``.
     y: tuple[Array, ...]
+    # The runs that have no answer, shape (runs,); ``None`` if none has been proved to have none.
+    # There x is NaN and y the proof: ``sum_k y_k u_k >= 0`` and, with a radius of 0 at an equality,
+    # ``sum_k (y_k target_k + radius_k |y_k|) < 0``, where y is 0 for queries that have neither; so
+    # no x of 0 or more can be within every radius.
     contradictory: NDArray[np.bool_] | None = None
 
     @property
     def unanswerable(self) -> NDArray[np.bool_]:
-        """Which runs have been proved to have no answer, shape (runs,)."""
+        """Mask of the runs that are proved to have no answer, shape (runs,)."""
         if self.contradictory is None:
             return np.zeros(self.x.shape[0], dtype=bool)
         return self.contradictory

@@ -23,11 +23,6 @@ def project_simplex(a: Array, total: Array) -> tuple[Array, Array]:
 
     The projection is ``max(a - g, 0)`` with the threshold g that gives the sum; sorting and
     prefix sums find it exactly, and for long vectors a few passes over ever fewer entries.
-
-    Examples
-    --------
-    >>> project_simplex(np.array([3.0, 1.0, -1.0]), np.array(2.0))
-    (array([2., 0., 0.]), array(1.))
     """
     if a.shape[-1] >= _LONG:
         rows, totals = a.reshape(-1, a.shape[-1]), np.ravel(total)
@@ -84,12 +79,6 @@ def exact_sums(x: Array, total: Array, unit: Array) -> Array:
 
     Sets of answers whose totals differ by a rounding error contradict each other when all are held
     exactly; these do not.
-
-    Examples
-    --------
-    >>> x = np.array([0.1, 0.2, 0.7])
-    >>> bool(sum(exact_sums(x, np.array(1.0), grid_of(np.array(1.0)))) == 1.0)
-    True
     """
     unit = unit[..., None]
     x = np.rint(x / unit) * unit

@@ -67,7 +67,7 @@ def attempt(
 
 
 def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
-    """Solve a batch of problems, each run with its certificate (ours).
+    """Solve a batch of problems, each run with its certificate.
 
     The fast solvers are asked first (see `attempt`); a run that misses `WORST_TOLERANCE` is solved
     again by the conic solver, and the certificate counts that.

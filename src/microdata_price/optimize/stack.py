@@ -16,16 +16,7 @@ Mask = NDArray[np.bool_]
 
 @dataclass(frozen=True, eq=False)
 class Stack:
-    """All queries of one run, one a row, in units in which counts and weights are at most about 1.
-
-    Examples
-    --------
-    >>> from microdata_price.optimize import Term
-    >>> from microdata_price.model.queryset import QuerySet
-    >>> term = Term(QuerySet.identity(2), np.array([[9.0, -2.0]]), np.full((1, 2), 0.5))
-    >>> Stack.of(Problem((term,))).target
-    array([ 0.9, -0.2])
-    """
+    """All queries of one run, one a row, in units in which no number is much above 1."""
 
     matrix: sp.csr_array  # zeros and ones, shape (rows, cells)
     target: Array  # as for `Term`, shape (rows,); a radius is infinite where there is no bound
@@ -61,12 +52,12 @@ class Stack:
 
     @property
     def equal(self) -> Mask:
-        """Which rows are equalities."""
+        """Mask of the rows that are equalities."""
         return np.isinf(self.weight)
 
     @property
     def bounded(self) -> Mask:
-        """Which rows have a bounded residual but are no equalities."""
+        """Mask of the rows with a bounded residual that are no equalities."""
         return np.isfinite(self.radius) & ~self.equal
 
     @property
@@ -81,7 +72,7 @@ class Stack:
 
 
 def pinned_cells(stack: Stack) -> tuple[Mask, Mask]:
-    """Return which cells a row pins to zero, and which rows pin them (ours).
+    """Return which cells a row pins to zero, and which rows pin them.
 
     A sum of cells that must not exceed 0 leaves its cells nothing but 0. Such a problem has no
     interior, which an interior-point method may mistake for a contradiction, so these cells are

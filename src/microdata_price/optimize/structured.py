@@ -44,17 +44,13 @@ def keep_memory() -> None:
     takes longer than filling it. It raises both limits when a larger block is freed: freeing one
     of 31 MiB that was never touched, so that it takes no memory, raises them as far as they go.
     From then on the process keeps up to 64 MiB that it has freed. Other C libraries do not care.
-
-    Examples
-    --------
-    >>> keep_memory()
     """
     np.empty(_LEARNT, dtype=np.uint8)
 
 
 @dataclass(frozen=True, eq=False)
 class Plan(Batch):
-    """How a problem is solved: the terms' roles and the aggregates' structure."""
+    """Plan of a solution: the terms' roles and the aggregates' structure."""
 
     by_run = ("structure",)
 
@@ -202,17 +198,7 @@ def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Sol
 
 
 def solve_structured(problem: Problem) -> Solution:
-    """Solve by batched semismooth Newton on the dual; every cell must have a weight (ours).
-
-    Examples
-    --------
-    >>> from microdata_price.model.queryset import QuerySet
-    >>> q, total = QuerySet.identity(2), QuerySet.sum_query(2)
-    >>> one = np.ones((1, 1))
-    >>> cells = Term(q, np.array([[3.0, -1.0]]), np.ones((1, 2)))
-    >>> solve_structured(Problem((Term(total, 5 * one, one), cells))).x
-    array([[4., 0.]])
-    """
+    """Solve by batched semismooth Newton on the dual; every cell must have a weight."""
     plan = make_plan(problem)
     assert plan is not None  # cells that weigh are in a term on single cells
     return in_blocks(problem, plan, lambda part, its: solve_planned(part, its)[0])

@@ -13,10 +13,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..base.batch import Batch
-from .boxed import largest_among
 from .eliminate import regular, solve_small
-from .problem import Problem, SubsetSum
+from .problem import Problem
+from .single_sums import SingleSums, by_size, sets_and_sums
 
 Array = NDArray[np.float64]
 
@@ -26,17 +25,14 @@ def _each(sums: sp.csr_array, x: Array) -> Array:
 
 
 @dataclass(frozen=True, eq=False)
-class Tree(Batch):
+class Tree(SingleSums):
     """Query sets each of which refines the one before, and single sums."""
-
-    by_run_or_shared = ("members",)
 
     # For the queries of each level, coarsest first, and at last for the cells, the number of
     # the query of the level before that holds it; the first is all zeros (a root without a
     # query).
     parents: tuple[NDArray[np.intp], ...]
     sums: tuple[sp.csr_array, ...]  # the same as sums over parts, for each level but that root
-    # For each single sum which cells it counts, shape (runs or 1, cells).
     members: tuple[Array, ...]
 
     def _levels(self, y: Array) -> list[Array]:
@@ -49,8 +45,7 @@ class Tree(Batch):
         for part, parent in zip(self._levels(y), self.parents, strict=False):
             total = total[:, parent] + part
         forces = total[:, self.parents[-1]]
-        for k, v in zip(range(-len(self.members), 0), self.members, strict=True):
-            forces += v * y[:, k, None]
+        self.add_sums_forces(forces, y, y.shape[1] - len(self.members))
         return forces
 
     def _sum_up(self, x: Array) -> Array:
@@ -62,12 +57,11 @@ class Tree(Batch):
 
     def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
-        sums = [(v * x).sum(axis=1, keepdims=True) for v in self.members]
-        return np.concatenate([self._sum_up(x), *sums], axis=1)
+        return np.concatenate([self._sum_up(x), *self.sums_of(x)], axis=1)
 
     def largest(self, x: Array) -> Array:
         """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
-        singles = [largest_among(v, x) for v in self.members]
+        singles = self.largest_in_sums(x)
         parts = []
         for sums in self.sums[::-1]:
             x = np.maximum.reduceat(x[:, sums.indices], sums.indptr[:-1], axis=1)
@@ -132,19 +126,14 @@ class Tree(Batch):
 
 def tree(problem: Problem, aggregates: list[int]) -> tuple[Tree, list[int]] | None:
     """Recognise query sets that refine one another."""
-    sums = [k for k in aggregates if isinstance(problem.terms[k], SubsetSum)]
-    nested = []
-    for k in aggregates:
-        term = problem.terms[k]
-        if not isinstance(term, SubsetSum):
-            nested.append((k, term.queries))
-    nested.sort(key=lambda item: item[1].size)
+    sets, singles = sets_and_sums(problem, aggregates)
+    nested = by_size(sets)
     if not nested:
         return None
     parents = []
     before, width = np.zeros(problem.cells, dtype=np.intp), 1
     matrices = []
-    for _, q in nested:
+    for q in nested.values():
         if (q.labels < 0).any():
             return None
         parent = np.zeros(q.size, dtype=np.intp)
@@ -160,10 +149,5 @@ def tree(problem: Problem, aggregates: list[int]) -> tuple[Tree, list[int]] | No
     shape = (width, problem.cells)
     cells = np.arange(problem.cells)
     matrices.append(sp.csr_array((np.ones(problem.cells), (before, cells)), shape))
-    members = []
-    for k in sums:
-        term = problem.terms[k]
-        assert isinstance(term, SubsetSum)
-        members.append(term.cell_members)
-    order = [k for k, _ in nested] + sums
-    return Tree(tuple(parents), tuple(matrices[1:]), tuple(members)), order
+    made = Tree(tuple(parents), tuple(matrices[1:]), tuple(singles.values()))
+    return made, [*nested, *singles]

@@ -1,4 +1,4 @@
-"""The fast solver's constants, in one place."""
+"""The fast solver's constants that matter, each with the effect of doubling it."""
 
 from __future__ import annotations
 
@@ -7,93 +7,63 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Tuning:
-    """What the fast solver is tuned with; none of these can make a wrong answer pass.
+    """Constants of the fast solver; none of them can make a wrong answer pass.
 
     An answer is judged by its certificate alone, so a bad constant costs time or a run that misses,
-    never a number. "Miss" means the largest residual ``|F(y)|`` in units of `Boxed.scale`. For each
-    constant: what it does, and what happens if it is doubled.
-
-    Examples
-    --------
-    >>> TUNING.newton_steps
-    100
+    never a number. "Miss" means the largest residual ``|F(y)|`` in units of `Boxed.scale`.
+    Constants whose doubling changes nothing stand where they are used.
     """
 
-    # Newton steps at most. Doubled: nothing, but for runs that have no answer.
-    newton_steps: int = 100
     # A run with this miss is done. Doubled: certificates lose a factor of two.
     converged: float = 1e-11
-    # Steps without a halving of the miss after which a run is given up, near the end (a miss
-    # below ``almost``) and before. Doubled: hopeless runs take twice as long.
+    # Steps without a halving of the miss after which a run is given up, near the end and before.
+    # Doubled: hopeless runs take twice as long.
     stalled: int = 10
     stalled_early: int = 60
-    almost: float = 1e-7  # where the end begins. Doubled: nothing that can be measured
-    # Steps without a halving of the miss after which equalities without a free cell are led
-    # to one. Doubled: three steps more where that matters.
+    # The same, after which equalities without a free cell are led to one. Doubled: three steps more
+    # where that matters.
     patience: int = 3
-    # Largest and smallest ridge, relative to the diagonal, on rows of the Newton matrix
-    # without a weight of their own; in between it falls with the square of the miss in
-    # noises. Doubled: equalities that contradict each other on the free cells are left a
-    # little sooner, at the price of shorter steps.
+    # Largest and smallest ridge, relative to the diagonal, on rows of the Newton matrix without a
+    # weight of their own; in between it falls with the square of the miss in noises. Doubled:
+    # contradicting equalities are left a little sooner, at the price of shorter steps.
     ridge: float = 1e-2
     least_ridge: float = 1e-14
-    # Steps after which the ridge falls with the miss itself and a step hardly passes the zero
-    # of the slope, which ends rounds in circles. Doubled: the few runs that go in circles do
-    # so longer.
+    # Steps after which the ridge falls with the miss itself and a step hardly passes the zero of
+    # the slope, which ends rounds in circles. Doubled: the few such runs do so longer.
     late: int = 20
-    # A full step that leaves less than this part of the miss is taken as it is. Doubled: no
-    # line search at all while the miss does not grow.
+    # A full step that leaves less than this part of the miss is taken as it is. Doubled: no line
+    # search at all while the miss does not grow.
     halved: float = 0.5
-    # Below this miss slopes are rounding, and full steps are taken. Doubled: nothing.
-    rounded: float = 1e-9
-    # The part of the slope at the start that a line search may leave, of either sign;
-    # ``hardly`` is for the side beyond the zero, late. Doubled (to 1): any step that is not
-    # uphill will do.
+    # The part of the slope at the start that a line search may leave, of either sign; ``hardly`` is
+    # for the side beyond the zero, late. Doubled (to 1): any step that is not uphill will do.
     enough: float = 0.5
     hardly: float = 1e-3
     # A full step that leaves more than this part of the slope is lengthened. Doubled: never.
     too_near: float = 0.9
-    evaluations: int = 40  # evaluations at most in a line search. Doubled: nothing
-    # What a proof of contradiction must exceed, relative to the sizes of its terms: rounding.
-    # Doubled: contradictions that are smaller than 2e-11 of the counts are not seen.
+    # A proof of contradiction must exceed this part of its terms' sizes: rounding. Doubled:
+    # contradictions that are smaller than 2e-11 of the counts are not seen.
     proof: float = 1e-11
-    # A miss between ``exact`` and ``nearly`` is mended by this many steps on the cells
-    # themselves. Doubled: little, the first does nearly all.
-    nearly: float = 1e-3
-    exact: float = 1e-11
-    mends: int = 2
-    # An inverse weight below this part of the free cells' is rounding, and counts as 0.
-    # Doubled: nothing.
-    slight: float = 1e-14
-    # The first proximal weight, over the weights. Doubled: one more step in two problems; a
-    # hundred times smaller: Newton's method may lose its way where answers are held.
+    # The first proximal weight, over the weights. Doubled: one more step in two problems; a hundred
+    # times smaller: Newton's method may lose its way where answers are held.
     proximal: float = 0.1
-    # Proximal steps at most, and the certificate at which they end. Doubled: nothing; the
-    # last step loses a factor of two.
-    proximal_steps: int = 24
+    # The certificate at which proximal steps end. Doubled: the last loses a factor of two.
     proximal_goal: float = 1e-10
-    # What the proximal weight is divided by after each step. Doubled: fewer steps, less exact
-    # ones.
+    # Divides the proximal weight after each step. Doubled: fewer steps, less exact ones.
     proximal_fall: float = 4.0
-    # A proximal step is solved to this part of the certificate before it. Doubled: a saving
-    # of Newton steps, lost again where the proximal method waits for them.
+    # A proximal step is solved to this part of the certificate before it. Doubled: a saving of
+    # Newton steps, lost again where the proximal method waits for them.
     inexact: float = 1e-3
     # The residual that conjugate gradients leave of a Newton system, in the norm of their
     # preconditioner. Doubled: fewer products a Newton step, more Newton steps.
     forcing: float = 1e-2
-    # Products at most in one Newton system. Doubled: nothing, but for singular systems.
-    products: int = 2000
-    # Unknowns at most in a dense matrix, after elimination; conjugate gradients take over
-    # from there. Doubled: eight times the time of a step that was slower than theirs already.
+    # Unknowns at most in a dense matrix, after elimination; conjugate gradients take over from
+    # there. Doubled: eight times the time of a step that was slower than theirs already.
     dense_unknowns: int = 1000
     dense_entries: int = 25_000_000  # entries of any dense matrix at most: 200 MB. Doubled: 400 MB
-    # Cells times runs, and entries of dense matrices, that are worked on at once, so that the
-    # arrays of a block stay in the cache. Doubled: slower by a tenth where they no longer do.
+    # Cells times runs, and entries of dense matrices, that are worked on at once, so that a block's
+    # arrays stay in the cache. Doubled: slower by a tenth where they no longer do.
     block_cells: int = 1 << 17
     block_entries: int = 1 << 20
-    # Unknowns at most for which systems are solved as a batch; larger ones are solved one by
-    # one with a symmetric factorisation. Doubled: nothing that can be measured.
-    batched: int = 64
 
 
 TUNING = Tuning()
