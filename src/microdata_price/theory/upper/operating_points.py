@@ -152,7 +152,7 @@ def weighted_certified(guarantee: Guarantee, d: float, weights: ArrayLike) -> Op
     return Operating("weighted sum", "certified", C, D, knob)
 
 
-def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
+def split(guarantee: Guarantee, d: float, count: int = 17) -> Operating:
     """Return M' with a share theta of the budget for the sum, certified for all tables.
 
     The shares go from the one that certifies the least C (below it both errors grow) to 3/4.
@@ -172,7 +172,7 @@ def _certified(basis: PureDP | ConcentratedDP, d: float, sums: Array, *, even: b
     return np.array([math.inf if x is None else x.most for x in found])
 
 
-def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 41) -> Operating:
+def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 17) -> Operating:
     """Return fitting with asymmetric noise at the best rates for each D, certified for all tables.
 
     D goes over that of `split`; the knob is the rate of the upper tail of the sum's noise, as a
