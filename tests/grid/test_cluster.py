@@ -123,7 +123,10 @@ class Cluster:
         return process
 
     def worker(self) -> subprocess.Popen[bytes]:
-        return self.start("worker", self.address, "--no-nanny", "--nthreads", "1")
+        process = self.start("worker", self.address, "--no-nanny", "--nthreads", "1")
+        # A grid asks for workers only so long, and starting one may take longer.
+        wait_for(lambda: "Registered to" in self.log("worker"))
+        return process
 
     def grid(self, runs: int) -> subprocess.Popen[str]:
         program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"

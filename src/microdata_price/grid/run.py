@@ -148,7 +148,7 @@ def _fill(
         folder.tidy()
     except KeyboardInterrupt:
         raise GridInterrupted(
-            f"interrupted; {len(there) + computed} of {len(tasks)} blocks are kept in "
+            f"interrupted; {len(folder.finished(tasks))} of {len(tasks)} blocks are kept in "
             f"{folder.path}: run the same command again, and it goes on from there"
         ) from None
     return computed, len(there)
