@@ -12,8 +12,6 @@ from ...exceptions import InputError
 Array = NDArray[np.float64]
 
 
-
-
 def check_weight(weight: float) -> float:
     """Return the weight of the sum as a float in [0, inf], or say why it cannot be one."""
     value = float(weight)
@@ -84,5 +82,3 @@ def project(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) -> A
     """
     gamma = threshold(answers, total, weight)
     return np.maximum(np.asarray(answers, dtype=float) - gamma[..., None], 0)
-
-
