@@ -41,14 +41,7 @@ class PackingBound(NamedTuple):
 
 
 def group_delta(guarantee: Guarantee, m: Array) -> Array:
-    """Return ``delta (exp(m eps) - 1)/(exp(eps) - 1)``; 0 without a delta.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import ApproximateDP
-    >>> float(group_delta(ApproximateDP(1.0, 1e-6), np.array(1.0)))
-    1e-06
-    """
+    """Return ``delta (exp(m eps) - 1)/(exp(eps) - 1)``; 0 without a delta."""
     if not guarantee.delta:
         return np.zeros_like(m)
     eps = guarantee.level

@@ -126,11 +126,6 @@ def certified_truncated(epsilon: float, delta: float, d: float | Array) -> Guara
     """Bound M'_(epsilon,delta) as tightly as the bracket allows (see `certified`).
 
     ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``, which is at most ``sd(z) + sd(z*) + B`` whatever d.
-
-    Examples
-    --------
-    >>> bool(certified_truncated(1.0, 1e-6, 10).C < item5(1.0, 1e-6, 10).C)
-    True
     """
     noise = _truncated(epsilon, delta)
     points = check_points(d)
