@@ -9,7 +9,6 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import microdata_price.figures as package
-from microdata_price.book.pages import source_of
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS
 from microdata_price.page.style import COLOURS, describe, drawn, panels, render
@@ -82,7 +81,7 @@ def modules() -> list[str]:
 
 
 @pytest.mark.parametrize("name", modules())
-def test_every_public_function_that_returns_a_figure_is_drawn_and_shown_in_the_book(
+def test_every_public_function_that_returns_a_figure_is_drawn(
     name: str,
 ) -> None:
     module = importlib.import_module(f"microdata_price.figures.{name}")
@@ -97,4 +96,3 @@ def test_every_public_function_that_returns_a_figure_is_drawn_and_shown_in_the_b
         if signature.return_annotation not in ("Figure", Figure) or "Figure" in kinds:
             continue
         assert hasattr(value, "__wrapped__"), f"{name}.{function} is not marked with @drawn"
-        assert f"def {function}" in source_of(f"{module.__name__}.{function}")

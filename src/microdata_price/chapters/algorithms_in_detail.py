@@ -116,6 +116,13 @@ class Findings(Methods):
         m = self.case.measurements
         return float(ols_variances(m.workload, m.variances)[0][0])
 
+    @cached_property
+    def pulls(self):
+        """What each aggregate takes off its cells under NNLS, in counts."""
+        m, f = self.case.measurements, self.fits["nnls"]
+        sets = list(zip(m.workload.query_sets, f.answers(), m.answers, m.variances, strict=True))
+        return [q.spread(x - a) * (m.variances[-1] / v) for q, x, a, v in sets[:-1]]
+
     @property
     def formula_gap(self):
         expected = np.maximum(self.case.noisy - sum(self.pulls), 0)

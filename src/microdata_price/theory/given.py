@@ -56,11 +56,5 @@ def check_cells(d: float) -> float:
 
 
 def check_queries(d: ArrayLike) -> Array:
-    """Return numbers of point queries, each 2 or more, as floats, or say why they cannot be.
-
-    Examples
-    --------
-    >>> float(check_queries(100))
-    100.0
-    """
+    """Return numbers of point queries, each 2 or more, as floats, or say why they cannot be."""
     return check_points(np.asarray(d) if not isinstance(d, (int, float)) else d, least=2)

@@ -285,10 +285,9 @@ def test_branches_follow_from_the_printed_inequality(g: Guarantee, d: int, size:
 
 
 def test_leading_orders() -> None:
-    # Pure DP: (ln(d/(eps D)) - 1)/eps; its real-m value exactly so.
+    # Pure DP: (ln(d/(eps D)) - 1)/eps, less than a record above the best whole m.
     d, eps, D = 1e9, 0.01, 300.0
-    real = float(point_error_bound("first_moment", PureDP(eps), d, D, integer=False))
-    assert real == pytest.approx((math.log(d / (eps * D)) - 1) / eps, rel=1e-9)
+    real = (math.log(d / (eps * D)) - 1) / eps
     whole = float(point_error_bound("first_moment", PureDP(eps), d, D))
     assert at_most(whole, real)
     assert real - 1 < whole

@@ -156,11 +156,3 @@ def test_printed_bounds_fail_outside_their_range() -> None:
     k = np.concatenate([np.linspace(0.6006, 1 - 2 * C, 100), np.geomspace(1.2011, 100, 200)])
     left, right = printed_sides(ConcentratedDP(40.0), 1e12, C, D, k)
     assert (left > right).all()
-
-
-def test_a_bound_at_real_m_is_no_bound() -> None:
-    """Without rounding the formulas would exclude mechanisms that exist."""
-    noise = m_epsilon(10.0)
-    D = np.sqrt(worst_clipped_sum(noise, POINTS).squared_error)
-    smooth = point_error_bound("first_moment", PureDP(10.0), POINTS, D, integer=False)
-    assert (smooth > noise.std).any()

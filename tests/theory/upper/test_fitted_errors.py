@@ -17,8 +17,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.excess_gaussian import GaussianExcess
-from microdata_price.theory.upper.excess_laplace import LaplaceExcess
-from microdata_price.theory.upper.excess_sums import excess_sum
+from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
 from microdata_price.theory.upper.fitted_errors import (
     cell_errors,
     empty_table_sum_error,

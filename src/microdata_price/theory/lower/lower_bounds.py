@@ -30,9 +30,9 @@ Array = NDArray[np.float64]
 class Bound(NamedTuple):
     """Lower bound: its two functions, and its name and looks for readers.
 
-    The functions take the guarantee, d, the given error (D or C) and the keywords ``integer`` and
-    ``max_records`` of `point_error_bound`; each returns a named tuple of a ``value`` in counts (0
-    where the bound says nothing) and the constants that give it.
+    The functions take the guarantee, d, the given error (D or C) and ``max_records`` of
+    `point_error_bound`; each returns a named tuple of a ``value`` in counts (0 where the bound says
+    nothing) and the constants that give it.
     """
 
     name: str
@@ -60,7 +60,6 @@ def _for_all_tables(function: Callable[[Guarantee, Array, Array], Printed]) -> C
         d: Array,
         given: Array,
         *,
-        integer: bool = True,  # noqa: ARG001 (the printed bound knows no m)
         max_records: float = math.inf,
     ) -> Printed:
         if not math.isinf(max_records):
@@ -126,7 +125,6 @@ def point_error_bound(
     d: ArrayLike,
     sum_error: ArrayLike,
     *,
-    integer: bool = True,
     max_records: float = math.inf,
 ) -> Array:
     """Return one lower bound on the root error C of some point query, given the sum's D.
@@ -139,8 +137,6 @@ def point_error_bound(
         Pure, approximate or zCDP.
     d, sum_error
         Numbers of point queries, 2 or more, and D, in counts; they broadcast.
-    integer
-        False allows real m: a smooth curve that is no proven bound.
     max_records
         The largest m, for tables of at most so many records (not for the printed one).
 
@@ -152,7 +148,7 @@ def point_error_bound(
     """
     bound = find("bound", name, BOUNDS).point_error
     points, errors = check_queries(d), check_error(sum_error, "sum error")
-    value: Array = bound(guarantee, points, errors, integer=integer, max_records=max_records).value
+    value: Array = bound(guarantee, points, errors, max_records=max_records).value
     return value
 
 
@@ -162,7 +158,6 @@ def sum_error_bound(
     d: ArrayLike,
     point_error: ArrayLike,
     *,
-    integer: bool = True,
     max_records: float = math.inf,
 ) -> Array:
     """Return one lower bound on the root error D of the sum, given the point queries' C.
@@ -171,7 +166,7 @@ def sum_error_bound(
     """
     bound = find("bound", name, BOUNDS).sum_error
     points, errors = check_queries(d), check_error(point_error, "point error")
-    value: Array = bound(guarantee, points, errors, integer=integer, max_records=max_records).value
+    value: Array = bound(guarantee, points, errors, max_records=max_records).value
     return value
 
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from ...model.privacy import ConcentratedDP, Guarantee
 from .packing_bounds import group_delta
-from .search import maximise
+from .search import maximise, whole_records
 
 Array = NDArray[np.float64]
 
@@ -39,7 +39,6 @@ def moment_point_error(
     d: Array,
     D: Array,
     *,
-    integer: bool = True,
     max_records: float = math.inf,
 ) -> MomentBound:
     """Return the largest C that first moments exclude, given D.
@@ -69,7 +68,7 @@ def moment_point_error(
             return np.asarray(m * (1 - group_delta(guarantee, m)) - grown)
 
         high = (np.maximum(-log_share, 0) + abs(math.log(eps)) + 2) / eps
-    found = best_records(score, np.zeros(d.shape), high, integer, max_records)
+    found = best_records(score, np.zeros(d.shape), high, max_records)
     return MomentBound(np.maximum(found.value, 0), found.m)
 
 
@@ -78,7 +77,6 @@ def moment_sum_error(
     d: Array,
     C: Array,
     *,
-    integer: bool = True,
     max_records: float = math.inf,
 ) -> MomentBound:
     """Return the largest D that first moments exclude, given C.
@@ -107,32 +105,26 @@ def moment_sum_error(
                 return np.where(rest > 0, np.log(np.maximum(rest, 0)) - eps * m, -np.inf)
 
         high = C + 10 / eps
-    found = best_records(score, C, high, integer, max_records)
+    found = best_records(score, C, high, max_records)
     return MomentBound(np.exp(np.log(d) + np.where(found.m > 0, found.value, -np.inf)), found.m)
 
 
 def best_records(
-    score: Callable[[Array], Array], low: Array, high: Array, integer: bool, max_records: float
+    score: Callable[[Array], Array], low: Array, high: Array, max_records: float
 ) -> MomentBound:
-    """Maximise a score over m from ``low`` to ``high``; m is 0 where no score is finite."""
+    """Maximise a score over whole m from ``low`` to ``high``; m is 0 where no score is finite."""
     high = np.minimum(high, max_records)
     low = np.minimum(low, high)
     # Distances from the low end on a logarithmic scale: the best m may lie just above it.
     reach = np.maximum(high - low, np.finfo(float).tiny)
-    x, value = maximise(
+    x, _ = maximise(
         lambda x: score(low[..., None] + reach[..., None] * np.exp(x)),
         np.full(low.shape, math.log(1e-7)),
         np.zeros(low.shape),
         coarse=257,
     )
-    m = low + reach * np.exp(x)
-    if integer:
-        near = np.floor(m)[..., None] + np.arange(-2.0, 4.0)
-        first = np.floor(low)[..., None] + np.arange(1.0, 5.0)
-        whole = np.maximum(np.concatenate([near, first], axis=-1), 1)
-        whole = np.minimum(whole, max(math.floor(min(max_records, 1e300)), 1))
-        values = score(whole)
-        i = values.argmax(axis=-1)[..., None]
-        m = np.take_along_axis(whole, i, axis=-1)[..., 0]
-        value = np.take_along_axis(values, i, axis=-1)[..., 0]
+    whole = whole_records(low + reach * np.exp(x), low, 4, max_records)
+    values = score(whole)
+    i = values.argmax(axis=-1)[..., None]
+    m, value = (np.take_along_axis(v, i, axis=-1)[..., 0] for v in (whole, values))
     return MomentBound(value, np.where(np.isfinite(value), m, 0.0))

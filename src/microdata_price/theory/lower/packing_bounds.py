@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...model.privacy import ConcentratedDP, Guarantee
-from .search import maximise, maximise_two
+from .search import maximise, maximise_two, whole_records
 
 Array = NDArray[np.float64]
 Base = Literal["close", "empty"]
@@ -41,14 +41,7 @@ class PackingBound(NamedTuple):
 
 
 def group_delta(guarantee: Guarantee, m: Array) -> Array:
-    """Return ``delta (exp(m eps) - 1)/(exp(eps) - 1)``; 0 without a delta.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import ApproximateDP
-    >>> float(group_delta(ApproximateDP(1.0, 1e-6), np.array(1.0)))
-    1e-06
-    """
+    """Return ``delta (exp(m eps) - 1)/(exp(eps) - 1)``; 0 without a delta."""
     if not guarantee.delta:
         return np.zeros_like(m)
     eps = guarantee.level
@@ -85,7 +78,6 @@ def packing_point_error(
     D: Array,
     base: Base,
     *,
-    integer: bool = True,
     max_records: float = math.inf,
 ) -> PackingBound:
     """Return the largest C that some packing excludes, given D.
@@ -98,9 +90,7 @@ def packing_point_error(
     wide = case.wide()
     high = _largest_m(guarantee, case.log_n)
     low = np.full(high.shape, np.finfo(float).tiny)
-    m, t, square = _search(
-        lambda m, t: _point_square(wide, m, m * t)[0], low, high, integer, max_records
-    )
+    m, t, square = _search(lambda m, t: _point_square(wide, m, m * t)[0], low, high, max_records)
     value = np.sqrt(np.maximum(square, 0))
     beta = _point_square(case, m, m * t)[1]
     with np.errstate(divide="ignore"):
@@ -143,7 +133,6 @@ def packing_sum_error(
     C: Array,
     base: Base,
     *,
-    integer: bool = True,
     max_records: float = math.inf,
 ) -> PackingBound:
     """Return the largest D that some packing excludes, given C.
@@ -167,7 +156,7 @@ def packing_sum_error(
         value = _sum_error(wide, m, place(floor, m, t))[0]
         return np.where(m > floor, value, -np.inf)
 
-    m, t, value = _search(score, low, np.maximum(high, low), integer, max_records)
+    m, t, value = _search(score, low, np.maximum(high, low), max_records)
     a = place(least, m, t)
     beta = _sum_error(case, m, a)[1]
     return PackingBound(np.maximum(value, 0), m, a / case.given, beta, m - a)
@@ -205,24 +194,17 @@ def _search(
     score: Callable[[Array, Array], Array],
     low: Array,
     high: Array,
-    integer: bool,
     max_records: float,
 ) -> tuple[Array, Array, Array]:
-    """Maximise ``score(m, t)`` over m and over t in (0, 1); m whole if ``integer``."""
+    """Maximise ``score(m, t)`` over m and over t in (0, 1); m whole."""
     edge = 1e-9
     zero, one = np.full(low.shape, edge), np.full(low.shape, 1 - edge)
     high = np.minimum(high, max_records)
     start = np.log(np.maximum(low, high * 1e-5))
     end = np.maximum(np.log(high), start)
-    log_m, t, value = maximise_two(lambda x, t: score(np.exp(x), t), (start, zero), (end, one))
-    m = np.exp(log_m)
-    if not integer:
-        return m, t, value
+    log_m, *_ = maximise_two(lambda x, t: score(np.exp(x), t), (start, zero), (end, one))
     # The best whole number is next to the best real one, or among the first that are allowed.
-    near = np.floor(m)[..., None] + np.arange(-2.0, 4.0)
-    first = np.floor(low)[..., None] + np.arange(1.0, _LISTED + 1)
-    whole = np.maximum(np.concatenate([near, first], axis=-1), 1)
-    whole = np.minimum(whole, max(math.floor(min(max_records, 1e300)), 1))
+    whole = whole_records(np.exp(log_m), low, _LISTED, max_records)
     t, value = maximise(
         lambda t: score(whole[..., None], t),
         np.broadcast_to(zero[..., None], whole.shape),

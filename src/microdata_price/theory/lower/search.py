@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -73,6 +74,14 @@ def maximise_two(
         low_y, high_y = _around(best_y, (high_y - low_y) * (2 / (count - 1)), ends_y)
         count = 9
     return best_x, best_y, best
+
+
+def whole_records(m: Array, low: Array, first: int, max_records: float) -> Array:
+    """Return whole numbers next to the best real ones, and the first above ``low``; a last axis."""
+    near = np.floor(m)[..., None] + np.arange(-2.0, 4.0)
+    least = np.floor(low)[..., None] + np.arange(1.0, first + 1)
+    whole = np.maximum(np.concatenate([near, least], axis=-1), 1)
+    return np.asarray(np.minimum(whole, max(math.floor(min(max_records, 1e300)), 1)))
 
 
 def _around(centre: Array, reach: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:

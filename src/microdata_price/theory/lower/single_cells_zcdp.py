@@ -148,13 +148,7 @@ def _least(value: Array, up: Array, down: Array) -> Array:
 def conic_sum_error(
     guarantee: ConcentratedDP, d: float, point_error: float, *, whole: bool
 ) -> float:
-    """Bound the sum's root error from below, given every cell's, under zCDP.
-
-    Examples
-    --------
-    >>> conic_sum_error(ConcentratedDP(0.125), 1000, 2.001, whole=True) > 365
-    True
-    """
+    """Bound the sum's root error from below, given every cell's, under zCDP."""
     n, error = float(check_queries(d)), float(check_error(point_error, "point error"))
     if guarantee.rho > MOST_RHO:
         return 0.0

@@ -40,7 +40,7 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
         a = np.exp(np.minimum(eps * m - logs[..., None], 600.0))
         return np.asarray((m - a * D[..., None]) / (1 + a))
 
-    found = best_records(score, np.zeros(points.shape), (logs + 3) / eps + 1, True, math.inf)
+    found = best_records(score, np.zeros(points.shape), (logs + 3) / eps + 1, math.inf)
     return np.maximum(found.value, 0.0)
 
 

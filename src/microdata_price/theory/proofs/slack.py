@@ -39,11 +39,6 @@ class Slack(NamedTuple):
         """The whole slack."""
         return math.fsum(loss for _, loss in self.lost)
 
-    @property
-    def largest(self) -> tuple[str, float]:
-        """The step that loses most, and its loss."""
-        return max(self.lost, key=lambda step: step[1])
-
 
 def packing_slack(guarantee: PureDP | ApproximateDP, packing: Packing, odds: PackingOdds) -> Slack:
     """Share out the slack of Theorem 3, items 1 and 2, in logarithms.

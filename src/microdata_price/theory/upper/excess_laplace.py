@@ -9,7 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .excess_gaussian import harmonics, log1p_complex
+from ...exceptions import InputError
+from ...model.noise import Gaussian, Laplace
+from .excess_gaussian import GaussianExcess, harmonics, log1p_complex
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -239,3 +241,16 @@ def _unit_integral(x: Array, power: int) -> Array:
     e = np.exp(np.minimum(y, 700.0))
     closed = [(e - 1) / y, (e * (y - 1) + 1) / y**2, (e * (y * y - 2 * y + 2) - 2) / y**3][power]
     return np.where(small, series, closed)
+
+
+def excess_sum(
+    cell_noise: Laplace | Gaussian, other: Laplace | Gaussian, n: float
+) -> LaplaceExcess | GaussianExcess:
+    """Return the law of n excesses of one noise, smoothed by one draw of another of its kind."""
+    if isinstance(cell_noise, Laplace) and isinstance(other, Laplace):
+        return LaplaceExcess(cell_noise.scale, other.scale, n)
+    if isinstance(cell_noise, Gaussian) and isinstance(other, Gaussian):
+        return GaussianExcess(cell_noise.std, other.std, n)
+    raise InputError(
+        f"the noises are {cell_noise!r} and {other!r}; both must be Laplace or both Gaussian"
+    )

@@ -34,13 +34,7 @@ def ends(cell: AnyNoise, other: AnyNoise, n: float) -> tuple[float, float]:
 
 
 def unit(noise: AnyNoise) -> float:
-    """Return the scale of Laplace noise, or the standard deviation of Gaussian, in counts.
-
-    Examples
-    --------
-    >>> unit(Laplace(2.0)), unit(Gaussian(3.0))
-    (2.0, 3.0)
-    """
+    """Return the scale of Laplace noise, or the standard deviation of Gaussian, in counts."""
     return noise.scale if isinstance(noise, Laplace) else noise.std
 
 

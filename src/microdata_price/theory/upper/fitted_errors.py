@@ -17,8 +17,7 @@ from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...theory.given import check_cells
 from .excess_gaussian import GaussianExcess
-from .excess_laplace import LaplaceExcess
-from .excess_sums import excess_sum
+from .excess_laplace import LaplaceExcess, excess_sum
 from .fit_quadrature import ends, half_line, tail, thresholds
 from .projection import check_weight
 

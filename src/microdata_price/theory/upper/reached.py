@@ -28,13 +28,7 @@ MECHANISMS = {
 
 
 class Reached(NamedTuple):
-    """The other error that each mechanism keeps to on every table, in counts.
-
-    Examples
-    --------
-    >>> Reached({"clipping": 2.7}, {}).values["clipping"]
-    2.7
-    """
+    """The other error that each mechanism keeps to on every table, in counts."""
 
     values: dict[str, float | None]
     """None where a mechanism does not keep to the error that is given."""

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...model.noise_discrete import TruncatedDoubleGeometric
 from ...model.privacy import ConcentratedDP, PureDP, check_delta, check_epsilon, check_rho
@@ -72,79 +71,63 @@ def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
     )
 
 
-def item3(epsilon: float, d: float | Array, *, exact: bool = False) -> Guaranteed:
-    """Bound M'_epsilon as Theorem 4, item 3 does: ``D^2 <= 8/eps^2``, C through Lemma 1 or exact.
+def item3(epsilon: float, d: float | Array) -> Guaranteed:
+    """Bound M'_epsilon as Theorem 4, item 3 does: ``D^2 <= 8/eps^2``, C through Lemma 1.
 
     With b = 2/eps ``C^2 <= b^2 (2 + 4 (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))``.
     """
     noise = Laplace(2 / check_epsilon(epsilon))
-    return _projected(noise, d, exact)
+    return _projected(noise, d)
 
 
-def item4(rho: float, d: float | Array, *, exact: bool = False) -> Guaranteed:
+def item4(rho: float, d: float | Array) -> Guaranteed:
     """Bound M'_rho as Theorem 4, item 4 does: item 3 with N(0, 1/rho) noise, ``D^2 <= 1/rho``."""
     noise = Gaussian(1 / math.sqrt(check_rho(rho)))
-    return _projected(noise, d, exact)
+    return _projected(noise, d)
 
 
-def _projected(noise: Laplace | Gaussian, d: float | Array, exact: bool) -> Guaranteed:
+def _projected(noise: Laplace | Gaussian, d: float | Array) -> Guaranteed:
     points = check_points(d)
-    largest = extremes(noise, points) if exact else lemma1(noise, points)
-    return Guaranteed(np.sqrt(equation_bound(noise, largest)), np.full(points.shape, noise.std))
+    C = np.sqrt(equation_bound(noise, lemma1(noise, points)))
+    return Guaranteed(C, np.full(points.shape, noise.std))
 
 
-def item5(epsilon: float, delta: float, d: float | Array, B: int | None = None) -> Guaranteed:
+def item5(epsilon: float, delta: float, d: float | Array) -> Guaranteed:
     """Bound M'_(epsilon,delta) as Theorem 4, item 5 does, constants and all.
 
     With TDGeo(eps/2, B) noise z, ``D^2 <= Var z <= 8/eps^2`` and ``C^2 <= E (|z*| + 2B)^2``,
     whatever d.
     """
-    noise = _truncated(epsilon, delta, B)
+    noise = _truncated(epsilon, delta)
     size, B = 2 * float(noise.excess(0.0).first), noise.bound
     C = math.sqrt(noise.variance + 4 * B * size + 4 * B**2)
     shape = check_points(d).shape
     return Guaranteed(np.full(shape, C), np.full(shape, noise.std))
 
 
-def _truncated(epsilon: float, delta: float, B: int | None) -> TruncatedDoubleGeometric:
+def _truncated(epsilon: float, delta: float) -> TruncatedDoubleGeometric:
     e, d = check_epsilon(epsilon), check_delta(delta)
-    least = smallest_bound(e, d)
-    if B is not None and least > B:
-        raise InputError(f"the bound is {B}; ({e:g}, {d:g})-DP needs {least} or more")
-    return TruncatedDoubleGeometric(e / 2, least if B is None else B)
+    return TruncatedDoubleGeometric(e / 2, smallest_bound(e, d))
 
 
-def certified(
-    guarantee: PureDP | ConcentratedDP, d: float | Array, theta: float | Array = 0.5
-) -> Guaranteed:
-    """Bound fitting to the noisy sum with a split budget, as tightly as the bracket allows.
+def certified(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guaranteed:
+    """Bound fitting to the noisy sum with half of the budget, as tightly as the bracket allows.
 
     From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's inequality ``C <= sd(z) +
-    sd(z*) + sqrt(E max z_j^2)``; the sum gets the share theta of the budget.
+    sd(z*) + sqrt(E max z_j^2)``.
     """
-    share = np.asarray(theta, dtype=float)
-    if not ((share > 0) & (share < 1)).all():
-        raise InputError(f"theta is {theta!r}; it must be between 0 and 1 (both excluded)")
-    noise = guarantee.noise()
-    std_sum = noise.std * share ** (-1 / guarantee.norm)
+    noise, grown = guarantee.noise(), 0.5 ** (-1 / guarantee.norm)
     largest = np.sqrt(np.asarray(extremes(noise, d).square))
-    C = (noise.std + largest) * (1 - share) ** (-1 / guarantee.norm) + std_sum
-    return Guaranteed(C, np.broadcast_to(std_sum, C.shape))
+    C = (noise.std + largest) * grown + noise.std * grown
+    return Guaranteed(C, np.full(C.shape, noise.std * grown))
 
 
-def certified_truncated(
-    epsilon: float, delta: float, d: float | Array, B: int | None = None
-) -> Guaranteed:
+def certified_truncated(epsilon: float, delta: float, d: float | Array) -> Guaranteed:
     """Bound M'_(epsilon,delta) as tightly as the bracket allows (see `certified`).
 
     ``C <= sd(z) + sd(z*) + sqrt(E max z_j^2)``, which is at most ``sd(z) + sd(z*) + B`` whatever d.
-
-    Examples
-    --------
-    >>> bool(certified_truncated(1.0, 1e-6, 10).C < item5(1.0, 1e-6, 10).C)
-    True
     """
-    noise = _truncated(epsilon, delta, B)
+    noise = _truncated(epsilon, delta)
     points = check_points(d)
     largest = np.full(points.shape, float(noise.bound))
     if noise.bound <= _SUMMED:

@@ -26,7 +26,7 @@ from ...model.noise import Gaussian
 from ...model.privacy import ConcentratedDP, PureDP
 from ..given import check_cells
 from .asymmetric import best_rates, certified_asymmetric
-from .excess_sums import excess_sum
+from .excess_laplace import excess_sum
 from .one_sided import certified_split
 
 Array = NDArray[np.float64]
