@@ -110,7 +110,8 @@ def hidden(m, demanded, signed):
     ax.plot(m, demanded, "o-", color=COLOURS["blue"], linewidth=2.4)
     ax.plot([m[best]], [demanded[best]], "o", color=COLOURS["red"], markersize=12, zorder=5)
     ax.axhline(signed, color=COLOURS["grey"], linestyle=DASH, linewidth=2)
-    _bold(ax, "a signed answer's error", (float(m[-1]), signed), (-6, -17), "grey", ha="right")
+    under = (0.83 * float(m[best]), signed)
+    _bold(ax, "a signed answer's error", under, (0, -17), "grey", ha="center")
     top = max(float(demanded[best]), signed)
     words = f"best: m = {m[best]:,}"
     _bold(ax, words, (m[best], demanded[best]), (-10, 8), "red", ha="right")
