@@ -6,6 +6,11 @@
 const ORDER = [[/^notebooks\//, 100], [/^reference\/notation$/, 12], [/^(?!reference\/)/, 50]];
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
 const asked = words(new URLSearchParams(location.search).get("q") ?? "");
+// Where the paper's statements stand, of which titles say nothing.
+const HOMES = [
+  [/\btheorem 3\b/, "why_someone_pays"], [/\b(theorem 4|lemma [12])\b/, "what_can_be_reached"],
+  [/\bremark [12]\b/, "plane"], [/\balgorithm [12]\b/, "five_methods"], [/\btables? [12]\b/, "scorecard"],
+].filter(([pattern]) => pattern.test((new URLSearchParams(location.search).get("q") ?? "").toLowerCase()));
 function inTitle(title) {
   const own = words(title.split(" > ")[0]);
   const share = asked.filter((word) => own.includes(word)).length / (asked.length || 1);
@@ -14,7 +19,8 @@ function inTitle(title) {
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Scorer !== "undefined") {
     Scorer.score = ([name, title, , , score]) =>
-      (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1) * (score + 20 * inTitle(title));
+      (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1) *
+      (HOMES.some(([, home]) => name === `notebooks/${home}`) ? 10 : 1) * (score + 20 * inTitle(title));
   }
 });
 
