@@ -2,19 +2,33 @@
 (() => {
 "use strict";
 
-// Search: chapters first, those with the words in their titles before others; then the glossary.
-const ORDER = [[/^notebooks\//, 100], [/^reference\/notation$/, 12], [/^(?!reference\/)/, 50]];
+// Search: chapters first, those with the words in their titles before others; the first page, which
+// has the title of the whole book, and the glossary last.
+const ORDER = [[/^notebooks\//, 100], [/^(intro|reference\/notation)$/, 12], [/^(?!reference\/)/, 50]];
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
-const asked = words(new URLSearchParams(location.search).get("q") ?? "");
+const query = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
+const asked = words(query);
 function inTitle(title) {
   const own = words(title.split(" > ")[0]);
   const share = asked.filter((word) => own.includes(word)).length / (asked.length || 1);
   return share * (1 + asked.length / (own.length || 1));
 }
+// Who asks for a theorem by its number is led to its box: "theorem 3" to "Theorem 3.1 (...)".
+let boxes = null;
+function pagesOfBoxes() {
+  const { alltitles, docnames } = Search._index;
+  const asks = (title) => /\d$/.test(query) && title.toLowerCase().startsWith(query)
+    && /^(\.\d+)? \(/.test(title.slice(query.length));
+  return new Set(Object.keys(alltitles).filter(asks)
+    .flatMap((title) => alltitles[title].map(([page]) => docnames[page])));
+}
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Scorer !== "undefined") {
-    Scorer.score = ([name, title, , , score]) =>
-      (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1) * (score + 20 * inTitle(title));
+    Scorer.score = ([name, title, , , score]) => {
+      boxes ??= pagesOfBoxes();
+      return (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1)
+        * (score + 20 * inTitle(title) + (boxes.has(name) ? 30 : 0));
+    };
   }
 });
 
