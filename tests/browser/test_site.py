@@ -486,6 +486,19 @@ def test_old_addresses_lead_on(site: Path) -> None:
         assert file.is_file(), (old, new)
 
 
+def test_a_moved_page_leads_on_by_itself_and_can_be_used(chromium: Browser, site: Path) -> None:
+    moved = yaml.safe_load((ROOT / "book" / "_redirects.yml").read_text(encoding="utf-8"))
+    old, new = next((o, n) for o, n in moved.items() if n.startswith("notebooks/"))
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(address(site, old))
+    page.wait_for_url(f"**/{new}.html")
+    text = (site / f"{old}.html").read_text(encoding="utf-8")
+    page.set_content(text.replace('http-equiv="refresh"', 'name="stayed"'))
+    assert violations(page) == []
+    context.close()
+
+
 def solution_lines() -> list[str]:
     """Telling lines of the solutions: long enough to be nowhere else by chance."""
     lines = []
