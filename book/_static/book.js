@@ -6,28 +6,33 @@
 // has the title of the whole book, and the glossary last.
 const ORDER = [[/^notebooks\//, 100], [/^(intro|reference\/notation)$/, 12], [/^(?!reference\/)/, 50]];
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
-const query = (new URLSearchParams(location.search).get("q") ?? "").trim().toLowerCase();
+const query = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase();
 const asked = words(query);
 function inTitle(title) {
   const own = words(title.split(" > ")[0]);
   const share = asked.filter((word) => own.includes(word)).length / (asked.length || 1);
   return share * (1 + asked.length / (own.length || 1));
 }
-// Who asks for a theorem by its number is led to its box: "theorem 3" to "Theorem 3.1 (...)".
-let boxes = null;
-function pagesOfBoxes() {
+// Who asks for a statement by its number is led to its box: "theorem 3" to "Theorem 3.1 (...)".
+// The paper's algorithms and tables have no boxes here.
+const BOXLESS = [[/^algorithm [12]$/, "notebooks/five_methods"], [/^tables? [12]$/, "notebooks/scorecard"]];
+const numbered = query.match(/[a-z]+ o?\d+(\.\d+)?(?![.\d])/)?.[0] ?? "";
+let homes = null;
+function findHomes() {
   const { alltitles, docnames } = Search._index;
-  const asks = (title) => /\d$/.test(query) && title.toLowerCase().startsWith(query)
-    && /^(\.\d+)? \(/.test(title.slice(query.length));
-  return new Set(Object.keys(alltitles).filter(asks)
-    .flatMap((title) => alltitles[title].map(([page]) => docnames[page])));
+  const boxes = Object.keys(alltitles).filter((title) => numbered && title.toLowerCase().startsWith(numbered)
+    && /^(\.\d+)? \(/.test(title.slice(numbered.length)));
+  return new Set([
+    ...boxes.flatMap((title) => alltitles[title].map(([page]) => docnames[page])),
+    ...BOXLESS.filter(([pattern]) => pattern.test(numbered)).map(([, home]) => home),
+  ]);
 }
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Scorer !== "undefined") {
     Scorer.score = ([name, title, , , score]) => {
-      boxes ??= pagesOfBoxes();
-      return (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1)
-        * (score + 20 * inTitle(title) + (boxes.has(name) ? 30 : 0));
+      homes ??= findHomes();
+      const order = ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1;
+      return order * (homes.has(name) ? 10 : 1) * (score + 20 * inTitle(title));
     };
   }
 });

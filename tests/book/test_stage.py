@@ -112,10 +112,13 @@ def test_a_download_says_in_one_line_how_it_is_run(address: str, said: str) -> N
 def test_a_download_has_its_results_and_reads_whole_alone() -> None:
     nb, found = executed(), Found()
     nb.cells[0].source += " See [the plane](plane.ipynb#x), [here](#y), [home](https://x.org)."
+    nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>.'
     collect("chapter", nb, found)
     copy = download(nb, {"epsilon": 0.25}, found, solutions=True)
     nbformat.validate(copy)
-    assert copy.cells[0].source.endswith("See the plane, [here](#y), [home](https://x.org).")
+    assert copy.cells[0].source.endswith(
+        "See the plane, [here](#y), [home](https://x.org). Roll dice."
+    )
     assert copy.cells[1].source == "epsilon = 0.25  # level"
     shown = [o for c in copy.cells if c.cell_type == "code" for o in c.outputs]
     assert len(shown) == len([o for c in nb.cells if c.cell_type == "code" for o in c.outputs])

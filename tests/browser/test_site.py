@@ -430,7 +430,14 @@ def test_search_finds_the_chapter_first(chromium: Browser, site: Path) -> None:
         assert Path(urlsplit(first).path).stem == Path(page).stem, (title, first)
     for query in ("differential+privacy", "certificate", "zCDP", "microdata"):
         assert "notebooks/" in results(chromium, site, query)[0], query
-    for query, page in (("theorem+3", "why_someone_pays"), ("lemma+2", "what_can_be_reached")):
+    for query, page in (
+        ("theorem+3", "why_someone_pays"),
+        ("theorem+3.2", "why_someone_pays"),
+        ("paper+lemma+2", "what_can_be_reached"),
+        ("remark+2", "plane"),
+        ("algorithm+1", "five_methods"),
+        ("table+1", "scorecard"),
+    ):
         assert page in results(chromium, site, query)[0], query
     for query in ("topdown", "redistricting"):
         assert results(chromium, site, query), query

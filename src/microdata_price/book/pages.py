@@ -59,8 +59,8 @@ def computed(
         "",
         "Every number, sentence and picture that depends on a result was computed by the notebook "
         f"that shows it. This edition was computed at: {levels}. A notebook is run again when its "
-        "text, its parameters, the code it imports, the data or the versions below have changed; "
-        "otherwise the earlier result, which would be the same, is used.",
+        "text, its parameters, the code it imports, the data or the versions below have changed. "
+        "Otherwise the earlier result is used, which would be the same.",
         "",
         "## Compute it yourself",
         "",
@@ -71,17 +71,17 @@ def computed(
         "```",
         "",
         "A level that is out of range, or a name that no notebook knows, is an error before "
-        "anything runs. Each page begins with a link to its notebook, which runs in Jupyter and in "
-        "plain papermill too; one with a parameter `grid_dir` or `published_dir` computes the part "
-        "of the grid that it needs if it is given no folder of one.",
+        "anything runs. A chapter's foot links to its notebook, which runs in Jupyter and in plain "
+        "papermill too. One with a parameter `grid_dir` or `published_dir` computes the part of "
+        "the grid that it needs, if it is given no folder of one.",
         "",
         "## Notebooks",
         "",
         "The worst certificate is the largest relative optimality violation of all fits of the "
         "notebook; a fit that misses 1e-7 would have stopped the build. "
-        '"None reported" is said of a notebook that makes no fits of its own, that draws on the '
-        "grid's (each certified when the grid was computed), or whose fits are made where they "
-        "are not kept: they too are checked, and one that misses is an error.",
+        '"None reported" is said of a notebook without fits of its own, or that draws on the '
+        "grid's, each certified when the grid was computed. It is said, too, of one whose fits "
+        "are not kept: they are checked as well, and one that misses is an error.",
         "",
         "| notebook | computed | seconds | parameters | worst certificate |",
         "| :--- | :--- | ---: | :--- | ---: |",

@@ -268,7 +268,10 @@ def _how_to_run(address: str) -> str:
     )
 
 
-_AWAY = re.compile(r"(?<!!)\[([^\[\]]*)\]\((?!#|https?:|mailto:)[^()\s]+\)")
+_AWAY = re.compile(
+    r"(?<!!)\[([^\[\]]*)\]\((?!#|https?:|mailto:)[^()\s]+\)"
+    r"|<a href=\"(?!#|https?:|mailto:)[^\"]*\">([^<]*)</a>"
+)
 """A link to another page, which lies nowhere beside a downloaded notebook."""
 
 
@@ -293,7 +296,7 @@ def download(
         if TAG in notebook.tags(cell):
             cell.source = shown_parameters(cell.source, values)
         elif cell.cell_type == "markdown" or notebook.is_prose(cell):
-            cell.source = _AWAY.sub(r"\1", cell.source)
+            cell.source = _AWAY.sub(r"\1\2", cell.source)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")
         kept[0].source = f"{title}\n\n{_how_to_run(found.address)}\n{rest}"
@@ -313,5 +316,5 @@ def _standing_alone(output: Any) -> Any:
         fresh.metadata = nbformat.from_dict({})
         text = fresh.data.get("text/markdown")
         if text is not None:
-            fresh.data["text/markdown"] = _AWAY.sub(r"\1", text)
+            fresh.data["text/markdown"] = _AWAY.sub(r"\1\2", text)
     return fresh

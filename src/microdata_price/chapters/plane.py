@@ -157,7 +157,7 @@ class Findings(Levels):
                 up = rounded_up if p.status == "certified" else float
                 rows.append(
                     {
-                        "privacy": plane.guarantee.name,
+                        "privacy": plane.guarantee.short,
                         "mechanism": p.name,
                         "cell error": _HOW[p.status],
                         "$C$": up(float(p.C[0]) * plane.unit),
@@ -175,7 +175,7 @@ class Findings(Levels):
         out = []
         for plane in (self.planes[0], self.planes[2]):
             g, unit = plane.guarantee, plane.unit
-            lines = single_cell_lines(g)
+            lines = single_cell_lines(g, whole=False)  # as in the planes: computed once
             first = point_error_bound("first_moment", g, ds, unit)
             low = np.maximum(lines.point_error(ds, unit), first) / unit
             fits = [certified_fit(g, d, unit, even=False, fine=1) for d in ds.tolist()]
@@ -209,10 +209,11 @@ class Findings(Levels):
     @cached_property
     def firsts_table(self):
         def whole(x):
-            return f"{math.ceil(x):,}" if x < 1e12 else "more than 10^12"
+            return f"{math.ceil(x):,}" if x < 1e12 else "more than 10¹²"
 
         names = {n: BOUNDS[n].label for n in BOUNDS}
-        rows = [(kind, names[n], whole(a), whole(b)) for kind, n, a, b in self.firsts]
+        short = {p.guarantee.name: p.guarantee.short for p in self.planes}
+        rows = [(short[kind], names[n], whole(a), whole(b)) for kind, n, a, b in self.firsts]
         return pd.DataFrame(rows, columns=["privacy", "bound", "speaks from", "excludes from"])
 
     @cached_property

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..page.style import COLOURS, WIDE, drawn, panels
 from .marks import note
@@ -95,7 +95,7 @@ def largest(d, noise, held, at, level):
     _line(ax, d, noise, "red", "largest of d noises upwards", 2 * d.size // 3, (-8, 6))
     _line(ax, d, held, "blue", "records of the full cell", 2 * d.size // 3, (-30, -22))
     ax.plot([at], [level], "D", color=COLOURS["orange"], markersize=10, zorder=5)
-    _bold(ax, "the level", (at, level), (10, -6), "orange")
+    _bold(ax, "the level", (at, level), (9, 1), "orange")
     _log_counts(ax, "x")
     ax.set(xlabel="number of cells d", ylabel="records")
     ax.set_ylim(0, 1.12 * float(noise.max()))
@@ -110,13 +110,15 @@ def hidden(m, demanded, signed):
     ax.plot(m, demanded, "o-", color=COLOURS["blue"], linewidth=2.4)
     ax.plot([m[best]], [demanded[best]], "o", color=COLOURS["red"], markersize=12, zorder=5)
     ax.axhline(signed, color=COLOURS["grey"], linestyle=DASH, linewidth=2)
-    _bold(ax, "a signed answer's error", (0, signed), (6, 5), "grey")
+    under = (0.83 * float(m[best]), signed)
+    _bold(ax, "a signed answer's error", under, (0, -17), "grey", ha="center")
     top = max(float(demanded[best]), signed)
     words = f"best: m = {m[best]:,}"
     _bold(ax, words, (m[best], demanded[best]), (-10, 8), "red", ha="right")
     ax.set(xlabel="people m who move into cell i", ylabel="the proof: C is at least")
     ax.set_ylim(0, 1.35 * top)
     ax.set_xlim(-0.3, float(m[-1]))
+    ax.xaxis.set_major_locator(MaxNLocator(8, integer=True))
     return figure
 
 

@@ -161,6 +161,8 @@ def split(guarantee: Guarantee, d: float, count: int = 41) -> Operating:
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified_split(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)
+    if count > 2 and best < 0.5:  # with the sum as good as a signed answer's among them
+        shares[1 + np.abs(shares[1:-1] - 0.5).argmin()] = 0.5
     D = certified_split(basis, points, shares).D
     return Operating(
         "split budget", "certified", _certified(basis, points, D, even=True), D, shares
