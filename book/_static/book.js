@@ -2,25 +2,38 @@
 (() => {
 "use strict";
 
-// Search: chapters first, those with the words in their titles before others; then the glossary.
-const ORDER = [[/^notebooks\//, 100], [/^reference\/notation$/, 12], [/^(?!reference\/)/, 50]];
+// Search: chapters first, those with the words in their titles before others; the first page, which
+// has the title of the whole book, and the glossary last.
+const ORDER = [[/^notebooks\//, 100], [/^(intro|reference\/notation)$/, 12], [/^(?!reference\/)/, 50]];
 const words = (text) => text.toLowerCase().match(/[\p{L}\p{N}]{2,}/gu) ?? [];
-const asked = words(new URLSearchParams(location.search).get("q") ?? "");
-// Where the paper's statements stand, of which titles say nothing.
-const HOMES = [
-  [/\btheorem 3\b/, "why_someone_pays"], [/\b(theorem 4|lemma [12])\b/, "what_can_be_reached"],
-  [/\bremark [12]\b/, "plane"], [/\balgorithm [12]\b/, "five_methods"], [/\btables? [12]\b/, "scorecard"],
-].filter(([pattern]) => pattern.test((new URLSearchParams(location.search).get("q") ?? "").toLowerCase()));
+const query = (new URLSearchParams(location.search).get("q") ?? "").toLowerCase();
+const asked = words(query);
 function inTitle(title) {
   const own = words(title.split(" > ")[0]);
   const share = asked.filter((word) => own.includes(word)).length / (asked.length || 1);
   return share * (1 + asked.length / (own.length || 1));
 }
+// Who asks for a statement by its number is led to its box: "theorem 3" to "Theorem 3.1 (...)".
+// The paper's algorithms and tables have no boxes here.
+const BOXLESS = [[/^algorithm [12]$/, "notebooks/five_methods"], [/^tables? [12]$/, "notebooks/scorecard"]];
+const numbered = query.match(/[a-z]+ o?\d+(\.\d+)?(?![.\d])/)?.[0] ?? "";
+let homes = null;
+function findHomes() {
+  const { alltitles, docnames } = Search._index;
+  const boxes = Object.keys(alltitles).filter((title) => numbered && title.toLowerCase().startsWith(numbered)
+    && /^(\.\d+)? \(/.test(title.slice(numbered.length)));
+  return new Set([
+    ...boxes.flatMap((title) => alltitles[title].map(([page]) => docnames[page])),
+    ...BOXLESS.filter(([pattern]) => pattern.test(numbered)).map(([, home]) => home),
+  ]);
+}
 document.addEventListener("DOMContentLoaded", () => {
   if (typeof Scorer !== "undefined") {
-    Scorer.score = ([name, title, , , score]) =>
-      (ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1) *
-      (HOMES.some(([, home]) => name === `notebooks/${home}`) ? 10 : 1) * (score + 20 * inTitle(title));
+    Scorer.score = ([name, title, , , score]) => {
+      homes ??= findHomes();
+      const order = ORDER.find(([pattern]) => pattern.test(name))?.[1] ?? 1;
+      return order * (homes.has(name) ? 10 : 1) * (score + 20 * inTitle(title));
+    };
   }
 });
 

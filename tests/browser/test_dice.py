@@ -65,6 +65,7 @@ def test_the_keyboard_alone_plays_two_rounds_and_keeps_the_total(page: Page) -> 
     assert page.inner_text("#rounds").split("\n") == [
         "1\t8\t4\t11\tsigned",
         "2\t2\t2\t2\tboth alike",
+        "all\t10\t6\t13\tsigned",
     ]
     page.focus("#level-button")
     page.keyboard.press("Enter")

@@ -142,13 +142,15 @@ def test_the_table_holds_what_is_drawn(chromium: Browser, site: Path) -> None:
 
 def test_a_move_is_quick(chromium: Browser, site: Path) -> None:
     script = """name => {
-        const input = document.getElementById(name), times = [];
-        for (let i = 0; i < 40; i += 1) {
-            input.value = i % (Number(input.max) + 1);
+        // The least of three rounds: what other programs take of the machine is not the page's.
+        const input = document.getElementById(name), times = Array(40).fill(Infinity);
+        for (let i = 0; i < 3 * times.length; i += 1) {
+            const place = i % times.length;
+            input.value = place % (Number(input.max) + 1);
             const began = performance.now();
             input.dispatchEvent(new Event("input", { bubbles: true }));
             document.body.getBoundingClientRect();
-            times.push(performance.now() - began);
+            times[place] = Math.min(times[place], performance.now() - began);
         }
         return times }"""
     with opened(chromium, site) as page:

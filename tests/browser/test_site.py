@@ -430,7 +430,14 @@ def test_search_finds_the_chapter_first(chromium: Browser, site: Path) -> None:
         assert Path(urlsplit(first).path).stem == Path(page).stem, (title, first)
     for query in ("differential+privacy", "certificate", "zCDP", "microdata"):
         assert "notebooks/" in results(chromium, site, query)[0], query
-    for query, page in (("theorem+3", "why_someone_pays"), ("lemma+2", "what_can_be_reached")):
+    for query, page in (
+        ("theorem+3", "why_someone_pays"),
+        ("theorem+3.2", "why_someone_pays"),
+        ("paper+lemma+2", "what_can_be_reached"),
+        ("remark+2", "plane"),
+        ("algorithm+1", "five_methods"),
+        ("table+1", "scorecard"),
+    ):
         assert page in results(chromium, site, query)[0], query
     for query in ("topdown", "redistricting"):
         assert results(chromium, site, query), query
@@ -484,6 +491,19 @@ def test_old_addresses_lead_on(site: Path) -> None:
         assert target is not None
         file = (site / old).parent / target[1].partition("#")[0]
         assert file.is_file(), (old, new)
+
+
+def test_a_moved_page_leads_on_by_itself_and_can_be_used(chromium: Browser, site: Path) -> None:
+    moved = yaml.safe_load((ROOT / "book" / "_redirects.yml").read_text(encoding="utf-8"))
+    old, new = next((o, n) for o, n in moved.items() if n.startswith("notebooks/"))
+    context = chromium.new_context()
+    page = context.new_page()
+    page.goto(address(site, old))
+    page.wait_for_url(f"**/{new}.html")
+    text = (site / f"{old}.html").read_text(encoding="utf-8")
+    page.set_content(text.replace('http-equiv="refresh"', 'name="stayed"'))
+    assert violations(page) == []
+    context.close()
 
 
 def solution_lines() -> list[str]:

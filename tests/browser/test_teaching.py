@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
-from test_site import address, opened
+from test_site import address, opened, violations
 
 MARGIN = {"top": "1.5cm", "bottom": "1.5cm", "left": "1.8cm", "right": "1.8cm"}
 
@@ -31,6 +31,15 @@ def test_what_is_handed_out_prints_on_one_page(
     (sheet,) = [text for text in texts if first in text]
     assert last in sheet.partition(first)[2]
     assert page != "dice/sheet" or len(texts) == 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_sheet_is_accessible_and_fits_a_phone(
+    chromium: Browser, site: Path, theme: str
+) -> None:
+    with opened(chromium, address(site, "dice/sheet"), theme=theme, width=390) as watched:
+        assert watched.page.evaluate("() => document.documentElement.scrollWidth") <= 390
+        assert violations(watched.page) == []
 
 
 def choose(page: Page, name: str, letter: str) -> str:

@@ -47,8 +47,10 @@ def redirect(target: str) -> str:
     """
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Moved</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f'<meta http-equiv="refresh" content="0; url={target}">\n'
-        f'<p>This page has moved: <a href="{target}">to its new place</a>.</p>\n</html>\n'
+        f'<main><h1>This page has moved</h1>\n<p><a href="{target}">To its new place</a></p></main>'
+        "\n</html>\n"
     )
 
 
