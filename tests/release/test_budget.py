@@ -35,7 +35,7 @@ def test_guarantees_add_up(guarantees, delta):
     rho = sum(g.rho for g in guarantees if isinstance(g, ConcentratedDP))
     zcdp = rho + sum(e * e / 2 for e in pure)
     assert budget.zcdp.rho == pytest.approx(zcdp)
-    approximate = budget.approximate(delta)
+    approximate = approximate_together(budget.epsilons, budget.rho, delta)
     assert approximate.delta == delta
     if len(pure) == len(guarantees):
         assert budget.total == PureDP(budget.total.epsilon)
