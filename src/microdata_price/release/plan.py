@@ -22,7 +22,7 @@ from .mechanism import Mechanism, mechanism_for
 
 Array = NDArray[np.float64]
 
-WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5  # counts known better need consent; still better, are refused
+WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5  # counts known better need consent, or are refused
 WEAK_TIMES = 1e6  # what one record makes so many times likelier needs consent, too
 SHORT_DELTA = 1e-6  # the chance left out where zCDP is told as a number of times
 
