@@ -13,3 +13,10 @@ def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, s
         cli.main([str(word) for word in words])
     printed = capsys.readouterr()
     return int(stop.value.code or 0), printed.out, printed.err
+
+
+def refused(capsys: pytest.CaptureFixture[str], *words: object) -> str:
+    """Return the message of a command that is refused: status 2, no result and no traceback."""
+    code, printed, error = run(capsys, *words)
+    assert (code, printed, "Traceback" in error) == (2, "", False)
+    return error

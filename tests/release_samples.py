@@ -35,10 +35,10 @@ def counts_csv(schema: Schema, table: object) -> str:
     return str(schema.frame().assign(count=counts).to_csv(index=False))
 
 
-def rows(path: Path) -> list[dict[str, str]]:
-    """Read a CSV file by its headings."""
-    with path.open(newline="") as stream:
-        return list(csv.DictReader(stream))
+def rows(source: Path | bytes) -> list[dict[str, str]]:
+    """Read a CSV file, or what is in it, by its headings."""
+    data = source if isinstance(source, bytes) else source.read_bytes()
+    return list(csv.DictReader(data.decode().splitlines()))
 
 
 def edited(folder: Path, **changes: object) -> None:

@@ -17,7 +17,7 @@ CAPS = {  # rooms: (cap, goal)
     "errors grid": (1_820, 1_500),
     "theory": (5_800, 5_800),
     "tables": (900, 900),
-    "release": (1_640, 1_400),
+    "release": (1_400, 1_400),
     "price": (500, 500),
     "chapters": (4_400, 6_000),
     "figures": (2_700, 2_700),

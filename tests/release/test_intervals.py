@@ -1,7 +1,5 @@
 """Exact intervals: they cover on every table, by enumeration, and their sums of noise are exact."""
 
-import csv
-
 import numpy as np
 import pytest
 from benchmarks.seeded import seeded
@@ -19,7 +17,7 @@ from microdata_price.release.intervals import half_width
 from microdata_price.release.run import finish
 from microdata_price.tables.schemas import Schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
-from release_samples import SCHEMA, TABLE, measured
+from release_samples import SCHEMA, TABLE, measured, rows
 
 LAWS = st.one_of(
     st.floats(0.05, 4.0).map(DoubleGeometric), st.floats(0.05, 60.0).map(DiscreteGaussian)
@@ -89,10 +87,6 @@ def test_all_at_once_is_the_power_of_one_where_all_is_asked():
         assert (t.half, t.wide) == (told[0].half, told[0].wide)
 
 
-def read(release):
-    return list(csv.DictReader(intervals_csv(release).decode().splitlines()))
-
-
 @pytest.mark.parametrize(
     ("text", "more"),
     [
@@ -108,7 +102,7 @@ def test_the_file_has_what_was_asked_the_total_and_each_column(text, more, metho
     workload = parse_workload(text, SCHEMA)
     m = measured(PureDP(1.0), workload=workload)
     made = finish(m, method)
-    lines = read(made)
+    lines = rows(intervals_csv(made))
     assert list(dict.fromkeys(r["query_set"] for r in lines)) == [*workload.names, *more]
     columns = ["query_set", *SCHEMA.columns, "signed", "signed_variance", "low", "high"]
     columns += ["low_all", "high_all"] + (["published"] if made.whole is not None else [])
@@ -119,15 +113,15 @@ def test_the_file_has_what_was_asked_the_total_and_each_column(text, more, metho
     normal = np.linalg.pinv(matrix.T @ (matrix / noise[:, None]))
     for told in made.told:
         mine = [r for r in lines if r["query_set"] == told.queries.name]
-        rows = told.queries.matrix.toarray()
-        assert [float(r["signed"]) for r in mine] == pytest.approx(rows @ cells, abs=1e-8)
-        exact = np.einsum("qc,cd,qd->q", rows, normal, rows)
+        query = told.queries.matrix.toarray()
+        assert [float(r["signed"]) for r in mine] == pytest.approx(query @ cells, abs=1e-8)
+        exact = np.einsum("qc,cd,qd->q", query, normal, query)
         assert [float(r["signed_variance"]) for r in mine] == pytest.approx(exact, rel=1e-5)
         for r in mine:
             ends = [int(r[k]) for k in ("low_all", "low", "high", "high_all")]
             assert 0 <= ends[0] <= ends[1] <= ends[2] <= ends[3]
         if made.whole is not None:
-            published = rows @ made.whole.ravel()
+            published = query @ made.whole.ravel()
             assert [int(r["published"]) for r in mine] == published.tolist()
 
 
@@ -147,7 +141,7 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
 
 def test_a_public_total_is_exact():
     made = finish(measured(PureDP(1.0), known_total=True), "nnls")
-    line = read(made)[0]
+    line = rows(intervals_csv(made))[0]
     assert line["query_set"] == "sum"
     assert {line[k] for k in ("low", "high", "low_all", "high_all", "published")} == {"63"}
     assert (float(line["signed"]), float(line["signed_variance"])) == (63.0, 0.0)

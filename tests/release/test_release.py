@@ -1,6 +1,7 @@
 """Releases: what they claim, what their files hold, and what they never see."""
 
 import ast
+import contextlib
 import dataclasses
 import gc
 import hashlib
@@ -20,7 +21,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microdata_price.release
-from command_line import run
+from command_line import refused, run
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, RECOMMENDED
 from microdata_price.model.benchmark import data_set
@@ -29,9 +30,8 @@ from microdata_price.model.workload import Workload
 from microdata_price.release import measure as release_measure
 from microdata_price.release import publish, release, release_again
 from microdata_price.release import run as release_module
-from microdata_price.release.budget import add_up
 from microdata_price.release.files import release_files
-from microdata_price.release.folder import entry_of, load_measured
+from microdata_price.release.folder import load_measured
 from microdata_price.release.measure import measure, measure_privately
 from microdata_price.release.mechanism import ROOT_OF_TWO, mechanism_for
 from microdata_price.release.plan import plan_release
@@ -79,9 +79,7 @@ def test_the_root_of_two_is_rounded_upwards():
     [
         (PureDP(81.0), "epsilon is 81, which would leave next to no noise"),
         (PureDP(1e30), "next to no noise"),
-        (PureDP(12.0), "below 0.5 nothing is released"),
         (PureDP(5.0), "less than one.*--weak-protection"),
-        (ConcentratedDP(80.5), "below 0.5 nothing is released"),
         (ConcentratedDP(3.0), "say --weak-protection"),
         (PureDP(1e-10), r"would need noise of 4e\+10 counts"),
         (ConcentratedDP(1e-30), "more must be spent"),
@@ -148,10 +146,7 @@ def test_only_measuring_sees_a_true_table(name):
 
 def test_what_is_imported_by_what_follows_reads_no_table_either():
     """The modules of other rooms that fitting and writing need, all the way down."""
-    seen, waiting = (
-        set(),
-        [n for n in RELEASE if n not in SEES and not n.endswith((".run", ".chapter"))],
-    )
+    seen, waiting = set(), [n for n in RELEASE if n not in SEES and not n.endswith(".run")]
     while waiting:
         name = waiting.pop()
         if name in seen or name in SEES or not name.startswith(PACKAGE):
@@ -159,12 +154,8 @@ def test_what_is_imported_by_what_follows_reads_no_table_either():
         seen.add(name)
         for module, what in imports(name):
             for found in (module, f"{module}.{what}"):
-                try:
-                    importlib.util.find_spec(found)
-                except (ImportError, ValueError):
-                    continue
-                if importlib.util.find_spec(found) is not None:
-                    waiting.append(found)
+                with contextlib.suppress(ImportError, ValueError):
+                    waiting += [found] * (importlib.util.find_spec(found) is not None)
     assert f"{PACKAGE}.tables.workloads" in seen
     assert not seen & READERS
 
@@ -288,25 +279,11 @@ def test_the_same_measurement_and_method_give_the_same_folder(tmp_path, method):
     workload = parse_workload("sum, a*b, b*c, a*c, identity", schema)
     table = np.random.default_rng(3).poisson(1.0, (6, 6, 6)).astype(float)
     first = publish(measure_privately(table, schema, workload, PureDP(2.0)), method, tmp_path / "a")
-    release_again(tmp_path / "a", method, tmp_path / "b")
+    second = release_again(tmp_path / "a", method, tmp_path / "b")
+    assert second.measured.identity == first.measured.identity
     for path in (tmp_path / "a").iterdir():
         assert path.read_bytes() == (tmp_path / "b" / path.name).read_bytes()
     assert max(first.moved().values()) < 1.5
-
-
-@pytest.mark.parametrize("guarantee", [PureDP(0.3), ConcentratedDP(1 / 3)])
-def test_measurements_are_fitted_again_without_the_table(tmp_path, guarantee):
-    workload = parse_workload("sum; sex; identity", SCHEMA)
-    first = publish(measured(guarantee, workload=workload), "nnls", tmp_path / "first")
-    second = release_again(tmp_path / "first", "sequential", tmp_path / "second")
-    assert second.measured.identity == first.measured.identity
-    assert second.measured.mechanism.guarantee == first.measured.mechanism.guarantee
-    assert second.measured.workload.names == workload.names
-    direct = finish(first.measured, "sequential")
-    np.testing.assert_array_equal(second.weights, direct.weights)
-    folders = [tmp_path / n for n in ("first", "second")]
-    both = add_up([entry_of(f, load_measured(f)[0]) for f in folders])
-    assert both.total == first.measured.mechanism.guarantee
 
 
 def test_a_changed_release_is_not_fitted_again(tmp_path):
@@ -435,7 +412,7 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     if made.whole is None:
         return
     assert f"{made.whole.sum()} records are published." in text
-    row = next(r for r in _read(files["intervals.csv"]) if r["query_set"] != "sum")
+    row = next(r for r in rows(files["intervals.csv"]) if r["query_set"] != "sum")
     said = re.search(r"For example, (\d+) with (.*?) are published", text)
     assert said[1] == row["published"]
     assert f"the true number is between {row['low']} and {row['high']}." in text
@@ -454,20 +431,7 @@ def test_many_query_sets_leave_the_readme_a_page():
     assert "sum, a, b, c, d, e and 58 more\n" in page
 
 
-def _read(data):
-    head, *lines = data.decode().splitlines()
-    return [dict(zip(head.split(","), line.split(","), strict=True)) for line in lines]
-
-
 # What is refused, and what is left after an accident
-
-
-@pytest.fixture
-def inputs(tmp_path):
-    table, schema = tmp_path / "table.csv", tmp_path / "schema.json"
-    table.write_text(counts_csv(SCHEMA, TABLE))
-    schema.write_text(SCHEMA.to_json())
-    return table, schema, tmp_path / "out"
 
 
 def test_the_command(inputs, capsys):
@@ -479,9 +443,9 @@ def test_the_command(inputs, capsys):
     assert "differ by one record added or removed" in printed
     assert "at most pure differential privacy with epsilon = 2." in printed
     before = {p: p.read_bytes() for p in out.iterdir()}
-    code, printed, error = run(capsys, *words, "--epsilon", 1, "--out", out)
-    assert (code, printed) == (2, "")
-    assert "exists already and is never overwritten" in error
+    assert "exists already and is never overwritten" in refused(
+        capsys, *words, "--epsilon", 1, "--out", out
+    )
     assert {p: p.read_bytes() for p in out.iterdir()} == before
     code, printed, error = run(
         capsys, *words, "--rho", 0.1, "--workload", "sum;identity", "--json", "--out", f"{out}2"
@@ -495,37 +459,27 @@ def test_the_command(inputs, capsys):
 def test_the_command_fits_again(inputs, capsys):
     table, schema, out = inputs
     again = ["release", "--again", out, "--method", "sequential", "--out", f"{out}2"]
-    code, _, error = run(capsys, *again)
-    assert code == 2
-    assert "does not exist" in error
+    assert "does not exist" in refused(capsys, *again)
     words = ["--schema", schema, "--method", "nnls", "--epsilon", 1, "--out", out]
     assert run(capsys, "release", table, *words)[0] == 0
     table.unlink()
-    code, _, error = run(capsys, *again, "--epsilon", 1)
-    assert code == 2
-    assert "--again takes everything from the earlier release" in error
+    assert "--again takes everything from the earlier release" in refused(
+        capsys, *again, "--epsilon", 1
+    )
     code, printed, _ = run(capsys, *again, "--json")
-    assert code == 0
-    assert json.loads(printed)["method"] == "sequential"
+    assert (code, json.loads(printed)["method"]) == (0, "sequential")
     code, printed, _ = run(capsys, "budget", out, f"{out}2", "--json")
     assert json.loads(printed)["total"] == {"kind": "pure", "epsilon": 1.0}
-    code, _, error = run(capsys, "release", "--method", "nnls", "--epsilon", 1, "--out", f"{out}3")
-    assert code == 2
-    assert "a release needs TABLE and its --schema, or --again" in error
 
 
 def test_a_schema_beside_the_table_is_named(tmp_path, capsys):
     table = tmp_path / "b.csv"
     table.write_text("sex,count\nf,1\nm,2\n")
     words = ["release", table, "--method", "nnls", "--rho", 0.1, "--out", tmp_path / "o"]
-    code, _, error = run(capsys, *words)
-    assert code == 2
-    assert "a release needs TABLE and its --schema, or --again" in error
+    assert "a release needs TABLE and its --schema, or --again" in refused(capsys, *words)
     beside = tmp_path / "b.schema.json"
     beside.write_text('{"columns": {"sex": ["f", "m"]}}')
-    code, _, error = run(capsys, *words)
-    assert code == 2
-    assert f"--schema {beside}" in error
+    assert f"--schema {beside}" in refused(capsys, *words)
     assert not (tmp_path / "o").exists()
 
 
@@ -547,10 +501,7 @@ def test_a_schema_beside_the_table_is_named(tmp_path, capsys):
 )
 def test_what_the_command_refuses(inputs, capsys, words, message):
     table, schema, out = inputs
-    code, printed, error = run(capsys, "release", table, "--schema", schema, "--out", out, *words)
-    assert (code, printed) == (2, "")
-    assert message in error
-    assert "Traceback" not in error
+    assert message in refused(capsys, "release", table, "--schema", schema, "--out", out, *words)
     assert sorted(p.name for p in out.parent.iterdir()) == ["schema.json", "table.csv"]
 
 
@@ -564,40 +515,3 @@ def test_the_recommended_method_is_used_where_none_is_named(inputs, capsys):
     assert "recommended because" in told
     assert "What is protected" in told
     assert "What is not protected" in told
-
-
-def test_bad_values_are_refused_without_their_content(inputs, capsys):
-    table, schema, out = inputs
-    table.write_text(table.read_text().replace("south", "SECRET"))
-    words = ["release", table, "--schema", schema, "--out", out, "--epsilon", 1]
-    code, printed, error = run(capsys, *words)
-    assert (code, printed) == (2, "")
-    assert "'region'" in error
-    assert "SECRET" not in error
-    assert not out.exists()
-
-
-@pytest.mark.parametrize(
-    ("problem", "status", "said"),
-    [
-        (KeyboardInterrupt, 130, "interrupted"),
-        (OSError(28, "No space left on device"), 2, "the disk has no room left"),
-    ],
-)
-def test_an_accident_before_the_answers_are_kept_leaves_no_folder(
-    inputs, capsys, monkeypatch, problem, status, said
-):
-    table, schema, out = inputs
-    write = Path.write_bytes
-
-    def failing(path, data):
-        if path.name == "manifest.json":
-            raise problem
-        return write(path, data)
-
-    monkeypatch.setattr(Path, "write_bytes", failing)
-    words = ["release", table, "--schema", schema, "--out", out, "--epsilon", 1]
-    code, printed, error = run(capsys, *words)
-    assert (code, printed) == (status, "")
-    assert said in error
-    assert sorted(p.name for p in out.parent.iterdir()) == ["schema.json", "table.csv"]

@@ -113,11 +113,6 @@ def test_more_ways_are_kept_within_about_one(data):
     assert best - 1e-5 <= largest <= max(best + 0.5, 1.3)
 
 
-def test_what_is_whole_stays():
-    table = np.arange(12.0).reshape(3, 4)
-    np.testing.assert_array_equal(round_table(table, Workload.table((3, 4))), table)
-
-
 @pytest.mark.parametrize(
     ("table", "message"),
     [

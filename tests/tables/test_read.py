@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from command_line import run
+from command_line import refused, run
 from microdata_price.exceptions import InputError
 from microdata_price.tables.read import _FRAMES, read_matrix, read_table
 from microdata_price.tables.schemas import Group, Rule, Schema, parse_schema
@@ -205,18 +205,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         ("region,sex,count\nnorth,f,3\nnorth,m,1\nnorth,f,0\n", SCHEMA, r"1 row \(4\): an earlier"),
         *(
             (f"region,sex,count\nnorth,f,1\nnorth,m,{n}\n", SCHEMA, r"1 row \(3\): column 'count'")
-            for n in (
-                "",
-                "-1",
-                "1.5",
-                "1e3",
-                "1_000",
-                '"1,000"',
-                "٣",
-                "10000000000001",
-                "NA",
-                "2.0",
-            )
+            for n in ("", "-1", "1.5", "1e3", "1_000", '"1,000"', "٣", str(10**13 + 1), "NA", "2.0")
         ),
         ("region,sex,n\nnorth,f,3\n", SCHEMA, "'n', which the schema does not list"),
         ("region,sex,id,id\nnorth,f,3,4\n", SCHEMA, "'id', 'id', which"),
@@ -338,13 +327,9 @@ BUREAU = (
 )
 
 
-@pytest.mark.parametrize("form", ["csv", "semicolon", "mac"])
-def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys, form):
-    persons, out = tmp_path / "psam.csv", tmp_path / "area.csv"
-    persons.write_text(PERSONS.replace(",", ";") if form == "semicolon" else PERSONS)
-    if form == "mac":
-        persons = tmp_path / "psam.zip"
-        zipped(persons, {"psam.csv": PERSONS, "__MACOSX/._psam.csv": "x"})
+def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys):
+    persons, out = tmp_path / "psam.zip", tmp_path / "area.csv"
+    zipped(persons, {"psam.csv": PERSONS.replace(",", ";"), "__MACOSX/._psam.csv": "x"})
     (tmp_path / "s.json").write_text(BUREAU)
     words = ["tabulate", persons, "--schema", tmp_path / "s.json", "--out", out]
     area = ["--where", "ST=01", "--where", "PUMA=01301"]
@@ -357,9 +342,7 @@ def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys, form):
     assert len(frame) == 27
     again = read_table(out, parse_schema(Path(tmp_path / "area.schema.json").read_text()))
     assert np.array_equal(again.ravel(), frame["count"].astype(float))
-    code, said, error = run(capsys, *words, *area)
-    assert (code, said) == (2, "")
-    assert "exists already" in error
+    assert "exists already" in refused(capsys, *words, *area)
 
 
 @pytest.mark.parametrize(
@@ -377,9 +360,7 @@ def test_the_command_leaves_nothing_where_it_refuses(tmp_path, capsys, text, whe
     (tmp_path / "s.json").write_text(BUREAU)
     words = [word for part in where for word in ("--where", part)]
     given_words = ["--schema", tmp_path / "s.json", "--out", tmp_path / "area.csv", *words]
-    code, said, error = run(capsys, "tabulate", tmp_path / "psam.csv", *given_words)
-    assert (code, said) == (2, "")
-    assert message in error
+    assert message in refused(capsys, "tabulate", tmp_path / "psam.csv", *given_words)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["psam.csv", "s.json"]
 
 

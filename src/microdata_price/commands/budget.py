@@ -10,6 +10,7 @@ import click
 
 from ..base.numbers import at_most
 from ..exceptions import InputError
+from ..model.conversion import approximate_together
 from ..model.privacy import ConcentratedDP, PureDP
 from ..release.budget import Budget, add_up
 from ..release.folder import entry_of, load_measured
@@ -18,7 +19,7 @@ from .reading import NUMBER, guarantee_of
 
 
 def _fields(budget: Budget, delta: float) -> dict[str, object]:
-    approximate = budget.approximate(delta)
+    approximate = approximate_together(budget.epsilons, budget.rho, delta)
     return {
         "total": budget.total.fields(),
         "zcdp": budget.zcdp.fields(),
@@ -30,7 +31,7 @@ def _fields(budget: Budget, delta: float) -> dict[str, object]:
 
 
 def _text(budget: Budget, delta: float) -> str:
-    approximate = budget.approximate(delta)
+    approximate = approximate_together(budget.epsilons, budget.rho, delta)
     parts = []
     if budget.epsilons:
         parts.append(PureDP(math.fsum(budget.epsilons)).describe())

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from ..model.conversion import approximate_together
-from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from ..model.privacy import ConcentratedDP, PureDP
 
 ADDED, REPLACED = "one record added or removed", "one record replaced, the total being public"
 """How neighbouring tables differ: what a guarantee is about."""
@@ -29,20 +28,12 @@ def guarantee_from(fields: Any) -> PureDP | ConcentratedDP:
 
 @dataclass(frozen=True)
 class Entry:
-    """One release as far as its budget goes; all copies of it bear its random identity.
-
-    ``replaced`` says that its guarantee is about records that are replaced, the total being public.
-    """
+    """One release as far as its budget goes; all copies of it bear its random identity."""
 
     folder: Path
     identity: str
     guarantee: PureDP | ConcentratedDP
-    replaced: bool = False
-
-    def when_replaced(self) -> Entry:
-        """Return the same release as far as replacing a record goes: at most two steps."""
-        level = self.guarantee if self.replaced else self.guarantee.group(2)
-        return Entry(self.folder, self.identity, level, replaced=True)
+    replaced: bool = False  # whether it is about records that are replaced, the total being public
 
 
 @dataclass(frozen=True)
@@ -55,8 +46,7 @@ class Budget:
     @property
     def epsilons(self) -> tuple[float, ...]:
         """The levels of the releases that satisfy pure DP."""
-        kinds = (e.guarantee for e in self.entries)
-        return tuple(g.epsilon for g in kinds if isinstance(g, PureDP))
+        return tuple(e.guarantee.level for e in self.entries if isinstance(e.guarantee, PureDP))
 
     @property
     def rho(self) -> float:
@@ -79,17 +69,12 @@ class Budget:
         """How the tables differ that it is about."""
         return f"tables that differ by {REPLACED if self.entries[0].replaced else ADDED}"
 
-    def approximate(self, delta: float) -> ApproximateDP:
-        """Return an (epsilon, delta) guarantee that follows (see `approximate_together`)."""
-        return approximate_together(self.epsilons, self.rho, delta)
-
 
 def add_up(entries: Sequence[Entry]) -> Budget:
     """Add up the guarantees of several releases (sequential composition, the paper's Section 2.2).
 
-    All are taken to be about the same people, which is the safe assumption. Guarantees about
-    different steps between tables do not add up: where one is about replaced records, all are taken
-    so. An identity with two guarantees is refused.
+    All are taken to be about the same people, the safe assumption, and about replaced records where
+    one is: guarantees about different steps between tables do not add up.
 
     Examples
     --------
@@ -100,19 +85,19 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     """
     if not entries:
         raise InputError("there is no release to add up; give one or more folders")
-    if any(e.replaced for e in entries):
-        entries = [e.when_replaced() for e in entries]
+    if any(e.replaced for e in entries):  # replacing a record is at most two steps
+        levels = [e.guarantee if e.replaced else e.guarantee.group(2) for e in entries]
+        pairs = zip(entries, levels, strict=True)
+        entries = [replace(e, guarantee=g, replaced=True) for e, g in pairs]
     first: dict[str, Entry] = {}
     copies: list[Entry] = []
     for entry in entries:
-        known = first.get(entry.identity)
-        if known is None:
-            first[entry.identity] = entry
-            continue
+        if entry.identity in first:
+            copies.append(entry)
+        known = first.setdefault(entry.identity, entry)
         if known.guarantee != entry.guarantee:
             raise InputError(
                 f"{known.folder} and {entry.folder} bear the same name of a measurement and "
                 "different guarantees; one of the manifests has been changed"
             )
-        copies.append(entry)
     return Budget(tuple(first.values()), tuple(copies))

@@ -4,41 +4,41 @@ from __future__ import annotations
 
 import contextlib
 import csv
-import hashlib
-import importlib.metadata
 import io
 import json
 import math
 import platform
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from hashlib import sha256
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from ..base.files import check_new, naming, sync_file, usual_permissions
 from ..exceptions import InputError
-from ..tables.schemas import parse_schema
+from ..model.queryset import QuerySet
+from ..tables.schemas import Schema, parse_schema
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
 from .mechanism import mechanism_like
 from .plan import Measured, warnings_of
 
-MANIFEST, MEASUREMENTS, SCHEMA = "manifest.json", "measurements.csv", "schema.json"
-README = "README.txt"
-FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"
-"""The form of a manifest; one of the earlier form is read, too."""
+Files = Mapping[str, bytes]
+Keep = Callable[[Measured], None]
+
+MANIFEST, MEASUREMENTS = "manifest.json", "measurements.csv"
+SCHEMA, README = "schema.json", "README.txt"
+FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"  # which is read, too
 _DRAFT = ".unfinished-"
-_BYTES_AN_ANSWER = 400
-"""Room that one answer may take in all files together, generously."""
-_NEAR = 1e-9
-"""Numbers that other machines and versions of libraries computed may differ by so much."""
+_BYTES_AN_ANSWER = 400  # in all files together, generously
+_NEAR = 1e-9  # numbers that other machines and versions of libraries compute differ by no more
 _LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
 _UNFINISHED = """\
 NOISY ANSWERS, NOT YET A RELEASE
@@ -72,43 +72,39 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
     return head.getvalue().encode() + out.getvalue()
 
 
-def measurements_csv(measured: Measured) -> bytes:
-    """Return the noisy answers with their variances; an empty field means all values."""
+def answers_csv(schema: Schema, told: Iterable[tuple[QuerySet, Mapping[str, Any]]]) -> bytes:
+    """Return what is told of each query, one row each; an empty field means all values."""
     parts = []
-    for queries, answers, variance in zip(
-        measured.workload.query_sets, measured.answers, measured.mechanism.variances, strict=True
-    ):
-        told = query_values(measured.schema, queries)
-        told.insert(0, "query_set", queries.name)
-        parts.append(told.assign(noisy_answer=answers, variance=variance))
+    for queries, columns in told:
+        parts.append(query_values(schema, queries).assign(**columns))
+        parts[-1].insert(0, "query_set", queries.name)
     return csv_bytes(pd.concat(parts))
 
 
-def digest(data: bytes) -> str:
-    """Return the SHA-256 checksum of bytes."""
-    return hashlib.sha256(data).hexdigest()
+def measurements_csv(measured: Measured) -> bytes:
+    """Return the noisy answers with their variances."""
+    found = zip(measured.answers, measured.mechanism.variances, strict=True)
+    columns = ({"noisy_answer": a, "variance": v} for a, v in found)
+    return answers_csv(measured.schema, zip(measured.workload.query_sets, columns, strict=True))
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
     """Return a manifest closed by its own checksum."""
     rest = {k: v for k, v in document.items() if k != "checksum"}
     text = json.dumps(rest, sort_keys=True, ensure_ascii=False)
-    return {**rest, "checksum": digest(text.encode())}
+    return {**rest, "checksum": sha256(text.encode()).hexdigest()}
 
 
-def manifest_bytes(
-    measured: Measured, files: Mapping[str, bytes], more: Mapping[str, Any]
-) -> bytes:
+def manifest_bytes(measured: Measured, files: Files, more: Mapping[str, Any]) -> bytes:
     """Return the manifest of a measurement, of the other files, and of what later steps add."""
     mechanism, workload = measured.mechanism, measured.workload
-    loud = warnings_of(workload, mechanism)
     document = {
         "format": FORMAT,
         "measurement": measured.identity,
         "guarantee": mechanism.guarantee.fields(),
         "neighbours": f"tables that differ by {mechanism.neighbours}",
         "replacing_one_record_at_most": mechanism.replacement.fields(),
-        "warnings": loud,
+        "warnings": warnings_of(workload, mechanism),
         "mechanism": {
             "name": mechanism.name,
             "library": "OpenDP",
@@ -119,29 +115,18 @@ def manifest_bytes(
         "workload": {q.name: q.size for q in workload.query_sets},
         "ledger": measured.ledger,
         **more,
-        "versions": {
-            "python": platform.python_version(),
-            **{name: importlib.metadata.version(name) for name in _LIBRARIES},
-        },
-        "sha256": {name: digest(data) for name, data in files.items()},
+        "versions": {"python": platform.python_version(), **{n: version(n) for n in _LIBRARIES}},
+        "sha256": {name: sha256(data).hexdigest() for name, data in files.items()},
     }
     return (json.dumps(sealed(document), indent=1, ensure_ascii=False) + "\n").encode()
 
 
-def measured_files(measured: Measured) -> dict[str, bytes]:
-    """Return the files that hold a measurement; any later step can start from them."""
-    return {
-        MEASUREMENTS: measurements_csv(measured),
-        SCHEMA: measured.schema.to_json().encode(),
-    }
-
-
 @contextlib.contextmanager
-def draft_for(planned: Measured, out: Path) -> Iterator[Callable[[Measured], None]]:
+def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterator[Keep]:
     """Make the folder of a release under a passing name, and give a function that keeps answers.
 
-    Whatever could fail is tried before any noise is drawn: the folder is made and written. What is
-    kept appears whole, as ``out``; without it the draft is removed.
+    Whatever could fail is tried before any noise is drawn. What is kept appears whole, as ``out``,
+    and ``kept`` is called; without it the draft is removed.
     """
     check_new(out)
     needed = _BYTES_AN_ANSWER * sum(q.size for q in planned.workload.query_sets) + (1 << 20)
@@ -153,10 +138,10 @@ def draft_for(planned: Measured, out: Path) -> Iterator[Callable[[Measured], Non
         )
     with naming(parent):
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
-    first = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.encode()}
+    files = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.encode()}
 
     def keep(measured: Measured) -> None:
-        files = {**first, MEASUREMENTS: measurements_csv(measured)}
+        files[MEASUREMENTS] = measurements_csv(measured)
         files[MANIFEST] = manifest_bytes(measured, files, {"stage": "measured"})
         for name in (MEASUREMENTS, MANIFEST):
             _write(draft / name, files[name])
@@ -172,10 +157,11 @@ def draft_for(planned: Measured, out: Path) -> Iterator[Callable[[Measured], Non
             ) from None
         finally:
             sync_file(parent)
+        kept()
 
     try:
         usual_permissions(draft)
-        for name, data in first.items():
+        for name, data in files.items():
             _write(draft / name, data)
         yield keep
     finally:
@@ -188,11 +174,8 @@ def _write(path: Path, data: bytes) -> None:
     sync_file(path)
 
 
-def complete(folder: Path, files: Mapping[str, bytes]) -> None:
-    """Add files to the folder of a measurement; each appears whole, the manifest last.
-
-    Until the manifest is replaced the folder is the measurement that it was.
-    """
+def complete(folder: Path, files: Files) -> None:
+    """Add files to the folder of a measurement, each whole; the manifest, which counts, last."""
     for old in folder.glob(f"{_DRAFT}*"):
         shutil.rmtree(old)
     draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=folder))
@@ -210,13 +193,21 @@ def _damaged(folder: Path, what: str) -> InputError:
     return InputError(f"{folder} is damaged: {what}; take an untouched copy of what release wrote")
 
 
-def load_manifest(folder: Path) -> dict[str, Any]:
-    """Read the manifest of a release and check it against its own checksum."""
+def _checked(folder: Path, document: Mapping[str, Any], name: str) -> bytes:
+    """Read a file that must be as the manifest's checksum says."""
+    path, sums = folder / name, document.get("sha256")
+    data = path.read_bytes() if path.is_file() else b""
+    if not isinstance(sums, Mapping) or not data or sha256(data).hexdigest() != sums.get(name):
+        raise _damaged(folder, f"{name} is missing or not as the manifest's checksum says")
+    return data
+
+
+def load_measured(folder: Path) -> tuple[Measured, bool]:
+    """Read a measurement back, checked against what its folder states, and if it was finished."""
     path = folder / MANIFEST
     if not path.is_file():
         raise InputError(
-            f"{folder} is not the folder of a release: it has no {MANIFEST}; give the folders that "
-            "release wrote"
+            f"{folder} is not the folder of a release: it has no {MANIFEST}; give one that has"
         )
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -230,70 +221,44 @@ def load_manifest(folder: Path) -> dict[str, Any]:
         )
     if document != sealed(document):
         raise _damaged(folder, f"{MANIFEST} is not as its own checksum says")
-    return dict(document)
-
-
-def _checked(folder: Path, document: Mapping[str, Any], name: str) -> bytes:
-    """Read a file that must be as the manifest's checksum says."""
-    path, sums = folder / name, document.get("sha256")
-    data = path.read_bytes() if path.is_file() else b""
-    if not isinstance(sums, Mapping) or not data or digest(data) != sums.get(name):
-        raise _damaged(folder, f"{name} is missing or not as the manifest's checksum says")
-    return data
-
-
-def load_measured(folder: Path) -> tuple[Measured, bool]:
-    """Read the measurement of a release back from its folder, and whether it was finished.
-
-    The guarantee is computed anew from the workload, the law of the noise and its scales; what the
-    folder states of guarantee, neighbours and variances must agree, or an `InputError` says so.
-    """
-    document = load_manifest(folder)
     schema = parse_schema(_checked(folder, document, SCHEMA).decode())
     try:
         fields, asked, identity = (document[k] for k in ("mechanism", "workload", "measurement"))
         earlier = isinstance(asked, list)
         names = [str(part["query_set"]) for part in asked] if earlier else list(asked)
-        scales, noted = (
-            {str(n): float(v) for n, v in fields[k].items()} for k in ("scales", "variances")
-        )
+        told = (fields[k].items() for k in ("scales", "variances"))
+        scales, noted = ({str(n): float(v) for n, v in items} for items in told)
         workload = parse_workload(", ".join(names), schema)
         mechanism = mechanism_like(workload, str(fields["name"]), [scales[n] for n in names])
         stated = guarantee_from(document["guarantee"])
         same = isinstance(identity, str) and list(scales) == list(noted) == names
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise _damaged(folder, f"{MANIFEST} does not describe a measurement ({error})") from None
-    derived = mechanism.guarantee
+    derived, said = mechanism.guarantee, f"tables that differ by {mechanism.neighbours}"
     # Of a public total the earlier form may state too little; what is derived here counts.
     stale = earlier and mechanism.neighbours == REPLACED
     close = stale or math.isclose(stated.level, derived.level, rel_tol=_NEAR)
-    said = f"tables that differ by {mechanism.neighbours}"
     if stated.kind != derived.kind or not close or document.get("neighbours") != said or not same:
         raise _damaged(folder, f"{MANIFEST} states a guarantee that its mechanism does not give")
-    answers, variances = _columns(folder, _checked(folder, document, MEASUREMENTS))
-    sizes = [q.size for q in workload.query_sets]
-    told = np.concatenate([list(noted.values()), variances])
-    exact = np.concatenate([mechanism.variances, np.repeat(mechanism.variances, sizes)])
-    if told.size != exact.size or not np.allclose(told, exact, rtol=_NEAR, atol=0):
-        raise _damaged(folder, "it states variances that its scales do not give")
-    split = np.split(answers, np.cumsum(sizes)[:-1])
-    made = tuple(part.copy() for part in split)
-    ledger = str(document.get("ledger", ""))
-    measured = Measured(identity, schema, workload, mechanism, made, ledger)
-    return measured, document.get("stage") == "finished"
-
-
-def _columns(folder: Path, data: bytes) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    data = io.BytesIO(_checked(folder, document, MEASUREMENTS))
     kinds = {"noisy_answer": pa.int64(), "variance": pa.float64()}
     options = arrow_csv.ConvertOptions(include_columns=list(kinds), column_types=kinds)
     try:
-        told = arrow_csv.read_csv(io.BytesIO(data), convert_options=options)
+        read = arrow_csv.read_csv(data, convert_options=options)
     except (pa.ArrowInvalid, KeyError):
         raise _damaged(folder, f"{MEASUREMENTS} cannot be read") from None
-    return told["noisy_answer"].to_numpy(), told["variance"].to_numpy()
+    answers, variances = (column.to_numpy() for column in read.columns)
+    sizes = [q.size for q in workload.query_sets]
+    stated_all = np.concatenate([list(noted.values()), variances])
+    exact = np.concatenate([mechanism.variances, np.repeat(mechanism.variances, sizes)])
+    if stated_all.size != exact.size or not np.allclose(stated_all, exact, rtol=_NEAR, atol=0):
+        raise _damaged(folder, "it states variances that its scales do not give")
+    made = tuple(part.copy() for part in np.split(answers, np.cumsum(sizes)[:-1]))
+    line, finished = str(document.get("ledger", "")), document.get("stage") == "finished"
+    return Measured(identity, schema, workload, mechanism, made, line), finished
 
 
 def entry_of(folder: Path, measured: Measured) -> Entry:
     """Return what a measurement spends, for adding up."""
-    mechanism = measured.mechanism
-    return Entry(folder, measured.identity, mechanism.guarantee, mechanism.neighbours == REPLACED)
+    m = measured.mechanism
+    return Entry(folder, measured.identity, m.guarantee, m.neighbours == REPLACED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,33 +12,24 @@ from scipy import fft, optimize
 from ..model.noise_released import DiscreteGaussian, DoubleGeometric
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
-from .plan import Measured, signed_variances
+from .plan import Array, Measured, signed_variances
 
-Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 Law = DoubleGeometric | DiscreteGaussian
 
-LEVEL = 0.9
-"""The probability with which an interval covers."""
-_WIDEST = 1e5
-"""Standard deviation, in counts, up to which laws of sums are computed exactly."""
+LEVEL = 0.9  # the probability with which an interval covers
+_WIDEST = 1e5  # standard deviation, in counts, up to which laws of sums are computed exactly
 
 
 def half_width(law: Law, terms: int, chance: float) -> int:
     """Return the smallest t with ``P(|z_1 + ... + z_terms| > t) <= chance``.
 
-    The law of a sum is computed exactly, from its characteristic function on a grid that is wide
-    enough; beyond a standard deviation of 100,000 counts Chernoff's bound takes its place.
-
-    Examples
-    --------
-    >>> half_width(DoubleGeometric(0.25), 1, 0.1), half_width(DoubleGeometric(0.25), 9, 0.1)
-    (9, 28)
+    The law of a sum is exact, from its characteristic function on a grid that is wide enough; of
+    the widest sums Chernoff's bound takes its place.
     """
     if terms == 1:
         return max(0, int(law.upper_quantile(chance / 2)))
-    std = law.std * math.sqrt(terms)
-    if std > _WIDEST:
+    if law.std * math.sqrt(terms) > _WIDEST:
         return _chernoff(law, terms, chance)
     # Beyond this distance there is less than e^-60, by the same bound.
     far = _chernoff(law, terms, math.exp(-60))
@@ -49,8 +39,7 @@ def half_width(law: Law, terms: int, chance: float) -> int:
         wave = (1 + (np.sin(angle) / math.sinh(law.epsilon / 2)) ** 2) ** -float(terms)
     else:
         k = np.arange(size)
-        single = law.pmf(np.minimum(k, size - k))
-        wave = fft.rfft(single).real ** terms
+        wave = fft.rfft(law.pmf(np.minimum(k, size - k))).real ** terms
     chances = fft.irfft(wave, size)[: size // 2]
     tails = 2 * np.cumsum(chances[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
     return int(np.argmax(tails <= chance))
@@ -69,33 +58,20 @@ def _chernoff(law: Law, terms: int, chance: float) -> int:
 
 @dataclass(frozen=True, eq=False)
 class Told:
-    """All that a release tells of the true answers to one query set.
-
-    ``signed`` are the least-squares answers and ``variance`` the exact variance of each (NaN where
-    the workload is too large for it). The true counts lie within ``half`` of the noisy answers, or
-    sums of such, with 90 %, each by itself; within ``wide`` all of all query sets at once.
-    """
+    """All that a release tells of the true answers to one query set."""
 
     queries: QuerySet
-    signed: Array
-    variance: Array
-    noisy: Whole
-    half: int
-    wide: int
+    signed: Array  # the least-squares answers
+    variance: Array  # of each, exact; NaN where the workload is too large for it
+    noisy: Whole  # answers, or sums of such
+    half: int  # so near to them is each true count, with 90 %,
+    wide: int  # and so near are all of all query sets at once
 
     @property
     def ends(self) -> dict[str, Whole]:
         """The ends of the intervals; a count is 0 or more."""
         ends = {"low": -self.half, "high": self.half, "low_all": -self.wide, "high_all": self.wide}
         return {name: np.maximum(self.noisy + by, 0) for name, by in ends.items()}
-
-
-def _derived(workload: Workload, wanted: QuerySet) -> Iterator[tuple[int, int]]:
-    """Find the query sets whose answers add up to the wanted ones, and the most that are added."""
-    for k, q in enumerate(workload.query_sets):
-        coarse = _within(q, wanted)
-        if coarse.size == q.size:
-            yield k, int(np.bincount(coarse).max())
 
 
 def _within(fine: QuerySet, coarse: QuerySet) -> NDArray[np.int64]:
@@ -110,21 +86,21 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
     The noise is independent of the table and of the other noises, and its law is known. So an
     interval around a noisy answer covers on every table: by itself with probability 90 %, and all
     N asked at once where each misses with chance ``1 - 0.9^(1/N)``. A count that was not asked is a
-    sum of some that were, around which it has the law of a sum of noises; each such count takes its
-    chance to miss from the 10 % for all (union bound).
-
-    ``cells`` is what least squares makes of the answers, ``others`` query sets that were not asked;
-    those that follow from nothing asked are left out.
+    sum of some that were, with the law of a sum of noises; each such count takes its chance to miss
+    from the 10 % for all (union bound). ``cells`` are those of least squares, ``others`` query sets
+    that were not asked; those that follow from nothing asked are left out.
     """
-    sets, scales = measured.workload.query_sets, measured.mechanism.scales
-    laws = measured.mechanism.noise
+    sets, laws = measured.workload.query_sets, measured.mechanism.noise
     variances = [law.variance for law in laws]
     sources: list[tuple[QuerySet, int, int]] = [(q, k, 1) for k, q in enumerate(sets)]
     for wanted in others:
-        ways = [(n * variances[k], k, n) for k, n in _derived(measured.workload, wanted)]
+        # The query sets whose answers add up to the wanted ones, and the most that are added.
+        places = enumerate([_within(q, wanted) for q in sets])
+        ways = [(int(np.bincount(p).max()), k) for k, p in places if p.size == sets[k].size]
         if ways:
-            sources.append((wanted, *min(ways)[1:]))
-    asked = sum(q.size for q, s in zip(sets, scales, strict=True) if s > 0)
+            terms, k = min(ways, key=lambda way: way[0] * variances[way[1]])
+            sources.append((wanted, k, terms))
+    asked = sum(q.size for q, law in zip(sets, laws, strict=True) if isinstance(law, Law))
     more = sum(q.size for q, _, _ in sources[len(sets) :])
 
     def missed(chance: float) -> float:
@@ -132,35 +108,19 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
 
     chance = float(optimize.brentq(missed, 0.0, 1 - LEVEL, xtol=1e-15))
     exact = signed_variances(measured.workload, variances)
+    # A set of next to no weight leaves the others' least squares as it is.
+    huge = 1e12 * sum(variances) * measured.workload.cells
     found = []
     for at, (queries, k, terms) in enumerate(sources):
-        noisy = measured.answers[k]
-        signed = queries.answers(cells)
-        if scales[k] == 0:
-            signed, half, wide = noisy.astype(float), 0, 0
-        else:
-            law = laws[k]
-            assert isinstance(law, Law)
-            half, wide = (half_width(law, terms, c) for c in (1 - LEVEL, chance))
+        law, noisy, signed = laws[k], measured.answers[k], queries.answers(cells)
+        variance = exact[k]
         if at >= len(sets):
             summed = np.bincount(_within(sets[k], queries), weights=noisy, minlength=queries.size)
             noisy = np.rint(summed).astype(np.int64)
-            variance = _unasked_variance(measured, queries)
-        elif scales[k] == 0:
-            variance = np.zeros(queries.size)
-        else:
-            variance = np.full(queries.size, np.nan) if exact is None else exact[k]
+            variance = signed_variances(Workload((queries, *sets)), [huge, *variances])[0]
+        if isinstance(law, Law):
+            half, wide = (half_width(law, terms, c) for c in (1 - LEVEL, chance))
+        else:  # a public total
+            signed, variance, half, wide = noisy.astype(float), np.zeros(queries.size), 0, 0
         found.append(Told(queries, signed, variance, noisy, half, wide))
     return found
-
-
-def _unasked_variance(measured: Measured, queries: QuerySet) -> Array:
-    """Return the exact variance of least-squares answers to what was not asked.
-
-    A set of next to no weight leaves the others' least squares as it is.
-    """
-    noise = [n.variance for n in measured.mechanism.noise]
-    huge = 1e12 * sum(noise) * measured.workload.cells
-    workload = Workload((queries, *measured.workload.query_sets))
-    found = signed_variances(workload, [huge, *noise])
-    return np.full(queries.size, np.nan) if found is None else found[0]

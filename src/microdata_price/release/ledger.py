@@ -23,12 +23,9 @@ try:
 except ImportError:  # pragma: no cover - where there are no such locks one user writes at a time
     fcntl = None  # type: ignore[assignment]
 
-FORMAT = "microdata-price ledger 1"
-"""What the first line of a ledger says."""
-_SLACK = 1e-12
-"""Sums of doubles, such as three times 0.1, may exceed a cap by so much of it."""
-Lines = dict[str, dict[str, Any]]
-"""The lines of a ledger by their checksums, in order."""
+FORMAT = "microdata-price ledger 1"  # as the first line says
+_SLACK = 1e-12  # sums of doubles, such as three times 0.1, may exceed a cap by so much of it
+Lines = dict[str, dict[str, Any]]  # the lines of a ledger by their checksums, in order
 
 
 def _digest(line: str) -> str:
@@ -40,23 +37,24 @@ def read_ledger(path: Path, stream: IO[bytes] | None = None, *, new: bool = Fals
     if stream is None and not path.is_file():
         raise InputError(f"there is no ledger {path}; budget makes it when it sets a cap")
     data = path.read_bytes() if stream is None else stream.read()
+    if not data and not new:
+        raise _damaged(f"{path} is empty")
     found: Lines = {}
-    before = "" if data or new else "emptied"
+    before = ""
     for number, line in enumerate(data.decode(errors="replace").splitlines(keepends=True), start=1):
         try:
-            fields = json.loads(line)
+            read = json.loads(line)
         except ValueError:
-            fields = None
-        whole = isinstance(fields, dict) and line.endswith("\n")
-        if number == 1 and not (isinstance(fields, dict) and fields.get("format") == FORMAT):
+            read = None
+        fields = read if isinstance(read, dict) else {}
+        if number == 1 and fields.get("format") != FORMAT:
             raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}")
-        if not whole or fields.get("previous") != before:
-            fault = "does not follow from the line before it" if whole else "is no whole entry"
-            raise _damaged(f"{path}, line {number} {fault}")
+        if not fields or not line.endswith("\n"):
+            raise _damaged(f"{path}, line {number} is no whole entry")
+        if fields.get("previous") != before:
+            raise _damaged(f"{path}, line {number} does not follow from the line before it")
         before = _digest(line)
         found[before] = fields
-    if before == "emptied":
-        raise _damaged(f"{path} is empty")
     return found
 
 
@@ -72,10 +70,7 @@ def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
 
 @dataclass(frozen=True)
 class Account:
-    """One table's account in a ledger, which is made when the first cap is set.
-
-    Everything that is about the same people has one name; names that look alike are one account.
-    """
+    """One table's account in a ledger; names that look alike are one account."""
 
     path: Path
     name: str
@@ -83,10 +78,8 @@ class Account:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", " ".join(self.name.split()))
         if not self.name.isprintable() or not self.name:
-            raise InputError(
-                f"the table's name in the ledger is {self.name!r}; give a word, for example "
-                "persons-2024"
-            )
+            given = f"the table's name in the ledger is {self.name!r}"
+            raise InputError(f"{given}; give a word, for example persons-2024")
 
     def _has(self, fields: dict[str, Any]) -> bool:
         names = (unicodedata.normalize("NFKC", n) for n in (self.name, str(fields.get("table"))))
@@ -146,10 +139,7 @@ class Account:
         """Refuse a ledger in the place of a release's folder, and an account without a cap."""
         here, there = self.path.resolve(), out.resolve()
         if here == there or there in here.parents:
-            raise InputError(
-                f"the ledger {self.path} lies where the release is to be written; choose another "
-                "place for one of them"
-            )
+            raise InputError(f"the ledger {self.path} lies where the release is to go; move one")
         if not self.path.is_file() or self._spent(read_ledger(self.path))[1] is None:
             raise InputError(
                 f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget "
@@ -157,10 +147,7 @@ class Account:
             )
 
     def spend(self, entry: Entry) -> str:
-        """Write down a measurement before it is made, and return the checksum of its line.
-
-        Without a cap, or beyond it, nothing is written and an `InputError` says so.
-        """
+        """Write down a measurement before it is made; return the checksum of its line."""
         self.check_ready(entry.folder)
         with self._opened() as (stream, lines):
             before, cap = self._spent(lines)
@@ -179,8 +166,8 @@ class Account:
         with self._opened() as (stream, lines):
             before, _ = self._spent(lines)
             if before and not within(cap, budget := add_up(before)):
+                spent = budget.total.describe()
                 raise InputError(
-                    f"{budget.total.describe()} was spent on {self.name!r} already, more than "
-                    f"{cap.describe()}"
+                    f"{spent} was spent on {self.name!r} already, over {cap.describe()}"
                 )
             self._append(stream, lines, {"cap": cap.fields()})

@@ -7,9 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ..base.files import deferred_stop
 from ..exceptions import InputError
 from ..model.privacy import ConcentratedDP, PureDP
@@ -17,19 +14,15 @@ from ..model.table import check_table
 from ..model.workload import Workload
 from ..tables.read import read_table
 from ..tables.schemas import Schema
-from .plan import Measured, plan_release
+from .plan import Array, Measured, plan_release
 
-LARGEST_TOTAL = 1e15
-"""More records than this are refused: a sum of them would not be exact in floating point."""
+LARGEST_TOTAL = 1e15  # a sum of more records would not be exact in floating point
 
 
-def measure(
-    planned: Measured, table: NDArray[np.float64], spend: Callable[[], str] = str
-) -> Measured:
+def measure(planned: Measured, table: Array, spend: Callable[[], str] = str) -> Measured:
     """Measure a true table once; the table is not kept, and must be one that adds up exactly.
 
-    ``spend`` is called when nothing but the noise is left to do; it may refuse, and returns the
-    checksum of the ledger's line.
+    ``spend`` is called when only the noise is left; it may refuse, and returns the ledger's line.
     """
     truth = planned.workload.answers(check_table(table, planned.workload.shape))
     if table.sum() > LARGEST_TOTAL:
@@ -41,7 +34,7 @@ def measure(
 
 
 def measure_privately(
-    table: NDArray[np.float64],
+    table: Array,
     schema: Schema,
     workload: Workload,
     guarantee: PureDP | ConcentratedDP,
@@ -52,6 +45,7 @@ def measure_privately(
 
     Examples
     --------
+    >>> import numpy as np
     >>> schema = Schema(("sex",), (("f", "m"),))
     >>> m = measure_privately(np.array([3.0, 4.0]), schema, Workload.table(2), PureDP(0.5))
     >>> [a.shape for a in m.answers]
@@ -67,13 +61,8 @@ def measure_file(
     spend: Callable[[], str],
     keep: Callable[[Measured], None],
 ) -> Measured:
-    """Read a table and measure it: the one place where a release opens the file.
-
-    From the moment at which the spending is written down until the answers are kept, requests to
-    stop wait, so that no budget is spent for nothing.
-    """
+    """Read a table and measure it: the one place where a release opens the file."""
     table = read_table(path, planned.schema, where)
-    with deferred_stop():
-        measured = measure(planned, table, spend)
-        keep(measured)
+    with deferred_stop():  # no budget is spent for nothing: the answers are kept
+        keep(measured := measure(planned, table, spend))
     return measured

@@ -24,12 +24,9 @@ from .budget import ADDED, REPLACED
 dp.enable_features("contrib")
 
 LAPLACE, GAUSSIAN = "discrete Laplace", "discrete Gaussian"
-LEAST_SCALE, LARGEST_SCALE = 0.1, 1e6
-"""Noise of a smaller scale, in counts, is next to none; of a larger, no answer means anything."""
-ROOT_OF_TWO = math.sqrt(2)
-"""The double nearest to the root of 2, which is above it."""
-KNOWN_STD = 1e-3
-"""How accurate a known total is taken to be in a fit, next to the most accurate noisy answer."""
+LEAST_SCALE, LARGEST_SCALE = 0.1, 1e6  # less noise is next to none; with more nothing is told
+ROOT_OF_TWO = math.sqrt(2)  # the double nearest to the root of 2, which is above it
+KNOWN_STD = 1e-3  # of a known total in a fit, next to the most accurate noisy answer
 
 
 def is_total(queries: QuerySet) -> bool:
@@ -48,20 +45,13 @@ def _vetted(name: str, scale: float) -> Any:
 
 @dataclass(frozen=True)
 class Mechanism:
-    """Vetted noise for a workload, one scale a query set, and the guarantee of all of it.
-
-    ``scales`` are the noise's scale (Laplace) or sigma (Gaussian), in counts, 0 for public answers;
-    ``guarantee`` is OpenDP's privacy map of each query set, added up exactly and rounded upwards,
-    between tables that differ as ``neighbours`` says (`ADDED` or, with a
-    public total, `REPLACED`); ``add_noise`` OpenDP's measurement on vectors of whole numbers for
-    each query set, ``None`` for public answers.
-    """
+    """Vetted noise for a workload, one scale a query set, and the guarantee of all of it."""
 
     name: str
-    scales: tuple[float, ...]
-    guarantee: PureDP | ConcentratedDP
-    neighbours: str
-    add_noise: tuple[Any, ...]
+    scales: tuple[float, ...]  # scale (Laplace) or sigma (Gaussian), in counts; 0 if public
+    guarantee: PureDP | ConcentratedDP  # OpenDP's of each set, added up exactly, rounded upwards
+    neighbours: str  # how tables differ for it: `ADDED` or, with a public total, `REPLACED`
+    add_noise: tuple[Any, ...]  # OpenDP's measurements on vectors, None for public answers
 
     @property
     def replacement(self) -> PureDP | ConcentratedDP:
@@ -91,25 +81,16 @@ class Mechanism:
 
     def noisy(self, answers: Sequence[NDArray[Any]]) -> tuple[NDArray[np.int64], ...]:
         """Add fresh noise, drawn by OpenDP from OpenSSL's generator, which the system seeds."""
-        whole = [np.asarray(a).astype(np.int64) for a in answers]
-        return tuple(
-            a if add is None else np.array(add(a.tolist()), np.int64)
-            for a, add in zip(whole, self.add_noise, strict=True)
-        )
+        whole = zip((np.asarray(a).astype(np.int64) for a in answers), self.add_noise, strict=True)
+        return tuple(a if add is None else np.array(add(a.tolist()), np.int64) for a, add in whole)
 
 
 def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Mechanism:
     """Build a mechanism from its scales; the guarantee follows from the workload and OpenDP's maps.
 
-    A record is in at most one query of each set, so that one more record moves a set's answers by
-    at most 1. With a public total a record is replaced by another, which moves at most two answers
-    of a set by 1 each: 2 in L1, the root of 2 in L2. The losses of the sets add up.
-
-    Examples
-    --------
-    >>> made = mechanism_like(Workload.table(3), "discrete Gaussian", [2.0, 2.0])
-    >>> made.guarantee, made.replacement
-    (ConcentratedDP(rho=0.25), ConcentratedDP(rho=1.0))
+    A record is in at most one query of each set: one more moves a set's answers by at most 1. With
+    a public total one is replaced by another, which moves at most two answers by 1 each: 2 in L1,
+    the root of 2 in L2. The losses of the sets add up.
     """
     sets = workload.query_sets
     fits = len(scales) == len(sets) and all(math.isfinite(s) and s >= 0 for s in scales)
@@ -122,14 +103,12 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
         if scale == 0 and not is_total(q):
             raise InputError(f"the query set {q.name!r} cannot be public; only the total can")
     noises = [None if s == 0 else _vetted(name, s) for s in scales]
-    public = None in noises
-    distance: float = (2 if name == LAPLACE else ROOT_OF_TWO) if public else 1
-    distance = distance if name == LAPLACE else float(distance)
+    one, two = (1, 2) if name == LAPLACE else (1.0, ROOT_OF_TWO)
+    distance, neighbours = (two, REPLACED) if None in noises else (one, ADDED)
     loss = sum((Fraction(float(n.map(distance))) for n in noises if n), Fraction(0))
     level = float(loss)
     level = level if Fraction(level) >= loss else math.nextafter(level, math.inf)
     guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(level)
-    neighbours = REPLACED if public else ADDED
     return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
 
 
@@ -143,12 +122,8 @@ def mechanism_for(
     """Build the mechanism that answers the whole workload within a guarantee.
 
     Each set is measured with its own share of the budget; without shares all answers have the same
-    noise (the paper's Theorems 1 and 2). The scales are raised, by units in the last place, until
-    OpenDP's own maps, which round upwards, add up to no more than what was asked for.
-
-    With a public total that is published as it is, and the guarantee is between tables of the same
-    total that differ by one record replaced by another. So much budget that the noise would vanish
-    is refused, and so little that no number could hold it.
+    noise (the paper's Theorems 1 and 2). With a public total that is published as it is, and the
+    guarantee is between tables of the same total that differ by one record replaced by another.
 
     Examples
     --------
@@ -159,11 +134,8 @@ def mechanism_for(
     pure, asked = isinstance(guarantee, PureDP), guarantee.level
     measured = [q for q in workload.query_sets if not (known_total and is_total(q))]
     if known_total and not 0 < len(measured) < len(workload.query_sets):
-        raise InputError(
-            "with a known total the workload must ask for the sum and for something else"
-        )
-    split = split_shares(Workload(tuple(measured)), shares or {})
-    steps = 2 if known_total else 1
+        raise InputError("with a known total one must ask for the sum and for something else")
+    split, steps = split_shares(Workload(tuple(measured)), shares or {}), 2 if known_total else 1
     spent = [asked / (steps * len(split)) if not shares else asked * s / steps for s in split]
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
     given = f"{guarantee.parameter} is {asked:g}, which would"
@@ -174,7 +146,7 @@ def mechanism_for(
         )
     if min(raw) < LEAST_SCALE:
         raise InputError(f"{given} leave next to no noise and protect nobody; spend less")
-    while True:
+    while True:  # OpenDP's own maps round upwards: raise scales by units in the last place
         rest = iter(raw)
         scales = [next(rest) if q in measured else 0.0 for q in workload.query_sets]
         made = mechanism_like(workload, LAPLACE if pure else GAUSSIAN, scales)

@@ -20,36 +20,29 @@ from ..tables.schemas import Schema
 from ..tables.workloads import query_values
 from .mechanism import Mechanism, mechanism_for
 
-WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5
-"""Counts known better than to the first need consent; better than to the second is refused."""
-WEAK_TIMES = 1e6
-"""A guarantee that lets one record make something so many times likelier needs consent, too."""
-SHORT_DELTA = 1e-6
-"""The chance left out where a guarantee of zCDP is told as a number of times."""
+Array = NDArray[np.float64]
+
+WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5  # counts known better need consent, or are refused
+WEAK_TIMES = 1e6  # what one record makes so many times likelier needs consent, too
+SHORT_DELTA = 1e-6  # the chance left out where zCDP is told as a number of times
 
 
-def signed_variances(
-    workload: Workload, variances: Sequence[float]
-) -> tuple[NDArray[np.float64], ...] | None:
-    """Return the exact variances of least-squares answers; ``None`` where these are too many."""
+def signed_variances(workload: Workload, variances: Sequence[float]) -> Sequence[Array]:
+    """Return the exact variances of least-squares answers; NaN where these are too many."""
     try:
         return ols_variances(workload, variances)
     except InputError:
-        return None
+        return [np.full(q.size, np.nan) for q in workload.query_sets]
 
 
 def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
-    """Return the smallest standard deviation with which least squares knows an asked count.
-
-    It is exact, or a lower bound where the workload is too large for that: no estimate without
-    bias is better than one of a cell (or, with a public total, of two cells' difference) where all
-    other cells are known.
-    """
-    secret = [v for v in mechanism.variances if v > 0]
+    """Return the smallest standard deviation with which least squares knows an asked count."""
     found = signed_variances(workload, [n.variance for n in mechanism.noise])
-    if found is None:
-        moved = 1 if len(secret) == len(mechanism.scales) else 2
-        return math.sqrt(1 / (moved * math.fsum(1 / v for v in secret)))
+    if np.isnan(found[0]).any():
+        # A lower bound: no estimate without bias is better than one of a cell (or, with a public
+        # total, of two cells' difference) where all other cells are known.
+        moved = 2 if 0 in mechanism.scales else 1
+        return math.sqrt(1 / (moved * math.fsum(1 / v for v in mechanism.variances if v > 0)))
     pairs = zip(found, mechanism.scales, strict=True)
     return math.sqrt(min(float(v.min()) for v, scale in pairs if scale > 0))
 
@@ -64,17 +57,17 @@ def times(guarantee: PureDP | ConcentratedDP) -> float:
 
 def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
     """Return what must be said loudly of a mechanism wherever its release is described."""
-    found, std = [], sharpest_std(workload, mechanism)
+    found, std, guarantee = [], sharpest_std(workload, mechanism), mechanism.guarantee
     if std < WEAK_STD:
         found.append(
             "WEAK PROTECTION: all answers together tell a count with a standard deviation of only "
             f"{std:.2g} records, less than one. Many published counts may be the true ones."
         )
-    if times(mechanism.guarantee) > WEAK_TIMES:
+    if times(guarantee) > WEAK_TIMES:
         found.append(
-            f"WEAK PROTECTION: at {mechanism.guarantee.parameter} = {mechanism.guarantee.level:g} "
-            "one record may make what is published more than a million times likelier, which can "
-            "be as good as certainty."
+            f"WEAK PROTECTION: at {guarantee.parameter} = {guarantee.level:g} one record may make "
+            "what is published more than a million times likelier, which can be as good as "
+            "certainty."
         )
     return found
 
@@ -94,19 +87,14 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool)
 
 @dataclass(frozen=True, eq=False)
 class Measured:
-    """What is left of a table once it has been measured: all that any later step sees.
+    """What is left of a table once it has been measured: all that any later step sees."""
 
-    ``identity`` is a random name, by which copies are recognised; ``answers`` are whole numbers,
-    one read-only array a query set, none before measuring; ``ledger`` is the checksum of the
-    ledger's line that counts the measurement, empty without a ledger.
-    """
-
-    identity: str
+    identity: str  # a random name, by which copies are recognised
     schema: Schema
     workload: Workload
     mechanism: Mechanism
-    answers: tuple[NDArray[np.int64], ...] = ()
-    ledger: str = ""
+    answers: tuple[NDArray[np.int64], ...] = ()  # read-only, one a query set; none before measuring
+    ledger: str = ""  # the checksum of the line that counts it, empty without a ledger
 
     def __post_init__(self) -> None:
         for array in self.answers:
@@ -135,8 +123,7 @@ def plan_release(
 ) -> Measured:
     """Settle what will be asked and with which noise; nothing here depends on a table.
 
-    The parameters are those of `mechanism_for`, and whether weak protection is accepted; names that
-    do not say what is asked, noise that means nothing and weak protection raise an `InputError`.
+    The parameters are those of `mechanism_for`, and whether weak protection is accepted.
     """
     for queries in workload.query_sets:
         query_values(schema, queries)

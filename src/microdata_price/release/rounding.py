@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
+from scipy.sparse import csgraph
 
 from ..exceptions import CertificateError, InputError
 from ..model.queryset import QuerySet
@@ -14,31 +15,22 @@ from ..model.workload import Workload
 
 Array = NDArray[np.float64]
 
-_EXCHANGES = 20_000
-"""No table of the largest size has needed a third of so many."""
+_EXCHANGES = 20_000  # no table of the largest size has needed a third of so many
 
 
 def two_hierarchies(workload: Workload) -> bool:
     """Whether the queries split into two nested hierarchies, as for two-way tables and groups.
 
-    Then the constraints of a rounding are those of a flow in a network, whose vertices are whole
-    numbers (Hoffman and Kruskal 1956), and a rounding with every answer less than one away exists
-    (for two-way tables, Bacharach 1966).
+    Then a rounding is a flow in a network, whose vertices are whole (Hoffman and Kruskal 1956), and
+    one with every answer less than one away exists (for two-way tables, Bacharach 1966).
     """
-    sets = workload.query_sets
-    clash = np.zeros((len(sets), len(sets)), dtype=bool)
-    for i, j in combinations(range(len(sets)), 2):
+    sets, n = workload.query_sets, len(workload.query_sets)
+    clash = np.zeros((n, n))
+    for i, j in combinations(range(n), 2):
         clash[i, j] = clash[j, i] = not _nested(sets[i], sets[j])
-    side = np.zeros(len(sets), dtype=int)  # 1 or -1 once it is known
-    for start in range(len(sets)):
-        waiting = [start] if not side[start] else []
-        side[start] = side[start] or 1
-        while waiting:
-            i = waiting.pop()
-            fresh = clash[i] & (side == 0)
-            side[fresh] = -side[i]
-            waiting += np.flatnonzero(fresh).tolist()
-    return not (clash & (side[:, None] == side)).any()
+    # Sets that clash lie on two sides: in the double cover nothing is joined with its own double.
+    joined = csgraph.connected_components(np.kron([[0, 1], [1, 0]], clash))[1]
+    return not (joined[:n] == joined[n:]).any()
 
 
 def _nested(p: QuerySet, q: QuerySet) -> bool:
@@ -54,11 +46,10 @@ def _nested(p: QuerySet, q: QuerySet) -> bool:
 def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     """Round a fitted table to whole records, up or down in every cell (controlled rounding).
 
-    The total is the fitted total rounded to the nearest whole number. Where the workload's queries
-    form two hierarchies (lists, two-way tables with their marginals, groups) every answer is less
-    than one from the fitted one, and among these roundings the sum of squared changes of the cells
-    is least: a linear program whose vertices are whole. Otherwise the marginals are brought near by
-    exchanges. The same table gives the same rounding: no clock plays a part.
+    The total is the fitted one, rounded. Where the queries form two hierarchies (lists, two-way
+    tables with their marginals, groups) every answer moves by less than one, and the sum of squared
+    changes of the cells is the least that does it: a linear program whose vertices are whole. Else
+    exchanges bring the marginals near. The same table gives the same rounding, without a clock.
 
     Examples
     --------
@@ -66,33 +57,28 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     array([2, 2])
     """
     fitted = np.asarray(table, dtype=float).ravel()
-    if fitted.size != workload.cells:
-        raise InputError(
-            f"the table to round has {fitted.size} cells; the workload is for {workload.cells}"
-        )
+    if (n := fitted.size) != workload.cells:
+        raise InputError(f"the table to round has {n} cells; the workload is for {workload.cells}")
     if not np.isfinite(fitted).all() or fitted.min() < 0:
         raise InputError("the table to round has a cell that is negative or not finite")
     # A solver's last digits must not turn a whole number into one to be rounded.
-    slack = min(1e-6, 0.1 / fitted.size)
-    near = np.rint(fitted)
+    slack, near = min(1e-6, 0.1 / fitted.size), np.rint(fitted)
     base = np.where(np.abs(fitted - near) <= slack, near, np.floor(fitted))
     free = np.flatnonzero(np.abs(fitted - near) > slack)
-    whole = base.astype(np.int64)
-    if free.size:
-        part = fitted[free] - base[free]
-        ups = round(float(fitted.sum())) - int(base.sum())
-        # The total is kept exactly and the cells move by less than one in any case.
-        sets = [q for q in workload.query_sets if q.size > 1 and not q.is_identity]
-        add = np.zeros(part.size)
-        add[np.argsort(-part, kind="stable")[:ups]] = 1
-        if sets:
-            rows = sparse.vstack([q.matrix[:, free] for q in sets], format="csr")
-            goal = np.concatenate([q.answers(fitted) - q.answers(base) for q in sets])
-            if two_hierarchies(workload):
-                add = _network(part, rows, goal, ups, slack)
-            else:
-                add = _exchanges(add, part, rows, goal)
-        whole[free] += add.astype(np.int64)
+    whole, part = base.astype(np.int64), fitted[free] - base[free]
+    ups = round(float(fitted.sum())) - int(base.sum())
+    add = np.zeros(part.size)
+    add[np.argsort(-part, kind="stable")[:ups]] = 1
+    # The total is kept exactly and the cells move by less than one in any case.
+    sets = [q for q in workload.query_sets if q.size > 1 and not q.is_identity]
+    if sets and free.size:
+        rows = sparse.vstack([q.matrix[:, free] for q in sets], format="csr")
+        goal = np.concatenate([q.answers(fitted) - q.answers(base) for q in sets])
+        if two_hierarchies(workload):
+            add = _network(part, rows, goal, ups, slack)
+        else:
+            add = _exchanges(add, part, rows, goal)
+    whole[free] += add.astype(np.int64)
     return np.asarray(whole.reshape(workload.shape))
 
 
@@ -118,11 +104,10 @@ def _network(part: Array, rows: sparse.csr_array, goal: Array, ups: int, slack: 
 
 
 def _exchanges(add: Array, part: Array, rows: sparse.csr_array, goal: Array) -> Array:
-    """Exchange a cell rounded up for one rounded down while deviations fall.
+    """Exchange a cell rounded up for one rounded down while deviations fall, from the nearest.
 
-    First the sum of their squares falls, then that of a high power, which the largest rule. Each
-    exchange takes the two cells that bring most, at equal gain those whose own change costs least.
-    The start is the nearest rounding.
+    First their squares' sum falls, then that of a high power. The two cells are those that bring
+    most, at equal gain those whose own change costs least.
     """
     add, columns, cost = add.copy(), rows.T.tocsr(), 1e-6 * (1 - 2 * part)
     off = rows @ add - goal

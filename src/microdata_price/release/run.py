@@ -23,11 +23,10 @@ from .rounding import round_table
 
 def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
     """Return the total and each single column's margin where they are not asked."""
-    schema, asked = measured.schema, measured.workload.query_sets
-    single = [QuerySet.sum_query(measured.workload.shape)]
-    if schema.cells > 1:
-        single += parse_workload("sum, marginals, identity", schema).query_sets[1:-1]
-    return tuple(q for q in single if not any(np.array_equal(q.labels, a.labels) for a in asked))
+    asked = [q.labels for q in measured.workload.query_sets]
+    text = "sum, marginals, identity" if measured.schema.cells > 1 else "sum"
+    single = [q for q in parse_workload(text, measured.schema).query_sets if q.name != "identity"]
+    return tuple(q for q in single if not any(np.array_equal(q.labels, a) for a in asked))
 
 
 def finish(measured: Measured, method: str) -> Release:
@@ -35,11 +34,10 @@ def finish(measured: Measured, method: str) -> Release:
     m = measured.measurements()
     fitted = fit(m, method)
     signed = fitted if method == CONTROL else fit(m, CONTROL)
-    weights, whole = fitted.tables[0], None
+    weights, whole, total = fitted.tables[0], None, measured.known_total
     if not METHODS[method].signed:
         # A solver's last digits may lie below zero; a record's weight may not.
         weights = np.maximum(weights, 0)
-        total = measured.known_total
         if total is not None and weights.sum() > 0:
             weights = weights * (total / weights.sum())
         whole = round_table(weights, measured.workload)
@@ -48,15 +46,7 @@ def finish(measured: Measured, method: str) -> Release:
 
 
 def publish(measured: Measured, method: str, out: Path) -> Release:
-    """Write the folder of a release from noisy answers; the true table plays no part.
-
-    Parameters
-    ----------
-    measured, method
-        The noisy answers, from `measure_privately`; one of `fitting.METHODS`.
-    out
-        The folder to make; it must not exist. It appears whole or not at all.
-    """
+    """Write the folder ``out``, whole or not at all, from noisy answers (`measure_privately`)."""
     check_new(out)
     files = release_files(result := finish(measured, method))
     with new_folder(out, private=False) as folder:
@@ -79,18 +69,8 @@ def release(
     The noisy answers are on the disk, in the folder, before anything is fitted; if a later step
     fails, `release_again` goes on from there at no cost.
 
-    Parameters
-    ----------
-    path, where
-        The true table and the rows that count (see `read_table`).
-    planned, method
-        What is asked and how, from `plan_release`; one of `fitting.METHODS`.
-    out
-        The folder to make.
-    account
-        Where the spending is written down, and refused beyond a cap; ``None`` for nowhere.
-    kept
-        Called once the answers are safe.
+    ``planned`` comes from `plan_release`, ``path`` and ``where`` are those of `read_table`. The
+    spending is written down in ``account``; ``kept`` is called once the answers are safe.
     """
     check_methods([method])
     if account is not None:
@@ -100,27 +80,16 @@ def release(
         check_new(out)
         return "" if account is None else account.spend(entry_of(out, planned))
 
-    with draft_for(planned, out) as keep:
-
-        def safe(measured: Measured) -> None:
-            keep(measured)
-            kept()
-
-        measured = measure_file(path, planned, where, spend, safe)
-    result = finish(measured, method)
-    complete(out, release_files(result))
+    with draft_for(planned, out, kept) as keep:
+        measured = measure_file(path, planned, where, spend, keep)
+    complete(out, release_files(result := finish(measured, method)))
     return result
 
 
 def release_again(folder: Path, method: str, out: Path | None = None) -> Release:
     """Fit an earlier release's noisy answers; no true table, no further cost.
 
-    Parameters
-    ----------
-    folder, method
-        The earlier release, or a measurement that was not fitted yet; one of `fitting.METHODS`.
-    out
-        The folder to make; ``None`` completes a measurement where it is.
+    A measurement that was not fitted yet is completed in its ``folder`` where ``out`` is ``None``.
     """
     check_methods([method])
     measured, finished = load_measured(folder)
@@ -130,6 +99,5 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
         raise InputError(
             f"{folder} is finished; to fit its measurements anew, name a new folder with --out"
         )
-    result = finish(measured, method)
-    complete(folder, release_files(result))
+    complete(folder, release_files(result := finish(measured, method)))
     return result
