@@ -13,7 +13,7 @@ import pandas as pd
 
 from ..base.files import check_new, new_folder
 from ..exceptions import InputError
-from ..fitting import METHODS
+from ..fitting import CONTROL, METHODS, check_methods
 from ..price.report import NOTICE, price_files, report
 from ..price.simulation import Price, price_table
 from ..tables.read import read_matrix, read_table
@@ -131,7 +131,7 @@ def command(
     asked = parse_workload(workload, allowed)
     shares = None if share is None else shares_by_set(share, allowed, asked)
     names = [m.strip() for m in methods.split(",")]
-    with _progress(runs) as tell:
+    with _progress(runs * len(check_methods([CONTROL, *names]))) as tell:
         made = price_table(
             counts,
             allowed,
@@ -146,9 +146,10 @@ def command(
     if out is not None:
         files = price_files(made, asked)
         with new_folder(out, private=True) as folder:
-            for name, data in files.items():
-                (folder / name).write_bytes(data)
-                (folder / name).chmod(0o600)
+            for name, portions in files.items():
+                with (folder / name).open("wb") as file:
+                    (folder / name).chmod(0o600)
+                    file.writelines(portions)
     if as_json:
         click.echo(json.dumps(_document(made, out)))
         return

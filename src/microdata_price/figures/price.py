@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import warnings
+
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
@@ -144,3 +147,12 @@ def errors_by_count(queries, title=""):
     figure.supylabel("root error, records", fontsize=12)
     figure.suptitle(title)
     return figure
+
+
+def png(figure):
+    """Return a picture's file as bytes; letters that the font lacks are drawn as boxes."""
+    out = io.BytesIO()
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from")
+        figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
+    return out.getvalue()

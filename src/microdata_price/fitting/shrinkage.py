@@ -97,8 +97,8 @@ def _log_likelihood(noise: Noise, away: Array) -> Array:
 
 
 def _likelihood(log: Array, large: NDArray[np.bool_]) -> Array:
-    """Return likelihoods; large cells say nothing of the shares."""
-    likelihood = np.exp(log)
+    """Turn logarithms into likelihoods, in place; large cells say nothing of the shares."""
+    likelihood = np.exp(log, out=log)
     likelihood[large] = 0.0
     return np.asarray(likelihood)
 
@@ -116,9 +116,9 @@ def _maximise(likelihood: Array, shares: Array, steps: int) -> Array:
 
 
 def _moments(likelihood: Array, shares: Array, sizes: Array) -> tuple[Array, Array]:
-    """Return each cell's posterior mean and variance."""
+    """Return each cell's posterior mean and variance; the likelihood is overwritten."""
     density = np.matmul(likelihood, shares[:, :, None])
-    joint = likelihood * shares[:, None, :]
+    joint = np.multiply(likelihood, shares[:, None, :], out=likelihood)
     joint /= np.where(density > 0, density, 1.0)
     mean = np.einsum("rck,rck->rc", joint, sizes)
     joint *= sizes
@@ -172,8 +172,7 @@ def _block(m: Measurements, own: int, expected: Array | None, rules: Shrinkage) 
     sizes = np.broadcast_to(rules.grid, (*answers.shape, rules.grid.size))
     if expected is not None:
         sizes = np.concatenate([sizes, expected[:, :, None] / unit * rules.ratios], axis=2)
-    log = _log_likelihood(noise, answers[:, :, None] - sizes)
-    likelihood = _likelihood(log, large)
+    likelihood = _likelihood(_log_likelihood(noise, answers[:, :, None] - sizes), large)
     shares = np.full((m.runs, sizes.shape[2]), (1 - rules.empty) / (sizes.shape[2] - 1))
     shares[:, 0] = rules.empty
     shares = _maximise(likelihood, shares, rules.first_steps)
@@ -188,10 +187,11 @@ def _block(m: Measurements, own: int, expected: Array | None, rules: Shrinkage) 
     linear, precision = linear * unit, precision * unit**2
     if precision.any():
         centre = np.divide(linear, precision, out=np.zeros_like(linear), where=precision > 0)
-        away = sizes - centre[:, :, None]
-        away *= away
-        away *= (precision / 2)[:, :, None]
-        log -= away
+        del likelihood  # with a large table, more than two arrays of this size fill the memory
+        log = _log_likelihood(noise, answers[:, :, None] - sizes)
+        for k in range(sizes.shape[2]):
+            away = sizes[:, :, k] - centre
+            log[:, :, k] -= away * away * (precision / 2)
         # A precise message may lie far from every size; then the nearest must still be found.
         log -= log.max(axis=2, keepdims=True)
         likelihood = _likelihood(log, large)

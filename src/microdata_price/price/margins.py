@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -20,16 +21,9 @@ from ..tables.workloads import parse_workload, query_values
 
 Array = NDArray[np.float64]
 
-ALIKE = "every query"  # where all queries of a set have the same bias: none
-
 
 def query_labels(schema: Schema, queries: QuerySet) -> NDArray[np.object_]:
     """Name the queries of a set by the values that they count.
-
-    Raises
-    ------
-    InputError
-        As for `query_values`: a name is right or there is none.
 
     Examples
     --------
@@ -57,20 +51,23 @@ class Margins:
 
     def __init__(self, table: Array, schema: Schema, workload: Workload) -> None:
         self._true, self._schema, self._workload = table, schema, workload
-        self._sets = {name: parse_workload(name, schema) for name in ("sum", *schema.names)}
+        asked = {q.name: Workload((q,)) for q in workload.query_sets}
+        self._sets = {n: asked.get(n) or parse_workload(n, schema) for n in ("sum", *schema.names)}
         self._sums: dict[tuple[str, str], ErrorSums] = {}
         self._signed: tuple[Array, ...] = ()
         self.events: dict[tuple[str, str], int] = {}
 
-    def see(self, method: str, cells: Array) -> None:
-        """Add some runs of a method (signed answers first): fitted cells, shape (runs, cells)."""
-        for name, alone in self._sets.items():
+    def see(self, turn: str, method: str, cells: Array) -> None:
+        """Add a method's fitted cells, shape (runs, cells); first signed ones, to compare with."""
+        for name, alone in self._sets.items() if method == turn else ():
             sums = sum_errors(answer_errors(cells, self._true, alone))
             known = self._sums.get((method, name))
             self._sums[method, name] = sums if known is None else known + sums
         answers = answer_errors(cells, self._true, self._workload)
         if method == CONTROL:
             self._signed = answers
+        if method != turn:
+            return
         for name, own, signed in zip(self._workload.names, answers, self._signed, strict=True):
             moved = np.abs(own - signed).max(axis=1) > 1e-6 * np.abs(signed).max()
             self.events[method, name] = self.events.get((method, name), 0) + int(moved.sum())
@@ -87,8 +84,8 @@ class Margins:
         both = shown[["squared_error", "standard_error"]].to_numpy(dtype=float).tolist()
         told = dict(zip(zip(shown["method"], shown["query_set"], strict=True), both, strict=True))
         rows = []
-        for (method, name), parts in self._sums.items():
-            alone, sums = self._sets[name], parts.pooled()
+        for method, name in itertools.product(shown["method"].unique(), self._sets):
+            alone, sums = self._sets[name], self._sums[method, name].pooled()
             asked, runs = self._asked(alone), float(sums.runs[0])
             (extra,) = alone.query_sets
             signed = method == CONTROL
@@ -108,13 +105,12 @@ class Margins:
             known = signed and (bool(asked) or exact is not None)
             sampling = 0.0 if known else math.sqrt(spread / max(runs - 1, 1))
             row = {"method": method, "query_set": name, "asked": bool(asked), "root_error": root}
-            row["standard_error"] = float(
-                known_error(first_order, known or bool(asked and not error))
-            )
+            sure = known or bool(asked and not error)
+            row["standard_error"] = float(known_error(first_order, sure))
             row["bias"] = 0.0 if known else float(bias[worst])
             row["bias_error"] = float(known_error(sampling, known))
             alike = known and extra.size > 1
-            row["query"] = ALIKE if alike else query_labels(self._schema, extra)[worst]
+            row["query"] = "every query" if alike else query_labels(self._schema, extra)[worst]
             rows.append(row)
         return pd.DataFrame(rows)
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import io
-import warnings
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 from scipy.stats import norm
 
 from ..base.numbers import format_number
-from ..figures.price import bias_and_variance, errors_by_count, prices
+from ..figures.price import bias_and_variance, errors_by_count, png, prices
 from ..fitting import CONTROL, microdata_methods
 from ..model.measurement import noise_for
 from ..model.noise import Laplace
@@ -21,6 +19,7 @@ from ..model.workload import Workload
 from .simulation import Price
 
 _MARK = "CONFIDENTIAL"
+_PORTION = 50_000  # rows of a file that are written at once
 NOTICE = f"{_MARK}: computed from the true table without protection; as confidential as the table."
 
 
@@ -37,16 +36,11 @@ def with_error(value: float, error: float) -> str:
     return f"{format_number(value)} {'(exact)' if error == 0 else '± ?'}"
 
 
-def _all_with_error(values: Iterable[float], errors: Iterable[float]) -> list[str]:
-    return list(map(with_error, values, errors))
-
-
 def summary(made: Price) -> pd.DataFrame:
     """Return the price of every query set and method as one table, a column a method."""
     keys = ["query_set", "metric"]
-    shown = made.totals.assign(
-        text=_all_with_error(made.totals["price"], made.totals["price_error"])
-    )
+    text = map(with_error, made.totals["price"], made.totals["price_error"])
+    shown = made.totals.assign(text=list(text))
     own = shown[shown["method"] == CONTROL].set_index(keys)
     wide = pd.DataFrame({"signed answers": np.sqrt(own["ols"]).map("{:.5g}".format)})
     for method in microdata_methods(shown["method"]):
@@ -69,7 +63,7 @@ def _always_text(made: Price) -> str:
         "query set": rows["query_set"],
         "": np.where(rows["asked"], "asked", "not asked"),
         "method": rows["method"],
-        "root error": _all_with_error(rows["root_error"], rows["standard_error"]),
+        "root error": list(map(with_error, rows["root_error"], rows["standard_error"])),
         "largest bias": _biases(rows),
         "of": rows["query"],
     }
@@ -87,7 +81,7 @@ def _worst_text(made: Price) -> str:
         "bias": _biases(worst),
         "root error": np.sqrt(worst["squared_error"]).map("{:.2f}".format),
         "signed": np.sqrt(worst["ols"]).map("{:.2f}".format),
-        "price": _all_with_error(worst["price"], worst["price_error"]),
+        "price": list(map(with_error, worst["price"], worst["price_error"])),
     }
     return pd.DataFrame(shown).to_string(index=False)
 
@@ -134,32 +128,33 @@ is chosen that way is not covered by the release's guarantee.
 """
 
 
-def _csv(frame: pd.DataFrame) -> bytes:
-    return frame.assign(notice=_MARK).to_csv(index=False).encode()
+def _csv(frame: pd.DataFrame, header: bool = True) -> bytes:
+    return frame.assign(notice=_MARK).to_csv(index=False, header=header).encode()
 
 
-def _png(figure: Figure) -> bytes:
-    out = io.BytesIO()
-    with warnings.catch_warnings():  # letters that the font lacks are drawn as boxes
-        warnings.filterwarnings("ignore", "Glyph .* missing from")
-        figure.savefig(out, format="png", dpi=160, bbox_inches="tight")
-    return out.getvalue()
+def _all_queries(made: Price) -> Iterator[bytes]:
+    """Write every query of every method in portions: a whole file of them fills the memory."""
+    for method, start in itertools.product(made.found, range(0, made.ols.size, _PORTION)):
+        first = start == 0 and method == next(iter(made.found))
+        yield _csv(made.of(method, slice(start, start + _PORTION)), first)
 
 
-def price_files(made: Price, workload: Workload) -> dict[str, bytes]:
-    """Return all files by name: the report, four CSV files and, for microdata, three pictures."""
-    files = {
-        "README.txt": report(made, workload).encode(),
-        "prices.csv": _csv(made.totals),
-        "queries.csv": _csv(made.queries),
-        "total_and_columns.csv": _csv(made.always),
-        "worst_queries.csv": _csv(made.worst()),
+def price_files(made: Price, workload: Workload) -> dict[str, Iterable[bytes]]:
+    """Return portions of all files: report, four CSV files and, for microdata, three pictures."""
+    files: dict[str, Iterable[bytes]] = {
+        "README.txt": [report(made, workload).encode()],
+        "prices.csv": [_csv(made.totals)],
+        "queries.csv": _all_queries(made),
+        "total_and_columns.csv": [_csv(made.always)],
+        "worst_queries.csv": [_csv(made.worst())],
     }
     totals = made.totals[made.totals["metric"] == "total"]
     if microdata_methods(totals["method"]):
-        finest = workload.query_sets[int(np.argmax([q.size for q in workload.query_sets]))].name
-        cells = made.queries[made.queries["query_set"] == finest]
-        files["prices.png"] = _png(prices(totals, _MARK))
-        files["bias_and_variance.png"] = _png(bias_and_variance(totals, _MARK))
-        files["errors_by_count.png"] = _png(errors_by_count(cells, f"{_MARK} ({finest})"))
+        sizes = [q.size for q in workload.query_sets]
+        title, at = workload.names[sizes.index(max(sizes))], sum(sizes[: sizes.index(max(sizes))])
+        read = ["method", "truth", "squared_error", "ols"]
+        cells = pd.concat([made.of(m, slice(at, at + max(sizes)))[read] for m in made.found])
+        files["prices.png"] = [png(prices(totals, _MARK))]
+        files["bias_and_variance.png"] = [png(bias_and_variance(totals, _MARK))]
+        files["errors_by_count.png"] = [png(errors_by_count(cells, f"{_MARK} ({title})"))]
     return files

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,17 +21,12 @@ from ..model.measurement import noise_for
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..tables.schemas import Schema
-from ..tables.workloads import split_shares
+from ..tables.workloads import query_values, split_shares
 from .margins import Margins, known_error, query_labels
 
 Array = NDArray[np.float64]
 
-WORST = 10
-"""How many queries of each method are named as the worst."""
-_READ = (
-    *("method", "query_set", "truth", "bias", "variance", "mean_squared_error", "standard_error"),
-    *("estimate_cv", "se_cv", "exact", "runs"),
-)
+_KEYS = ["method", "query_set"]
 _EVENTS = 30  # fewer runs in which a method differs from signed answers say little of the rest
 
 
@@ -48,27 +45,48 @@ class Price:
         One row a method, query set and metric (``total`` of the set, or ``max``: its worst query,
         a maximum of estimates, so above the truth on average), in squared counts; ``ols`` is exact,
         ``price`` the ratio of root errors; ``squared_bias`` and ``variance`` add up to the error.
-    queries
-        The same of every query, with its name, ``truth`` and ``bias`` in counts.
     always
         The total and the marginal of each column and group, ``asked`` or not: ``root_error`` of one
         query in counts (root of the mean over the set), and the largest ``bias``, with its query.
     split
         Each query set's share of the budget; ``None`` where all answers have the same noise.
+    schema, workload, truth, ols, found
+        For `of`: as asked; of every query its true answer and signed answers' error; estimates.
     """
 
     guarantee: PureDP | ConcentratedDP
     runs: int
     totals: pd.DataFrame
-    queries: pd.DataFrame
     always: pd.DataFrame
-    split: tuple[float, ...] | None = None
+    split: tuple[float, ...] | None
+    schema: Schema
+    workload: Workload
+    truth: Array
+    ols: Array
+    found: Mapping[str, Array]
 
-    def worst(self, count: int = WORST) -> pd.DataFrame:
+    @cached_property
+    def _names(self) -> tuple[NDArray[np.str_], NDArray[np.object_]]:
+        """Name each query's set, and the query itself."""
+        labels = [query_labels(self.schema, q) for q in self.workload.query_sets]
+        return np.repeat(self.workload.names, [*map(len, labels)]), np.concatenate(labels)
+
+    def of(self, method: str, rows: slice | NDArray[np.intp] = slice(None)) -> pd.DataFrame:
+        """Return some queries of a method as `totals`, with name, ``truth`` and ``bias``."""
+        bias, bias_error, value, error = self.found[method][:, rows]
+        sets, names = self._names
+        keys = {"method": method, "query_set": sets[rows], "query": names[rows]}
+        told = {"truth": self.truth[rows], "bias": bias, "bias_error": bias_error}
+        told["variance"] = np.maximum(value - bias**2, 0.0)
+        return pd.DataFrame({**keys, **told, **_priced(value, error, self.ols[rows])})
+
+    def worst(self, count: int = 10) -> pd.DataFrame:
         """Return each method's queries with the highest price, by name."""
-        dear = self.queries[self.queries["method"].isin(microdata_methods())]
-        ranked = dear.sort_values(["method", "price"], ascending=[True, False], kind="stable")
-        return ranked.groupby("method", sort=False).head(count).reset_index(drop=True)
+        rows = [self.of(CONTROL, slice(0))]
+        for method in sorted(microdata_methods(self.found)):
+            price = np.sqrt(self.found[method][2] / self.ols)
+            rows.append(self.of(method, np.argsort(-price, kind="stable")[:count]))
+        return pd.concat(rows[1:] or rows, ignore_index=True)
 
 
 def price_table(
@@ -100,7 +118,7 @@ def price_table(
     methods
         Which methods; OLS is always among them.
     runs, seed, progress
-        Of the simulation: 2 runs or more; called with the number of runs of each finished block.
+        Of the simulation: 2 runs or more; called with the runs of each finished block of a method.
     shares
         Shares of the budget by query sets' names (see `split_shares`). To choose them by what this
         says of the true table is not covered by a release's guarantee.
@@ -121,60 +139,54 @@ def price_table(
     chosen = check_methods([CONTROL, *methods])
     runs, seed = check_whole(runs, "runs", 2), check_whole(seed, "the seed", 0)
     data = DataSet("the table", "own", np.asarray(table), workload)
-    names = np.concatenate([query_labels(schema, q) for q in workload.query_sets])
+    for asked in workload.query_sets:
+        query_values(schema, asked)  # a name is right or there is none
     split = split_shares(workload, shares) if shares else None
     noise = [n.variance for n in noise_for(workload, guarantee, split)]
     exact = ols_variances(workload, noise)  # first, as a workload may be too large for it
     margins = Margins(data.table, schema, workload)
-    summed: list[BlockResult] = []
+    errors, parts, found = list[dict[str, Any]](), list[pd.DataFrame](), dict[str, Array]()
     size = block_size(workload)
-    for block, start in enumerate(range(0, runs, size)):
-        rng, count = np.random.default_rng([seed, block]), min(size, runs - start)
-        task = (data, guarantee, chosen, rng, count, data.name, start, size)
-        here = fit_block(*task, watch=margins.see, split=split)
-        summed = [combine([*summed, here])]  # at once: those of a large table fill the memory
-        if progress is not None:
-            progress(count)
-    rows = pair_rows(data, guarantee, chosen, summed.pop(), split)
-    frames, parts = [], []
-    while rows.queries:  # one method at a time, without columns that are not read
-        piece = pd.DataFrame(rows.queries.pop(0), columns=list(_READ))
-        parts.append(squared_parts(piece, ["method", "query_set"]))
-        frames.append(_queries(piece, names, np.concatenate(exact)))
-    queries = pd.concat(frames, ignore_index=True)
-    frames.clear()
-    totals = _totals(pd.DataFrame(rows.errors), pd.concat(parts), workload, exact, margins)
-    always = margins.table(totals, noise)
+    # One method at a time, the last first: it takes most of the memory, while nothing else is kept.
+    for method in reversed(chosen):
+        summed: list[BlockResult] = []
+        for block, start in enumerate(range(0, runs, size)):
+            rng, count = np.random.default_rng([seed, block]), min(size, runs - start)
+            task = (data, guarantee, (method,), rng, count, data.name, start, size)
+            summed = [combine([*summed, fit_block(*task, partial(margins.see, method), split)])]
+            if progress is not None:
+                progress(count)
+        rows = pair_rows(data, guarantee, (method,), summed.pop(), split)
+        own, part = _queries(pd.DataFrame(rows.queries.pop()))
+        errors, parts, found = [*rows.errors, *errors], [part, *parts], {method: own, **found}
+    by_set = dict(zip(workload.names, exact, strict=True))
+    totals = _totals(pd.DataFrame(errors), pd.concat(parts), by_set, margins)
     # A query that is a set of its own has the set's error, so that nothing has two values.
-    same = ["squared_error", "standard_error", "price", "price_error"]
-    known = totals[totals["metric"] == "total"].set_index(["method", "query_set"])[same]
-    single = queries["query_set"].isin([q.name for q in workload.query_sets if q.size == 1])
-    for row in np.flatnonzero(single):
-        queries.loc[row, same] = known.loc[tuple(queries.loc[row, ["method", "query_set"]])]
-    queries["variance"] = np.maximum(queries["squared_error"] - queries["bias"] ** 2, 0.0)
-    return Price(guarantee, runs, totals, queries, always, split)
+    ends = dict(zip(workload.names, np.cumsum([v.size for v in exact]), strict=True))
+    for row in totals[totals["metric"] == "total"].to_dict("records"):
+        if by_set[row["query_set"]].size == 1:
+            known = row["squared_error"], row["standard_error"]
+            found[row["method"]][2:, ends[row["query_set"]] - 1] = known
+    always, truth = margins.table(totals, noise), np.concatenate(workload.answers(data.table))
+    told = (schema, workload, truth, np.concatenate(exact), found)
+    return Price(guarantee, runs, totals, always, split, *told)
 
 
 def _totals(
-    errors: pd.DataFrame,
-    parts: pd.DataFrame,
-    workload: Workload,
-    exact: tuple[Array, ...],
-    margins: Margins,
+    errors: pd.DataFrame, parts: pd.DataFrame, exact: Mapping[str, Array], margins: Margins
 ) -> pd.DataFrame:
-    sums = {name: v.sum() for name, v in zip(workload.names, exact, strict=True)}
-    most = {name: v.max() for name, v in zip(workload.names, exact, strict=True)}
+    sums = {name: v.sum() for name, v in exact.items()}
+    most = {name: v.max() for name, v in exact.items()}
     total = errors["metric"] == "total"
     ols = np.where(total, errors["query_set"].map(sums), errors["query_set"].map(most))
-    single = errors["query_set"].isin([q.name for q in workload.query_sets if q.size == 1])
-    pairs = zip(errors["method"], errors["query_set"], strict=True)
-    events = np.array([margins.events[pair] for pair in pairs])
+    single = errors["query_set"].isin([name for name, v in exact.items() if v.size == 1])
+    events = np.array([margins.events[pair] for pair in errors[_KEYS].itertuples(index=False)])
     value, error = sharpest(errors.assign(metric=np.where(total | single, "total", "max")))
     # The control tells nothing of what the runs did not show: then the plain mean's error holds.
     plain = sharpest(errors.assign(metric="max"))[1]
     error = np.where(events < _EVENTS, np.fmax(error, plain), error)
     error = known_error(error, np.isfinite(errors["exact"]))
-    keys = ["method", "query_set", "metric"]
+    keys = [*_KEYS, "metric"]
     totals = errors[keys].assign(**_priced(value, error, ols))
     parts = parts.reset_index().assign(metric="total")
     parts.loc[parts["method"] == CONTROL, "squared_bias"] = 0.0
@@ -183,19 +195,16 @@ def _totals(
     return totals.assign(variance=totals["squared_error"] - totals["squared_bias"])
 
 
-def _queries(queries: pd.DataFrame, names: NDArray[np.object_], ols: Array) -> pd.DataFrame:
+def _queries(queries: pd.DataFrame) -> tuple[Array, pd.DataFrame]:
+    """Return bias, its error, squared error and its error, one row each; and squared parts."""
+    parts = squared_parts(queries, _KEYS)
     value, error = sharpest(queries.assign(value=queries["mean_squared_error"], metric="max"))
     error = known_error(error, np.isfinite(queries["exact"]))
     signed = (queries["method"] == CONTROL).to_numpy()
     spread = np.sqrt(queries["variance"] / (queries["runs"] - 1))
-    return queries[["method", "query_set"]].assign(
-        query=names,
-        truth=queries["truth"],
-        bias=np.where(signed, 0.0, queries["bias"]),
-        bias_error=known_error(np.where(signed, 0.0, spread), signed),
-        variance=np.nan,
-        **_priced(value, error, ols),
-    )
+    bias = np.where(signed, 0.0, queries["bias"])
+    off = known_error(np.where(signed, 0.0, spread), signed)
+    return np.stack([bias, off, value, error]), parts
 
 
 def _priced(value: Array, error: Array, ols: Array) -> dict[str, Array]:
