@@ -13,6 +13,9 @@ import pytest
 from microdata_price.book.plan import Edition
 from microdata_price.explorer.build import build_explorer
 from microdata_price.explorer.plane import Levels
+from microdata_price.model.privacy import ApproximateDP, Guarantee
+from microdata_price.theory.lower.lower_bounds import lower_bounds
+from microdata_price.theory.lower.single_cells import single_cell_lines
 
 SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 EDITION = Edition(epsilon=0.5, rho=0.125)
@@ -27,6 +30,24 @@ def read_data(folder: Path, name: str) -> dict[str, Any]:
     assert text.startswith(head)
     data: dict[str, Any] = json.loads(text.removeprefix(head).rstrip(";\n"))
     return data
+
+
+def package_bounds(
+    guarantee: Guarantee,
+    d: int,
+    *,
+    sum_error: float | None = None,
+    point_error: float | None = None,
+) -> dict[str, float]:
+    """Return what the package proves about one error, given the other, by the page's names."""
+    found = dict(lower_bounds(guarantee, d, sum_error=sum_error, point_error=point_error).values)
+    if not isinstance(guarantee, ApproximateDP):
+        lines = single_cell_lines(guarantee, few=True)
+        if sum_error is not None:
+            found["channel"] = float(lines.point_error(d, sum_error))
+        elif point_error is not None:
+            found["channel"] = float(lines.sum_error(d, point_error))
+    return found
 
 
 def small_explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:

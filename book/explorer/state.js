@@ -4,7 +4,7 @@
   var plane = window.EXPLORER_PLANE, draws = window.EXPLORER_DRAWS;
 
   /* At first only what the two numbers above the picture speak of is drawn; the other curves are a click away. */
-  var FIRST = ["first_moment", "packing_empty", "signed", "counts_first", "sum_first"];
+  var FIRST = ["channel", "first_moment", "packing_empty", "signed", "counts_first", "mapped", "sum_first"];
   function hiddenAtFirst() {
     return E.LAYERS.map(function (l) { return l.key; }).filter(function (key) { return FIRST.indexOf(key) < 0; });
   }

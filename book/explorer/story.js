@@ -66,7 +66,7 @@
   E.storyMarks = function (state) {
     var v = E.values(state), n = E.number;
     function find(list, key) { return list.filter(function (x) { return x.key === key; })[0]; }
-    var limit = find(v.bounds, "first_moment"), clip = find(v.mechanisms, "counts_first"), keep = find(v.mechanisms, "sum_first");
+    var limit = v.bounds.reduce(function (a, b) { return b.atSigned > a.atSigned ? b : a; }), clip = find(v.mechanisms, "counts_first"), keep = find(v.mechanisms, "sum_first");
     var C = limit.atSigned;
     var marks = [
       { key: "signed", D: v.unit, C: v.unit, name: "Signed answers", says: "The total errs by " + n(v.unit) + ", and so does each count. They are no microdata, so the shade does not bind them." },
@@ -74,7 +74,7 @@
       { key: "sum_first", D: keep.D, C: keep.C, name: "Keep the sum", says: "The total errs by " + n(keep.D) + ", a count by " + n(keep.C) + " on the worst table known." }
     ];
     if (C > 0) { marks.push({ key: "limit", D: v.unit, C: C, name: "The limit", says: "If the total errs by " + n(v.unit) + " or less, some count errs by " + E.atLeast(C) + " or more on some table, whoever makes the microdata." }); }
-    return { v: v, curve: limit.curve, marks: marks };
+    return { v: v, limit: limit.key, curve: limit.curve, marks: marks };
   };
 
   function canvas(height) {
@@ -103,7 +103,7 @@
     var seen = E.clip(found.curve, x, y).map(function (p) { return [Math.max(x.from, p[0]), Math.min(y.from, p[1])]; });
     if (seen.length > 1) {
       E.el(c.svg, "path", { d: "M" + x.from + " " + y.from + "L" + x.from + " " + seen[0][1] + E.line(seen).replace(/^M/, "L") + "L" + seen[seen.length - 1][0] + " " + y.from + "Z", class: "region" });
-      E.el(c.svg, "path", { d: E.line(seen), class: "bound first_moment" });
+      E.el(c.svg, "path", { d: E.line(seen), class: "bound " + found.limit });
     }
     found.marks.forEach(function (m) {
       var end = m.key === "counts_first", px = x(m.D), py = y(m.C);

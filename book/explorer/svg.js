@@ -24,10 +24,10 @@
     return points.map(function (p, i) { return (i ? "L" : "M") + p[0].toFixed(1) + " " + p[1].toFixed(1); }).join("");
   };
 
-  /* Marks of the book: signed answers a star, clipping a square, keeping the sum a diamond, others a disc. */
+  /* Marks of the book: signed answers a star, clipping a square, mapped or not, keeping the sum a diamond, others a disc. */
   var SHAPES = {
     signed: "M0 -8L2 -2.6 7.6 -2.5 3.1 1 4.7 6.5 0 3.3 -4.7 6.5 -3.1 1 -7.6 -2.5 -2 -2.6Z",
-    counts_first: "M-5.5 -5.5H5.5V5.5H-5.5Z", sum_first: "M0 -7.5L7.5 0 0 7.5 -7.5 0Z"
+    counts_first: "M-5.5 -5.5H5.5V5.5H-5.5Z", mapped: "M-5.5 -5.5H5.5V5.5H-5.5Z", sum_first: "M0 -7.5L7.5 0 0 7.5 -7.5 0Z"
   };
   E.mark = function (parent, key, x, y, attributes) {
     var d = SHAPES[key] || "M-6 0A6 6 0 1 0 6 0A6 6 0 1 0 -6 0Z";

@@ -96,7 +96,7 @@
         out[what] = m.path ? Array.prototype.map.call(v, function (x) { return x * unit; }) : v * unit;
       });
       return out;
-    });
+    }).filter(function (m) { return m.path || m.C > 0; });  // Zero: not computed at this level.
     return {
       privacy: state.privacy, epsilon: state.privacy === "zcdp" ? null : state.epsilon,
       rho: state.privacy === "zcdp" ? state.rho : null, delta: state.privacy === "approximate" ? state.delta : null,

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page
 
+from explorer_data import package_bounds
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from microdata_price.theory.lower.lower_bounds import lower_bounds
+from microdata_price.theory.upper.operating_points import mapped
 from microdata_price.theory.upper.upper_bounds import exact_clipping
 
 KEPT = 3e-5
@@ -69,17 +70,24 @@ def check_numbers(page: Page) -> dict[str, Any]:
         guarantee = PureDP(v["epsilon"])
     unit = guarantee.signed_error
     assert v["unit"] == pytest.approx(unit, rel=1e-12)
-    given_sum = lower_bounds(guarantee, v["d"], sum_error=v["sum"])
-    given_point = lower_bounds(guarantee, v["d"], point_error=unit)
-    assert len(v["bounds"]) == 3
+    given_sum = package_bounds(guarantee, v["d"], sum_error=v["sum"])
+    given_point = package_bounds(guarantee, v["d"], point_error=unit)
+    assert len(v["bounds"]) == (3 if v["privacy"] == "approximate" else 4)
     for b in v["bounds"]:
-        assert b["C"] == pytest.approx(given_sum.values[b["key"]], rel=KEPT, abs=0)
-        assert b["D"] == pytest.approx(given_point.values[b["key"]], rel=KEPT, abs=0)
+        assert b["C"] == pytest.approx(given_sum[b["key"]], rel=KEPT, abs=0)
+        assert b["D"] == pytest.approx(given_point[b["key"]], rel=KEPT, abs=0)
     basis = guarantee.basis
     exact = exact_clipping(basis, v["d"])
     first = next(m for m in v["mechanisms"] if m["key"] == "counts_first")
     assert first["C"] == pytest.approx(float(exact.C), rel=KEPT)
     assert first["D"] == pytest.approx(float(exact.D), rel=KEPT)
+    place = mapped(basis, v["d"])
+    marks = [m for m in v["mechanisms"] if m["key"] == "mapped"]
+    assert len(marks) == (place is not None)
+    for mark in marks:
+        assert place
+        assert mark["C"] == pytest.approx(float(place.C[0]), rel=KEPT)
+        assert mark["D"] == pytest.approx(float(place.D[0]), rel=KEPT)
     shown = page.inner_text("#card-sum strong")
     best = max(b["C"] for b in v["bounds"])
     assert shown == (

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.privacy import Guarantee
-from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
+from ..theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
+from ..theory.lower.single_cells import single_cell_lines
 
 Array = NDArray[np.float64]
 
@@ -30,8 +31,9 @@ DENSE_COUNTS = tuple(
     sorted({*COUNTS, 0.12, 0.18, 0.27, 0.38, 0.52, 0.7, 0.9, 1.15, 1.5, 1.95, 2.6})
 )
 """The first-moment bound has corners, at whole numbers of records, and more nodes for them."""
-DRAWN = ("first_moment", "packing_empty", "printed")
-"""The bounds drawn, the sharpest first."""
+DRAWN = ("channel", "first_moment", "packing_empty", "printed")
+"""The bounds drawn, of single cells first, which are not computed under approximate DP."""
+TITLES = {n: BOUNDS[n].title if n in BOUNDS else "single cells (ours)" for n in DRAWN}
 _NEARLY_ZERO = 1e-9
 """An error C, in multiples of the signed error, that stands for none at all."""
 
@@ -44,7 +46,7 @@ def nodes_of(name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
     >>> set(SUMS) <= set(nodes_of("first_moment")[0])
     True
     """
-    return (DENSE_SUMS, DENSE_COUNTS) if name == "first_moment" else (SUMS, COUNTS)
+    return (DENSE_SUMS, DENSE_COUNTS) if name in ("channel", "first_moment") else (SUMS, COUNTS)
 
 
 def point_errors(name: str, guarantee: Guarantee, d: Array, D: Array) -> Array:
@@ -55,7 +57,7 @@ def point_errors(name: str, guarantee: Guarantee, d: Array, D: Array) -> Array:
     Parameters
     ----------
     name
-        One of `DRAWN`.
+        One of `DRAWN` but the first.
     guarantee
         The level.
     d, D
@@ -92,5 +94,8 @@ def bound_nodes(name: str, guarantee: Guarantee) -> tuple[Array, Array]:
     unit = guarantee.signed_error
     d = np.array(POINTS, dtype=float)[:, None]
     sums, counts = (unit * np.array(v) for v in nodes_of(name))
+    if name == "channel":
+        lines = single_cell_lines(guarantee, few=True)
+        return lines.point_error(d, sums) / unit, lines.sum_error(d, counts) / unit
     C = point_errors(name, guarantee, d, sums) / unit
     return C, sum_error_bound(name, guarantee, d, counts) / unit

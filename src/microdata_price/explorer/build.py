@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -22,8 +23,9 @@ from ..model.privacy import ConcentratedDP, PureDP
 from ..page.say import render as fill
 from ..page.style import render
 from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
+from ..theory.lower.single_cells import single_cell_lines
 from ..theory.upper.operating_points import clipping, fitted
-from .bounds import POINTS
+from .bounds import POINTS, Array
 from .draws import draws_data
 from .pack import SCALE
 from .plane import Levels, Setting, plane_data
@@ -59,10 +61,16 @@ def own_colours() -> str:
     return "\n".join(rules) + "\n"
 
 
-def _first(name: str, guarantee: PureDP) -> str:
+def _edge(guarantee: PureDP, d: Array, D: Array) -> Array:
+    """Return the least C beside D that single cells or first moments prove, in counts."""
+    cells = single_cell_lines(guarantee, few=True).point_error(d, D)
+    return np.maximum(cells, point_error_bound("first_moment", guarantee, d, D))
+
+
+def _first(bound: Callable[..., Array], guarantee: PureDP) -> str:
     """Write the first stop at which a bound exceeds the signed error."""
     unit = guarantee.signed_error
-    C = point_error_bound(name, guarantee, np.array(POINTS, dtype=float), unit)
+    C = bound(guarantee, np.array(POINTS, dtype=float), np.array(unit))
     above = [d for d, x in zip(POINTS, C, strict=True) if x > unit]
     return format_number(above[0]) if above else "none of the stops"
 
@@ -87,12 +95,12 @@ def numbers_said(
         "level": guarantee.plain,
         "d": start.d,
         "signed": unit,
-        "least": float(point_error_bound("first_moment", guarantee, start.d, unit)),
+        "least": float(_edge(guarantee, np.array(start.d), np.array(unit))),
         "marks": [
             ("signed answers", 1.0, 1.0),
             *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items()),
         ],
-        "first": [_first(name, guarantee) for name in ("first_moment", "printed")],
+        "first": [_first(b, guarantee) for b in (_edge, partial(point_error_bound, "printed"))],
         "printed": BOUNDS["printed"].title,
         "epsilons": modes["pure"]["levels"],
         "rhos": modes["zcdp"]["levels"],
@@ -107,7 +115,7 @@ def _picture(said: Mapping[str, Any], epsilon: float) -> str:
     """Draw the plane that is shown where the sliders cannot run."""
     guarantee, unit = PureDP(epsilon), said["signed"]
     D = np.geomspace(0.3, 3 * max(10.0, *(m[1] for m in said["marks"])), 300)
-    edge = point_error_bound("first_moment", guarantee, said["d"], unit * D) / unit
+    edge = _edge(guarantee, np.array(said["d"]), unit * D) / unit
     return for_the_site(render(plane_figure(D, edge, said["marks"])))
 
 

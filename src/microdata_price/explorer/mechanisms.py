@@ -15,6 +15,7 @@ from ..theory.upper.operating_points import (
     asymmetric,
     clipping,
     fitted,
+    mapped,
     split,
     weighted,
 )
@@ -43,10 +44,12 @@ class About(NamedTuple):
     status: str
 
 
+_EXACT = ("exact", "exact, the worst of all tables")
 _CERTIFIED = ("certified", "certified for all tables")
 ABOUT = {
     "signed": About("signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
-    "counts_first": About("clip", "clip", "Clip", "exact", "exact, the worst of all tables"),
+    "counts_first": About("clip", "clip", "Clip", *_EXACT),
+    "mapped": About("mapped clip", "mapped", "The mapped clip", *_EXACT),
     "sum_first": About(
         "keep the sum",
         "keep the sum",
@@ -136,12 +139,16 @@ def mechanisms(
     """
     first, units = given[0], np.array([g.signed_error for g in given])
     places = [[clipping(g, d) for d in POINTS] for g in given]
+    maps = [[mapped(g, d) for d in POINTS] for g in given]
+    # Zeros, no mark, where no map is computed.
+    C, D = (np.array([[getattr(p, x)[0] if p else 0 for p in row] for row in maps]) for x in "CD")
     found = {
         "signed": {"C": _pack("", 1.0), "D": _pack("", 1.0)},
         "counts_first": {
             "C": _pack("level", [row[0].C[0] for row in places] / units),
             "D": _pack("level d", [[p.D[0] for p in row] for row in places] / units[:, None]),
         },
+        "mapped": {"C": _pack("level", C[:, 0] / units), "D": _pack("level d", D / units[:, None])},
         "sum_first": {
             "C": _pack("d", [C for C, _ in kept]),
             "D": _pack("", 1.0),

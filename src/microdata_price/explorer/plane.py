@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from ..theory.lower.lower_bounds import BOUNDS
-from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, bound_nodes, nodes_of
+from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, TITLES, bound_nodes, nodes_of
 from .mechanisms import ABOUT, KNOTS, mechanisms, sum_first, weighted_family
 from .pack import SCALE, pack_logarithms
 
@@ -102,7 +101,8 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
     for basis in dict.fromkeys(given[0].basis for given in kinds.values()):
         tasks += [(weighted_family, basis, d) for d in levels.knots]
         tasks += [(sum_first, basis, d) for d in POINTS]
-    tasks += [(bound_nodes, name, g) for given in kinds.values() for name in DRAWN for g in given]
+    drawn = {kind: DRAWN[kind == "approximate" :] for kind in kinds}
+    tasks += [(bound_nodes, n, g) for kind in kinds for n in drawn[kind] for g in kinds[kind]]
     found = compute(tasks, workers)
     modes = {}
     for kind, given in kinds.items():
@@ -116,12 +116,11 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
             "signed": [g.signed_error for g in first],
             "bounds": [
                 _bound(name, [found[bound_nodes, name, g] for g in given], len(first), slack)
-                for name in DRAWN
+                for name in drawn[kind]
             ],
             "mechanisms": mechanisms(first, slack, kept, known),
         }
-    titles = {name: BOUNDS[name].title for name in DRAWN}
-    titles |= {name: about.title for name, about in ABOUT.items()}
+    titles = TITLES | {name: about.title for name, about in ABOUT.items()}
     return {
         "scale": SCALE,
         "start": asdict(start) | {"d": int(start.d)},
@@ -142,7 +141,7 @@ def _bound(
     sums, counts = nodes_of(name)
     return {
         "key": name,
-        "title": BOUNDS[name].title,
+        "title": TITLES[name],
         "sums": list(sums),
         "counts": list(counts),
         "C": pack_logarithms(axes, C.reshape(*shape, *C.shape[1:])),

@@ -275,11 +275,12 @@ class Lines(NamedTuple):
 
 
 @functools.cache
-def single_cell_lines(guarantee: Guarantee, *, whole: bool = False) -> Lines:
+def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = False) -> Lines:
     """Return lines that enclose what single cells prove, under pure DP or zCDP, at one level.
 
     Multipliers that are best near one error prove a bound at every other, so that a few programs
-    give the whole curve, for all d. Under approximate DP there is only ``C^2 >= 0``.
+    give the whole curve, for all d; a ``few`` of them, chosen by trial, give most of it. Under
+    approximate DP there is only ``C^2 >= 0``.
 
     Examples
     --------
@@ -290,17 +291,21 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False) -> Lines:
     lines = [(0.0, 1.0)]
     unit = float(guarantee.basis.noise().std)
     errors = unit * np.array([0.999, 1.02, 1.12, 1.3, 1.6, 2.0, 2.6])
+    means = np.geomspace(3e-2, 3e-6, 11)
     if isinstance(guarantee, ConcentratedDP):
         if guarantee.rho <= MOST_RHO:
-            lines += [conic_line(guarantee, C, whole=whole) for C in errors[1:-1].tolist()]
+            near_one = errors[1:4:2] if few else errors[1:-1]
+            lines += [conic_line(guarantee, C, whole=whole) for C in near_one.tolist()]
     elif isinstance(guarantee, PureDP):
         epsilon = guarantee.epsilon
+        if few:
+            errors, means = errors[:5:4], means[:0]
         far = _grid(epsilon, _RANGE, whole)
         given: list[tuple[Grid, dict[str, float]]] = [
             (far, {"square": (C / far.step) ** 2 + far.rounding}) for C in errors.tolist()
         ]
         # Where the sum is good whole numbers make no difference that can be seen.
-        for mean in [] if whole else np.geomspace(3e-2, 3e-6, 11) / epsilon:
+        for mean in [] if whole else means / epsilon:
             near = _grid(epsilon, 20 - math.log(mean * epsilon), whole, 2 * _STEP)
             if mean >= _LEAST * near.step:
                 given.append((near, {"mean": mean / near.step}))
