@@ -63,7 +63,7 @@ def test_every_colour_has_a_counterpart_but_those_of_a_scale() -> None:
 
 
 def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names() -> None:
-    prices = np.array([[0.3, 3.0], [np.nan, 0.6]])
+    prices = np.array([[0.4, 2.5], [np.nan, 0.6]])
     drawing = render(glance_map([Heat("rows", ["a", "b"], prices, [])], 2.0))
     mesh = re.findall(r'<g id="PolyQuadMesh.*?</g>', drawing, re.DOTALL)[0]
     style = re.findall(r"<style>(.*?)</style>", for_the_site(drawing), re.DOTALL)[0]

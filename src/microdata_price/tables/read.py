@@ -134,7 +134,10 @@ def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header = headers[mark]
     names = [str(k) for k in range(len(header))]
-    read = arrow_csv.ReadOptions(column_names=names, skip_rows_after_names=1, block_size=1 << 24)
+    # Several threads would not know a damaged row's number.
+    read = arrow_csv.ReadOptions(
+        use_threads=False, column_names=names, skip_rows_after_names=1, block_size=1 << 24
+    )
     parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     parse.ignore_empty_lines = len(header) > 1
     text = pa.dictionary(pa.int32(), pa.binary())
