@@ -33,14 +33,11 @@ class BuildError(RuntimeError):
     """The book cannot be built; the message names the page or the notebook and its cell."""
 
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # error numbers of a full disk
-
-
 def system_sentence(error: OSError) -> str:
     """Say what the system refused, and what to do."""
     reason = error.strerror or str(error) or type(error).__name__
     place = error.filename2 or error.filename
-    if error.errno in NO_ROOM:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         where = f" for {place}" if place else ""
         return (
             f"the disk has no room left{where} ({reason}); make room, or choose a place on another "

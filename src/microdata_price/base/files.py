@@ -56,10 +56,16 @@ _deferring: list[bool] = []  # not empty while requests to stop wait
 
 
 @contextlib.contextmanager
-def _handling(
-    kinds: tuple[signal.Signals, ...], handler: Callable[[int, FrameType | None], None]
+def handling(
+    kinds: tuple[signal.Signals, ...],
+    handler: Callable[[int, FrameType | None], None] | signal.Handlers,
 ) -> Iterator[None]:
-    """Handle signals so, but for those that the process was started to ignore, as by ``nohup``."""
+    """Handle signals so, but for those that the process was started to ignore, as by ``nohup``.
+
+    Outside the main thread, where Python handles none, nothing changes.
+    """
+    if not _in_main_thread():
+        kinds = ()
     kinds = tuple(kind for kind in kinds if signal.getsignal(kind) is not signal.SIG_IGN)
     before = [signal.signal(kind, handler) for kind in kinds]
     try:
@@ -69,9 +75,8 @@ def _handling(
             signal.signal(kind, old)
 
 
-def _leave_signals() -> bool:
-    """Say whether requests wait already, or come to another thread, where Python handles none."""
-    return bool(_deferring) or threading.current_thread() is not threading.main_thread()
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager
@@ -81,7 +86,7 @@ def stopping_politely() -> Iterator[None]:
     def stop(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    with contextlib.nullcontext() if _leave_signals() else _handling(_ENDS, stop):
+    with handling(() if _deferring else _ENDS, stop):
         yield
 
 
@@ -91,12 +96,12 @@ def deferred_stop() -> Iterator[None]:
 
     For steps that must not be cut in two, such as drawing noise and writing it down.
     """
-    if _leave_signals():
+    if _deferring or not _in_main_thread():
         yield
         return
     waiting: list[int] = []
     try:
-        with _handling((signal.SIGINT, *_ENDS), lambda number, _frame: waiting.append(number)):
+        with handling((signal.SIGINT, *_ENDS), lambda number, _frame: waiting.append(number)):
             _deferring.append(True)
             try:
                 yield
