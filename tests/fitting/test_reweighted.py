@@ -10,6 +10,7 @@ from microdata_price.model.measurement import Measurements
 from microdata_price.model.noise import Gaussian, Laplace, max_median
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
 from microdata_price.model.workload import Workload
+from random_measurements import measured
 
 NOISES = st.one_of(
     st.floats(0.01, 100).map(Laplace),
@@ -79,19 +80,22 @@ def test_a_downweight_is_one_at_least():
     assert reweighting(one_set([0.01, -0.05, 0.03], Laplace(0.02)))[0].downweight[0] == 1.0
 
 
-@pytest.mark.parametrize("total", [-20.0, 3.0, 500.0])
-def test_a_single_query_keeps_its_whole_weight(total):
+@pytest.mark.parametrize(
+    ("total", "rules", "expected"),
+    [*((t, Rules(), 1.0) for t in (-20.0, 3.0, 500.0)), (3.0, Rules(5.0), 1 / 50 + 1 / 2)],
+)
+def test_a_single_query_keeps_its_whole_weight_unless_the_rules_say_otherwise(
+    total, rules, expected
+):
     """Low or not: half the weight by itself and half as the sum of low queries."""
-    w = Workload.table(3)
-    sets = (([[total]]), [[90.0, 80.0, 70.0]])
-    m = Measurements(w, sets, (Laplace(8), Laplace(8)))
-    steps = reweighting(m)[0]
-    assert steps.weight[0, 0] + steps.low_sum_weight[0] == pytest.approx(1 / 128)
-    # None of the cells is low, so this is plain nonnegative least squares.
-    shift = (240.0 - total) / 4
-    np.testing.assert_allclose(
-        fit_reweighted(m).cells[0], np.array([90.0, 80.0, 70.0]) - shift, atol=1e-9
-    )
+    cells = np.array([90.0, 80.0, 70.0])
+    m = Measurements(Workload.table(3), ([[total]], cells[None]), (Laplace(8), Laplace(8)))
+    steps = reweighting(m, rules=rules)[0]
+    weight = (steps.weight[0, 0] + steps.low_sum_weight[0]) * 128
+    assert weight == pytest.approx(expected)
+    # None of the cells is low, so x = a - weight (sum x - total).
+    shift = weight * (240.0 - total) / (1 + 3 * weight)
+    np.testing.assert_allclose(fit_reweighted(m, rules=rules).cells[0], cells - shift, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -140,30 +144,8 @@ def test_rules_say_what_the_downweight_is(noise, seed, least):
 
 @pytest.mark.parametrize("factor", [0.01, 3.0, 1000.0])
 def test_a_downweight_in_noises_does_not_depend_on_the_unit_of_counts(factor):
-    workload = Workload.table(20)
-    rng = np.random.default_rng(5)
-    truth = workload.answers(np.r_[400.0, 90.0, np.zeros(18)])
-    answers = [a + Laplace(8).sample(rng, (5, a.size)) for a in truth]
-    plain = Measurements(workload, tuple(answers), (Laplace(8), Laplace(8)))
-    larger = Measurements(
-        workload, tuple(factor * a for a in answers), (Laplace(8 * factor), Laplace(8 * factor))
-    )
-    rules = Rules(unit="noise")
-    np.testing.assert_allclose(
-        fit_reweighted(larger, rules=rules).cells / factor,
-        fit_reweighted(plain, rules=rules).cells,
-        atol=1e-8,
-    )
-
-
-def test_a_single_low_query_is_downweighted_where_the_rules_say_so():
-    sets = (([[3.0]]), [[90.0, 80.0, 70.0]])
-    m = Measurements(Workload.table(3), sets, (Laplace(8), Laplace(8)))
-    rules = Rules(least_downweight=5.0)
-    steps = reweighting(m, rules=rules)[0]
-    weight = (steps.weight[0, 0] + steps.low_sum_weight[0]) * 128
-    np.testing.assert_allclose(weight, 1 / 50 + 1 / 2)
-    # With the cells at full weight: x = a - weight (sum x - 3).
-    shift = weight * (240.0 - 3.0) / (1 + 3 * weight)
-    expected = np.array([90.0, 80.0, 70.0]) - shift
-    np.testing.assert_allclose(fit_reweighted(m, rules=rules).cells[0], expected, atol=1e-9)
+    plain = measured(np.r_[400.0, 90.0, np.zeros(18)])
+    noise = (Laplace(plain.noise[0].scale * factor),) * 2
+    larger = Measurements(plain.workload, tuple(factor * a for a in plain.answers), noise)
+    both = [fit_reweighted(m, rules=Rules(unit="noise")).cells for m in (plain, larger)]
+    np.testing.assert_allclose(both[1] / factor, both[0], atol=1e-8)

@@ -122,43 +122,46 @@ def test_a_workload_without_cells_gives_the_table_of_least_norm():
     np.testing.assert_allclose(fit_sequential(m).tables[0], expected, atol=1e-9)
 
 
-class TestRefinement:
-    shape = (2, 3, 2)
+def margin(*keep):
+    return QuerySet.marginal((2, 3, 2), keep)
 
-    def margin(self, *keep):
-        return QuerySet.marginal(self.shape, keep)
 
-    def test_parents_of_marginals(self):
-        assert parents(self.margin(0, 1), self.margin(0)).tolist() == [0, 0, 0, 1, 1, 1]
-        assert parents(self.margin(0), self.margin(1)) is None
+SOME, ALL = (QuerySet.from_labels(x, "q") for x in ([0, 0, -1], [0, 0, 0]))
 
-    def test_cells_left_out_are_respected(self):
-        some, all_ = (QuerySet.from_labels(x, "q") for x in ([0, 0, -1], [0, 0, 0]))
-        assert parents(some, all_) is None
-        assert parents(QuerySet.from_labels([0, 1, -1], "q"), some).tolist() == [0, 0]
-        assert parents(all_, some) is None
 
-    def test_a_coarser_set_is_determined(self):
-        a = np.arange(6.0)[None]
-        np.testing.assert_array_equal(
-            determined(self.margin(1), [(self.margin(0, 1), a)]), [[3.0, 5.0, 7.0]]
-        )
-        assert determined(self.margin(2), [(self.margin(0, 1), a)]) is None
+@pytest.mark.parametrize(
+    ("fine", "coarse", "expected"),
+    [
+        (margin(0, 1), margin(0), [0, 0, 0, 1, 1, 1]),
+        (margin(0), margin(1), None),
+        (SOME, ALL, None),  # of the cell left out nothing is known
+        (ALL, SOME, None),
+        (QuerySet.from_labels([0, 1, -1], "q"), SOME, [0, 0]),
+    ],
+)
+def test_fine_queries_lie_in_coarse_ones_or_not(fine, coarse, expected):
+    found = parents(fine, coarse)
+    assert found is None if expected is None else found.tolist() == expected
+    answers = np.arange(float(fine.size))[None]
+    known = determined(coarse, [(fine, answers)])
+    if expected is None:
+        assert known is None
+    else:
+        sums = np.bincount(expected, answers[0], minlength=coarse.size)
+        np.testing.assert_array_equal(known, [sums])
 
-    def test_only_the_finest_sets_are_kept(self):
-        sets = [self.margin(), self.margin(0), self.margin(0, 1), self.margin(2), self.margin(2)]
-        kept = strongest([(q, np.zeros((1, q.size))) for q in sets])
-        assert [q.axes for q, _ in kept] == [(0, 1), (2,)]
 
-    def test_other_axes_ask_for_their_total(self):
-        table, limits = relabel(self.margin(0, 1), [(self.margin(2), np.array([[3.0, 4.0]]))])
-        assert table.shape == (2, 3)
-        assert limits[0][0].size == 1
-        assert limits[0][1].tolist() == [[7.0]]
+def test_only_the_finest_sets_are_kept():
+    sets = [margin(), margin(0), margin(0, 1), margin(2), margin(2)]
+    kept = strongest([(q, np.zeros((1, q.size))) for q in sets])
+    assert [q.axes for q, _ in kept] == [(0, 1), (2,)]
 
-    def test_overlapping_axes_cannot_be_reduced(self):
-        earlier = [(self.margin(1, 2), np.zeros((1, 6)))]
-        assert relabel(self.margin(0, 1), earlier) is None
+
+def test_other_axes_ask_for_their_total_and_overlapping_ones_cannot_be_reduced():
+    table, limits = relabel(margin(0, 1), [(margin(2), np.array([[3.0, 4.0]]))])
+    assert table.shape == (2, 3)
+    assert (limits[0][0].size, limits[0][1].tolist()) == (1, [[7.0]])
+    assert relabel(margin(0, 1), [(margin(1, 2), np.zeros((1, 6)))]) is None
 
 
 def test_marginals_add_up_without_rounding():
