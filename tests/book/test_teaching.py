@@ -41,51 +41,36 @@ def plan(title: str) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in re.findall(r"^\| (\d+)–(\d+) \|", section, re.MULTILINE)]
 
 
-def test_the_slides_keep_to_the_plan_of_fifty_minutes_which_leaves_ten() -> None:
-    rows = plan("A lesson of fifty minutes")
-    ends = {s.end for s in slides()}
-    assert rows[0][0] == 0
-    assert rows[-1] == (40, 50)
-    assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
-    assert {b for _, b in rows[:-1]} <= ends
-    assert slides()[-1].end == 40
-
-
-def test_the_plan_numbers_the_slides_of_its_minutes() -> None:
+def test_the_plans_and_the_notes_keep_to_the_slides_clock_and_leave_ten_minutes() -> None:
+    shown, ends = slides(), [s.end for s in slides()]
+    assert ends[-1] == 40
+    for title, last in (("fifty", (40, 50)), ("seventy-five", (65, 75))):
+        rows = plan(f"A lesson of {title} minutes")
+        assert rows[0][0] == 0
+        assert rows[-1] == last
+        assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
+    assert {b for _, b in plan("A lesson of fifty minutes")[:-1]} <= {*ends}
+    # The longer lesson has dice between the two parts of the slides.
+    (_, first), (_, dice), second = rows[:3]
+    assert first in ends
+    assert second == (dice, 40 + dice - first)
+    # The plan numbers the slides of its minutes.
     section = text("lesson").partition("## A lesson of fifty minutes")[2].partition("\n## ")[0]
-    rows = re.findall(r"^\| (\d+)–(\d+) \| (?:(\d+)(?: to |, )?(\d*))? *\|", section, re.MULTILINE)
-    ends = [s.end for s in slides()]
-    for begin, end, first, last in rows[:-1]:
-        shown = [number for number, e in enumerate(ends, 1) if int(begin) < e <= int(end)]
-        assert shown == list(range(int(first), int(last or first) + 1)), (begin, end)
-
-
-@pytest.mark.parametrize("lecture", ["First", "Second"])
-def test_the_minutes_of_a_lecture_add_up(lecture: str) -> None:
-    (line,) = re.findall(rf"^\*\*{lecture} lecture.*$", text("lesson"), re.MULTILINE)
-    assert sum(int(m) for m in re.findall(r"\((\d+)(?: minutes)?\)", line)) == 70
-    assert "70 minutes" in line
-
-
-def test_the_plan_of_seventy_five_minutes_has_every_slide_and_leaves_ten() -> None:
-    rows = plan("A lesson of seventy-five minutes")
-    assert rows[0] == (0, 24)
-    assert rows[-1] == (65, 75)
-    assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
-    # The second part of the slides, moved on by the dice.
-    shift = rows[1][1] - rows[1][0]
-    assert rows[2] == (24 + shift, 40 + shift)
-    assert 24 in {s.end for s in slides()}
-
-
-def test_the_notes_have_the_slides_clock() -> None:
-    ends = {s.end for s in slides()}
+    numbered = re.findall(
+        r"^\| (\d+)–(\d+) \| (?:(\d+)(?: to |, )?(\d*))? *\|", section, re.MULTILINE
+    )
+    for begin, end, one, other in numbered[:-1]:
+        now = [number for number, e in enumerate(ends, 1) if int(begin) < e <= int(end)]
+        assert now == list(range(int(one), int(other or one) + 1)), (begin, end)
     minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
     assert minutes[-1] == 40
-    assert set(minutes) <= ends
-    titles = {s.title for s in slides()}
+    assert {*minutes} <= {*ends}
     notes = text("lesson").partition("**If time is short**")[2].partition("\n")[0]
-    assert set(re.findall(r'"([A-Z][^"]+)"', notes)) <= titles
+    assert set(re.findall(r'"([A-Z][^"]+)"', notes)) <= {s.title for s in shown}
+    for lecture in ("First", "Second"):
+        (line,) = re.findall(rf"^\*\*{lecture} lecture.*$", text("lesson"), re.MULTILINE)
+        assert sum(int(m) for m in re.findall(r"\((\d+)(?: minutes)?\)", line)) == 70
+        assert "70 minutes" in line
 
 
 def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get() -> None:
@@ -129,28 +114,22 @@ def test_the_index_has_every_exercise_with_its_place_title_and_difficulty() -> N
     assert "2 exercises in 2 chapters: 1 easy, 0 medium, 1 hard" in page
 
 
-def test_every_exercise_of_the_book_is_in_the_index() -> None:
+def test_every_exercise_of_the_book_is_indexed_says_how_hard_it_is_and_can_be_predicted() -> None:
     books = {p.stem: notebook.read(p) for p in notebook_paths(ROOT)}
-    labels = [
-        notebook.label(c) for b in books.values() for c in b.cells if notebook.role(c) == "exercise"
-    ]
-    page = exercises(books, solutions=True)
+    page, labels = exercises(books, solutions=True), []
+    for book in books.values():
+        for i, cell in enumerate(book.cells):
+            if notebook.role(cell) != "exercise":
+                continue
+            labels.append(notebook.label(cell))
+            assert f"<{labels[-1]}>`" in page
+            assert notebook.difficulty(cell), cell.source[:60]
+            if "(Predict, then run)" in cell.source:
+                letters = re.findall(r"^- \((\w)\) \S", cell.source, re.MULTILINE)
+                assert letters == ["a", "b", "c"], cell.source[:60]
+                after = [c for c in book.cells[i + 1 :] if notebook.role(c) == "solution"]
+                assert "code" in [c.cell_type for c in after]
     assert 25 <= len(labels) <= 45
-    assert all(f"<{label}>`" in page for label in labels)
-
-
-@pytest.mark.parametrize("path", notebook_paths(ROOT), ids=lambda p: p.stem)
-def test_each_exercise_says_how_hard_it_is_and_predictions_can_be_chosen(path: Path) -> None:
-    cells = notebook.read(path).cells
-    for i, cell in enumerate(cells):
-        if notebook.role(cell) != "exercise":
-            continue
-        assert notebook.difficulty(cell), cell.source[:60]
-        if "(Predict, then run)" in cell.source:
-            letters = re.findall(r"^- \((\w)\) \S", cell.source, re.MULTILINE)
-            assert letters == ["a", "b", "c"], cell.source[:60]
-            after = [c.cell_type for c in cells[i + 1 :] if notebook.role(c) == "solution"]
-            assert "code" in after
 
 
 def test_the_difficulty_stands_in_the_boxs_title() -> None:

@@ -19,7 +19,7 @@ SMALLEST = 9.0
 _COLOUR = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})")
 _SCALE = re.compile(r"scale\(([\d.]+)")
 _HEAD = re.compile(r"<svg\b[^>]*>")
-_KEPT = ("QuadMesh", "PolyQuadMesh", "cell-text")
+_KEPT = ("QuadMesh", "PolyQuadMesh", "scale-end", "cell-text")
 """Beginnings of names of parts that keep their colours: those of a scale, and letters on them."""
 
 
