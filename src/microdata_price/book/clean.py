@@ -6,27 +6,18 @@ import re
 import site
 import sys
 import tempfile
-from collections.abc import Iterator
 from html import unescape
 from pathlib import Path
-from typing import Any
 
 from . import notebook
 
 # Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
 _ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
-_READ = (".html", ".ipynb", ".svg", ".md", ".txt")
+_READ = (".html", ".ipynb", ".svg", ".md", ".txt", ".csv")
 
 
 def machine_paths(*places: Path) -> re.Pattern[str]:
-    """Return a pattern that finds a path of this machine: the places given, home, Python's, /tmp.
-
-    Examples
-    --------
-    >>> paths = machine_paths(Path("/work/checkout"))
-    >>> [bool(paths.search(t)) for t in ("in /work/checkout/src", "../work/checkout", "/tmp/x.py")]
-    [True, False, True]
-    """
+    """Return a pattern of this machine's paths: the places given, home, Python's, /tmp."""
     known = [*places, Path.home(), Path(sys.prefix), Path(tempfile.gettempdir()), Path("/tmp")]
     known += map(Path, site.getsitepackages())
     # Both as named and as resolved: a temporary folder is often behind a link.
@@ -34,14 +25,6 @@ def machine_paths(*places: Path) -> re.Pattern[str]:
     named = "|".join(re.escape(t) for t in sorted(texts, key=len, reverse=True) if len(t) > 1)
     # With its surroundings, as much of the line as can be read.
     return re.compile(rf"(?<![\w.~/*-])(?:(?:{named})(?![\w-])|{_ANYWHERE})[^\n]{{0,60}}")
-
-
-def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, (dict, list, tuple)):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
-    elif isinstance(value, str):
-        yield value
 
 
 def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern[str]) -> list[str]:
@@ -52,7 +35,8 @@ def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern
         begins = next((line for line in cell.source.splitlines() if line.strip()), "(empty)")
         where = f"notebook {name!r}, cell {count} (of all cells, text included; {begins!r})"
         for output in cell.get("outputs", []):
-            path = next(filter(None, map(paths.search, _texts(dict(output)))), None)
+            texts = [output.get("text", ""), *map(str, output.get("data", {}).values())]
+            path = next(filter(None, map(paths.search, texts)), None)
             if output.get("name") == "stderr":
                 said = " ".join(output["text"].split())
                 found.append(f"{where} writes to standard error: {said[:300]}")

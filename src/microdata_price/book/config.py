@@ -13,16 +13,6 @@ import yaml
 
 from .. import __version__
 
-_BUTTONS = {
-    "use_repository_button": True,
-    "launch_buttons": {
-        "notebook_interface": "jupyterlab",
-        "binderhub_url": "https://mybinder.org",
-        "colab_url": "https://colab.research.google.com",
-    },
-}
-"""What a public repository adds: its own button, and where its notebooks run in a browser."""
-
 
 def _config(root: Path) -> dict[str, Any]:
     text = (root / "book" / "_config.yml").read_text(encoding="utf-8")
@@ -41,19 +31,18 @@ def site_config(root: Path, title: str, announcement: str | None) -> str:
     for remarks; a configured repository gets its buttons.
     """
     config = _config(root)
-    config["title"] = title
-    theme = config["sphinx"]["config"]["html_theme_options"]
-    theme["announcement"] = announcement or ""
     date = source_date(root)
     day = f", {date.day} {date:%B %Y}" if date else ""
-    theme["extra_footer"] = f"<p>Version {__version__}{day}</p>"
+    footer = f"<p>Version {__version__}{day}</p>"
     if remarks := html.escape(str(config.pop("remarks", "") or "").strip()):
         address = remarks if "://" in remarks or "@" not in remarks else f"mailto:{remarks}"
-        theme["extra_footer"] += f'\n<p>Remarks: <a href="{address}">{remarks}</a></p>'
-    if url := repository(root):
-        branch = config["repository"].get("branch") or "main"
-        theme |= {**_BUTTONS, "repository_url": url, "repository_branch": branch}
-    return yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
+        footer += f'\n<p>Remarks: <a href="{address}">{remarks}</a></p>'
+    public = bool(repository(root))
+    if not public:
+        config.pop("launch_buttons", None)
+    shown = {"announcement": announcement or "", "extra_footer": footer}
+    config["html"] |= {**shown, "use_repository_button": public}
+    return yaml.safe_dump({**config, "title": title}, sort_keys=False, allow_unicode=True)
 
 
 def source_date(root: Path) -> datetime.date | None:

@@ -10,7 +10,7 @@ import re
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
-from urllib.parse import unquote, urldefrag
+from urllib.parse import quote, urldefrag
 
 from bs4 import BeautifulSoup, Tag
 from matplotlib.figure import Figure
@@ -88,14 +88,7 @@ def _tags(page: BeautifulSoup, site: Path, name: str, title: str, address: str) 
 
 
 def description(page: BeautifulSoup) -> str:
-    """Return what a page is about: its first paragraphs that say something, shortened.
-
-    Examples
-    --------
-    >>> text = "<article class='bd-article'><p><em>A note.</em></p><p>The total is wrong.</p>"
-    >>> description(BeautifulSoup(text, "html.parser"))
-    'The total is wrong.'
-    """
+    """Return what a page is about: its first paragraphs that say something, shortened."""
     said = ""
     for paragraph in page.select(".bd-article p:not(figure *, table *, details *, .admonition *)"):
         # A line in italics is about the page's making.
@@ -130,28 +123,19 @@ def _draw_card(path: Path, title: str, book: str) -> None:
 
 def previews(pages: Mapping[str, BeautifulSoup]) -> dict[str, str]:
     """Return what the pages show beside links: terms, boxes and equations, by their address."""
+    links = [a for p in pages.values() for a in p.select(".bd-article a.internal[href*='#']")]
+    linked = {urldefrag(str(link["href"])).fragment for link in links}
     found = {}
     for path, page in pages.items():
-        for link in page.select(".bd-article a.internal[href*='#']"):
-            file, place = urldefrag(str(link["href"]))
-            home = posixpath.normpath(posixpath.join(posixpath.dirname(path), file or path))
-            home = home if file else path
-            node = pages[home].find(id=unquote(place)) if place and home in pages else None
-            shown = preview(node) if isinstance(node, Tag) else ""
+        for node in page.select(".bd-article [id]"):
+            shown = preview(node) if quote(str(node["id"])) in linked else ""
             if 0 < len(shown) <= _LONGEST:
-                found[f"{home}#{place}"] = shown
-    return dict(sorted(found.items()))
+                found[f"{path}#{quote(str(node['id']))}"] = shown
+    return found
 
 
 def preview(node: Tag) -> str:
-    """Return what is shown of a place: a term's meaning, a box, an equation; nothing of others.
-
-    Examples
-    --------
-    >>> page = BeautifulSoup('<dl><dt id="t">D</dt><dd><p>An error.</p></dd></dl>', "html.parser")
-    >>> preview(page.dt)
-    '<p><strong>D</strong></p><p>An error.</p>'
-    """
+    """Return what is shown of a place: a term's meaning, a box, an equation; nothing of others."""
     after = node.find_next_sibling()
     if node.name == "span" and not node.get_text(strip=True) and isinstance(after, Tag):
         node = after  # an anchor that stands before its box or equation

@@ -1,7 +1,4 @@
-"""Print the built site to one PDF with Chromium, theorem boxes intact.
-
-``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default.
-"""
+"""Print the built site to one PDF with Chromium: ``python -m microdata_price.book.pdf``."""
 
 from __future__ import annotations
 
@@ -91,20 +88,18 @@ def join(site: Path, pages: Sequence[str], printed: Sequence[bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def main(arguments: Sequence[str]) -> Path:
-    """Print a site, by default the built book; return the PDF's path."""
+def main() -> Path:
+    """Print the built book; return the PDF's path."""
     root = find_root()
-    site = Path(arguments[0]) if arguments else default_site(root, Edition())
-    named = Path(arguments[1]) if len(arguments) > 1 else None
-    target = named or site.parent / "the-price-of-microdata.pdf"
-    pages = toc_entries(root)
+    site, pages = default_site(root, Edition()), toc_entries(root)
+    target = site.parent / "the-price-of-microdata.pdf"
     write_whole(target, join(site, pages, print_pages(site, pages)))
     return target
 
 
 if __name__ == "__main__":
     try:
-        print(main(sys.argv[1:]))
+        print(main())
     except (BuildError, InputError) as error:
         print(f"microdata-price: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)

@@ -79,13 +79,7 @@ def text_of(cell: notebook.Notebook, page: str, terms: Mapping[str, str]) -> str
 
 
 def head(role: str, cell: notebook.Notebook) -> re.Match[str] | None:
-    """Return the title that opens a box, fold or state: ``**Theorem 3.1 (Its title).**``.
-
-    Examples
-    --------
-    >>> head("theorem", markdown("**Theorem 3.1 (A bound).** It holds."))["title"]
-    'Theorem 3.1 (A bound)'
-    """
+    """Return the title that opens a box, fold or state: ``**Theorem 3.1 (Its title).**``."""
     found = _HEAD.match(cell.source) if cell.cell_type == "markdown" else None
     if found and role in ("fold", SWITCH):
         return found if found[1] == "**" else None

@@ -99,13 +99,7 @@ def files(executed: notebook.Notebook) -> dict[str, str]:
 
 
 def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
-    """Return the parameters cell with the values that were used in place of its own.
-
-    Examples
-    --------
-    >>> shown_parameters("epsilon = 0.5  # pure DP", {"epsilon": 0.25})
-    'epsilon = 0.25  # pure DP'
-    """
+    """Return the parameters cell with the values that were used in place of its own."""
     lines = source.encode().split(b"\n")
     for node in reversed(ast.parse(source).body):
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
@@ -187,26 +181,7 @@ def page(
     *,
     solutions: bool,
 ) -> notebook.Notebook:
-    """Turn an executed notebook into the notebook that the site's builder reads.
-
-    Parameters
-    ----------
-    name
-        The notebook's name.
-    executed
-        As papermill left it.
-    values
-        The parameters' values that were used.
-    found
-        What all notebooks computed.
-    solutions
-        Whether solutions stay in.
-
-    Raises
-    ------
-    BuildError
-        A box or fold that is not as it must be.
-    """
+    """Turn an executed notebook, and the values it used, into the one that the builder reads."""
     pieces: list[tuple[notebook.Notebook, list[notebook.Notebook]]] = []
     levels: list[notebook.Notebook] = []
     for cell in _kept(executed, solutions):
@@ -250,10 +225,7 @@ def download(
     *,
     solutions: bool,
 ) -> notebook.Notebook:
-    """Turn an executed notebook into the one that readers download: with results, runnable again.
-
-    The arguments are as for `page`.
-    """
+    """Turn an executed notebook into what readers download: with results, runnable again."""
     kept = _kept(executed, solutions)
     for cell in kept:
         if TAG in notebook.tags(cell):
