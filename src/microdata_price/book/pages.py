@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import jinja2
 
@@ -15,9 +16,17 @@ from .plan import Edition
 from .run import Run
 from .stage import Found
 
-NO_BREAK = "\N{NO-BREAK SPACE}"
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
 """How the list begins of which a reader chooses a prediction; the page's script knows it too."""
+
+
+def _filled(name: str, **values: Any) -> str:
+    engine = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(__file__).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+    )
+    return engine.get_template(f"{name}.md").render(values)
 
 
 def computed(
@@ -28,52 +37,24 @@ def computed(
     grid: Mapping[str, str],
 ) -> str:
     """Write the page that says how and when each notebook was computed."""
-    text = Path(__file__).with_name("computed.md").read_text(encoding="utf-8")
-    engine = jinja2.Environment(
-        undefined=jinja2.StrictUndefined, trim_blocks=True, keep_trailing_newline=True
-    )
-    return engine.from_string(text).render(
-        levels=edition.levels,
-        runs=runs,
-        pages=pages,
-        certificates=found.certificates,
-        grid=grid,
-        versions=versions(),
-    )
+    told = {"certificates": found.certificates, "grid": grid, "versions": versions()}
+    return _filled("computed", levels=edition.levels, runs=runs, pages=pages, **told)
 
 
 def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
     """Write the list of every exercise of the book's chapters, as a paragraph and a table."""
-    rows: list[str] = []
-    counts = dict.fromkeys(notebook.DIFFICULTIES, 0)
-    chapters = 0
+    chapters: dict[str, list[dict[str, str]]] = {}
     for name, content in notebooks.items():
-        chapter = f"[](../notebooks/{name}.ipynb)"
         for cell in content.cells:
-            found = head("exercise", cell) if notebook.role(cell) == "exercise" else None
-            if found is None:
-                continue
-            called, _, words = found["title"].removesuffix(")").partition(" (")
-            link = f"{{ref}}`{called.replace(' ', NO_BREAK)} <{notebook.label(cell)}>`"
-            hard = notebook.difficulty(cell)
-            counts[hard] = counts.get(hard, 0) + 1
-            run = "yes" if _CHOICE.search(cell.source) else ""
-            rows.append(f"| {chapter} | {link} | {words.replace('|', '&#124;')} | {hard} | {run} |")
-            chapters += bool(chapter)
-            chapter = ""
-    if not rows:
-        return "The book has no exercises."
-    then = "it shows what happens" if solutions else "then run its notebook"
-    how_many = ", ".join(f"{count} {hard}" for hard, count in counts.items())
-    return "\n".join(
-        [
-            f"The book has {len(rows)} exercises in {chapters} chapters: {how_many}. "
-            "*Easy* takes minutes and no more than the chapter itself; *medium* asks for a "
-            "computation or a short argument; *hard* for a proof or an idea. Where the last column "
-            f"says yes, choose your prediction in the page; {then}.",
-            "",
-            "| chapter | exercise | about | difficulty | predict here |",
-            "| :--- | :--- | :--- | :--- | :--- |",
-            *rows,
-        ]
-    )
+            if notebook.role(cell) == "exercise" and (found := head("exercise", cell)):
+                called, _, about = found["title"].removesuffix(")").partition(" (")
+                exercise = {
+                    "called": called.replace(" ", "\N{NO-BREAK SPACE}"),
+                    "label": notebook.label(cell),
+                    "about": about.replace("|", "&#124;"),
+                    "difficulty": notebook.difficulty(cell),
+                    "choice": "yes" if _CHOICE.search(cell.source) else "",
+                }
+                chapters.setdefault(name, []).append(exercise)
+    levels = notebook.DIFFICULTIES
+    return _filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
