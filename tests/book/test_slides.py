@@ -12,7 +12,7 @@ from microdata_price.exceptions import BuildError
 
 ROOT = Path(__file__).parents[2]
 PICTURE = '```{image} ../images/a.svg\n:alt: "A curve that rises."\n:class: computed-figure\n```\n'
-NOTE = ":::{admonition} Say, minutes 0 to 2\nHello *class*.\n:::\n"
+NOTE = ":::{dropdown} Say, minutes 0 to 2\n:class-container: fold\nHello *class*.\n:::\n"
 
 
 def staged(folder, text):

@@ -35,7 +35,7 @@ def _fenced(opening: str) -> re.Pattern[str]:
     )
 
 
-_SAY = _fenced(r"admonition\} Say, minutes (?P<start>\d+) to (?P<end>\d+)")
+_SAY = _fenced(r"dropdown\} Say, minutes (?P<start>\d+) to (?P<end>\d+)\n:class-container: fold")
 _ASK = _fenced(r"admonition\} Ask \((?P<pause>[^)\n]+)\)")
 _REVEALED = _fenced(r"div\} (?P<how>fragment|steps)")
 _IMAGE = re.compile(
@@ -49,7 +49,7 @@ _TO_DECK = re.compile(r"^<a href=\"\.\./slides/.*\n(?:\S.*\n)*", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^(?:`{3,}|:{3,})\{", re.MULTILINE)
 _ROLE = re.compile(r"\{[a-z:-]+\}`")
 _BLOCK = re.compile(r"<p>BLOCK(\d+)END</p>\n?")
-_ALLOWED = "Markdown, mathematics, {image}, {admonition} Say and Ask, and {div} fragment and steps"
+_ALLOWED = "Markdown, mathematics, {image}, {dropdown} Say, {admonition} Ask, {div} fragment, steps"
 
 # A slide is 1280 by 720; from the last row, type of a twentieth of its height can be read.
 _STYLE = """

@@ -145,11 +145,6 @@ class Findings(Methods):
         predicted = np.array([balanced_level(noise, n, 1) for n in COUNTS])
         return np.array(COUNTS, dtype=float), clipped, measured, predicted, noise.std
 
-    @property
-    def shared(self):
-        """Predicted bias with a thousand empty cells and 1, 10 or 50 large ones."""
-        return [balanced_level(self.noise, 1000, k) for k in (1, 10, 50)]
-
     # Max fitting.
 
     @cached_property
