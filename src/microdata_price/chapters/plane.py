@@ -160,10 +160,8 @@ class Findings(Levels):
                         "privacy": plane.guarantee.short,
                         "mechanism": p.name,
                         "cell error": _HOW[p.status],
-                        "$C$": up(float(p.C[0]) * plane.unit),
-                        "$D$": float(p.D[0]) * plane.unit,
-                        "$C$ in signed errors": up(float(p.C[0])),
-                        "$D$ in signed errors": float(p.D[0]),
+                        "$C$": up(float(p.C[0])),
+                        "$D$": float(p.D[0]),
                     }
                 )
         return pd.DataFrame(rows)
@@ -219,7 +217,7 @@ class Findings(Levels):
     @cached_property
     def full(self):
         """The count of the full cell in a difficult table."""
-        return max(round(math.log(self.d) / self.epsilon), 1)
+        return max(math.ceil(math.log(self.d) / self.epsilon), 1)
 
     @cached_property
     def difficult(self):
