@@ -152,7 +152,7 @@ class Findings(Levels):
         growth = {
             "pure": (self.pure, r"$\ln d$", "$d$"),
             "approximate": (self.approximate, r"$\min(\ln d, \ln\frac\epsilon\delta)$", "$d$"),
-            "zCDP": (self.zcdp, r"$\sqrt{\ln d}$", r"$d^\gamma$"),
+            "zCDP": (self.zcdp, r"$\sqrt{\ln d}$", r"$d^t$"),
         }
         columns = {"privacy": ["good sum: $C$ like", "good cells: $D$ like"]}
         columns["privacy"] += [
