@@ -1,7 +1,5 @@
 """The price on the benchmark: a ratio of root errors, on every page of the chapter."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from chapter_texts import filled

@@ -1,7 +1,5 @@
 """The scorecard: its texts, frozen facts of the printed tables, and what selection does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from chapter_texts import filled, says

@@ -1,7 +1,5 @@
 """The algorithms in detail: a list of eight, single cells, stages, cutoffs, open cases, proofs."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A better method: the consensus fit beside the paper's four, an oracle, and mbi."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 

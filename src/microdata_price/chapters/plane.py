@@ -1,7 +1,5 @@
 """The plane of C and D: what is excluded, where mechanisms are, and from how many cells on."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -144,10 +142,6 @@ class Findings(Levels):
     @cached_property
     def own_sum(self):
         return float(self.main.clip.D[0])
-
-    @cached_property
-    def mapped_sum(self):
-        return None if self.main.mapped is None else float(self.main.mapped.D[0])
 
     @cached_property
     def places(self):

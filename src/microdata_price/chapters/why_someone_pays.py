@@ -1,7 +1,5 @@
 """Why someone pays: first moments, the packing, and Theorem 3 under three kinds of privacy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
