@@ -28,7 +28,8 @@ and more.
 
 Text $a < b$ and [a page](../notebooks/a.ipynb), [a plan](lesson.md).
 
-:::{admonition} Say, minutes 0 to 2
+:::{dropdown} Say, minutes 0 to 2
+:class-container: fold
 Hello *class*.
 :::
 
@@ -50,7 +51,8 @@ Why $x$ now?
 :::
 ::::
 
-:::{admonition} Say, minutes 2 to 5
+:::{dropdown} Say, minutes 2 to 5
+:class-container: fold
 Wait.
 :::
 """
@@ -129,7 +131,7 @@ def test_the_students_edition_cannot_hold_itself(tmp_path: Path) -> None:
 
 CLOCK = [
     (int(a), int(b))
-    for a, b in re.findall(r"\{admonition\} Say, minutes (\d+) to (\d+)$", text("slides"), re.M)
+    for a, b in re.findall(r"\{dropdown\} Say, minutes (\d+) to (\d+)$", text("slides"), re.M)
 ]
 ENDS = [end for _, end in CLOCK]
 PARTS = re.split(r"^#+ ", text("slides"), flags=re.M)[1:]
@@ -150,7 +152,7 @@ def test_the_clock_goes_on_from_slide_to_slide_and_leaves_ten_of_fifty_minutes()
 
 
 def test_no_slide_is_a_wall_of_text() -> None:
-    shown = re.sub(r"^:::\{admonition\} Say.*?^:::$", "", text("slides"), flags=re.M | re.S)
+    shown = re.sub(r"^:::\{dropdown\} Say.*?^:::$", "", text("slides"), flags=re.M | re.S)
     for part in re.split(r"^## ", shown, flags=re.M)[1:]:
         words = re.sub(r"^[:`].*$|\$\$?.*?\$\$?|<[^>]*>", " ", part, flags=re.M).split()
         assert len(words) <= 70, part

@@ -44,7 +44,7 @@ _DECK = """<!DOCTYPE html>
 def slides(page: BeautifulSoup) -> Iterator[Tag]:
     """Yield the slides of a finished page: its title with what follows, then each section.
 
-    A slide's box "Say, minutes 0 to 2" becomes its notes, "Ask (1 minute)" a question with its
+    A slide's fold "Say, minutes 0 to 2" becomes its notes, "Ask (1 minute)" a question with its
     time; of ``steps`` each line, and every ``fragment``, waits for a key.
     """
     for section in page.select("article.bd-article section"):
@@ -53,12 +53,13 @@ def slides(page: BeautifulSoup) -> Iterator[Tag]:
             inner.extract()
         for gone in section.select(f"a.headerlink, p:has(> a[href^='../{FOLDER}/'])"):
             gone.decompose()
-        for title in section.select(".admonition > .admonition-title"):
-            box, said = title.parent or title, title.get_text()
+        for title in section.select(".admonition > .admonition-title, details > summary"):
+            box, said = title.parent or title, title.get_text().strip()
             if minutes := re.match(r"Say, minutes (\d+) to (\d+)", said):
                 begin, end = map(int, minutes.groups())
                 section["data-timing"] = str(60 * (end - begin))
-                box.name, box["class"] = "aside", "notes"
+                box.name, title.name = "aside", "p"
+                box.attrs, title.attrs = {"class": "notes"}, {}
                 title.string = f"Minutes {begin} to {end}."
             elif pause := re.match(r"Ask \((.*)\)", said):
                 box["class"], title["class"] = "ask", "pause"

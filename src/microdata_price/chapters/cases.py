@@ -1,7 +1,5 @@
 """One table, its noisy answers and the five methods' fits: the base of chapters on methods."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
