@@ -186,8 +186,8 @@ def test_states_of_a_switch_are_the_tabs_of_one_set() -> None:
     (made,) = texts(*states, outputs=(ours(say="It is 7."),))[1:]
     tab, end = ":" * 8 + "{tab-item}", ":" * 8
     assert made == (
-        f":{end}{{tab-set}}\n\n{tab} Pure DP\n\nOne level.\n{end}\n\n"
-        f"{tab} zCDP\n\nGaussian noise.\n\nIt is 7.\n{end}\n\n:{end}"
+        f"\n:{end}{{tab-set}}\n\n{tab} Pure DP\n\nOne level.\n{end}\n\n"
+        f"{tab} zCDP\n\nGaussian noise.\n\nIt is 7.\n{end}\n:{end}"
     )
 
 
