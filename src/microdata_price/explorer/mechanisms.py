@@ -55,7 +55,7 @@ ABOUT = {
         "keep the sum",
         "Keep the sum",
         "exact",
-        "C: on the worst tables known, and certified for all; D: exact",
+        "C: on its worst table up to an overshoot, and certified for all; D: exact",
     ),
     "weighted": About(
         "weighted fits", "weighted", "A weighted fit", "known", "on the worst tables known"
@@ -76,7 +76,7 @@ class Weighted(NamedTuple):
 
 
 def sum_first(guarantee: Basis, d: int) -> tuple[float, float]:
-    """Return C of M' on the worst tables known and what is certified for all (both of signed).
+    """Return C of M' with one huge cell, and what is certified for all tables (both of signed).
 
     Noise is continuous, so that the multiples are the same at every level.
 
