@@ -148,7 +148,7 @@ class Findings:
 
     @cached_property
     def marks(self):
-        """Name, D and C in signed errors; of the fits on the worst tables known."""
+        """Name, D and C in signed errors; of NNLS on the worst table known."""
         unit, given = self.signed_error, (self.guarantee, self.d)
         known = (
             ("signed answers", None),
