@@ -1,4 +1,4 @@
-"""How this was checked: what the commands in benchmarks/ wrote down, the grid's fits, the audits."""
+"""How this was checked: what commands in benchmarks/ wrote down, the grid's fits, the audits."""
 
 from dataclasses import dataclass
 from functools import cached_property
