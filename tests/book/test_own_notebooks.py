@@ -211,6 +211,7 @@ def of_kernel(language_info: str = "", **spec: str) -> dict[str, Any]:
         (of_kernel(name="ir", display_name="R", language="R"), "a notebook in R"),
         (of_kernel(name="julia-1.9", display_name="Julia 1.9"), "for the kernel 'julia-1.9'"),
         (of_kernel("julia", name="julia-1.9"), "a notebook in julia"),
+        (of_kernel("python", name="julia-1.9"), "for the kernel 'julia-1.9'"),
         (of_kernel(name="octave"), "for the kernel 'octave'"),
         (of_kernel(name="some-name"), "for the kernel 'some-name'"),
         (of_kernel("bash", name="bash"), "a notebook in bash"),
