@@ -63,9 +63,11 @@ def test_a_cluster_without_workers_or_that_does_not_answer_is_refused(tmp_path: 
     done = on_cluster(tmp_path, 0)
     assert done.returncode == 2, done.stderr
     assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in done.stderr
-    nobody = r"the scheduler tcp://127.0.0.1:9 does not answer \(5 seconds\); start one"
-    with pytest.raises(InputError, match=nobody):
-        run_grid(SPEC, tmp_path / "nobody", scheduler="tcp://127.0.0.1:9")
+    words = ["grid", "--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
+    command = [sys.executable, "-m", "microdata_price", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "tcp://127.0.0.1:9 does not answer (5 seconds); start one" in done.stderr
 
 
 def test_an_address_that_is_none_or_a_missing_package(

@@ -309,7 +309,7 @@ def test_what_a_worker_refuses_is_told_as_if_there_were_none(
     assert not multiprocessing.active_children()
     monkeypatch.setattr(grid_workers, "blocks_code", lambda: {"code": "another"})
     with pytest.raises(InputError, match="a worker runs other code, data or library versions"):
-        run_grid(SPEC, tmp_path, workers=2)
+        run_grid(SPEC, tmp_path / "other", workers=2)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])
