@@ -23,7 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from functools import _lru_cache_wrapper
+from functools import _lru_cache_wrapper, cached_property
 from pathlib import Path
 from types import CodeType, FrameType, FunctionType
 
@@ -113,7 +113,7 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
 
 
 def _apply(mutant: dict[str, object]) -> None:
-    """Give the living function its changed code, and forget what it has computed."""
+    """Give the living function its changed code, and forget what the package has computed."""
     path = str(ROOT / str(mutant["file"]))
     tree, node, change = mutant["change"]
     vars(node).update(change)
@@ -126,6 +126,13 @@ def _apply(mutant: dict[str, object]) -> None:
                 thing.__code__ = new
         elif isinstance(thing, _lru_cache_wrapper):
             thing.cache_clear()
+        elif type(thing).__module__.startswith("microdata_price."):
+            for name in [n for n in getattr(thing, "__dict__", ()) if _is_cached(thing, n)]:
+                del thing.__dict__[name]
+
+
+def _is_cached(thing: object, name: str) -> bool:
+    return isinstance(getattr(type(thing), name, None), cached_property)
 
 
 class Session:
