@@ -126,7 +126,7 @@ def _apply(mutant: dict[str, object]) -> None:
                 thing.__code__ = new
         elif isinstance(thing, _lru_cache_wrapper):
             thing.cache_clear()
-        elif type(thing).__module__.startswith("microdata_price."):
+        elif str(type(thing).__module__).startswith("microdata_price."):
             for name in [n for n in getattr(thing, "__dict__", ()) if _is_cached(thing, n)]:
                 del thing.__dict__[name]
 
