@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from pathlib import Path
 from typing import Any
@@ -76,10 +76,11 @@ def _module_files(package: Path, dotted: str) -> list[Path]:
     return [own, *(p for p in above if p.is_file())]
 
 
-def _imported(tree: ast.AST, module: str, is_package: bool) -> set[str]:
+@cache
+def _imported(source: str, module: str, is_package: bool) -> frozenset[str]:
     """Return the dotted names of the package that code names in imports, at any depth."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -89,25 +90,26 @@ def _imported(tree: ast.AST, module: str, is_package: bool) -> set[str]:
                 keep = keep[: len(keep) - node.level + (1 if is_package else 0)]
                 base = ".".join([*keep, base] if base else keep)
             found |= {base} | {f"{base}.{a.name}" for a in node.names}
-    return {name for name in found if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
+    return frozenset(n for n in found if n == PACKAGE or n.startswith(f"{PACKAGE}."))
+
+
+def module_name(package: Path, path: Path) -> str:
+    """Return the dotted name of a file of the package."""
+    parts = path.relative_to(package).with_suffix("").parts
+    return ".".join([PACKAGE, *(parts[:-1] if parts[-1] == "__init__" else parts)])
 
 
 def code_files(package: Path, sources: Iterable[str]) -> list[Path]:
     """Return the package's files that code depends on through imports, however deep."""
-    todo: list[str] = []
-    for source in sources:
-        todo += _imported(ast.parse(source), "", False)
-    files: dict[Path, None] = {}
+    todo = [name for source in sources for name in _imported(source, "", False)]
+    files: set[Path] = set()
     while todo:
         for path in _module_files(package, todo.pop()):
-            if path in files:
-                continue
-            files[path] = None
-            relative = path.relative_to(package).with_suffix("")
-            is_package = relative.name == "__init__"
-            parts = relative.parts[:-1] if is_package else relative.parts
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            todo += _imported(tree, ".".join([PACKAGE, *parts]), is_package)
+            if path not in files:
+                files.add(path)
+                text = path.read_text(encoding="utf-8")
+                name = module_name(package, path)
+                todo += _imported(text, name, path.name == "__init__.py")
     return sorted(files)
 
 
