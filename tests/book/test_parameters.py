@@ -21,7 +21,7 @@ fast = False
 epsilons = [1, 0.5]
 ds: list[int] = [10, 100]
 """
-NAMES = "epsilon rho delta runs seed name fast epsilons ds".split()
+NAMES = ["epsilon", "rho", "delta", "runs", "seed", "name", "fast", "epsilons", "ds"]
 
 
 def test_annotated_and_plain_parameters_are_read() -> None:
@@ -33,8 +33,10 @@ def test_annotated_and_plain_parameters_are_read() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["x = 1 + n", "import os", "x = y = 1", "x, y = 1, 2", "x: int", "x: dict = {}", "print(1)"]
-    + ["x = []", "x: list[dict] = [{}]", "x += 1", "x = {'a': 1}"],
+    [
+        *("x = 1 + n", "import os", "x = y = 1", "x, y = 1, 2", "x: int", "x: dict = {}"),
+        *("print(1)", "x = []", "x: list[dict] = [{}]", "x += 1", "x = {'a': 1}"),
+    ],
 )
 def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line: str) -> None:
     with pytest.raises(InputError, match="the parameters cell has the line"):

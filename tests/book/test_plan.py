@@ -18,8 +18,10 @@ SRC = ROOT / "src" / PACKAGE
 
 @pytest.mark.parametrize(
     "bad",
-    [{"epsilon": 0}, {"epsilon": float("nan")}, {"rho": -1}, {"delta": 1.0}, {"delta": 0}]
-    + [{"runs": 1}, {"runs": -5}],
+    [
+        *({"epsilon": 0}, {"epsilon": float("nan")}, {"rho": -1}, {"delta": 1.0}, {"delta": 0}),
+        *({"runs": 1}, {"runs": -5}),
+    ],
 )
 def test_an_edition_refuses_levels_out_of_range(bad: dict[str, float]) -> None:
     with pytest.raises(InputError, match=next(iter(bad))):

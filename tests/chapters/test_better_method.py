@@ -1,7 +1,5 @@
 """A better method: the texts at many levels, and what they say computed in other ways."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

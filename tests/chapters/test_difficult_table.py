@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -31,7 +28,7 @@ def close(values: list[float], claimed: float, runs: np.ndarray) -> bool:
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_every_text_is_whole_and_says_the_headline(given: dict[str, Any]) -> None:
+def test_every_text_is_whole_and_says_the_headline(given: dict) -> None:
     found = Findings(**given, runs=40)
     said = filled("difficult_table", **given, runs=40)
     for value in (found.q, float(f"{found.emptied:.2g}"), float(f"{found.nnls_total:.2g}")):
@@ -41,7 +38,7 @@ def test_every_text_is_whole_and_says_the_headline(given: dict[str, Any]) -> Non
 
 
 @pytest.mark.parametrize("given", [{}, {"epsilon": 3.0}, {"d": 40}, {"times": 4.0}], ids=str)
-def test_the_claims_hold_for_other_noise(given: dict[str, Any]) -> None:
+def test_the_claims_hold_for_other_noise(given: dict) -> None:
     found = Findings(**given, runs=600)
     rng, rows = np.random.default_rng(77), []
     for _ in range(300):

@@ -1,9 +1,6 @@
 """Misprints: the texts at many levels, and the facts that the page has as fixed prose."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -23,7 +20,7 @@ PROSE = (NOTEBOOKS / "misprints.ipynb").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("levels", cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS), ids=str)
-def test_every_text_is_whole(levels: dict[str, Any]) -> None:
+def test_every_text_is_whole(levels: dict) -> None:
     said = filled("misprints", **levels)
     assert says(said[0], 1 / levels["epsilon"])
     found = Findings(**levels)

@@ -1,9 +1,6 @@
 """What can be reached: texts at every level, and each mechanism's errors in another way."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +15,7 @@ CASES = cases(epsilon=EPSILONS, delta=(1e-6, 1e-3), d=(1000, 2, 10**5))
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+def test_texts_hold_at_every_level(given: dict) -> None:
     said = filled("what_can_be_reached", runs=40, **given)
     epsilon, d = given["epsilon"], given["d"]
     z = np.arange(-math.ceil(60 / epsilon), math.ceil(60 / epsilon) + 1)

@@ -22,7 +22,6 @@ from ..base.provenance import (
     digest,
     digest_files,
     digest_json,
-    module_name,
     versions,
 )
 from ..exceptions import BuildError
@@ -204,7 +203,8 @@ def run_all(
     if todo:
         package = root / "src" / PACKAGE
         used = code_files(package, [line for c in todo for line in _code(c)])
-        preload = [module_name(package, path) for path in used] if len(todo) >= _FEW else []
+        modules = [p.relative_to(package.parent).with_suffix("").parts for p in used]
+        preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
         hidden = [cache] if cache.name.startswith(".") else []
         with (
             ThreadPoolExecutor(AT_A_TIME) as pool,

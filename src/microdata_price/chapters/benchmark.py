@@ -35,7 +35,7 @@ def two_part_list(empty, size, cells=CELLS):
     return DataSet(f"{empty} empty, others {size}", "own", table, Workload.table(cells))
 
 
-def price_map(guarantee, empties, sizes, *, runs, seed, cells=CELLS):
+def price_map(guarantee, empties, sizes, runs, seed, cells=CELLS):
     """Estimate the price of the sum and of the worst cell, a row a list and method.
 
     The worst cell's is the split estimate, which does not overshoot. Where all but the large cell
@@ -307,6 +307,12 @@ class Findings:
         t = self.map
         own = (t["method"] == method) & (t["empty"] == empty) & (t["size"] == size)
         return t[own].iloc[0].to_dict()
+
+    def all_but_one_empty(self, cells, runs):
+        """Prices by method where one cell is full; those of the map where it has them."""
+        known, level, seed = cells == CELLS, self.level, self.seed
+        own = self.map if known else price_map(level, [cells - 1], SIZES[:1], runs, seed, cells)
+        return own[own["empty"].eq(cells - 1) & own["size"].eq(SIZES[0])].set_index("method")
 
     @cached_property
     def corners(self):

@@ -1,7 +1,5 @@
 """A better method: the consensus fit beside the paper's four, an oracle, and mbi."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cache, cached_property
 
@@ -352,8 +350,8 @@ class Findings:
         rows = []
         for e in experiments(self.errors):
             own = self.of_cells.loc[tuple(e)]
-            rows.append({"level": e.guarantee.math, "tables": FAMILIES[e.family].label}
-                        | {label.get(m, m): float(v) for m, v in own.items()})  # fmt: skip
+            rows.append({"tables": f"{FAMILIES[e.family].label}, {e.guarantee.math}"}
+                        | {label.get(m, m): f"{v:.2f}" for m, v in own.items()})  # fmt: skip
         return pd.DataFrame(rows)
 
     @property

@@ -1,7 +1,5 @@
 """The difficult table: its noisy answers, and what two ways to microdata make of them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """How large exactly: the gap at numbers of cells that occur, and the constants for very many."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

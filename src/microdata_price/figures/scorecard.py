@@ -12,7 +12,7 @@ from .marks import note
 
 @drawn
 def z_scores(card, limit, kinds):
-    """Draw the 240 z scores, one row a method and kind of value, in standard errors.
+    """Draw the 240 z scores, one row per method and kind of value, in standard errors.
 
     `card`: rows with ``method``, ``query_set``, ``metric`` and ``z``; `limit`: beyond this a value
     is called a mismatch; `kinds`: names of the kinds of value, by query set and metric.
@@ -29,16 +29,10 @@ def z_scores(card, limit, kinds):
             z = card.loc[own & card["metric"].eq(metric), "z"]
             places.append(len(places) + 0.5 * k)
             names.append(f"{style.label}: {label}")
-            ax.scatter(
-                z,
-                places[-1] + np.linspace(-0.25, 0.25, len(z)),
-                s=30,
-                marker=style.marker,
-                facecolor=np.where(z.abs() >= limit, COLOURS["red"], style.colour),
-                edgecolor="white",
-                linewidth=0.4,
-                zorder=3,
-            )
+            y = places[-1] + np.linspace(-0.25, 0.25, len(z))
+            ink = np.where(z.abs() >= limit, COLOURS["red"], style.colour)
+            look = {"s": 30, "edgecolor": "white", "linewidth": 0.4, "zorder": 3}
+            ax.scatter(z, y, marker=style.marker, facecolor=ink, **look)
     ax.set_yticks(places, names)
     ax.invert_yaxis()
     ax.set_xlim(-widest, widest)
