@@ -77,6 +77,7 @@ def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) ->
 def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: Any) -> None:
     """Execute a notebook into a draft; an error names the cell that failed and what it said."""
     import papermill
+    from jupyter_core.utils import ensure_event_loop
     from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # failures are told once, below
@@ -86,7 +87,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
         # follows would overwrite them without a word.
         if cell.cell_type != "code" and TAG in notebook.tags(cell):
             cell.metadata["tags"] = [t for t in notebook.tags(cell) if t != TAG]
-    whole = False
+    loop, whole = ensure_event_loop(), False  # this thread's, which Jupyter would leave open
     try:
         papermill.execute_notebook(
             made,
@@ -107,6 +108,8 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             )
         else:
             said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+    finally:
+        loop.close()
     cells = [
         c
         for c in (notebook.read(draft).cells if draft.is_file() else [])
