@@ -24,7 +24,7 @@ from ..page.say import render as fill
 from ..page.style import render
 from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
 from ..theory.lower.single_cells import single_cell_lines
-from ..theory.upper.operating_points import clipping, fitted
+from ..theory.upper.operating_points import clipping, fitted, mapped
 from .bounds import POINTS, Array
 from .draws import draws_data
 from .pack import SCALE
@@ -69,7 +69,11 @@ def numbers_said(
     """Return the numbers of the page's own text, by the names that it uses."""
     guarantee = PureDP(start.epsilon)
     unit = guarantee.signed_error
-    known = {"clip": clipping(guarantee, start.d), "keep the sum": fitted(guarantee, start.d)[0]}
+    known = {
+        "clip": clipping(guarantee, start.d),
+        "mapped clip": mapped(guarantee, start.d),
+        "keep the sum": fitted(guarantee, start.d)[0],
+    }
     modes = plane["modes"]
     return {
         "level": guarantee.plain,
@@ -78,7 +82,7 @@ def numbers_said(
         "least": float(_edge(guarantee, np.array(start.d), np.array(unit))),
         "marks": [
             ("signed answers", 1.0, 1.0),
-            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items()),
+            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
         ],
         "first": [_first(b, guarantee) for b in (_edge, partial(point_error_bound, "printed"))],
         "printed": BOUNDS["printed"].title,

@@ -41,7 +41,7 @@ ABOUT = {
         ("mapped", "mapped clip", "mapped", "The mapped clip", "exact",
          "exact, the worst of all tables"),
         ("sum_first", "keep the sum", "keep the sum", "Keep the sum", "exact",
-         "C: on the worst tables known, and certified for all; D: exact"),
+         "C: on its worst table up to an overshoot, and certified for all; D: exact"),
         ("weighted", "weighted fits", "weighted", "A weighted fit", "known",
          "on the worst tables known"),
         ("split", "split budget, certified", "split", "A split budget", "certified",
@@ -56,7 +56,7 @@ ABOUT = {
 
 
 def sum_first(guarantee: Basis, d: int) -> tuple[float, float]:
-    """Return C of M' on the worst tables known and what is certified for all (both of signed).
+    """Return C of M' with one huge cell, and what is certified for all tables (both of signed).
 
     Noise is continuous, so that the multiples are the same at every level.
     """

@@ -60,14 +60,6 @@ class AsymmetricLaplace(_Rates):
         height = math.log(self.right) + math.log(self.left) - math.log(self.right + self.left)
         return self._falling(x, height)
 
-    def excess_square(self, q: float) -> float:
-        """Return ``E ((z - q)+)^2``; beyond q >= 0 the noise is exponential."""
-        both = self.right + self.left
-        if q >= 0:
-            return self.left / both * math.exp(-self.right * q) * 2 / self.right**2
-        below = self.right / both * math.exp(self.left * q) * 2 / self.left**2
-        return self.variance + (self.mean - q) ** 2 - below
-
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
         # The difference of two exponentials has this law.
@@ -110,14 +102,6 @@ class AsymmetricGeometric(_Rates):
     def log_density(self, x: ArrayLike) -> Array:
         """Return the logarithm of the probability of the whole number x."""
         return self._falling(x, self.log_height)
-
-    def excess_square(self, q: float) -> float:
-        """Return ``E ((z - q)+)^2`` at a whole number q."""
-        if q < 0:
-            mirrored = AsymmetricGeometric(self.left, self.right).excess_square(-q)
-            return self.variance + (self.mean - q) ** 2 - mirrored
-        t = math.exp(-self.right)
-        return math.exp(self.log_height - self.right * q) * t * (1 + t) / (1 - t) ** 3
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
