@@ -148,3 +148,13 @@ def test_first_moments_lose_more_the_smaller_the_cells_error_is() -> None:
         ratios.append(program / float(sum_error_bound("first_moment", guarantee, d, C)))
     assert ratios[0] == pytest.approx(3.57, abs=0.01)
     assert ratios[0] > ratios[1] > ratios[2] > 1
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(1.0), ConcentratedDP(0.125)], ids=str)
+def test_lines_are_a_little_below_the_program(guarantee: PureDP | ConcentratedDP) -> None:
+    lines, unit = pure.single_cell_lines(guarantee), guarantee.basis.noise().std
+    for given_error in ({"point_error": 1.2 * unit}, {"sum_error": 2 * unit}):
+        name, error = next(iter(given_error.items()))
+        program = pure.single_cell_bounds(guarantee, 1000, **given_error)[0]["channel"]
+        curve = lines.sum_error if name == "point_error" else lines.point_error
+        assert 0.9 * program < float(curve(1000, error)) <= program * 1.003

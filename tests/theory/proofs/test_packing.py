@@ -128,15 +128,21 @@ def test_gamma_bounds_allow_the_clipping_mechanism_and_no_less_than_the_inequali
         own = math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
         found = gb.gamma_sum_error(rho, d, noise.std, gamma)
         assert at_most(found.value, own)
-        # At the bound itself the inequality is an equality.
-        if found.value > 0:
-            k = found.m - found.alpha * noise.std
-            K = (2 * found.alpha * noise.std + found.alpha * float(found.value) + k) / k
-            left = 4 * rho * found.m**2
-            assert left == pytest.approx(gamma * math.log(d - 1) - math.log(K) - math.log(2))
         best, _ = gb.best_gamma_sum_error(rho, d, noise.std)
         assert found.value * (1 - 1e-9) <= best
         assert at_most(best, own)
+
+
+@pytest.mark.parametrize("gamma", [0.5, 0.9])
+def test_at_the_gamma_bound_itself_the_inequality_is_an_equality(gamma):
+    rho, d, C = 0.01, 10**12, 1.0
+    found = gb.gamma_sum_error(rho, d, C, gamma)
+    k = found.m - found.alpha * C
+    K = (2 * found.alpha * C + found.alpha * float(found.value) + k) / k
+    assert found.value > 0
+    assert found.m - 1 < found.alpha * C + 1 / math.sqrt(rho) <= found.m
+    left = 4 * rho * found.m**2
+    assert left == pytest.approx(gamma * math.log(d - 1) - math.log(K) - math.log(2))
 
 
 def test_information_grows_with_the_records_and_stays_below_its_bounds():
