@@ -9,11 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from microdata_price.base.batch import Batch, Runs
-from microdata_price.exceptions import InputError
-from microdata_price.model.measurement import Measurements
-from microdata_price.model.noise import Laplace
 from microdata_price.model.queryset import QuerySet
-from microdata_price.model.workload import Workload
 from microdata_price.optimize.problem import SubsetSum
 
 Array = NDArray[np.float64]
@@ -56,9 +52,6 @@ def test_what_has_runs_is_selected_and_the_rest_is_kept(runs: Runs) -> None:
     assert some.bounds[0] is given.bounds[0]
     np.testing.assert_array_equal(some.bounds[1], given.bounds[1][runs])
     assert some.same is given.same
-
-
-def test_a_batch_of_one_run_can_be_left_with_none() -> None:
     assert Part(np.ones((1, 3))).select(np.array([False])).values.shape == (0, 3)
 
 
@@ -68,12 +61,6 @@ def test_replacing_runs_leaves_both_batches_as_they_were() -> None:
     assert put.values.tolist() == [9.0, 1.0, 7.0, 3.0]
     assert first.values.tolist() == [0.0, 1.0, 2.0, 3.0]
     assert other.values.tolist() == [7.0, 9.0]
-
-
-def test_measurements_of_no_run_are_refused() -> None:
-    m = Measurements(Workload.table(2), ([[7.0]], [[3.0, 4.0]]), (Laplace(8), Laplace(8)))
-    with pytest.raises(InputError, match="number of runs"):
-        m.select(np.zeros(1, dtype=bool))
 
 
 def test_what_a_batch_has_cached_does_not_outlive_a_selection() -> None:

@@ -174,14 +174,6 @@ def test_a_page_that_quotes_what_is_not_defined_fails_before_building(
     assert "page 'notes' quotes '{{ chapter.none }}'" in said(root)
 
 
-def test_a_defined_number_that_nothing_quotes_fails_the_build(changed: tuple[Path, Path]) -> None:
-    root, _ = changed
-    extra = chapter()
-    extra.cells[3].source += '\nrecord(lonely="7")'
-    notebook.write(notebook.strip(extra), root / "notebooks" / "chapter.ipynb")
-    assert "no page quotes chapter/lonely" in said(root)
-
-
 def test_a_listed_page_that_does_not_exist_fails_the_build(changed: tuple[Path, Path]) -> None:
     root, _ = changed
     (root / "book" / "notes.md").unlink()

@@ -65,10 +65,11 @@ def test_every_colour_has_a_counterpart_but_those_of_a_scale() -> None:
 def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names() -> None:
     prices = np.array([[0.4, 2.5], [np.nan, 0.6]])
     drawing = render(glance_map([Heat("rows", ["a", "b"], prices, [])], 2.0))
-    mesh = re.findall(r'<g id="PolyQuadMesh.*?</g>', drawing, re.DOTALL)[0]
+    parts = re.findall(r'<g id="(?:PolyQuadMesh|scale-end).*?</g>', drawing, re.DOTALL)
     style = re.findall(r"<style>(.*?)</style>", for_the_site(drawing), re.DOTALL)[0]
-    fills = set(re.findall(r"fill: (#[0-9a-f]{6})", mesh))
-    assert len(fills) == 3
+    fills = set(re.findall(r"fill: (#[0-9a-f]{6})", "".join(parts)))
+    assert len(parts) == 3  # the map and both ends of its scale
+    assert len(fills) == 5
     assert not [c for c in fills if f'"fill: {c}"' in style]
     assert '[id^="PolyQuadMesh"] ~ [id^="PathCollection"] *' in style
 

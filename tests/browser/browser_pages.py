@@ -1,10 +1,96 @@
-"""What the browser tests go through."""
+"""What the browser tests go through, and a page that is watched while it is open."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page
 
 from microdata_price.book.plan import toc_entries
 
 ROOT = Path(__file__).parents[2]
 PAGES = [*toc_entries(ROOT), "search"]
+CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
+FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+STILL = """async () => {
+    await document.fonts.ready;
+    for (let before = "", still = 0; still < 12; ) {
+        await new Promise(requestAnimationFrame);
+        const parts = [...document.querySelectorAll("main, table, .wide-figure")];
+        const now = parts.map(node => node.parentElement.clientWidth).join();
+        still = now === before ? still + 1 : 0;
+        before = now;
+    }
+}"""
+"""A page whose width changes moves for some frames; its wide parts are measured after that."""
+FORMULA = "s => document.querySelector(s).querySelector('math')?.textContent ?? ''"
+
+
+def address(site: Path, page: str) -> str:
+    return (site / f"{page}.html").as_uri()
+
+
+@contextmanager
+def opened(
+    chromium: Browser, url: str, *, theme: str = "light", width: int = 1280, **options: Any
+) -> Iterator[Page]:
+    """Open a page; whatever goes wrong on it, or is asked of a network, fails the test."""
+    context = chromium.new_context(
+        viewport={"width": width, "height": 844},
+        color_scheme=theme,  # type: ignore[arg-type]
+        reduced_motion="reduce",
+        **options,
+    )
+    page, problems = context.new_page(), []
+    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("requestfailed", lambda r: problems.append(f"failed: {r.url}"))
+    local = ("file:", "data:", "blob:")
+    page.on("request", lambda r: None if r.url.startswith(local) else problems.append(r.url))
+    try:
+        page.goto(url)
+        page.evaluate("() => window.MathJax?.startup?.promise ?? null")
+        yield page
+        assert problems == []
+    finally:
+        context.close()
+
+
+def violations(page: Page, *rules: str) -> list[str]:
+    """What axe finds; a heading that is one formula has no text for it, but has MathML."""
+    page.evaluate(STILL)
+    # Preloading style sheets is what axe does, and from a folder it may not.
+    options: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+    found = Axe().run(page, options=options | ({"runOnly": list(rules)} if rules else {}))
+    return [
+        f"{fault['id']}: {node['html'][:160]} | {node.get('failureSummary', '')[:300]}"
+        for fault in found.response["violations"]
+        for node in fault["nodes"]
+        if fault["id"] != "empty-table-header" or not page.evaluate(FORMULA, node["target"][0])
+    ]
+
+
+def accessible(page: Page, widths: tuple[int, ...] = (390, 1280)) -> list[str]:
+    """What axe finds at each width in the light theme, and of contrasts in the dark one."""
+    found = []
+    for theme, rules in (("light", ()), ("dark", ("color-contrast",))):
+        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.wait_for_function(
+            "t => [t, undefined].includes(document.documentElement.dataset.theme)", arg=theme
+        )
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 844})
+            found += [f"{theme}, {width}: {fault}" for fault in violations(page, *rules)]
+    return found

@@ -7,21 +7,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from browser_pages import ROOT
+from browser_pages import FLAGS, ROOT
 from playwright.sync_api import Browser, sync_playwright
 
 from microdata_price.book.build import default_site
 from microdata_price.book.plan import Edition
-
-FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

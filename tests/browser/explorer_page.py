@@ -1,14 +1,12 @@
-"""The explorer in a browser, watched, and its numbers beside the package's."""
+"""The explorer in a browser: its settings, its moves, and its numbers beside the package's."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
+import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
 
 from explorer_data import package_bounds
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
@@ -17,40 +15,38 @@ from microdata_price.theory.upper.upper_bounds import exact_clipping
 
 KEPT = 3e-5
 """Numbers on the page are rounded to one part in 40,000."""
-
-
 ALL = "#view=plane&hide=none"
 """The plane with every layer shown."""
+GO = """async hash => {
+    const read = new Promise(done => addEventListener("hashchange", () => setTimeout(done),
+        { once: true }));
+    if (location.hash === hash) { dispatchEvent(new Event("hashchange")); }
+    else { location.hash = hash; }
+    await read;
+}"""
 
 
-@contextmanager
-def opened(
-    chromium: Browser,
-    site: Path,
-    setting: str = ALL,
-    *,
-    theme: str = "light",
-    width: int = 1280,
-    **options: Any,
-) -> Iterator[Page]:
-    context = chromium.new_context(
-        viewport={"width": width, "height": 844}, color_scheme=theme, **options
-    )
-    page = context.new_page()
-    problems: list[str] = []
-    page.on("console", lambda m: problems.append(m.text) if m.type != "log" else None)
-    page.on("pageerror", lambda error: problems.append(str(error)))
-    page.on(
-        "request",
-        lambda r: None if r.url.startswith(("file:", "data:")) else problems.append(r.url),
-    )
-    try:
-        page.goto((site / "explorer" / "index.html").as_uri() + setting)
-        page.wait_for_load_state("load")
-        yield page
-        assert not problems, problems
-    finally:
-        context.close()
+def go(page: Page, setting: str) -> None:
+    """Give the page another address, as a link does, and wait until it has followed."""
+    page.evaluate(GO, setting)
+
+
+def act(page: Page, *steps: tuple[str, ...]) -> None:
+    """Take steps: ``click``, ``fill``, ``press``, ... what; or check what is seen or hidden."""
+    for verb, *rest in steps:
+        if verb == "sees":
+            where, text = rest
+            assert re.search(text, page.inner_text(where)), (rest, page.inner_text(where))
+        elif verb == "hidden":
+            assert page.is_hidden(rest[0]), rest
+        elif verb == "state":
+            key, value = rest
+            page.wait_for_function("([k, v]) => String(explorerState().state[k]) === v", arg=rest)
+            assert str(now(page)["state"][key]) == value
+        elif verb == "press":
+            page.keyboard.press(rest[0])
+        else:
+            getattr(page, verb)(*rest)
 
 
 def now(page: Page) -> dict[str, Any]:

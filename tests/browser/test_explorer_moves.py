@@ -3,223 +3,306 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-import numpy as np
 import pytest
+from browser_pages import address, opened
 from bs4 import BeautifulSoup
-from explorer_page import KEPT, check_numbers, now, opened
+from explorer_page import ALL, act, check_numbers, go, now
 from playwright.sync_api import Browser, Page
 
 from explorer_data import package_bounds
 from microdata_price.explorer.bounds import EPSILONS, POINTS, RHOS, SUMS
 from microdata_price.model.privacy import PureDP
 
-
-def test_the_keyboard_moves_every_slider_to_the_packages_numbers(
-    chromium: Browser, site: Path
-) -> None:
-    with opened(chromium, site) as page:
-        start = check_numbers(page)
-        for slider, name, stops, key in (
-            ("#epsilon", "epsilon", EPSILONS, "ArrowRight"),
-            ("#d", "d", POINTS, "ArrowLeft"),
-            ("#sum", "sum", SUMS, "ArrowUp"),
-        ):
-            at = stops.index(now(page)["state"][name])
-            page.focus(slider)
-            page.keyboard.press(key)
-            moved = now(page)["state"][name]
-            assert moved == stops[at + (-1 if key == "ArrowLeft" else 1)]
-            check_numbers(page)
-            page.keyboard.press("Home")
-            assert now(page)["state"][name] == stops[0]
-            check_numbers(page)
-            page.keyboard.press("End")
-            assert now(page)["state"][name] == stops[-1]
-            check_numbers(page)
-        assert check_numbers(page)["d"] != start["d"]
-        outline = page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
-        assert outline != "none"
+ALL_BOUNDS = "channel,first_moment,packing_empty,printed"
+CLIPBOARD = """() => { window.copied = [];
+    const writeText = text => { window.copied.push(text); return Promise.resolve(); };
+    Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true }) }"""
+OWN = "#view=own"
+ABOUT = "section h3:text('What is drawn')"
 
 
-def test_the_keyboard_switches_the_kind_of_privacy(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site) as page:
-        page.focus("input[name=privacy]:checked")
-        for privacy in ("approximate", "zcdp", "pure"):
-            page.keyboard.press("ArrowRight")
-            assert check_numbers(page)["privacy"] == privacy
-            assert page.is_visible("#delta") == (privacy == "approximate")
-            assert page.is_visible("#rho") == (privacy == "zcdp")
-            assert page.is_visible("#epsilon") == (privacy != "zcdp")
+@pytest.fixture(scope="module")
+def desk(chromium: Browser, site: Path) -> Iterator[Page]:
+    with opened(chromium, address(site, "explorer/index"), accept_downloads=True) as page:
+        yield page
 
 
-def test_the_mouse_drags_sliders_and_the_plane(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site, "#privacy=zcdp&hide=none") as page:
-        box = page.locator("#rho").bounding_box()
-        assert box
-        page.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
-        page.mouse.down()
-        seen = set()
-        for share in np.linspace(0.5, 0.95, 6):
-            page.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
-            seen.add(now(page)["state"]["rho"])
-        page.mouse.up()
-        assert len(seen) >= 4
-        assert seen <= set(RHOS)
-        check_numbers(page)
-        before = now(page)["state"]["sum"]
-        plane = page.locator("#plane").bounding_box()
-        assert plane
-        page.mouse.move(plane["x"] + plane["width"] * 0.4, plane["y"] + plane["height"] * 0.5)
-        page.mouse.down()
-        page.mouse.move(plane["x"] + plane["width"] * 0.7, plane["y"] + plane["height"] * 0.5)
-        page.mouse.up()
-        assert now(page)["state"]["sum"] > before
-        check_numbers(page)
+@pytest.fixture(scope="module")
+def phone(chromium: Browser, site: Path) -> Iterator[Page]:
+    url = address(site, "explorer/index") + ALL
+    with opened(chromium, url, width=390, has_touch=True, is_mobile=True) as page:
+        yield page
 
 
-def test_a_finger_moves_sliders_and_the_plane(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site, width=390, has_touch=True, is_mobile=True) as page:
-        for selector, name, stops in (("#epsilon", "epsilon", EPSILONS), ("#d", "d", POINTS)):
-            slider = page.locator(selector)
-            slider.scroll_into_view_if_needed()
-            box = slider.bounding_box()
-            assert box
-            page.touchscreen.tap(box["x"] + box["width"] * 0.9, box["y"] + box["height"] / 2)
-            moved = now(page)["state"][name]
-            assert moved in stops
-            assert stops.index(moved) >= 0.8 * (len(stops) - 1)
-            check_numbers(page)
-        plane = page.locator("#plane")
-        plane.scroll_into_view_if_needed()
-        box = plane.bounding_box()
-        assert box
-        page.touchscreen.tap(box["x"] + box["width"] * 0.6, box["y"] + box["height"] / 2)
-        assert now(page)["state"]["sum"] > 1
-        check_numbers(page)
-        page.tap("input[value=draws]")
-        page.tap("#next")
-        assert now(page)["state"]["draw"] == 2
+def refused(typed: str, says: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """What is no table is refused in words, nothing stays beside it, and the next one counts."""
+    steps = (
+        ("fill", "#own-text", "1 2 3"),
+        ("sees", "#own-headline", "true total is 6"),
+        ("fill", "#own-text", typed),
+        ("sees", "#own-headline", "^$"),
+        ("sees", "#own-error", says),
+        ("hidden", "#own-panels"),
+        ("fill", "#own-text", "4 5 6"),
+        ("hidden", "#own-error"),
+        ("sees", "#own-headline", "true total is 15"),
+    )
+    return OWN, steps
 
 
-def test_curves_follow_the_sliders(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site) as page:
-
-        def drawn() -> list[str]:
-            paths: list[str] = page.evaluate(
-                """() => [...document.querySelectorAll("#plane path.bound")]
-                    .map(path => path.getAttribute("d"))"""
-            )
-            return paths
-
-        before = drawn()
-        assert len(before) == 4
-        page.focus("#d")
-        page.keyboard.press("PageUp")
-        assert all(a != b for a, b in zip(before, drawn(), strict=True))
-        # The nodes that are drawn are numbers of the package, in both directions.
-        v = now(page)["values"]
-        for b in v["bounds"]:
-            for D, C in b["nodes"][:: max(1, len(b["nodes"]) // 5)]:
-                up = package_bounds(PureDP(0.5), v["d"], sum_error=D)[b["key"]]
-                across = package_bounds(PureDP(0.5), v["d"], point_error=C)[b["key"]]
-                off = [abs(C / up - 1) if up else 1, abs(D / across - 1) if across else 1]
-                assert min(off) < 2 * KEPT
-
-
-def test_the_address_carries_the_setting(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site) as page:
-        page.check("input[value=approximate]", force=True)
-        page.focus("#delta")
-        page.keyboard.press("ArrowLeft")
-        page.focus("#epsilon")
-        page.keyboard.press("End")
-        page.uncheck("#layers input[value=printed]")
-        page.wait_for_function("() => location.hash.includes('hide=printed')")
-        state = now(page)["state"]
-        page.reload()
-        assert now(page)["state"] == state
-        assert state["privacy"] == "approximate"
-        assert state["hide"] == ["printed"]
-        assert page.locator("#plane path.bound.printed").count() == 0
-        url = page.url
-    with opened(chromium, site, "#" + url.split("#")[1]) as page:
-        assert now(page)["state"] == state
-        page.evaluate("() => { location.hash = '#view=draws&table=large&draw=3' }")
-        page.wait_for_function("() => explorerState().state.view === 'draws'")
-        assert page.is_visible("#panels")
-        page.go_back()
-        page.wait_for_function("() => explorerState().state.view === 'plane'")
-        assert now(page)["state"] == state
+def explained(setting: str, says: str, after: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
+    """A wrong address is explained and harmless."""
+    return setting, (("sees", "#message", says), ("click", after), ("hidden", "#message"))
 
 
 @pytest.mark.parametrize(
-    ("setting", "says"),
+    ("setting", "steps"),
     [
-        ("#view=story&step=6", "whole number from 1 to 5"),
-        ("#epsilon=0.37", "nearest, 0.3"),
-        ("#d=abc", "must be a positive number"),
-        ("#epsilon=-1", "must be a positive number"),
-        ("#privacy=none", "it can be pure, approximate, zcdp"),
-        ("#view=draws&draw=0", "whole number from 1 to"),
-        ("#view=draws&draw=%E0%A4%A", "whole number from 1 to"),
-        ("#colour=red", "means nothing here"),
+        # The story opens first and hands over to the sliders.
+        (
+            "",
+            (
+                *(("sees", "#story-title", "^1"), ("click", "#story-next")),
+                *(("sees", "#story-title", "^2"), ("click", "#story-next")),
+                *(("sees", "#story-title", "^3"), ("click", "#story-next")),
+                *(("sees", "#story-title", "^4"), ("click", "#story-next")),
+                *(("sees", "#story-title", "^5"), ("sees", "#story-marks", "Keep the sum")),
+                *(("press", "Enter"), ("state", "view", "plane")),
+            ),
+        ),
+        # A preset says that it leaves the story.
+        (
+            "",
+            (
+                ("click", "a[data-setting] >> nth=0"),
+                ("state", "view", "plane"),
+                ("sees", "#told", "left the story"),
+            ),
+        ),
+        # What the plane draws is explained beside it, and nowhere else.
+        (ALL, (("sees", ABOUT, "drawn"),)),
+        ("#view=story&step=5", (("hidden", ABOUT),)),
+        ("#view=draws&draw=7", (("hidden", ABOUT),)),
+        (OWN, (("hidden", ABOUT),)),
+        # A table of one's own.
+        refused("", "Type counts"),
+        refused("1 2\n3", "different numbers of counts"),
+        refused("1 -2", "“-2” is not a count"),
+        refused("1.5 2", "“1.5” is not a count"),
+        refused("1,5 2", "“1,5” is not a count"),
+        refused("1;5", "“1;5” is not a count"),
+        refused("3", "from 2 counts"),
+        refused("\n".join(["1 2"] * 7), "from 2 counts"),
+        ("#view=own&counts=4.x", (("sees", "#message", "is not a count"),)),
+        # Addresses.
+        explained("#view=story&step=6", "whole number from 1 to 5", "#story-next"),
+        explained("#epsilon=0.37", "nearest, 0.3", "#reset"),
+        explained("#d=abc", "must be a positive number", "#reset"),
+        explained("#epsilon=-1", "must be a positive number", "#reset"),
+        explained("#privacy=none", "it can be pure, approximate, zcdp", "#reset"),
+        explained("#view=draws&draw=0", "whole number from 1 to", "#next"),
+        explained("#view=draws&draw=%E0%A4%A", "whole number from 1 to", "#next"),
+        explained("#colour=red", "means nothing here", "#reset"),
+        # Draws.
+        (
+            "#view=draws",
+            (
+                *(("click", "#play"), ("sees", "#play[aria-pressed=true]", "Pause")),
+                *(("state", "draw", "2"), ("click", "#play")),
+                *(("sees", "#play[aria-pressed=false]", "Play"), ("state", "draw", "2")),
+                *(("focus", "#draw"), ("press", "End"), ("state", "draw", "40")),
+                *(("click", "#next"), ("state", "draw", "1")),
+            ),
+        ),
+        # The keyboard switches the kind of privacy.
+        (
+            ALL,
+            (
+                *(("focus", "input[name=privacy]:checked"), ("press", "ArrowRight")),
+                *(("state", "privacy", "approximate"), ("sees", "#delta-row", "Slack")),
+                *(("press", "ArrowRight"), ("state", "privacy", "zcdp")),
+                *(("hidden", "#delta-row"), ("hidden", "#epsilon-row"), ("sees", "#rho-row", "ρ")),
+                *(("press", "ArrowRight"), ("state", "privacy", "pure"), ("hidden", "#rho-row")),
+            ),
+        ),
     ],
 )
-def test_a_wrong_address_is_explained_and_harmless(
-    chromium: Browser, site: Path, setting: str, says: str
+def test_each_action_has_its_effect(
+    desk: Page, setting: str, steps: tuple[tuple[str, ...], ...]
 ) -> None:
-    with opened(chromium, site, setting) as page:
-        assert says in page.inner_text("#message")
-        at = now(page)["state"]["view"]
-        check_numbers(page) if at == "plane" else now(page)
-        page.click({"draws": "#next", "story": "#story-next", "plane": "#reset"}[at])
-        assert page.is_hidden("#message")
+    go(desk, setting)
+    act(desk, *steps)
 
 
-def check_setting(page: Page, want: str) -> None:
-    """Check that the page shows the setting of a link, without a complaint."""
-    assert page.is_hidden("#message"), want
-    state = now(page)["state"]
-    pairs = re.findall(r"(\w+)=([^&]+)", want)
-    assert pairs, want
-    for key, value in pairs:
-        got = state[key]
-        if isinstance(got, list):
-            assert ",".join(got) == value
-        else:
-            assert str(got) == value or float(got) == float(value)
+def test_keys_move_every_slider_to_the_packages_numbers(desk: Page) -> None:
+    go(desk, ALL)
+    for slider, stops, key in (("epsilon", EPSILONS, 1), ("d", POINTS, -1), ("sum", SUMS, 1)):
+        at = stops.index(now(desk)["state"][slider])
+        desk.focus(f"#{slider}")
+        wanted = {"ArrowUp" if key > 0 else "ArrowLeft": stops[at + key], "Home": stops[0]}
+        for press, stop in (*wanted.items(), ("End", stops[-1])):
+            desk.keyboard.press(press)
+            assert now(desk)["state"][slider] == stop
+            check_numbers(desk)
+    assert desk.evaluate("() => getComputedStyle(document.activeElement).outlineStyle") != "none"
+    for privacy in ("approximate", "zcdp"):
+        go(desk, f"{ALL}&privacy={privacy}")
+        assert check_numbers(desk)["privacy"] == privacy
 
 
-def test_its_links_for_teachers_lead_to_settings(chromium: Browser, site: Path) -> None:
-    with opened(chromium, site) as page:
-        links = page.locator("a[data-setting]")
-        assert links.count() >= 5
-        for i in range(links.count()):
-            want = links.nth(i).get_attribute("data-setting") or ""
-            links.nth(i).click()
-            for _ in range(100):  # The page follows its address a moment later.
-                try:
-                    check_setting(page, want)
-                    break
-                except (AssertionError, ValueError):
-                    page.wait_for_timeout(50)
-            check_setting(page, want)
+def test_mouse_and_finger_move_sliders_and_the_plane(desk: Page, phone: Page) -> None:
+    go(desk, "#privacy=zcdp&hide=none")
+    box = desk.locator("#rho").bounding_box()
+    assert box
+    desk.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
+    desk.mouse.down()
+    seen = set()
+    for share in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95):
+        desk.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
+        seen.add(now(desk)["state"]["rho"])
+    desk.mouse.up()
+    assert len(seen) >= 4
+    assert seen <= set(RHOS)
+    check_numbers(desk)
+    before = now(desk)["state"]["sum"]
+    box = desk.locator("#plane").bounding_box()
+    assert box
+    for share in (0.4, 0.7):
+        desk.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.5)
+        desk.mouse.down()
+    desk.mouse.up()
+    assert now(desk)["state"]["sum"] > before
+    for selector, name, share in (("#epsilon", "epsilon", 0.9), ("#plane", "sum", 0.6)):
+        place = phone.locator(selector)
+        place.scroll_into_view_if_needed()
+        before, box = now(phone)["state"][name], place.bounding_box()
+        assert box
+        phone.touchscreen.tap(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
+        assert now(phone)["state"][name] > before
+        check_numbers(phone)
+    act(phone, ("tap", "input[value=draws]"), ("tap", "#next"), ("state", "draw", "2"))
 
 
-def test_the_books_links_to_settings_lead_there(chromium: Browser, site: Path) -> None:
+def test_the_address_carries_the_setting(desk: Page) -> None:
+    go(desk, ALL)
+    desk.check("input[value=approximate]", force=True)
+    act(desk, ("focus", "#delta"), ("press", "ArrowLeft"), ("focus", "#epsilon"), ("press", "End"))
+    desk.uncheck("#layers input[value=printed]")
+    desk.wait_for_function("() => location.hash.includes('hide=printed')")
+    state = now(desk)["state"]
+    desk.reload()
+    assert now(desk)["state"] == state
+    assert state["privacy"] == "approximate"
+    assert state["hide"] == ["printed"]
+    assert desk.locator("#plane path.bound.printed").count() == 0
+    go(desk, "#view=draws&table=large&draw=3")
+    act(desk, ("state", "view", "draws"), ("sees", "#panels", "True table"))
+    desk.go_back()
+    act(desk, ("state", "view", "plane"))
+    assert now(desk)["state"] == state
+    # An address just given is not overwritten by the setting before.
+    desk.evaluate(
+        """() => {
+            const late = [], usual = window.setTimeout;
+            window.setTimeout = job => { late.push(job); return 0; };
+            document.getElementById("d").dispatchEvent(new Event("input"));
+            location.hash = "#privacy=zcdp&d=100";
+            late.forEach(job => { job(); });
+            window.setTimeout = usual;
+        }"""
+    )
+    act(desk, ("state", "d", "100"), ("state", "privacy", "zcdp"))
+
+
+def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk: Page) -> None:
+    desk.evaluate(CLIPBOARD)
+    go(desk, ALL)
+    desk.click("#copy")
+    assert desk.evaluate("() => copied.pop() === location.href && location.href.includes('d=')")
+    with desk.expect_download() as download:
+        desk.click("#save")
+    text = Path(download.value.path()).read_text(encoding="utf-8")
+    assert text.startswith("<svg")
+    assert "signed answers" in text
+    go(desk, OWN)
+    act(desk, ("fill", "#own-text", "4 5\n 6  0 "), ("click", "#copy"))
+    assert "counts" not in desk.url
+    go(desk, "#" + desk.evaluate("() => copied.pop()").split("#")[1])
+    assert desk.input_value("#own-text") == "4 5\n6 0"
+    assert desk.is_hidden("#message")
+
+
+def test_links_of_the_page_and_of_the_book_lead_to_settings(desk: Page, site: Path) -> None:
+    links = desk.locator("a[data-setting]")
+    settings = {links.nth(i).get_attribute("data-setting") or "" for i in range(links.count())}
+    assert len(settings) >= 5
     explorer = (site / "explorer" / "index.html").resolve()
-    settings: set[str] = set()
     for path in site.rglob("*.html"):
-        soup = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-        for link in soup.find_all("a", href=True):
+        text = path.read_text(encoding="utf-8")
+        if "explorer/index.html#" not in text:
+            continue
+        for link in BeautifulSoup(text, "html.parser").find_all("a", href=True):
             parts = urlsplit(str(link["href"]))
             file = (path.parent / unquote(parts.path)).resolve()
             if file == explorer and "=" in parts.fragment:
                 settings.add(parts.fragment)
-    assert len(settings) >= 4
+    assert len(settings) >= 9
     for setting in settings:
-        with opened(chromium, site, f"#{setting}") as page:
-            check_setting(page, setting)
+        go(desk, f"#{setting}")
+        assert desk.is_hidden("#message"), setting
+        for key, value in re.findall(r"(\w+)=([^&]+)", setting):
+            got = now(desk)["state"][key]
+            if isinstance(got, list):
+                assert ",".join(got) == value
+            else:
+                assert str(got) == value or float(got) == float(value)
+
+
+def test_curves_follow_the_sliders(desk: Page) -> None:
+    drawn = "all => all.map(path => path.getAttribute('d'))"
+    go(desk, ALL)
+    before = desk.eval_on_selector_all("#plane path.bound", drawn)
+    assert len(before) == 4
+    act(desk, ("focus", "#d"), ("press", "PageUp"))
+    after = desk.eval_on_selector_all("#plane path.bound", drawn)
+    assert all(a != b for a, b in zip(before, after, strict=True))
+    # The nodes that are drawn are numbers of the package, in both directions.
+    v = now(desk)["values"]
+    for b in v["bounds"]:
+        for D, C in b["nodes"][:: max(1, len(b["nodes"]) // 5)]:
+            up = package_bounds(PureDP(0.5), v["d"], sum_error=D)[b["key"]]
+            across = package_bounds(PureDP(0.5), v["d"], point_error=C)[b["key"]]
+            off = [abs(x / y - 1) for x, y in ((C, up), (D, across)) if y]
+            assert min(off) < 6e-5
+
+
+LABEL = """() => {
+    // Whether the claim is written, and whether all of it stands where a bound drawn proves it.
+    const label = document.querySelector("#plane .region-label");
+    if (!label) { return [false, true]; }
+    const region = document.querySelector("#plane path.region"), svg = region.ownerSVGElement;
+    const point = (x, y) => Object.assign(svg.createSVGPoint(), { x, y });
+    const box = label.getBBox();
+    const corners = [[0, 0.15], [1, 0.15], [0, 0.9], [1, 0.9]];
+    return [true, corners.every(([u, v]) =>
+        region.isPointInFill(point(box.x + u * box.width, box.y + v * box.height)))];
+}"""
+
+
+def test_the_plane_claims_only_what_is_proved(desk: Page, phone: Page) -> None:
+    seen = set()
+    for page in (desk, phone):
+        for privacy in ("pure", "approximate", "zcdp"):
+            for d in (2, 10, 100, 10_000, 1_000_000):
+                for hidden in ("none", "channel,first_moment", ALL_BOUNDS):
+                    go(page, f"#privacy={privacy}&d={d}&hide={hidden}")
+                    written, inside = page.evaluate(LABEL)
+                    assert inside, (privacy, d, hidden)
+                    seen.add((written, hidden == ALL_BOUNDS))
+    # It is written somewhere, and never where no bound is drawn.
+    assert (True, False) in seen
+    assert (True, True) not in seen

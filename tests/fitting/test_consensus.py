@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitting_oracle import solve, stacked
-from microdata_price.errors.known import ols_variances
 from microdata_price.fitting.consensus import RULES, _weights, consensus_parts, fit_consensus
 from microdata_price.fitting.ols import fit_ols
 from microdata_price.fitting.reweighted import reweighting
@@ -23,7 +22,7 @@ from microdata_price.fitting.shrinkage import (
     shrink,
 )
 from microdata_price.model.measurement import Measurements, measure
-from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
@@ -34,12 +33,12 @@ SEEDS = st.integers(0, 2**32 - 1)
 OURS = {"sequential_ols": fit_sequential_ols, "consensus": fit_consensus}
 
 
-def mixed(shape=(4, 5)):
+def uneven(shape):
     return np.arange(float(np.prod(shape))).reshape(shape) % 7
 
 
 @pytest.mark.parametrize("method", OURS)
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(seed=SEEDS, sides=st.lists(st.integers(1, 6), min_size=1, max_size=3))
 def test_the_sum_is_that_of_least_squares_or_zero(method, seed, sides):
     rng = np.random.default_rng(seed)
@@ -50,15 +49,7 @@ def test_the_sum_is_that_of_least_squares_or_zero(method, seed, sides):
     np.testing.assert_allclose(total, np.maximum(signed, 0), rtol=0, atol=1e-6)
 
 
-def test_a_clipped_sum_errs_no_more_than_least_squares():
-    m = measured(np.zeros(3), runs=4000)
-    exact = ols_variances(m.workload, m.variances)[0][0]
-    error = (fit_sequential_ols(m).cells.sum(axis=1) ** 2).mean()
-    # Half of the symmetric noise is clipped to no error at all.
-    assert error == pytest.approx(exact / 2, rel=0.15)
-
-
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_on_a_list_sequential_fitting_projects_the_least_squares_cells(seed):
     rng = np.random.default_rng(seed)
@@ -69,7 +60,7 @@ def test_on_a_list_sequential_fitting_projects_the_least_squares_cells(seed):
     np.testing.assert_allclose(fit_sequential_ols(m).cells[0], x.value, atol=1e-5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(seed=SEEDS, size=st.integers(1, 60), scale=st.sampled_from([0.0, 1.0, 20.0, 3000.0]))
 def test_on_a_list_no_cell_errs_by_more_than_the_guarantee(seed, size, scale):
     """An error is at most its own answer's, plus the largest upwards, plus the sum's downwards."""
@@ -84,15 +75,23 @@ def test_on_a_list_no_cell_errs_by_more_than_the_guarantee(seed, size, scale):
     assert (error <= bound + 1e-9 * (1 + np.abs(signed).max())).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
-def test_a_weighted_mean_of_fits_gains_exactly_their_distance_from_it(seed):
+def test_a_weighted_mean_of_fits_with_one_total_gains_exactly_their_distance_from_it(seed):
     m = random_measurements(seed)
     parts = consensus_parts(m)
     fitted = fit_consensus(m)
     weights = np.array([p.weight for p in parts])[:, :, None]
     cells = np.array([p.cells for p in parts])
     np.testing.assert_allclose(fitted.cells, (weights * cells).sum(axis=0), rtol=1e-12, atol=0)
+    assert (weights >= 0).all()
+    np.testing.assert_allclose(weights.sum(axis=0), 1, rtol=1e-15)
+    if len(parts) == 3:
+        assert (weights[0] <= 1 / 4).all()
+        assert (weights[2] <= 1 / 3).all()
+    totals = cells.sum(axis=2)
+    apart = np.abs(totals - totals[0]).max()
+    assert apart <= 1e-8 * (1 + np.abs(totals).max())
     truth = np.random.default_rng(seed).integers(0, 9, m.workload.cells)
     for q, mean in zip(m.workload.query_sets, fitted.answers(), strict=True):
         answers = np.array([q.answers(p.reshape(-1, *q.shape)) for p in cells])
@@ -101,18 +100,6 @@ def test_a_weighted_mean_of_fits_gains_exactly_their_distance_from_it(seed):
         apart = (weights * (answers - mean) ** 2).sum(axis=0)
         scale = 1 + answers.max() ** 2
         np.testing.assert_allclose(own, each - apart, rtol=0, atol=1e-12 * scale)
-
-
-@settings(max_examples=40, deadline=None)
-@given(seed=SEEDS)
-def test_weights_share_one(seed):
-    parts = consensus_parts(random_measurements(seed))
-    weights = np.array([p.weight for p in parts])
-    assert (weights >= 0).all()
-    np.testing.assert_allclose(weights.sum(axis=0), 1, rtol=1e-15)
-    if len(parts) == 3:
-        assert (weights[0] <= 1 / 4).all()
-        assert (weights[2] <= 1 / 3).all()
 
 
 def listed_weights(*cells):
@@ -134,7 +121,7 @@ def test_low_cells_that_stand_out_together_call_for_sequential_fitting():
 
 
 def test_the_shrunk_part_counts_less_where_its_marginals_are_far_from_least_squares():
-    m = measured(mixed((3, 5)), runs=2)
+    m = measured(uneven((3, 5)), runs=2)
     signed = fit_ols(m).cells
     moved = signed.reshape(2, 3, 5).copy()
     moved[1] += m.noise[0].std  # a row is off by 5 deviations and a column by 3
@@ -143,20 +130,11 @@ def test_the_shrunk_part_counts_less_where_its_marginals_are_far_from_least_squa
     np.testing.assert_allclose(weights[1], 1 - weights[0] - weights[2])
 
 
-def test_the_parts_have_one_total():
-    for m in (measured(mixed()), random_measurements(5), measured(np.zeros((3, 4)))):
-        totals = np.array([p.cells.sum(axis=1) for p in consensus_parts(m)])
-        scale = 1 + np.abs(totals).max()
-        np.testing.assert_allclose(
-            totals, np.broadcast_to(totals[0], totals.shape), atol=1e-8 * scale
-        )
-
-
 def test_where_no_cells_were_asked_two_parts_remain():
     q = QuerySet.from_labels([[0, 0, 1], [1, 2, 2]], "pairs")
     workload = Workload((QuerySet.sum_query((2, 3)), q))
     rng = np.random.default_rng(2)
-    m = measure(mixed((2, 3)), workload, PureDP(0.5), runs=4, rng=rng)
+    m = measure(uneven((2, 3)), workload, PureDP(0.5), runs=4, rng=rng)
     assert [p.name for p in consensus_parts(m)] == ["sequential", "reweighted"]
     assert fit_consensus(m).certificate.worst <= TOLERANCE
 
@@ -175,7 +153,7 @@ def objective(m, x, targets, variances):
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
 @pytest.mark.parametrize("shape", [(12,), (4, 5), (2, 15)])
 def test_each_part_is_what_its_definition_says(guarantee, shape):
-    m = measured(mixed(shape), guarantee, runs=1, seed=8)
+    m = measured(uneven(shape), guarantee, runs=1, seed=8)
     sequential, reweighted, shrunk = (p.cells[0] for p in consensus_parts(m))
     targets = shrink(m, len(m.noise) - 1, sequential[None])
     x = cp.Variable(m.workload.cells, nonneg=True)
@@ -196,26 +174,7 @@ def test_each_part_is_what_its_definition_says(guarantee, shape):
     np.testing.assert_allclose(reweighted, x.value, atol=1e-4)
 
 
-@pytest.mark.parametrize("method", OURS)
-@pytest.mark.parametrize("factor", [1e-3, 37.0, 1e5])
-def test_the_unit_of_counts_plays_no_part(method, factor):
-    m = measured(mixed())
-    answers = tuple(factor * a for a in m.answers)
-    scaled = Measurements(m.workload, answers, (Laplace(factor * m.noise[0].scale),) * 4)
-    np.testing.assert_allclose(
-        OURS[method](scaled).cells, factor * OURS[method](m).cells, atol=1e-7 * factor
-    )
-
-
-@pytest.mark.parametrize("method", OURS)
-def test_runs_do_not_depend_on_each_other(method):
-    m = measured(mixed((9, 24)), runs=45)
-    whole = OURS[method](m).cells
-    parts = [OURS[method](m.select(slice(k, k + 15))).cells for k in (0, 15, 30)]
-    np.testing.assert_allclose(np.concatenate(parts), whole, rtol=0, atol=1e-7)
-
-
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_targets_stay_near_their_answers(seed):
     m = random_measurements(seed)
@@ -235,7 +194,7 @@ def test_targets_stay_near_their_answers(seed):
     assert (targets.variance <= most * (1 + 1e-12)).all()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(seed=SEEDS)
 def test_each_step_makes_the_answers_likelier(seed):
     rng = np.random.default_rng(seed)
@@ -264,12 +223,3 @@ def test_a_table_with_independent_sides_is_its_own_expectation():
         independent_sizes(m, table.reshape(1, -1), 0.0), table.reshape(1, -1)
     )
     assert independent_sizes(measured(np.ones((1, 6))), np.ones((1, 6)), 0.0) is None
-
-
-@pytest.mark.parametrize("method", OURS)
-def test_noises_may_be_mixed_and_of_any_size(method):
-    for scales in ((2.0, 3.0, 1e-3, 5.0), (1e4, 2.0, 2.0, 2.0), (1.0, 1.0, 1.0, 1e4)):
-        m = measured(mixed())
-        noise = (Laplace(scales[0]), Gaussian(scales[1]), Laplace(scales[2]), Gaussian(scales[3]))
-        m = Measurements(m.workload, m.answers, noise)
-        assert OURS[method](m).certificate.worst <= 100 * TOLERANCE

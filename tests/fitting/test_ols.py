@@ -1,10 +1,8 @@
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fitting_oracle import ols as oracle
-from fitting_oracle import stacked
 from microdata_price.fitting import fit_ols
 from microdata_price.fitting import ols as module
 from microdata_price.model.measurement import Measurements
@@ -26,26 +24,6 @@ def test_it_is_the_pseudoinverse(seed):
     scale = m.noise[0].std + max(np.abs(a).max() for a in m.answers)
     for run, x in enumerate(fit_ols(m).cells):
         assert np.abs(x - oracle(m, run)).max() <= 1e-9 * scale
-
-
-@pytest.mark.parametrize("shape", [(6,), (4, 5), (2, 3, 4)])
-def test_every_query_of_a_table_has_the_exact_variance(shape):
-    """Each query of the paper's workload on a table has s2 times the product of n/(n+1), so 1/2 of
-    s2 for one cell among one, 105.785 at epsilon 0.5 on 10 x 10. Here from the linear map itself;
-    in three dimensions the workload is larger, and the map is compared with the pseudoinverse."""
-    w = Workload.table(shape)
-    sizes = [q.size for q in w.query_sets]
-    unit = np.eye(sum(sizes))
-    answers = np.split(unit, np.cumsum(sizes)[:-1], axis=1)
-    m = Measurements(w, tuple(answers), (Laplace(8.0),) * len(sizes))
-    result = fit_ols(m)
-    variance = 128 * (np.concatenate(result.answers(), axis=1) ** 2).sum(axis=0)
-    if len(shape) < 3:
-        expected = 128 * np.prod([n / (n + 1) for n in shape])
-        np.testing.assert_allclose(variance, expected, rtol=1e-12)
-    else:
-        a, _, _ = stacked(m, 0)
-        np.testing.assert_allclose(variance, 128 * np.diag(a @ np.linalg.pinv(a)), rtol=1e-10)
 
 
 def test_large_workloads_without_structure_go_to_lsmr(monkeypatch):

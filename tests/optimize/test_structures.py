@@ -10,7 +10,7 @@ import pytest
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import Problem, Term
 from microdata_price.optimize import conjugate as conjugate_module
-from microdata_price.optimize.boxed import largest_of, split
+from microdata_price.optimize.boxed import split
 from microdata_price.optimize.conjugate import Conjugate, conjugate
 from microdata_price.optimize.partitions import Partitions, partitions
 from microdata_price.optimize.structured import solve_structured
@@ -83,6 +83,8 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, le
             for run, u in enumerate(dense):
                 np.testing.assert_allclose(forces[run], u.T @ y[run], atol=1e-12)
                 np.testing.assert_allclose(structure.matvec(x)[run], u @ x[run], atol=1e-12)
+                most = np.where(u > 0, x[run], -np.inf).max(axis=1)
+                np.testing.assert_array_equal(structure.largest(x)[run], most)
                 matrix = u @ np.diag(free[run]) @ u.T + np.diag(slack[run])
                 np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
         one = structure.select(np.array([1]))
@@ -131,18 +133,3 @@ def test_nested_totals_must_be_nested():
     assert tree(problem(halves, mixed), [0, 1]) is None
     assert tree(problem(some), [0]) is None
     assert partitions(problem(halves, mixed, some), [0, 1, 2]) is not None
-
-
-def test_the_largest_value_of_each_query():
-    rng = np.random.default_rng(2)
-    values = rng.normal(size=(3, 24))
-    shape = (2, 3, 4)
-    for q in (
-        QuerySet.sum_query(shape),
-        QuerySet.marginal(shape, (0, 2)),
-        QuerySet.from_labels(rng.permutation(np.arange(24) % 5 - 1).reshape(shape), "labels"),
-    ):
-        for k in range(q.size):
-            np.testing.assert_array_equal(
-                largest_of(q, values)[:, k], values[:, q.labels == k].max(axis=1)
-            )

@@ -58,13 +58,10 @@ def test_a_notebook_s_texts_follow_its_parameters(tmp_path: Path) -> None:
         texts(path, rho=1.0)
 
 
-def test_only_what_a_text_asks_for_counts_as_read() -> None:
+def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site() -> None:
     source = "%%figure label draw(x)\nHere epsilon is {{ y|n }}."
     assert names_of(source) == {"draw", "x", "y"}
     assert notebook.names_in(source) == ({"draw", "x", "y"}, set())
-
-
-def test_a_cell_of_prose_hides_its_source_on_the_site() -> None:
     cell = notebook.strip(_book(("code", "%%say\nA text of ours."))).cells[2]
     assert notebook.tags(cell) == ["remove-input"]
 

@@ -19,10 +19,7 @@ def data_path(name: str) -> Path:
     >>> data_path("pums2016.csv").name
     'pums2016.csv'
     """
-    checkout = _CHECKOUT / name
-    if checkout.is_file():
-        return checkout
-    for path in _installed(name):
+    for path in (_CHECKOUT / name, *_installed(name)):
         if path.is_file():
             return path
     raise InputError(

@@ -23,9 +23,8 @@ from .grids import Folders, compute_folders
 from .picture import for_the_site
 from .plain import read_terms, with_links
 from .plan import Chapter, Edition, chapters, toc_entries
-from .quote import Found, collect, quote
 from .run import Run, run_all
-from .slides import stage_slides
+from .stage import Found, collect, quote
 
 STUDENTS = "students"
 """The folder in a site that holds its edition without solutions."""
@@ -90,7 +89,6 @@ def stage(
         "students": _editions(edition, students),
         "exercises": book_pages.exercises(executed, solutions=edition.solutions),
     }
-    found.uses |= {("book", name) for name in found.quoted["book"]}
     _stage_prose(root, edition, found, target)
     stage_generated(root, edition, runs, found, folders, target)
     _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
@@ -101,13 +99,6 @@ def stage(
     ]
     if missing:
         raise BuildError(f"book/_toc.yml lists pages that do not exist: {', '.join(missing)}")
-    # Without solutions, what only they quote is quoted nowhere.
-    unused = found.unused() if edition.solutions else []
-    if unused:
-        raise BuildError(
-            f"no page quotes {', '.join(unused)}; quote them ({{{{ chapter.name }}}}) or remove "
-            "them"
-        )
 
 
 def stage_notebooks(
@@ -201,7 +192,6 @@ def _stage_all(
     target.mkdir()
     stage(root, edition, runs, folders, target, students=students)
     stage_extras(extras, root, edition, root / "book" / "_generated", target)
-    stage_slides(target, target / EXTRA, edition.title)
     stage_redirects(root, target / EXTRA)
     return book_site.staged_key(target)
 

@@ -28,8 +28,8 @@ from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
 from .plain import read_terms
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
-from .quote import Found
 from .run import Run, run_all
+from .stage import Found
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80

@@ -39,40 +39,18 @@ _NEARLY_ZERO = 1e-9
 
 
 def nodes_of(name: str) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Return the D and the C at which a bound is computed, in multiples of the signed error.
-
-    Examples
-    --------
-    >>> set(SUMS) <= set(nodes_of("first_moment")[0])
-    True
-    """
+    """Return the D and the C at which a bound is computed, in multiples of the signed error."""
     return (DENSE_SUMS, DENSE_COUNTS) if name in ("channel", "first_moment") else (SUMS, COUNTS)
 
 
 def point_errors(name: str, guarantee: Guarantee, d: Array, D: Array) -> Array:
-    """Return a bound on C for pairs of d and D, sparing pairs at which it must say nothing.
+    """Return a bound on C for pairs of d and D, in counts, sparing pairs where it says nothing.
 
     A bound falls as D grows, and is 0 from the D on that it excludes at (nearly) no C.
-
-    Parameters
-    ----------
-    name
-        One of `DRAWN` but the first.
-    guarantee
-        The level.
-    d, D
-        Arrays that broadcast; D in counts.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> point_errors("printed", PureDP(1.0), np.array([2.0, 1e9]), np.array(2.0)).round(3)
-    array([0.   , 3.672])
     """
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
-    unit = guarantee.signed_error
     every, where = np.unique(d, return_inverse=True)
-    end = sum_error_bound(name, guarantee, every, _NEARLY_ZERO * unit)
+    end = sum_error_bound(name, guarantee, every, _NEARLY_ZERO * guarantee.signed_error)
     says = end[where.reshape(d.shape)] > D
     value = np.zeros(d.shape)
     if says.any():
@@ -84,12 +62,6 @@ def bound_nodes(name: str, guarantee: Guarantee) -> tuple[Array, Array]:
     """Return the least C given D, shape (d, D), and the least D given C, shape (d, C).
 
     In multiples of the signed error, for all d of `POINTS`; 0 where the bound says nothing.
-
-    Examples
-    --------
-    >>> from microdata_price.model.privacy import PureDP
-    >>> bound_nodes("first_moment", PureDP(0.5))[0].shape == (len(POINTS), len(DENSE_SUMS))
-    True
     """
     unit = guarantee.signed_error
     d = np.array(POINTS, dtype=float)[:, None]

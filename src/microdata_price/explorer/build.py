@@ -24,25 +24,13 @@ from ..page.say import render as fill
 from ..page.style import render
 from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
 from ..theory.lower.single_cells import single_cell_lines
-from ..theory.upper.operating_points import clipping, fitted
+from ..theory.upper.operating_points import clipping, fitted, mapped
 from .bounds import POINTS, Array
 from .draws import draws_data
 from .pack import SCALE
 from .plane import Levels, Setting, plane_data
 
 _ALL = Levels()
-
-
-def setting_of(edition: Edition) -> Setting:
-    """Return the setting that the explorer of an edition shows first.
-
-    Examples
-    --------
-    >>> setting_of(Edition(epsilon=0.25)).epsilon
-    0.25
-    """
-    given = {k: v for k, v in edition.given.items() if k in ("epsilon", "rho", "delta")}
-    return Setting(**given)  # type: ignore[arg-type]
 
 
 def own_colours() -> str:
@@ -78,18 +66,14 @@ def _first(bound: Callable[..., Array], guarantee: PureDP) -> str:
 def numbers_said(
     start: Setting, plane: Mapping[str, Any], draws: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return the numbers of the page's own text, by the names that it uses.
-
-    Parameters
-    ----------
-    start
-        What is shown first.
-    plane, draws
-        The views' data.
-    """
+    """Return the numbers of the page's own text, by the names that it uses."""
     guarantee = PureDP(start.epsilon)
     unit = guarantee.signed_error
-    known = {"clip": clipping(guarantee, start.d), "keep the sum": fitted(guarantee, start.d)[0]}
+    known = {
+        "clip": clipping(guarantee, start.d),
+        "mapped clip": mapped(guarantee, start.d),
+        "keep the sum": fitted(guarantee, start.d)[0],
+    }
     modes = plane["modes"]
     return {
         "level": guarantee.plain,
@@ -98,7 +82,7 @@ def numbers_said(
         "least": float(_edge(guarantee, np.array(start.d), np.array(unit))),
         "marks": [
             ("signed answers", 1.0, 1.0),
-            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items()),
+            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
         ],
         "first": [_first(b, guarantee) for b in (_edge, partial(point_error_bound, "printed"))],
         "printed": BOUNDS["printed"].title,
@@ -119,75 +103,52 @@ def _picture(said: Mapping[str, Any], epsilon: float) -> str:
     return for_the_site(render(plane_figure(D, edge, said["marks"])))
 
 
-def _script(name: str, data: Mapping[str, Any]) -> str:
+def script(name: str, data: Mapping[str, Any]) -> str:
+    """Write data as a script that names it; a page opened from a folder may not fetch a file."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return f"window.{name}={text};\n"
 
 
-def build_explorer(
-    out_dir: Path,
-    sources: Path,
-    edition: Edition,
-    *,
-    levels: Levels = _ALL,
-    workers: int = 2,
+def write_page(
+    out_dir: Path, sources: Path, said: Mapping[str, Any], made: Mapping[str, str]
 ) -> Path:
-    """Compute the explorer's numbers and write its folder, whole or not at all.
-
-    Parameters
-    ----------
-    out_dir
-        The folder to make; it must not exist.
-    sources
-        The folder with the page, its style and its scripts.
-    edition
-        Its levels become stops of the sliders and the setting that is shown first.
-    levels
-        The sliders' other stops.
-    workers
-        Processes to share the work among.
-
-    Returns
-    -------
-    Path
-        The page.
-
-    Raises
-    ------
-    InputError
-        ``out_dir`` exists already, or the page's text asks for a number that is not there.
-    CertificateError
-        A fit of the second view that misses its certificate.
-    """
-    start = setting_of(edition)
-    pure = [PureDP(e) for e in edition.epsilons]
-    given: list[PureDP | ConcentratedDP]
-    given = [*pure, *(ConcentratedDP(r) for r in edition.rhos)]
+    """Copy a page's folder, fill its numbers in and add the made files, whole or not at all."""
     with new_folder(out_dir, private=False) as folder:
         for path in sorted(sources.iterdir()):
             shutil.copyfile(path, folder / path.name)
-        plane = plane_data(start, levels, workers=workers)
-        draws = draws_data(given, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
-        said = numbers_said(start, plane, draws)
-        made = {
-            "index.html": fill((sources / "index.html").read_text(encoding="utf-8"), said) + "\n",
-            "colours.css": own_colours(),
-            "plane-data.js": _script("EXPLORER_PLANE", plane),
-            "draws-data.js": _script("EXPLORER_DRAWS", draws),
-            "static.svg": _picture(said, start.epsilon),
-        }
-        for name, text in made.items():
+        page = (sources / "index.html").read_text(encoding="utf-8")
+        for name, text in {"index.html": fill(page, said) + "\n", **made}.items():
             (folder / name).write_text(text, encoding="utf-8")
     return out_dir / "index.html"
+
+
+def build_explorer(
+    out_dir: Path, sources: Path, edition: Edition, *, levels: Levels = _ALL, workers: int = 2
+) -> Path:
+    """Compute the explorer's numbers, write its folder, which must not exist, and return the page.
+
+    The edition's levels become stops of the sliders, beside `levels`, and what is shown first.
+    """
+    given = {k: v for k, v in edition.given.items() if k in ("epsilon", "rho", "delta")}
+    start = Setting(**given)  # type: ignore[arg-type]
+    pure = [PureDP(e) for e in edition.epsilons]
+    both: list[PureDP | ConcentratedDP] = [*pure, *(ConcentratedDP(r) for r in edition.rhos)]
+    plane = plane_data(start, levels, workers=workers)
+    draws = draws_data(both, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
+    said = numbers_said(start, plane, draws)
+    made = {
+        "colours.css": own_colours(),
+        "plane-data.js": script("EXPLORER_PLANE", plane),
+        "draws-data.js": script("EXPLORER_DRAWS", draws),
+        "static.svg": _picture(said, start.epsilon),
+    }
+    return write_page(out_dir, sources, said, made)
 
 
 def kept_folder(
     root: Path, sources: Path, module: str, levels: Any, cache: Path, build: Callable[[Path], Any]
 ) -> Path:
-    """Return a folder that is built only if code, files, data or levels changed.
-
-    Its name is the hash of all that it depends on.
-    """
+    """Return a folder, named by a hash of code, files and levels, that is built once."""
     files = digest_files((p for p in sources.iterdir() if p.is_file()), sources)
     folder = cache / digest(code_key(root, [f"import {module}"]), files, digest_json(levels))
     if not folder.is_dir():

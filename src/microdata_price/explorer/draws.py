@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import Mean
-from ..errors.estimates import answer_errors
-from ..fitting import METHODS, Fit, fit
+from ..errors.sums import answer_errors
+from ..fitting import METHODS, fit
 from ..model.measurement import Measurements, measure
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
 from ..theory.upper.projection import project
 from .pack import pack_counts
-
-Array = NDArray[np.float64]
 
 DRAWS = 40
 """Draws that can be looked at, for each table and level."""
@@ -28,6 +26,8 @@ EXPECTED_RUNS = 500
 SCALE = 100
 """Counts are kept to 1 / SCALE."""
 SEED = 2021
+
+Basis = PureDP | ConcentratedDP
 
 
 class SmallTable(NamedTuple):
@@ -52,39 +52,26 @@ TABLES = tuple(
 )
 
 
-def level_key(guarantee: PureDP | ConcentratedDP) -> str:
-    """Name a level in addresses.
-
-    Examples
-    --------
-    >>> level_key(PureDP(0.5))
-    'epsilon-0.5'
-    """
+def level_key(guarantee: Basis) -> str:
+    """Name a level in addresses, ``epsilon-0.5``."""
     return f"{guarantee.parameter}-{guarantee.level:g}"
 
 
-def _level(guarantee: PureDP | ConcentratedDP) -> dict[str, Any]:
-    shown = draws_of(TABLES[0], guarantee, DRAWS, "shown")
-    return {
-        "key": level_key(guarantee),
-        "title": guarantee.plain,
-        "std": shown.noise[0].std,
-        "story": story_draw(shown, TABLES[0].counts),
-    }
+def draws_of(table: SmallTable, guarantee: Basis, runs: int, part: str) -> Measurements:
+    """Draw noisy answers to the sum, the rows, the columns and the cells of a small table.
+
+    Each table, level and part (``"shown"`` or ``"expected"``) has a random stream of its own.
+    """
+    name = f"{table.key}/{level_key(guarantee)}/{part}"
+    rng = np.random.default_rng([SEED, zlib.crc32(name.encode())])
+    return measure(table.counts, Workload.table(table.counts.shape), guarantee, runs=runs, rng=rng)
 
 
 def story_draw(measured: Measurements, counts: NDArray[np.int64]) -> int:
     """Return the number of the draw that the story tells: one in which a count pays.
 
-    Keeping the sum mends the total there and empties the full cell, which is right but for
-    2 records before; failing that it loses a record more than by clipping; failing that, draw 1.
-
-    Parameters
-    ----------
-    measured
-        Draws of a table whose first cell alone is full.
-    counts
-        Its true counts.
+    Keeping the sum mends the total there and empties the full cell, the first, which is right but
+    for 2 records before; else it loses a record more than by clipping; else the first draw.
     """
     cells, total = measured.answers[-1], measured.answers[0][:, 0]
     clipped, kept = np.maximum(cells, 0), project(cells, np.maximum(total, 0))
@@ -96,84 +83,45 @@ def story_draw(measured: Measurements, counts: NDArray[np.int64]) -> int:
     return int(np.argmax(best)) + 1
 
 
-def draws_of(
-    table: SmallTable, guarantee: PureDP | ConcentratedDP, runs: int, part: str
-) -> Measurements:
-    """Draw noisy answers to the sum, the rows, the columns and the cells of a small table.
-
-    Each table, level and part (``"shown"`` or ``"expected"``) has a random stream of its own.
-
-    Examples
-    --------
-    >>> draws_of(TABLES[0], PureDP(0.5), 3, "shown").answers[3].shape
-    (3, 24)
-    """
-    name = f"{table.key}/{level_key(guarantee)}/{part}"
-    rng = np.random.default_rng([SEED, zlib.crc32(name.encode())])
-    return measure(table.counts, Workload.table(table.counts.shape), guarantee, runs=runs, rng=rng)
-
-
-def _expected(table: SmallTable, fitted: Fit, measured: Measurements) -> dict[str, float]:
-    """Estimate the expected squared error of the sum and of all cells together."""
-    errors = answer_errors(fitted.cells, table.counts, measured.workload)
-    out: dict[str, float] = {}
-    for name, e in (("sum", errors[0]), ("cells", errors[-1])):
-        mean = Mean.of((e * e).sum(axis=1))
-        out[name], out[f"{name}_error"] = mean.value, mean.error
-    return out
-
-
-def _run(table: SmallTable, guarantee: PureDP | ConcentratedDP) -> tuple[dict[str, Any], float]:
+def _run(table: SmallTable, guarantee: Basis) -> tuple[dict[str, Any], float]:
     """Return one table's draws at one level, and the worst certificate."""
     shown = draws_of(table, guarantee, DRAWS, "shown")
     others = draws_of(table, guarantee, EXPECTED_RUNS, "expected")
-    fits, expected, worst, errors = {}, {}, 0.0, [0.0]
+    fits, worst, off = {}, 0.0, [0.0]
+    expected: dict[str, dict[str, float]] = {}
     for method in METHODS:
         fitted, other = fit(shown, method), fit(others, method)
         fits[method] = pack_counts(fitted.cells, SCALE)
-        expected[method] = _expected(table, other, others)
+        errors = answer_errors(other.cells, table.counts, others.workload)
+        expected[method] = {}
+        for name, e in (("sum", errors[0]), ("cells", errors[-1])):
+            mean = Mean.of((e * e).sum(axis=1))
+            expected[method] |= {name: mean.value, f"{name}_error": mean.error}
         worst = max(worst, other.certificate.worst, fitted.certificate.worst)
-        errors += (fitted.cells.sum(axis=1) - table.counts.sum()).tolist()
+        off += (fitted.cells.sum(axis=1) - table.counts.sum()).tolist()
     run = {
         "noisy": pack_counts(np.concatenate(shown.answers, axis=1), SCALE),
         "fits": fits,
         "expected": expected,
-        "range": [math.floor(min(errors)), math.ceil(max(errors))],
+        "range": [math.floor(min(off)), math.ceil(max(off))],
     }
     return run, worst
 
 
-def draws_data(
-    guarantees: Sequence[PureDP | ConcentratedDP], start: PureDP | ConcentratedDP
-) -> dict[str, Any]:
-    """Compute the second view: every small table at every level, each draw fitted by each method.
+def draws_data(guarantees: Sequence[Basis], start: Basis) -> dict[str, Any]:
+    """Fit each draw of every small table at every level by each method, ready for JSON.
 
-    Parameters
-    ----------
-    guarantees
-        The levels to choose from.
-    start
-        The one shown first; among them.
-
-    Returns
-    -------
-    dict
-        What the page reads, ready for JSON; counts are packed by `pack_counts`.
-
-    Raises
-    ------
-    CertificateError
-        A fit that misses its certificate.
+    `start` is the level shown first; counts are packed by `pack_counts`.
     """
-    runs: dict[str, Any] = {}
-    levels: list[dict[str, Any]] = []
-    worst = 0.0
+    runs, levels, worst = {}, [], 0.0
     for guarantee in guarantees:
+        key = level_key(guarantee)
         for table in TABLES:
-            run, certificate = _run(table, guarantee)
-            runs[f"{table.key}|{level_key(guarantee)}"] = run
+            runs[f"{table.key}|{key}"], certificate = _run(table, guarantee)
             worst = max(worst, certificate)
-        levels.append(_level(guarantee))
+        hard = draws_of(TABLES[0], guarantee, DRAWS, "shown")
+        about = {"key": key, "title": guarantee.plain, "std": hard.noise[0].std}
+        levels.append({**about, "story": story_draw(hard, TABLES[0].counts)})
     return {
         "draws": DRAWS,
         "expected_runs": EXPECTED_RUNS,
@@ -183,15 +131,9 @@ def draws_data(
         "methods": [{"key": m.name, "title": m.label} for m in METHODS.values()],
         "levels": levels,
         "tables": [
-            {
-                "key": t.key,
-                "title": t.title,
-                "why": t.why,
-                "rows": t.counts.shape[0],
-                "columns": t.counts.shape[1],
-                "truth": t.counts.ravel().tolist(),
-            }
+            {"key": t.key, "title": t.title, "why": t.why, "rows": t.counts.shape[0],
+             "columns": t.counts.shape[1], "truth": t.counts.ravel().tolist()}
             for t in TABLES
         ],
         "runs": runs,
-    }
+    }  # fmt: skip

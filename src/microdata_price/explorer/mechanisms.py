@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from ..theory.upper.operating_points import (
 )
 from ..theory.upper.upper_bounds import certified_truncated
 from .bounds import POINTS
-from .pack import pack_logarithms
+from .pack import pack_logarithms as pack
 
 Array = NDArray[np.float64]
 Basis = PureDP | ConcentratedDP
@@ -33,164 +33,103 @@ KNOTS = (2, 5, 10, 50, 500, 20_000, 10**7, 10**9)
 cubics of ln d that do not overshoot."""
 _SPLITS = 17  # points of a path that is drawn
 
-
-class About(NamedTuple):
-    """A mechanism's names, how surely it is known (a key of the page) and that in words."""
-
-    title: str
-    short: str
-    subject: str
-    sure: str
-    status: str
-
-
-_EXACT = ("exact", "exact, the worst of all tables")
-_CERTIFIED = ("certified", "certified for all tables")
 ABOUT = {
-    "signed": About("signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
-    "counts_first": About("clip", "clip", "Clip", *_EXACT),
-    "mapped": About("mapped clip", "mapped", "The mapped clip", *_EXACT),
-    "sum_first": About(
-        "keep the sum",
-        "keep the sum",
-        "Keep the sum",
-        "exact",
-        "C: on the worst tables known, and certified for all; D: exact",
-    ),
-    "weighted": About(
-        "weighted fits", "weighted", "A weighted fit", "known", "on the worst tables known"
-    ),
-    "split": About("split budget, certified", "split", "A split budget", *_CERTIFIED),
-    "asymmetric": About(
-        "asymmetric noise, certified", "asymmetric", "Asymmetric noise", *_CERTIFIED
-    ),
-    "truncated": About("cut tails, certified", "cut tails", "Noise with cut tails", *_CERTIFIED),
-}
-
-
-class Weighted(NamedTuple):
-    """The weighted family at one d: errors from weight 0 on, in multiples of the signed error."""
-
-    C: Array
-    D: Array
+    key: dict(zip(("title", "short", "subject", "sure", "status"), texts, strict=True))
+    for key, *texts in (
+        ("signed", "signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
+        ("counts_first", "clip", "clip", "Clip", "exact", "exact, the worst of all tables"),
+        ("mapped", "mapped clip", "mapped", "The mapped clip", "exact",
+         "exact, the worst of all tables"),
+        ("sum_first", "keep the sum", "keep the sum", "Keep the sum", "exact",
+         "C: on its worst table up to an overshoot, and certified for all; D: exact"),
+        ("weighted", "weighted fits", "weighted", "A weighted fit", "known",
+         "on the worst tables known"),
+        ("split", "split budget, certified", "split", "A split budget", "certified",
+         "certified for all tables"),
+        ("asymmetric", "asymmetric noise, certified", "asymmetric", "Asymmetric noise",
+         "certified", "certified for all tables"),
+        ("truncated", "cut tails, certified", "cut tails", "Noise with cut tails", "certified",
+         "certified for all tables"),
+    )
+}  # fmt: skip
+"""A mechanism's names, how surely it is known (a key of the page) and that in words."""
 
 
 def sum_first(guarantee: Basis, d: int) -> tuple[float, float]:
-    """Return C of M' on the worst tables known and what is certified for all (both of signed).
+    """Return C of M' with one huge cell, and what is certified for all tables (both of signed).
 
     Noise is continuous, so that the multiples are the same at every level.
-
-    Examples
-    --------
-    >>> known, sure = sum_first(PureDP(1.0), 10_000)
-    >>> known < sure and bool(np.isclose(sum_first(PureDP(0.1), 10_000), (known, sure)).all())
-    True
     """
     known, sure = fitted(guarantee, d)
     unit = guarantee.signed_error
     return float(known.C[0]) / unit, float(sure.C[0]) / unit
 
 
-def weighted_family(guarantee: Basis, d: int) -> Weighted:
-    """Compute the weighted family at one d, exactly on the worst tables known.
-
-    Examples
-    --------
-    >>> path = weighted_family(PureDP(1.0), 100)
-    >>> bool(path.D[0] > 30 and path.D[-1] < 3)
-    True
-    """
+def weighted_family(guarantee: Basis, d: int) -> tuple[Array, Array]:
+    """Return C and D of the weighted family at one d, exactly on the worst tables known."""
     path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)])
     unit = guarantee.signed_error
-    return Weighted(path.C / unit, path.D / unit)
+    return path.C / unit, path.D / unit
 
 
-def between_knots(known: Mapping[int, Weighted], d: Sequence[int]) -> tuple[Array, Array]:
-    """Return C and D of the weighted family at any d, from those at some."""
+def between_knots(known: Mapping[int, tuple[Array, Array]], d: Sequence[int]) -> Array:
+    """Return C and D of the weighted family at any d, from those at some; shape (2, d, weight)."""
     at = sorted(known)
-    found = np.log([[known[k].C, known[k].D] for k in at])
-    out = np.exp(PchipInterpolator(np.log(at), found)(np.log(d)))
-    return out[:, 0], out[:, 1]
+    found = np.log([known[k] for k in at])
+    return np.exp(PchipInterpolator(np.log(at), found)(np.log(d))).swapaxes(0, 1)
+
+
+def _path(places: Sequence[Operating], unit: float) -> tuple[Array, Array]:
+    return np.array([p.C for p in places]) / unit, np.array([p.D for p in places]) / unit
 
 
 def mechanisms(
     given: Sequence[Guarantee],
     deltas: Sequence[float] | None,
     kept: Sequence[tuple[float, float]],
-    known: Mapping[int, Weighted],
+    known: Mapping[int, tuple[Array, Array]],
 ) -> list[dict[str, Any]]:
     """Return the mechanisms at all levels of one kind of privacy, ready for JSON.
 
-    Parameters
-    ----------
-    given
-        One guarantee per level; of approximate ones, at any delta.
-    deltas
-        The stops of delta, for approximate DP.
-    kept
-        `sum_first` at every d of `POINTS`.
-    known
-        `weighted_family` at the knots.
-
-    Returns
-    -------
-    list of dict
-        Errors C and D, and where C is not known exactly an ``upper`` end for it; packed.
+    `given` has one guarantee a level (of approximate ones, at any delta), `kept` the `sum_first` at
+    every d of `POINTS`, `known` the `weighted_family` at the knots. Where C is not known exactly,
+    ``upper`` is an upper end for it.
     """
     first, units = given[0], np.array([g.signed_error for g in given])
+    each, both = units[:, None], units[:, None, None]
     places = [[clipping(g, d) for d in POINTS] for g in given]
     maps = [[mapped(g, d) for d in POINTS] for g in given]
     # Zeros, no mark, where no map is computed.
     C, D = (np.array([[getattr(p, x)[0] if p else 0 for p in row] for row in maps]) for x in "CD")
-    found = {
-        "signed": {"C": _pack("", 1.0), "D": _pack("", 1.0)},
+    low, high = np.array(kept).T
+    found: dict[str, dict[str, Any]] = {
+        "signed": {"C": pack("", 1.0), "D": pack("", 1.0)},
         "counts_first": {
-            "C": _pack("level", [row[0].C[0] for row in places] / units),
-            "D": _pack("level d", [[p.D[0] for p in row] for row in places] / units[:, None]),
+            "C": pack("level", [row[0].C[0] for row in places] / units),
+            "D": pack("level d", [[p.D[0] for p in row] for row in places] / each),
         },
-        "mapped": {"C": _pack("level", C[:, 0] / units), "D": _pack("level d", D / units[:, None])},
-        "sum_first": {
-            "C": _pack("d", [C for C, _ in kept]),
-            "D": _pack("", 1.0),
-            "upper": _pack("d", [most for _, most in kept]),
-        },
-        "weighted": _weighted(kept, known),
-        "split": _path([split(first, d, _SPLITS) for d in POINTS], first.signed_error),
+        "mapped": {"C": pack("level", C[:, 0] / units), "D": pack("level d", D / each)},
+        "sum_first": {"C": pack("d", low), "D": pack("", 1.0), "upper": pack("d", high)},
     }
-    if not isinstance(first, ConcentratedDP):
-        paths = [asymmetric(first, d, _SPLITS) for d in POINTS]
-        found["asymmetric"] = _path(paths, first.signed_error)
-    if deltas is not None:
-        found["truncated"] = _truncated(given, deltas, units)
-    return [{"key": key, **ABOUT[key]._asdict(), **errors} for key, errors in found.items()]
-
-
-def _pack(axes: str, values: object) -> dict[str, Any]:
-    return pack_logarithms(axes.split(), np.asarray(values, dtype=float))
-
-
-def _weighted(kept: Sequence[tuple[float, float]], known: Mapping[int, Weighted]) -> dict[str, Any]:
+    # The last place of a weighted fit, an infinite weight, is M'.
     C, D = between_knots(known, POINTS)
-    # The last place, an infinite weight, is M'.
-    last = np.array([[C] for C, _ in kept])
-    C, D = np.hstack([C, last]), np.hstack([D, np.ones(last.shape)])
-    return {"path": True, "C": _pack("d node", C), "D": _pack("d node", D)}
-
-
-def _path(places: Sequence[Operating], unit: float) -> dict[str, Any]:
-    C, D = ([getattr(p, what) / unit for p in places] for what in "CD")
-    return {"path": True, "C": _pack("d node", C), "D": _pack("d node", D)}
-
-
-def _truncated(given: Sequence[Guarantee], deltas: Sequence[float], units: Array) -> dict[str, Any]:
-    d = np.array(POINTS, dtype=float)
-    found = [
-        [certified_truncated(g.epsilon, x, d) for x in deltas]
-        for g in given
-        if isinstance(g, ApproximateDP)
-    ]
-    C, D = (np.array([[getattr(e, what) for e in row] for row in found]) for what in "CD")
-    return {
-        "C": _pack("level delta d", C / units[:, None, None]),
-        "D": _pack("level delta", D[..., 0] / units[:, None]),
-    }
+    C, D = np.column_stack([C, low]), np.column_stack([D, np.ones(len(low))])
+    paths = {"weighted": (C, D)}
+    paths["split"] = _path([split(first, d, _SPLITS) for d in POINTS], units[0])
+    if not isinstance(first, ConcentratedDP):
+        uneven = [asymmetric(first, d, _SPLITS) for d in POINTS]
+        paths["asymmetric"] = _path(uneven, units[0])
+    for key, (C, D) in paths.items():
+        found[key] = {"path": True, "C": pack("d node", C), "D": pack("d node", D)}
+    if deltas is not None:
+        cut = [
+            [certified_truncated(g.epsilon, x, np.array(POINTS, dtype=float)) for x in deltas]
+            for g in given
+            if isinstance(g, ApproximateDP)
+        ]
+        C, D = (np.array([[getattr(e, x) for e in row] for row in cut]) for x in "CD")
+        found["truncated"] = {
+            "C": pack("level delta d", C / both),
+            "D": pack("level delta", D[..., 0] / each),
+        }
+    return [{"key": key, **ABOUT[key], **errors} for key, errors in found.items()]

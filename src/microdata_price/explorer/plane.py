@@ -33,20 +33,7 @@ class Setting:
 
 @dataclass(frozen=True)
 class Levels:
-    """Where the sliders of the levels stop, beside the levels that are shown first.
-
-    Parameters
-    ----------
-    epsilons, rhos, deltas
-        The stops.
-    knots
-        Numbers d at which the weighted family is computed.
-
-    Examples
-    --------
-    >>> Levels().deltas[0]
-    1e-12
-    """
+    """Where the sliders of the levels stop, and the d at which the weighted family is computed."""
 
     epsilons: tuple[float, ...] = EPSILONS
     rhos: tuple[float, ...] = RHOS
@@ -73,22 +60,10 @@ def compute(tasks: Sequence[Task], workers: int) -> dict[Task, Any]:
 
 
 def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str, Any]:
-    """Compute the plane at every stop of the sliders.
+    """Compute the plane at every stop of the sliders, ready for JSON.
 
-    Parameters
-    ----------
-    start
-        What is shown first; its levels become stops.
-    levels
-        The other stops.
-    workers
-        Processes to share the work among; the result does not depend on it.
-
-    Returns
-    -------
-    dict
-        What the page reads, ready for JSON: errors are in multiples of the signed error of their
-        level, packed by `pack_logarithms`.
+    The levels of `start`, which is shown first, become stops. Errors are in multiples of the signed
+    error of their level, packed by `pack_logarithms`.
     """
     epsilons = _stops(levels.epsilons, start.epsilon)
     deltas = _stops(levels.deltas, start.delta)
@@ -108,19 +83,26 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
     for kind, given in kinds.items():
         slack = deltas if kind == "approximate" else None
         first, basis = given[:: len(slack) if slack else 1], given[0].basis
+        bounds = []
+        for name in drawn[kind]:
+            nodes = zip(*(found[bound_nodes, name, g] for g in given), strict=True)
+            shape = (len(first), len(slack), len(POINTS)) if slack else (len(first), len(POINTS))
+            axes = "level delta d node" if slack else "level d node"
+            C, D = (pack_logarithms(axes, np.reshape(x, (*shape, -1))) for x in nodes)
+            sums, counts = map(list, nodes_of(name))
+            title = TITLES[name]
+            about = {"key": name, "title": title, "sums": sums, "counts": counts}
+            bounds.append({**about, "C": C, "D": D})
         kept = [found[sum_first, basis, d] for d in POINTS]
         known = {d: found[weighted_family, basis, d] for d in levels.knots}
         modes[kind] = {
             "levels": [g.level for g in first],
             "deltas": list(slack) if slack else None,
             "signed": [g.signed_error for g in first],
-            "bounds": [
-                _bound(name, [found[bound_nodes, name, g] for g in given], len(first), slack)
-                for name in drawn[kind]
-            ],
+            "bounds": bounds,
             "mechanisms": mechanisms(first, slack, kept, known),
         }
-    titles = TITLES | {name: about.title for name, about in ABOUT.items()}
+    titles = TITLES | {name: about["title"] for name, about in ABOUT.items()}
     return {
         "scale": SCALE,
         "start": asdict(start) | {"d": int(start.d)},
@@ -128,22 +110,4 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
         "sums": list(SUMS),
         "modes": modes,
         "layers": [{"key": k, "title": t} for k, t in titles.items()],
-    }
-
-
-def _bound(
-    name: str, nodes: Sequence[tuple[Any, Any]], levels: int, deltas: Sequence[float] | None
-) -> dict[str, Any]:
-    """Pack one bound at all levels of one kind of privacy."""
-    shape = (levels, len(deltas)) if deltas else (levels,)
-    axes = ["level", *(["delta"] if deltas else []), "d", "node"]
-    C, D = (np.stack(arrays) for arrays in zip(*nodes, strict=True))
-    sums, counts = nodes_of(name)
-    return {
-        "key": name,
-        "title": TITLES[name],
-        "sums": list(sums),
-        "counts": list(counts),
-        "C": pack_logarithms(axes, C.reshape(*shape, *C.shape[1:])),
-        "D": pack_logarithms(axes, D.reshape(*shape, *D.shape[1:])),
     }

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from matplotlib import patheffects
 
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import ink
 from .chart import chart
-from .labels import name_ends, name_line
+from .labels import RIM, name_ends, name_line
 from .marks import note
 from .price import plain_log
-
-RIM = [patheffects.withStroke(linewidth=3, foreground="white")]
 
 
 def _ticks(low, high, unit, linear):

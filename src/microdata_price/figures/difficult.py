@@ -9,7 +9,7 @@ from matplotlib.ticker import NullLocator
 
 from ..page.style import COLOURS, METHODS, drawn, panels
 from .chart import chart
-from .marks import note
+from .marks import closed, note
 
 _DOTS = 3000  # the most cells that are drawn one by one
 _DASHED = (0, (5, 1.5))
@@ -115,7 +115,8 @@ def one_draw(answers, threshold, truth):
 
 _MARKS = {  # marker, colour, size, place of the name in points, its side
     "signed answers": ("*", COLOURS["red"], 17, (6, -19), "left"),
-    "clip": ("s", COLOURS["black"], 10, (-10, 5), "right"),
+    "clip": ("s", COLOURS["black"], 10, (0, 9), "center"),
+    "mapped clip": ("s", COLOURS["black"], 10, (-10, -4), "right"),
     "NNLS": ("o", METHODS["nnls"].colour, 10, (11, -4), "left"),
     "keep the sum": ("D", METHODS["sequential"].colour, 10, (-9, 7), "left"),
 }
@@ -133,12 +134,9 @@ def plane(sum_errors, edge, marks):
         xlim=sum_errors,
         ylim=(low, 3.2 * max(1.0, float(edge.max()), *(C for _, _, C in marks))),
     )
-    shut, closed = np.maximum(edge, low), edge > low
-    ax.fill_between(sum_errors, low, shut, color=COLOURS["blue"], alpha=0.12, lw=0)
-    ax.fill_between(
-        sum_errors, low, shut, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0
-    )
-    ax.plot(sum_errors, np.where(closed, edge, np.nan), color=COLOURS["blue"], linewidth=2.8)
+    closed(ax, sum_errors, low, np.maximum(edge, low))
+    shown = np.where(edge > low, edge, np.nan)
+    ax.plot(sum_errors, shown, color=COLOURS["blue"], linewidth=2.8)
     boxed = {"facecolor": "white", "edgecolor": "none", "pad": 1.0}
     for name, D, C in marks:
         marker, colour, size, place, side = _MARKS[name]

@@ -70,15 +70,10 @@ def bias_shares(parts, titles):
             for k, family in enumerate(FAMILIES.values()):
                 group = own[own["family"] == family.name].sort_values("share")
                 spread = np.linspace(-0.1, 0.1, len(group)) if len(group) > 1 else np.zeros(1)
-                ax.scatter(
-                    100 * group["share"],
-                    place + 0.25 * (k - 1) + spread[: len(group)],
-                    s=13,
-                    marker=family.marker,
-                    color=METHODS[method].colour,
-                    edgecolor=COLOURS["black"],
-                    linewidth=0.25,
-                )
+                y = place + 0.25 * (k - 1) + spread[: len(group)]
+                look = {"marker": family.marker, "color": METHODS[method].colour, "s": 13}
+                edge = {"edgecolor": COLOURS["black"], "linewidth": 0.25}
+                ax.scatter(100 * group["share"], y, **look, **edge)
             middle = 100 * float(own["share"].median())
             ax.plot([middle] * 2, [place - 0.42, place + 0.42], color=COLOURS["black"])
         ax.set_title(titles[query_set])
@@ -107,18 +102,11 @@ def against_sparsity(prices, level):
     for ax, method in zip(axes, methods, strict=False):
         for family in FAMILIES.values():
             own = prices[prices["method"].eq(method) & prices["family"].eq(family.name)]
-            ax.errorbar(
-                100 * own["share"],
-                own["price"],
-                yerr=np.nan_to_num(2 * own["price_error"].to_numpy()),
-                fmt=family.marker,
-                color=METHODS[method].colour,
-                markeredgecolor=COLOURS["black"],
-                markeredgewidth=0.4,
-                elinewidth=0.8,
-                capsize=0,
-                label=family.label,
-            )
+            look = {"fmt": family.marker, "color": METHODS[method].colour, "label": family.label}
+            edge = {"markeredgecolor": COLOURS["black"], "markeredgewidth": 0.4}
+            bars = np.nan_to_num(2 * own["price_error"].to_numpy())
+            look |= {"yerr": bars, "elinewidth": 0.8, "capsize": 0, **edge}
+            ax.errorbar(100 * own["share"], own["price"], **look)
         ax.axhline(1, color=COLOURS["black"], linewidth=1.2)
         ax.set_title(METHODS[method].label)
     axes[0].set_ylim(bottom=0)
@@ -145,17 +133,8 @@ def price_maps(table, value, framed, limit):
         texts = wide.map(lambda price: f"{price:.1f}{'▲' if price > limit else ''}")
         columns = list(map(int, wide.columns))
         sizes = list(map(int, wide.index))
-        sns.heatmap(
-            wide,
-            ax=ax,
-            cmap=price_shades(),
-            norm=price_norm(),
-            annot=texts,
-            fmt="",
-            annot_kws={"fontsize": 10},
-            linewidths=0.8,
-            cbar=False,
-        )
+        look = {"cmap": price_shades(), "norm": price_norm(), "linewidths": 0.8, "cbar": False}
+        sns.heatmap(wide, ax=ax, annot=texts, fmt="", annot_kws={"fontsize": 10}, **look)
         for empty, size in framed:
             place = (columns.index(empty), sizes.index(size))
             frame = Rectangle(place, 1, 1, fill=False, edgecolor=COLOURS["red"], linewidth=2.2)

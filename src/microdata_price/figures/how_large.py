@@ -8,11 +8,7 @@ from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 from ..page.style import COLOURS, drawn
 from .chart import chart
 from .labels import Name, along, name_ends, place_names
-
-
-def _impossible(ax, x, top):
-    ax.fill_between(x, 0, top, color=COLOURS["blue"], alpha=0.12, lw=0)
-    ax.fill_between(x, 0, top, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0)
+from .marks import closed
 
 
 @drawn
@@ -27,7 +23,7 @@ def gap(sizes, curves, marks):
         xlim=sizes,
         ylim=(0, 1.05 * float(np.max(curves))),
     )
-    _impossible(ax, sizes, lower)
+    closed(ax, sizes, 0, lower)
     ax.fill_between(sizes, lower, uneven, color=COLOURS["orange"], alpha=0.2, lw=0)
     ax.plot(sizes, kept, color=COLOURS["red"], ls="--")
     ax.plot(sizes, uneven, color=COLOURS["black"])
@@ -55,7 +51,7 @@ def constants(lambdas, curves, wall, marked):
         ylim=(0, 4),
     )
     exact, noise, split = curves
-    _impossible(ax, lambdas, np.minimum(exact, 4))
+    closed(ax, lambdas, 0, np.minimum(exact, 4))
     ax.axvspan(0.85 * wall, wall, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0)
     ax.axvspan(0.85 * wall, wall, color=COLOURS["blue"], alpha=0.12, lw=0)
     ax.axvline(wall, color=COLOURS["blue"], lw=1.2)

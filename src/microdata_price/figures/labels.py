@@ -3,68 +3,45 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from matplotlib import patheffects
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
-from numpy.typing import ArrayLike, NDArray
 
 from ..page.style import tick_text
+from .marks import note
+
+RIM = [patheffects.withStroke(linewidth=3, foreground="white")]
+"""Keeps letters legible over lines."""
 
 
-def name_line(
-    ax: Axes,
-    x: ArrayLike,
-    y: ArrayLike,
-    text: str,
-    colour: str,
-    *,
-    at: float = 1.0,
-    shift: tuple[float, float] = (0.0, 6.0),
-    ha: str = "right",
-    size: float = 11,
-) -> None:
-    """Write a line's name beside it, on a white rim that keeps it legible over other lines.
+def _points(x, y):
+    """Return the finite points of a line."""
+    points = np.column_stack([np.asarray(x, dtype=float), np.asarray(y, dtype=float)])
+    return points[np.isfinite(points).all(axis=1)]
 
-    `x`, `y`: the line's points; `text`, `colour`: the name, in the line's colour; `at`: where along
-    the line's finite points: 0 is the first, 1 the last; `shift`: how far from that point, in
-    typographic points to the right and up; `ha`: which side of the text is put there; `size`: of
-    the letters, in points.
-    """
-    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    seen = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
-    if seen.size == 0:
+
+def name_line(ax, x, y, text, colour, *, at=1.0, shift=(0.0, 6.0), ha="right"):
+    """Write a line's name, shifted by points, beside its first (0) to last (1) finite point."""
+    points = _points(x, y)
+    if not points.size:
         return
-    i = seen[round(at * (seen.size - 1))]
-    ax.annotate(
-        text,
-        (xs[i], ys[i]),
-        xytext=shift,
-        textcoords="offset points",
-        ha=ha,
-        va="center",
-        color=colour,
-        fontsize=size,
-        path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
-        annotation_clip=False,
-    )
+    look = {"va": "center", "fontsize": 11, "path_effects": RIM, "annotation_clip": False}
+    place = points[round(at * (len(points) - 1))]
+    note(ax, text, tuple(place), shift, ha=ha, color=colour, **look)
 
 
-def spread_labels(positions: Sequence[float], gap: float, low: float = -math.inf) -> list[float]:
+def spread_labels(positions, gap, low=-math.inf):
     """Move label positions apart until neighbours are ``gap`` from each other, and none below low.
 
-    Examples
-    --------
     >>> spread_labels([0.0, 0.1, 5.0], 1.0)
     [-0.45, 0.55, 5.0]
     """
     order = sorted(range(len(positions)), key=lambda i: positions[i])
-    groups: list[tuple[float, list[int]]] = []
+    groups = []
     for i in order:
         groups.append((positions[i], [i]))
         while len(groups) > 1:
@@ -84,67 +61,42 @@ def spread_labels(positions: Sequence[float], gap: float, low: float = -math.inf
     return placed
 
 
-def name_ends(
-    ax: Axes,
-    ends: Sequence[tuple[float, float, str, str]],
-    *,
-    gap: float = 0.075,
-    size: float = 11,
-) -> None:
+def name_ends(ax, ends, *, gap=0.075):
     """Write names at the right end of lines, outside the axes, none over another.
 
-    Call it when the axes have their final limits and scales.
-
-    `ax`: the axes; room to the right is made by the layout; `ends`: for each line the last x, the
-    last y, the name and the colour; `gap`: the least distance between names, as a share of the
-    axes' height; `size`: of the letters, in points.
+    Call it when the axes have their final limits and scales. The ends are for each line the last x,
+    the last y, the name and the colour; the gap is a share of the axes' height.
     """
     to_share = (ax.transData + ax.transAxes.inverted()).transform
     heights = [min(max(float(to_share((x, y))[1]), 0.0), 1.0) for x, y, _, _ in ends]
-    places = spread_labels(heights, gap, low=0.03)
-    for (_, _, text, colour), height in zip(ends, places, strict=True):
-        ax.annotate(
-            text,
-            (1.0, height),
-            xycoords="axes fraction",
-            xytext=(5, 0),
-            textcoords="offset points",
-            ha="left",
-            va="center",
-            color=colour,
-            fontsize=size,
-            annotation_clip=False,
-        )
+    look = {"xycoords": "axes fraction", "ha": "left", "va": "center", "annotation_clip": False}
+    for (_, _, text, colour), height in zip(ends, spread_labels(heights, gap, 0.03), strict=True):
+        note(ax, text, (1.0, height), (5, 0), color=colour, fontsize=11, **look)
 
 
 class Name(NamedTuple):
-    """A name to be written beside one of several points."""
+    """A name to be written beside one of several points, in data, the best first."""
 
     text: str
     colour: str
-    points: Sequence[tuple[float, float]]
-    """In data, the best first."""
+    points: list
 
 
-def along(x: ArrayLike, y: ArrayLike, start: float = 0.5) -> list[tuple[float, float]]:
+def along(x, y, start=0.5):
     """Return points of a curve at which its name may be, the nearest to one place first.
 
-    `x`, `y`: the curve; what is not finite is left out; `start`: where along it the name is best: 0
-    is the left end, 1 the right one.
+    The name is best at a share `start` of the way from the left end to the right one.
 
-    Examples
-    --------
     >>> along([1, 2, 3], [5, np.nan, 7], start=1)
     [(3.0, 7.0), (1.0, 5.0)]
     """
-    xs, ys = np.asarray(x, dtype=float), np.asarray(y, dtype=float)
-    seen = np.flatnonzero(np.isfinite(xs) & np.isfinite(ys))
-    if not seen.size:
+    points = _points(x, y)
+    if not points.size:
         return []
-    at = seen[np.unique(np.linspace(0, seen.size - 1, 25).astype(int))]
+    at = np.unique(np.linspace(0, len(points) - 1, 25).astype(int))
     best = start * (at.size - 1)
     order = sorted(range(at.size), key=lambda k: abs(k - best))
-    return [(float(xs[at[k]]), float(ys[at[k]])) for k in order]
+    return [tuple(points[at[k]].tolist()) for k in order]
 
 
 # Horizontal and vertical place beside a point, the best first: right, above, left, below.
@@ -154,22 +106,17 @@ _SIDES = (
 )
 
 
-def place_names(ax: Axes, names: Sequence[Name], *, size: float = 10.5) -> None:
+def place_names(ax, names, *, size=10.5):
     """Write names beside points, each where it covers least of names, marks and lines.
 
-    Names come in the order of importance. Call it when everything else is drawn and the axes have
-    their final limits and scales.
-
-    `ax`: the axes, in a figure with a layout; `names`: what to write, and where it may be; those
-    with no points are left out; `size`: of the letters, in points.
+    Names come in the order of importance; those with no points are left out. Call it when
+    everything else is drawn and the axes have their final limits and scales.
     """
     figure = ax.get_figure(root=True)
-    if figure is None:
-        raise TypeError("the axes are in no figure")
-    renderer: RendererAgg = FigureCanvasAgg(figure).get_renderer()
+    renderer = FigureCanvasAgg(figure).get_renderer()
     figure.draw_without_rendering()
     marks, lines = _drawn_points(ax)
-    room, taken = ax.get_window_extent(renderer).padded(-4), list[Bbox]()
+    room, taken = ax.get_window_extent(renderer).padded(-4), []
     for name in filter(lambda n: n.points, names):
         text = ax.text(
             *(*name.points[0], name.text),
@@ -177,7 +124,7 @@ def place_names(ax: Axes, names: Sequence[Name], *, size: float = 10.5) -> None:
             color=name.colour,
             va="center",
             zorder=8,
-            path_effects=[patheffects.withStroke(linewidth=3, foreground="white")],
+            path_effects=RIM,
         )
         extent = text.get_window_extent(renderer)
         best = (math.inf, 0.0, 0.0, Bbox.null())
@@ -200,13 +147,7 @@ def place_names(ax: Axes, names: Sequence[Name], *, size: float = 10.5) -> None:
         taken.append(best[3].padded(2 * pixel))
 
 
-def _cover(
-    box: Bbox,
-    room: Bbox,
-    taken: Sequence[Bbox],
-    marks: NDArray[np.float64],
-    lines: NDArray[np.float64],
-) -> float:
+def _cover(box, room, taken, marks, lines):
     """Return how much a box covers; a name or the rim weighs more than a mark, that than a line."""
     inside = Bbox.intersection(box, room)
     outside = 1 - (inside.width * inside.height / (box.width * box.height) if inside else 0)
@@ -224,7 +165,7 @@ def _cover(
     )
 
 
-def _drawn_points(ax: Axes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _drawn_points(ax):
     """Return the pixels of all marks, and of all lines at steps of two."""
     marks, lines = [np.empty((0, 2))], [np.empty((0, 2))]
     for line in ax.get_lines():
@@ -242,7 +183,7 @@ def _drawn_points(ax: Axes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return np.concatenate(marks), np.concatenate(lines)
 
 
-def size_label(d: float) -> str:
+def size_label(d):
     """Write a number of cells as a label.
 
     Examples

@@ -6,7 +6,7 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
 from ..page.style import COLOURS, WIDE, drawn, panels
-from .marks import note
+from .marks import closed, note
 
 HEIGHT = 2.75  # inches: with the common width, what a slide has left under its title
 DASH = (0, (5, 1.5))
@@ -129,9 +129,7 @@ def plane(sum_errors, edge, clipping, keeping):
     tops = [keeping[1], clipping[1], float(edge.max()), 1.0]
     low, high = 0.4 * min(clipping[1], keeping[1], 1.0), 3.2 * max(tops)
     shut = np.maximum(edge, low)
-    ax.fill_between(sum_errors, low, shut, color=COLOURS["blue"], alpha=0.12, lw=0)
-    sky = COLOURS["sky"]
-    ax.fill_between(sum_errors, low, shut, facecolor="none", edgecolor=sky, hatch="///", lw=0)
+    closed(ax, sum_errors, low, shut)
     ax.plot(sum_errors, np.where(edge > low, edge, np.nan), color=COLOURS["blue"], linewidth=2.8)
     for x, y, marker, colour, words, away, side, size in (
         (1.0, 1.0, "*", "red", "signed answers", (4, -20), "left", 17),

@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
-
-from matplotlib.axes import Axes
-from matplotlib.text import Annotation
+from ..page.style import COLOURS
 
 
-def note(
-    ax: Axes, text: str, at: tuple[Any, Any], away: tuple[float, float], **kwargs: Any
-) -> Annotation:
-    """Write a text some points away from a place of the axes.
-
-    `text`: what is written; `at`: the place; `away`: how far to the right and up, in points;
-    `kwargs`: passed to ``Axes.annotate``.
-    """
+def note(ax, text, at, away, **kwargs):
+    """Write a text some points to the right of and above a place of the axes."""
     return ax.annotate(text, at, xytext=away, textcoords="offset points", **kwargs)
 
 
-def name_rows(ax: Axes, names: Sequence[str]) -> None:
+def name_rows(ax, names):
     """Name rows that are drawn at 0, 1, and so on, the first on top."""
     ax.set_yticks(range(len(names)), names)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
+
+
+def closed(ax, x, low, high, *, alpha=0.12, edge="sky"):
+    """Tint and hatch where no nonnegative mechanism can be."""
+    ax.fill_between(x, low, high, color=COLOURS["blue"], alpha=alpha, lw=0)
+    ax.fill_between(x, low, high, facecolor="none", edgecolor=COLOURS[edge], hatch="///", lw=0)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
-from ..theory.upper.operating_points import Operating
 from .labels import Name, place_names
+from .marks import closed
 from .plane import inside, log_x, mark
-
-Array = NDArray[np.float64]
 
 LEAST = 1e-3
 """The least error drawn, in signed errors; a mark below it stands at the axis, with an arrow."""
@@ -33,7 +27,7 @@ EDGES = {
 STYLES = {"exact": ("s", "black"), "family": ("D", "orange"), "certified": ("v", "red")}
 
 
-def _ticks(ax: Axes) -> None:
+def _ticks(ax):
     """Put ticks at 1, 2 and 5 times the powers of ten, or at these alone if the axis is long."""
     low, high = (math.log10(v) for v in ax.get_ylim())
     ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high - low < 2.8 else (1.0,)))
@@ -42,11 +36,11 @@ def _ticks(ax: Axes) -> None:
     ax.yaxis.set_minor_locator(NullLocator())
 
 
-def _place(place: Operating, i: int = 0) -> tuple[float, float]:
+def _place(place, i=0):
     return float(place.D[i]), float(place.C[i])
 
 
-def _along(x: Array, y: Array, low: float) -> list[tuple[float, float]]:
+def _along(x, y, low):
     """Return points of a curve at which its name may be, from the left."""
     seen = np.flatnonzero(y > low)
     if not seen.size:
@@ -56,15 +50,12 @@ def _along(x: Array, y: Array, low: float) -> list[tuple[float, float]]:
 
 
 @drawn
-def plane(
-    sum_errors: Array, curves: dict[str, Array], marks: Sequence[Operating], turned: Operating
-) -> Figure:
+def plane(sum_errors, curves, marks, turned):
     """Draw the plane: what is impossible, and where mechanisms are, in units of signed errors.
 
-    `sum_errors`: the D of all curves; the first and the last are the picture's ends; `curves`: each
-    bound's C, by its name in `EDGES`, the sharpest first; `marks`: mechanisms: filled where they
-    are exact, hollow triangles where they are certified; `turned`: certified for all tables, along
-    a knob.
+    Curves are each bound's C at the D in `sum_errors`, by its name in `EDGES`, the sharpest first.
+    Marks are filled where they are exact, hollow triangles where they are certified; `turned` is
+    certified for all tables, along a knob.
     """
     figure, (ax,) = panels(1, height=5.3)
     log_x(ax, float(sum_errors[0]), float(sum_errors[-1]))
@@ -97,11 +88,9 @@ def plane(
     return figure
 
 
-def _bounds(ax: Axes, x: Array, curves: dict[str, Array], low: float) -> list[Name]:
+def _bounds(ax, x, curves, low):
     """Draw the bounds and what they exclude, and return their names."""
-    edge = np.maximum(curves["channel"], low)
-    ax.fill_between(x, low, edge, color=COLOURS["blue"], alpha=0.12, lw=0)
-    ax.fill_between(x, low, edge, facecolor="none", edgecolor=COLOURS["sky"], hatch="///", lw=0)
+    closed(ax, x, low, np.maximum(curves["channel"], low))
     names = []
     for i, (name, curve) in enumerate(curves.items()):
         label, colour, dash = EDGES[name]

@@ -5,13 +5,9 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.colors import LogNorm
-from matplotlib.figure import Figure
-from numpy.typing import ArrayLike
 
 from ..page.style import COLOURS, drawn, panels
-from ..tables.schemas import Schema
 from .price import plain_log
 from .scales import record_shades
 
@@ -20,11 +16,8 @@ _MOST_NUMBERS = 160
 
 
 @drawn
-def counts(table: ArrayLike, schema: Schema) -> Figure:
-    """Draw the counts as a map: the first column downwards, all others across; empty cells blank.
-
-    `table`: counts, shaped as the schema; `schema`: columns and values.
-    """
+def counts(table, schema):
+    """Draw counts, shaped as their schema, as a map: the first column downwards, 0 blank."""
     full = np.zeros(schema.sides)
     full[... if schema.possible is None else schema.possible] = table
     flat = full.reshape(schema.sides[0], -1)
@@ -32,23 +25,15 @@ def counts(table: ArrayLike, schema: Schema) -> Figure:
     figure, (ax,) = panels(height=min(1.9 + 0.32 * rows, 8.0))
     shown = np.ma.masked_equal(flat, 0)
     top = max(float(flat.max()), 2.0)
-    ax.imshow(
-        shown, norm=LogNorm(1, top), aspect="auto", cmap=record_shades(), interpolation="none"
-    )
+    look = {"aspect": "auto", "cmap": record_shades(), "interpolation": "none"}
+    ax.imshow(shown, norm=LogNorm(1, top), **look)
     ax.grid(visible=False)
     if flat.size <= _MOST_NUMBERS:
         for (i, j), count in np.ndenumerate(flat):
             if count > 0:
-                dark = np.log(count) > 0.5 * np.log(top)
-                ax.text(
-                    j,
-                    i,
-                    f"{count:.0f}",
-                    ha="center",
-                    va="center",
-                    fontsize=10.5,
-                    color="white" if dark else COLOURS["black"],
-                )
+                ink = "white" if np.log(count) > 0.5 * np.log(top) else COLOURS["black"]
+                look = {"ha": "center", "va": "center", "fontsize": 10.5, "color": ink}
+                ax.text(j, i, f"{count:.0f}", **look)
     across = ", ".join(schema.columns[1:])
     names = [" ".join(values) for values in itertools.product(*schema.values[1:])]
     if rows <= _MOST_LABELS:
@@ -62,41 +47,27 @@ def counts(table: ArrayLike, schema: Schema) -> Figure:
     return figure
 
 
-def _against(ax: Axes, truth: np.ndarray, found: np.ndarray, marker: str, colour: str) -> None:
+def _against(ax, truth, found, marker, colour):
     low, high = -0.4, 2 * max(float(truth.max()), float(found.max()), 1.0)
     ax.plot([0, high], [0, high], color=COLOURS["black"], linewidth=1.2)
-    ax.scatter(
-        truth, found, marker=marker, color=colour, edgecolor=COLOURS["black"], linewidth=0.5, s=30
-    )
-    ax.set_xscale("symlog", linthresh=1)
-    ax.set_yscale("symlog", linthresh=1)
-    ax.set_xlim(low, high)
-    plain_log(ax, "x")
-    plain_log(ax, "y")
-    ax.set_xlabel("true count, records")
+    look = {"marker": marker, "color": colour, "edgecolor": COLOURS["black"], "linewidth": 0.5}
+    ax.scatter(truth, found, s=30, **look)
+    for axis in "xy":
+        getattr(ax, f"set_{axis}scale")("symlog", linthresh=1)
+        plain_log(ax, axis)
+    ax.set(xlim=(low, high), xlabel="true count, records")
 
 
 @drawn
-def released(truth: ArrayLike, noisy: ArrayLike, whole: ArrayLike) -> Figure:
-    """Draw noisy cells (left) and the released whole records (right) against the true counts.
-
-    Only for a table that is no secret.
-
-    `truth`, `noisy`, `whole`: counts of the cells, in records, shape (cells,).
-    """
+def released(truth, noisy, whole):
+    """Draw noisy cells (left) and released whole records (right) against known true counts."""
     figure, (left, right) = panels(2, height=3.6, sharey=True)
     exact, given, made = (np.asarray(v, dtype=float).ravel() for v in (truth, noisy, whole))
     _against(left, exact, given, "s", COLOURS["grey"])
     _against(right, exact, made, "o", COLOURS["orange"])
     left.axhspan(min(float(given.min()) * 1.5, -1.0), 0, color=COLOURS["light"], zorder=0)
     left.set_ylim(min(float(given.min()) * 1.5, -1.0))
-    left.annotate(
-        "negative",
-        (0.97, 0.03),
-        xycoords="axes fraction",
-        ha="right",
-        va="bottom",
-    )
+    left.annotate("negative", (0.97, 0.03), xycoords="axes fraction", ha="right", va="bottom")
     left.set_ylabel("published, records")
     left.set_title("noisy answers")
     right.set_title("microdata")

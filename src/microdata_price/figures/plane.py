@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
-from numpy.typing import NDArray
 
 from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
 from .labels import Name, place_names
-from .marks import note
-
-Array = NDArray[np.float64]
+from .marks import closed, note
 
 
-def log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
+def log_x(ax, low, high, ticks=7):
     """Make the horizontal axis logarithmic, from low to high, with few ticks at powers of ten.
 
     Over less than two of them there are ticks at 2 and 5 times these as well.
@@ -33,41 +25,26 @@ def log_x(ax: Axes, low: float, high: float, ticks: int = 7) -> None:
     ax.xaxis.set_minor_formatter(NullFormatter())
 
 
-def inside(ax: Axes, x: float, y: float) -> tuple[float, float]:
+def inside(ax, x, y):
     """Return a point, moved to the axes' left or lower end if it lies beyond."""
     return max(x, float(ax.get_xlim()[0])), max(y, float(ax.get_ylim()[0]))
 
 
-def mark(ax: Axes, x: float, y: float, marker: str, colour: str, *, hollow: bool = False) -> None:
+def mark(ax, x, y, marker, colour, *, hollow=False):
     """Draw a mark; one beyond the axes' left or lower end stands there, with an arrow."""
-    low_x, low_y = ax.get_xlim()[0], ax.get_ylim()[0]
-    face = "white" if hollow else COLOURS[colour]
-    edge = COLOURS[colour] if hollow else "white"
-    ax.plot(
-        *inside(ax, x, y),
-        marker=marker,
-        ls="none",
-        color=COLOURS[colour],
-        mfc=face,
-        mec=edge,
-        ms=16 if marker == "*" else 7 if marker == "v" else 9,
-        clip_on=False,
-        zorder=6,
-    )
-    for beyond, shift in ((x < low_x, (-16, 0)), (y < low_y, (0, -16))):
+    ink, place = COLOURS[colour], inside(ax, x, y)
+    face, edge = ("white", ink) if hollow else (ink, "white")
+    size = {"*": 16, "v": 7}.get(marker, 9)
+    look = {"ls": "none", "color": ink, "mfc": face, "mec": edge, "ms": size}
+    ax.plot(*place, marker=marker, clip_on=False, zorder=6, **look)
+    arrow = {"arrowstyle": "<-", "color": ink, "lw": 1.6}
+    for beyond, shift in ((x < place[0], (-16, 0)), (y < place[1], (0, -16))):
         if beyond:
-            note(
-                ax,
-                "",
-                inside(ax, x, y),
-                shift,
-                arrowprops={"arrowstyle": "<-", "color": COLOURS[colour], "lw": 1.6},
-                annotation_clip=False,
-            )
+            note(ax, "", place, shift, arrowprops=arrow, annotation_clip=False)
 
 
 @drawn
-def price_against_d(panels_of: Sequence[tuple[str, Array, Array, Array, Array]]) -> Figure:
+def price_against_d(panels_of):
     """Draw what cells pay for a sum as good as a signed answer's, against d.
 
     Parameters are for each panel a title, the d, the lower bound, the certified bound and the
@@ -77,8 +54,7 @@ def price_against_d(panels_of: Sequence[tuple[str, Array, Array, Array, Array]])
     for ax, (title, ds, low, high, own) in zip(axes, panels_of, strict=True):
         log_x(ax, float(ds[0]), float(ds[-1]), ticks=4)
         ax.set_title(title)
-        ax.fill_between(ds, low, color=COLOURS["blue"], alpha=0.10, lw=0)
-        ax.fill_between(ds, low, facecolor="none", edgecolor=COLOURS["light"], hatch="///", lw=0)
+        closed(ax, ds, low, 0, alpha=0.10, edge="light")
         names = [Name("signed", COLOURS["grey"], [(float(x), 1.0) for x in ds[::-5]])]
         for curve, colour, dash, word in (
             (low, "blue", "-", "impossible below"),
@@ -100,7 +76,7 @@ def price_against_d(panels_of: Sequence[tuple[str, Array, Array, Array, Array]])
 
 
 @drawn
-def crossings(rows: Sequence[tuple[str, str, float, float]], largest: float) -> Figure:
+def crossings(rows, largest):
     """Draw from which d on each bound says something (open) and excludes signed errors (filled).
 
     Parameters are for each row the kind of privacy, the bound's name in `BOUNDS`, and the two

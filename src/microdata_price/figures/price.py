@@ -34,19 +34,11 @@ def method_dots(ax, rows, key, order, what, *, bars=2.0, size=4.6):
         own = rows[rows["method"] == method].set_index(key).reindex(order)
         value, error = (own[name].to_numpy(dtype=float) for name in what)
         bar = np.nan_to_num(bars * error)
-        ax.errorbar(
-            value,
-            np.arange(len(order)) + 0.76 / len(methods) * (k - (len(methods) - 1) / 2),
-            xerr=[np.minimum(bar, 0.9 * value), bar],
-            fmt=style.marker,
-            color=style.colour,
-            markersize=size,
-            markeredgecolor=COLOURS["black"],
-            markeredgewidth=0.08 * size,
-            elinewidth=0.8,
-            capsize=0,
-            label=style.label,
-        )
+        y = np.arange(len(order)) + 0.76 / len(methods) * (k - (len(methods) - 1) / 2)
+        look = {"fmt": style.marker, "color": style.colour, "label": style.label}
+        edge = {"markeredgecolor": COLOURS["black"], "markeredgewidth": 0.08 * size}
+        look |= {"markersize": size, "elinewidth": 0.8, "capsize": 0, **edge}
+        ax.errorbar(value, y, xerr=[np.minimum(bar, 0.9 * value), bar], **look)
 
 
 @drawn
@@ -118,29 +110,17 @@ def errors_by_count(queries, title=""):
     for ax, method in zip(axes, methods, strict=False):
         style = METHODS[method]
         own = queries[queries["method"] == method]
-        ax.scatter(
-            own["truth"],
-            np.sqrt(own["squared_error"]),
-            marker=style.marker,
-            color=style.colour,
-            edgecolor=COLOURS["black"],
-            linewidth=0.5,
-            s=28,
-        )
+        look = {"marker": style.marker, "color": style.colour, "s": 28}
+        edge = {"edgecolor": COLOURS["black"], "linewidth": 0.5}
+        ax.scatter(own["truth"], np.sqrt(own["squared_error"]), **look, **edge)
         ax.axhline(signed, color=COLOURS["black"], linewidth=1.2)
         ax.set_xscale("symlog", linthresh=1)
         ax.set_xlim(-0.4, 2 * float(queries["truth"].max()) + 1)
         ax.set_ylim(0, 1.08 * tallest)
         plain_log(ax, "x")
         ax.set_title(style.label)
-    note(
-        axes[0],
-        "signed answers",
-        (0.02, signed),
-        (0, 4),
-        xycoords=("axes fraction", "data"),
-        va="bottom",
-    )
+    where = {"xycoords": ("axes fraction", "data"), "va": "bottom"}
+    note(axes[0], "signed answers", (0.02, signed), (0, 4), **where)
     for ax in axes[len(methods) :]:
         ax.set_axis_off()
     figure.supxlabel("true count, records", fontsize=12)

@@ -29,16 +29,10 @@ def z_scores(card, limit, kinds):
             z = card.loc[own & card["metric"].eq(metric), "z"]
             places.append(len(places) + 0.5 * k)
             names.append(f"{style.label}: {label}")
-            ax.scatter(
-                z,
-                places[-1] + np.linspace(-0.25, 0.25, len(z)),
-                s=30,
-                marker=style.marker,
-                facecolor=np.where(z.abs() >= limit, COLOURS["red"], style.colour),
-                edgecolor="white",
-                linewidth=0.4,
-                zorder=3,
-            )
+            y = places[-1] + np.linspace(-0.25, 0.25, len(z))
+            ink = np.where(z.abs() >= limit, COLOURS["red"], style.colour)
+            look = {"s": 30, "edgecolor": "white", "linewidth": 0.4, "zorder": 3}
+            ax.scatter(z, y, marker=style.marker, facecolor=ink, **look)
     ax.set_yticks(places, names)
     ax.invert_yaxis()
     ax.set_xlim(-widest, widest)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from matplotlib.figure import Figure
 
@@ -26,39 +25,20 @@ MARKS = re.compile(r"\{[a-z][a-z:_-]*\}`|^\s*(?::{3,}|`{3,})\s*\{", re.MULTILINE
 """What only the book's builder would understand: roles and directives."""
 
 
-@dataclass(frozen=True)
-class Caption:
-    """What is said about a picture: under it, and to those who do not see it.
-
-    Parameters
-    ----------
-    text
-        The finding with its computed number, in whole sentences.
-    alt
-        What the picture shows, in plain sentences.
-
-    Examples
-    --------
-    >>> Caption("The error grows with d.", alt="A rising line from 1 to 10.").alt
-    'A rising line from 1 to 10.'
-    """
+class Caption(NamedTuple):
+    """A picture's caption, with its number, and its text for those who do not see it."""
 
     text: str
     alt: str
 
 
 def plain(text: str, what: str) -> str:
-    r"""Return text that every reader of Markdown understands, or say which mark it has.
+    """Return text that every reader of Markdown understands, or name the mark that it has.
 
     Raises
     ------
     InputError
         Empty text, or a mark such as ``{ref}`` or a fence with a directive.
-
-    Examples
-    --------
-    >>> plain("Here $d = 10$.", "the sentence")
-    'Here $d = 10$.'
     """
     mark = MARKS.search(text)
     if mark:
@@ -72,28 +52,17 @@ def plain(text: str, what: str) -> str:
 
 
 def say(*paragraphs: str, name: str = "") -> None:
-    """Show computed text where it is computed, one paragraph an argument.
+    """Show computed Markdown where it is computed, one paragraph an argument.
 
-    Parameters
-    ----------
-    *paragraphs
-        Markdown with mathematics and ordinary links; lists and headings are allowed.
-    name
-        A name by which prose pages quote it: ``{{ chapter.name }}``; one paragraph then.
+    With a `name`, prose pages quote it as ``{{ chapter.name }}``; it is one paragraph then.
 
     Raises
     ------
     InputError
         Nothing to say, or a mark that only the book's builder understands.
-
-    Examples
-    --------
-    >>> say("The sum is wrong by 42 records.")
     """
-    if not paragraphs:
-        raise InputError("there is nothing to say; give at least one paragraph")
-    text = "\n\n".join(plain(p, "a sentence to say") for p in paragraphs)
-    _publish({"text/markdown": text, "text/plain": text}, {METADATA_KEY: {"say": text}})
+    text = "\n\n".join(plain(p, "a sentence to say") for p in paragraphs or [""])
+    _publish({"text/markdown": text, "text/plain": text}, say=text)
     if name:
         record(**{name: text})
 
@@ -117,7 +86,7 @@ def record(**values: str) -> None:
         body = re.sub(r"\s*\n\s*", " ", body)
         # Jupyter shows the first kind that it knows: a comment, so nothing.
         shown = {"text/html": f"<!-- {name} -->", "text/plain": f"{name}: {body}"}
-        _publish(shown, {METADATA_KEY: {"record": {name: body}}})
+        _publish(shown, record={name: body})
 
 
 def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits: int = 3) -> None:
@@ -144,7 +113,12 @@ def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits
     if isinstance(thing, Figure):
         if not isinstance(caption, Caption):
             raise InputError(f"figure {name!r} needs a Caption, with a text and an alt text")
-        _show_figure(thing, name, caption)
+        words = plain(caption.text, f"the caption of {name!r}")
+        about = describe(thing, name, caption.alt, words)
+        _publish({"image/svg+xml": render(thing), "text/plain": about["alt"]}, figure=about)
+        text = about["caption"]
+        shown = f'<a id="{name}"></a>**Figure.** {text}'
+        _publish({"text/markdown": shown, "text/plain": f"Figure. {text}"}, caption_of=name)
         return
     check_name("table", name)
     if thing.empty:
@@ -153,25 +127,8 @@ def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits
     text = plain(check_sentence(text, "caption", f"table {name!r}"), f"the caption of {name!r}")
     about = {"name": name, "caption": text, "markdown": table_markdown(thing, digits)}
     shown = f'<a id="{name}"></a>**Table.** {text}\n\n{about["markdown"]}'
-    _publish(
-        {"text/markdown": shown, "text/plain": f"Table. {text}\n\n{thing.to_string(index=False)}"},
-        {METADATA_KEY: {"table": about}},
-    )
-
-
-def _show_figure(figure: Figure, name: str, caption: Caption) -> None:
-    about = describe(figure, name, caption.alt, plain(caption.text, f"the caption of {name!r}"))
-    _publish(
-        {"image/svg+xml": render(figure), "text/plain": about["alt"]},
-        {METADATA_KEY: {"figure": about}},
-    )
-    _publish(
-        {
-            "text/markdown": f'<a id="{name}"></a>**Figure.** {about["caption"]}',
-            "text/plain": f"Figure. {about['caption']}",
-        },
-        {METADATA_KEY: {"caption_of": name}},
-    )
+    bare = f"Table. {text}\n\n{thing.to_string(index=False)}"
+    _publish({"text/markdown": shown, "text/plain": bare}, table=about)
 
 
 def certificate(*fits: Fit | float) -> None:
@@ -198,22 +155,11 @@ def certificate(*fits: Fit | float) -> None:
             f"the certificates to report are {values}; give at least one, finite and not negative"
         )
     worst = max(values)
-    _publish(
-        {"text/plain": f"worst certificate {worst:.1e}"}, {METADATA_KEY: {"certificate": worst}}
-    )
+    _publish({"text/plain": f"worst certificate {worst:.1e}"}, certificate=worst)
 
 
 def offer(name: str, content: str, label: str) -> None:
-    """Put a link on a notebook's page by which readers download a text file (ours).
-
-    Parameters
-    ----------
-    name
-        The file's name, unique in the book, for example ``"errors.csv"``.
-    content
-        What the file holds.
-    label
-        The link's words.
+    """Put a link on a notebook's page by which readers download a text file.
 
     Raises
     ------
@@ -232,10 +178,9 @@ def offer(name: str, content: str, label: str) -> None:
         )
     if not content:
         raise InputError(f"the file {name!r} is empty")
-    _publish(
-        {"text/plain": f"{label} ({name}, {len(content.encode()) / 1000:,.0f} kB)"},
-        {METADATA_KEY: {"file": {"name": name, "content": content, "label": label}}},
-    )
+    size = f"{len(content.encode()) / 1000:,.0f} kB"
+    file = {"name": name, "content": content, "label": label}
+    _publish({"text/plain": f"{label} ({name}, {size})"}, file=file)
 
 
 def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
@@ -249,13 +194,9 @@ def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
     | :--- | ---: |
     | OLS | 106 |
     """
-    numeric = [frame.dtypes.iloc[i].kind in "iuf" for i in range(frame.shape[1])]
-    lines = [
-        [str(c) for c in frame.columns],
-        ["---:" if n else ":---" for n in numeric],
-    ]
-    for row in frame.itertuples(index=False):
-        lines.append([_cell(value, digits) for value in row])
+    sides = ["---:" if kind.kind in "iuf" else ":---" for kind in frame.dtypes]
+    lines = [list(map(str, frame.columns)), sides]
+    lines += [[_cell(v, digits) for v in row] for row in frame.itertuples(index=False)]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return text.replace(" × 10", "\u00a0×\u00a010")  # a number is not broken in a narrow column
 
@@ -268,9 +209,9 @@ def _cell(value: object, digits: int) -> str:
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 
-def _publish(data: dict[str, str], metadata: dict[str, Any]) -> None:
+def _publish(data: dict[str, str], **about: Any) -> None:
     from IPython.core.getipython import get_ipython
     from IPython.display import display
 
     if get_ipython() is not None:
-        display(data, metadata=metadata, raw=True)
+        display(data, metadata={METADATA_KEY: about}, raw=True)

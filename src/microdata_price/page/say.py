@@ -26,7 +26,8 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -42,48 +43,27 @@ MAGIC = re.compile(r"\A%%(say|figure|table)\b[ \t]*(\S*)[ \t]*([^\n]*)\n?(.*)\Z"
 """A cell of prose: which magic, its label, its expression, its text."""
 
 
-def _number(write: Callable[[float, int], str]) -> Callable[..., str]:
-    return lambda value, digits=3: write(float(value), digits)
-
-
 _ENGINE = jinja2.Environment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
 _ENGINE.filters |= {
-    "n": _number(format_number),
-    "low": _number(at_least),
-    "high": _number(at_most),
+    name: lambda value, digits=3, write=write: write(float(value), digits)
+    for name, write in (("n", format_number), ("low", at_least), ("high", at_most))
 }
 
 
-class _Names(Mapping[str, Any]):
+class _Names(dict[str, Any]):
     """A notebook's names, and the attributes of its ``found``, each computed when asked for."""
 
-    def __init__(self, names: Mapping[str, Any]) -> None:
-        self._names, self._found = names, names.get("found")
-
-    def __getitem__(self, name: str) -> Any:
-        if name in self._names:
-            return self._names[name]
-        if name.startswith("_") or name not in dir(self._found):
+    def __missing__(self, name: str) -> Any:
+        found = self.get("found")
+        if name.startswith("_") or name not in dir(found):
             raise KeyError(name)
-        return getattr(self._found, name)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter({*self._names, *(k for k in dir(self._found) if not k.startswith("_"))})
-
-    def __len__(self) -> int:
-        return sum(1 for _ in self)
+        return getattr(found, name)
 
 
 def names_of(source: str) -> set[str]:
-    """Return the names that a cell of prose reads: those of its expression and of its text.
-
-    Examples
-    --------
-    >>> sorted(names_of("%%figure a-label draw(x)" + chr(10) + "At {{ d|n }} cells."))
-    ['d', 'draw', 'x']
-    """
+    """Return the names that a cell of prose reads: those of its expression and of its text."""
     match = MAGIC.match(source)
     if match is None:
         return set()
@@ -107,17 +87,15 @@ def render(text: str, names: Mapping[str, Any]) -> str:
     >>> render("{{ d|n }} cells, at least {{ x|low(2) }}", {"d": 1000, "x": 2.39})
     '1,000 cells, at least 2.3'
     """
-    known = _Names(names)
+    known, filled = _Names(names), {}
     try:
-        asked = jinja2.meta.find_undeclared_variables(_ENGINE.parse(text))
-        return _ENGINE.from_string(text).render({k: known[k] for k in asked if k in known}).strip()
+        for name in jinja2.meta.find_undeclared_variables(_ENGINE.parse(text)):
+            with suppress(KeyError):  # Jinja says which name is unknown
+                filled[name] = known[name]
+        return _ENGINE.from_string(text).render(filled).strip()
     except jinja2.TemplateError as error:
         start = " ".join(text.split())[:60]
         raise InputError(f"the text {start!r} cannot be filled in: {error.message}") from None
-
-
-def _evaluate(expression: str, names: Mapping[str, Any]) -> Any:
-    return eval(expression, {}, _Names(names))
 
 
 def _perform(source: str, names: Mapping[str, Any]) -> str:
@@ -129,11 +107,10 @@ def _perform(source: str, names: Mapping[str, Any]) -> str:
     said = render(text, names)
     if kind == "say":
         output.say(said, name=label)
-    elif kind == "table":
-        output.show(_evaluate(expression, names), label, said)
-    else:
-        caption, _, alt = said.partition("\nALT: ")
-        output.show(_evaluate(expression, names), label, output.Caption(caption, alt))
+        return said
+    thing = eval(expression, {}, _Names(names))
+    caption, _, alt = said.partition("\nALT: ")
+    output.show(thing, label, output.Caption(caption, alt) if kind == "figure" else said)
     return said
 
 
@@ -151,12 +128,7 @@ def load_ipython_extension(shell: Any) -> None:
 def texts(notebook: Path, **parameters: Any) -> list[str]:
     """Run a notebook's code in this process and return all its texts, filled in.
 
-    Parameters
-    ----------
-    notebook
-        The notebook's file.
-    **parameters
-        Values in place of those of its cell tagged ``parameters``.
+    The `parameters` take the place of those of its cell tagged ``parameters``.
 
     Raises
     ------

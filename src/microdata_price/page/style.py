@@ -21,19 +21,7 @@ from ..base.colours import COLOURS
 from ..exceptions import InputError
 from ..fitting import METHODS
 
-__all__ = [
-    "COLOURS",
-    "METADATA_KEY",
-    "METHODS",
-    "WIDE",
-    "check_name",
-    "check_sentence",
-    "describe",
-    "drawn",
-    "panels",
-    "render",
-    "tick_text",
-]
+__all__ = ["COLOURS", "METHODS", "WIDE", "drawn", "panels", "render", "tick_text"]
 
 P = ParamSpec("P")
 
@@ -85,14 +73,9 @@ _RC: Any = {
 
 
 def drawn(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Mark a function as one that draws a figure in the common style (ours).
+    """Mark a function of computed results as one that draws a figure in the common style.
 
-    The figure remembers who drew it, so that its caption can lead to the code.
-
-    Parameters
-    ----------
-    function
-        Takes computed results and returns a matplotlib figure.
+    The figure remembers who drew it.
 
     Examples
     --------
@@ -147,6 +130,9 @@ def _make_legible(figure: Figure) -> None:
             for text in ax.texts:
                 if type(text) is Text:  # an annotation stands beside the colours
                     text.set_gid("cell-text")
+        if ax.get_label() == "<colorbar>":
+            for end in ax.patches:
+                end.set_gid("scale-end")
 
 
 def panels(
@@ -154,17 +140,8 @@ def panels(
 ) -> tuple[Figure, list[Axes]]:
     """Make a figure of a page's width with a grid of axes, row by row.
 
-    It is not kept by pyplot, so nothing has to close it.
-
-    Parameters
-    ----------
-    columns, rows
-        How many axes beside and above each other; more than two columns are hard to read on a
-        phone.
-    height
-        Height of the whole figure, in inches.
-    **kwargs
-        Passed to ``Figure.subplots``, for example ``sharey=True``.
+    Its height is in inches; the rest goes to ``Figure.subplots``, for example ``sharey=True``. It
+    is not kept by pyplot, so nothing has to close it.
 
     Examples
     --------
@@ -177,13 +154,7 @@ def panels(
 
 
 def check_sentence(value: str, what: str, of: str) -> str:
-    """Return text as one line, or say why it is no sentence.
-
-    Examples
-    --------
-    >>> check_sentence("The error grows with d.", "caption", "figure 'x'")
-    'The error grows with d.'
-    """
+    """Return text as one line, or say why it is no sentence."""
     text = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
     if len(text) < 20 or not text.endswith((".", "!", "?", ")", "$")):
         raise InputError(f"the {what} of {of} is {value!r}; it must be one or more whole sentences")
@@ -191,16 +162,7 @@ def check_sentence(value: str, what: str, of: str) -> str:
 
 
 def check_name(kind: str, name: str) -> None:
-    """Refuse a name that cannot be part of a link.
-
-    Examples
-    --------
-    >>> check_name("figure", "Bad name")
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: the figure's name is 'Bad name'; it must be lower-case \
-letters, digits and hyphens, for example 'difficult-histograms'
-    """
+    """Refuse a name that cannot be part of a link."""
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
         raise InputError(
             f"the {kind}'s name is {name!r}; it must be lower-case letters, digits and hyphens, "
@@ -216,14 +178,6 @@ def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str
     InputError
         A name that cannot be part of a link, or an alternative text or caption that is missing or
         not a sentence, or a figure that no function marked by `drawn` has drawn.
-
-    Examples
-    --------
-    >>> describe(Figure(), "some-name", "", "")
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: figure 'some-name' was drawn by no function marked with \
-@drawn; draw it in a module of microdata_price.figures
     """
     check_name("figure", name)
     drawn_by = getattr(figure, "drawn_by", "")

@@ -63,14 +63,17 @@ def test_any_multipliers_prove_a_true_bound(weights: list[float], mean: float) -
         assert sure <= loss + 1e-9
 
 
-@pytest.mark.parametrize(("epsilon", "limit"), [(0.5, 0.32248), (1.0, 0.32850), (2.0, 0.26780)])
+@pytest.mark.parametrize(
+    ("epsilon", "limit"), [(0.25, 0.32731), (0.5, 0.32248), (1.0, 0.32850), (2.0, 0.26780)]
+)
 def test_the_limit_is_reached_by_the_map(epsilon: float, limit: float) -> None:
     """Bound and mechanism meet for whole numbers as d grows: the constant is exact."""
     C = m_epsilon(epsilon).std
     low = epsilon * pure.channel_sum_error(PureDP(epsilon), 1000, C, whole=True) / 1000
     high = epsilon * float(np.abs(best_map(epsilon).bias).max())
     assert high == pytest.approx(limit, abs=1.1e-5)
-    assert high * 0.999 < low <= high * (1 + 1e-9)
+    loss = 1e-4 if epsilon > 0.3 else 2e-3  # the range of counts is finite
+    assert high * (1 - loss) < low <= high * (1 + 1e-9)
     weights = epsilon * pure.channel_sum_error(PureDP(epsilon), 1000, C, whole=False) / 1000
     assert weights < low
 

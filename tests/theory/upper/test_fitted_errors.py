@@ -23,6 +23,7 @@ from microdata_price.theory.upper.fitted_errors import (
     empty_table_sum_error,
     large_table_errors,
     lone_cell_sum_error,
+    vanishing_chance,
 )
 from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.upper_bounds import certified
@@ -250,3 +251,19 @@ def test_bad_input_is_one_sentence() -> None:
         cell_errors(Laplace(1.0), Laplace(1.0), 5, weight=-1.0)
     with pytest.raises(InputError, match="both"):
         cell_errors(Laplace(1.0), Gaussian(1.0), 5)
+
+
+@pytest.mark.parametrize("noise", [Laplace(2.0), Gaussian(1.5)])
+@pytest.mark.parametrize(
+    ("d", "count", "weight"), [(2, 1.0, math.inf), (30, 4.0, 1.0), (300, 9.0, math.inf)]
+)
+def test_the_chance_to_vanish_is_that_of_draws(
+    noise: Laplace | Gaussian, d: int, count: float, weight: float
+) -> None:
+    rng = np.random.default_rng(5)
+    cells, total = noise.sample(rng, (20_000, d)), count + noise.sample(rng, 20_000)
+    cells[:, 0] += count
+    kept = project(cells, np.maximum(total, 0) if math.isinf(weight) else total, weight)
+    chance = vanishing_chance(noise, noise, d, count, weight)
+    error = math.sqrt(chance * (1 - chance) / 20_000)
+    assert np.mean(kept[:, 0] <= 0) == pytest.approx(chance, abs=5 * error)

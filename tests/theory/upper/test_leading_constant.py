@@ -23,11 +23,23 @@ from microdata_price.theory.upper.leading_constant import (
     least_variance,
     needed_lambda,
     sum_wall,
-    variance_certificate,
 )
 
 Array = np.ndarray
 part = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40)
+
+
+def variance_certificate(
+    q: Fraction, p: Fraction, m: Fraction, terms: int
+) -> tuple[Fraction, list[Fraction], list[Fraction]]:
+    """Return the proof's W, a_i and b_i; q and p are ``e^-r`` and ``e^-l``."""
+    A, B = q / (1 - q), p / (1 - p)
+    mean, both = A - B, (1 - q) * (1 - p)
+    a = [2 * q * (mean + Fraction(1, 2) - m) / both]
+    b = [2 * p * (m - mean + Fraction(1, 2)) / both]
+    a += [2 * i * A + (2 * A - 1 - 2 * m) * A for i in range(2, terms + 1)]
+    b += [2 * i * B + (2 * B - 1 + 2 * m) * B for i in range(2, terms + 1)]
+    return m**2 + a[0] + b[0], a, b
 
 
 @given(part, part, st.fractions(Fraction(-1, 2), Fraction(1, 2), max_denominator=12))
