@@ -22,12 +22,8 @@ SPEC = GridSpec.choose(
 # A cluster needs a process of its own, whose main module the workers may import again.
 PROGRAM = """
 import sys
-from pathlib import Path
 from distributed import LocalCluster
 from microdata_price.cli import main
-from microdata_price.exceptions import InputError
-from microdata_price.grid import run_grid
-from microdata_price.grid.spec import GridSpec
 
 if __name__ == "__main__":
     workers, out = int(sys.argv[1]), sys.argv[2]
@@ -63,37 +59,23 @@ def test_a_cluster_of_two_workers_gives_the_same_numbers(tmp_path: Path) -> None
         assert (tmp_path / "out" / name).read_bytes() == (local.folder / name).read_bytes()
 
 
-def test_a_cluster_without_workers_is_refused(tmp_path: Path) -> None:
+def test_a_cluster_without_workers_or_that_does_not_answer_is_refused(tmp_path: Path) -> None:
     done = on_cluster(tmp_path, 0)
     assert done.returncode == 2, done.stderr
     assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in done.stderr
+    words = ["grid", "--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
+    command = [sys.executable, "-m", "microdata_price", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "tcp://127.0.0.1:9 does not answer (5 seconds); start one" in done.stderr
 
 
-def test_a_scheduler_that_does_not_answer(tmp_path: Path) -> None:
-    program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
-    arguments = ["grid", "--dataset", "Stair-1d", "--runs", "5", "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments, "--scheduler", "tcp://127.0.0.1:9"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith(
-        "microdata-price: the scheduler tcp://127.0.0.1:9 does not answer (5 seconds); start one"
-    )
-    assert done.stderr.count("\n") == 1
-
-
-@pytest.mark.parametrize(
-    "address", ["here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"]
-)
-def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
-    with pytest.raises(InputError, match=r"it must be an address such as tcp://10\.0\.0\.1:8786"):
-        run_grid(SPEC, tmp_path, scheduler=address)
-
-
-def test_without_the_optional_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_is_none_or_a_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for address in ("here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
+        with pytest.raises(InputError, match=r"must be an address such as tcp://10\.0\.0\.1:8786"):
+            run_grid(SPEC, tmp_path, scheduler=address)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
