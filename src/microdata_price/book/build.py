@@ -36,13 +36,7 @@ Report = Callable[[str], None]
 
 
 def default_site(root: Path, edition: Edition) -> Path:
-    """Return the folder of an edition's site.
-
-    Examples
-    --------
-    >>> default_site(Path("."), Edition(epsilon=0.25)).as_posix()
-    'book/_build/eps-0.25/html'
-    """
+    """Return the folder of an edition's site, as book/_build/eps-0.25/html."""
     return root / "book" / "_build" / edition.slug / "html"
 
 
