@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import io
 import json
-import posixpath
 import re
 import textwrap
 from collections.abc import Mapping
@@ -64,21 +63,18 @@ def finish(site: Path, title: str, address: str) -> None:
 
 def _tags(page: BeautifulSoup, site: Path, name: str, title: str, address: str) -> str:
     """Return a page's description and the address of its picture, as links to it show them."""
-    heading = page.select_one(".bd-article h1")
-    called = _words(heading) if heading else title
+    called = _words(page.select_one(".bd-article h1") or page)
     said = description(page) or called
     card = f"_images/cards/{name.removesuffix('.html').replace('/', '-')}.png"
     _draw_card(site / card, called, "" if called == title else title)
-    home = f"{address.rstrip('/')}/"
+    home = f"{address.rstrip('/')}/" if address else "../" * name.count("/")
     tags = {
         'name="description"': said,
         'property="og:type"': "website",
         'property="og:site_name"': title,
         'property="og:title"': called,
         'property="og:description"': said,
-        'property="og:image"': home + card
-        if address
-        else posixpath.relpath(card, posixpath.dirname(name) or "."),
+        'property="og:image"': home + card,
         'property="og:image:alt"': called,
         'name="twitter:card"': "summary_large_image",
     }
