@@ -51,6 +51,7 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("floor", "ceil"), ("any", "al
 _NAMES = dict([*_PAIRS, *((b, a) for a, b in _PAIRS)])
 _CONDITIONS = (ast.If, ast.IfExp, ast.While)
 _SKIPPED = {"annotation", "returns", "decorator_list", "exc", "bases", "format_spec"}
+_SKIPPED |= {"defaults", "kw_defaults"}  # which are no part of a function's code
 
 
 def _walk(node: ast.AST, name: str = "", function: str = "") -> Iterator[tuple[ast.AST, str]]:
