@@ -29,13 +29,14 @@ def test_it_is_the_pseudoinverse(seed):
 
 def test_large_workloads_without_structure_go_to_lsmr(monkeypatch):
     rng = np.random.default_rng(1)
-    halves = QuerySet.from_labels(np.arange(30) // 4, "quads")
+    quads = QuerySet.from_labels(np.arange(30) // 4, "quads")
     odd = QuerySet.from_labels(np.where(np.arange(30) % 3 == 0, 0, -1), "thirds")
-    w = Workload((QuerySet.identity(30), halves, odd))
+    w = Workload((quads, odd))
     answers = tuple(rng.normal(size=(3, q.size)) * 50 for q in w.query_sets)
-    m = Measurements(w, answers, (Laplace(8.0), Laplace(3.0), Laplace(1.0)))
+    m = Measurements(w, answers, (Laplace(8.0), Laplace(1.0)))
     dense = fit_ols(m).cells
     monkeypatch.setattr(module, "_DENSE_CELLS", 0)
+    monkeypatch.setattr(np.linalg, "lstsq", None)
     result = fit_ols(m)
     np.testing.assert_allclose(result.cells, dense, atol=1e-9)
     assert result.certificate.worst <= TOLERANCE
