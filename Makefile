@@ -19,6 +19,7 @@ READS_book = EPSILON RHO DELTA RUNS SOLUTIONS STUDENTS OUT
 READS_grid = EPSILON RHO RUNS OUT
 READS_serve = PORT
 READS_fuzz = SEED
+READS_mutants = ROOM NUMBER SEED
 READ = $(sort $(foreach goal,$(or $(MAKECMDGOALS),help),$(READS_$(goal))) PYTHON)
 GIVEN = $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
 UNREAD = $(strip $(filter-out $(READ) VENV,$(GIVEN)))
@@ -32,7 +33,7 @@ LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') \
 GRID_LEVELS = $(if $(EPSILON),--epsilon '$(EPSILON)') $(if $(RHO),--rho '$(RHO)') $(if $(RUNS),--runs '$(RUNS)')
 
 .DEFAULT_GOAL := help
-.PHONY: help install book serve lab pdf test fuzz test-browser check-tables grid benchmarks peers workloads picture lint format lock clean
+.PHONY: help install book serve lab pdf test fuzz mutants test-browser check-tables grid benchmarks peers workloads picture lint format lock clean
 
 help: ## list what make can do
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /  make \1\t/' | expand -t 22
@@ -80,6 +81,10 @@ test: $(DEV_STAMP) ## every test that needs no browser
 fuzz: $(DEV_STAMP) ## search for examples that break a property; prints its seed (SEED=...)
 	@seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "once more the same: make fuzz SEED=$$seed"; \
 	    $(BIN)/python -m pytest -m 'hypothesis and not browser' -n 2 --dist worksteal --hypothesis-profile fuzz --hypothesis-seed $$seed
+
+mutants: $(DEV_STAMP) ## break a room's code in one place after another; do its tests notice? (ROOM=..., NUMBER=0 for all)
+	@OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m benchmarks.mutants $(ROOM) \
+	    $(if $(NUMBER),--number '$(NUMBER)') $(if $(SEED),--seed '$(SEED)')
 
 test-browser: $(DEV_STAMP) book ## the built site in a real browser (needs Debian's chromium)
 	@$(COMMAND) book --no-solutions

@@ -66,8 +66,14 @@ def random_sets(rng: np.random.Generator, structure: str) -> list[QuerySet]:
 def random_problem(
     rng: np.random.Generator, structure: str, kind: str, recipe: Recipe, runs: int = 4
 ) -> Problem:
-    """Draw a problem that has an answer."""
-    sets = random_sets(rng, structure)
+    """Draw a problem of one structure that has an answer."""
+    return random_terms(rng, random_sets(rng, structure), kind, recipe, runs)
+
+
+def random_terms(
+    rng: np.random.Generator, sets: list[QuerySet], kind: str, recipe: Recipe, runs: int = 4
+) -> Problem:
+    """Draw noisy answers to query sets, terms of a kind of them, and some table's answers."""
     cells = sets[0].cells
     small = rng.integers(0, 20, (runs, cells))
     truth = np.where(rng.random((runs, cells)) < 0.7, 0, small).astype(float)
@@ -79,7 +85,9 @@ def random_problem(
     feasible = truth if rng.random() < 0.5 else np.maximum(noisy, 0.0)
     terms: list[AnyTerm] = []
     for q in sets:
-        target = q.answers(truth) + recipe.noise * rng.laplace(size=(runs, q.size))
+        exact = q.answers(feasible.reshape(-1, *q.shape))
+        target = q.answers(truth.reshape(-1, *q.shape))
+        target = target + recipe.noise * rng.laplace(size=(runs, q.size))
         if recipe.ties:
             target = np.round(target / recipe.noise) * recipe.noise
         exponents = rng.uniform(-recipe.orders / 2, recipe.orders / 2, target.shape)
@@ -88,7 +96,7 @@ def random_problem(
             weight = np.broadcast_to(weight[:, :1], target.shape)
         if kind == "equalities" and q is not sets[-1] and rng.random() < 0.8:
             infinite = np.broadcast_to(np.inf, target.shape)
-            terms.append(Term(q, q.answers(feasible), infinite))
+            terms.append(Term(q, exact, infinite))
         elif kind == "subset sums":
             low = target < 3 * recipe.noise
             count = low.sum(axis=1, keepdims=True)
@@ -98,7 +106,7 @@ def random_problem(
             terms.append(SubsetSum(q, low, total, some))
         elif kind == "bounds":
             # A largest residual that leaves room: the least possible one is max fitting's matter.
-            radius = np.abs(q.answers(feasible) - target) * 1.01 + recipe.noise / 10
+            radius = np.abs(exact - target) * 1.01 + recipe.noise / 10
             terms.append(Term(q, target, weight, radius))
         else:
             terms.append(Term(q, target, weight))

@@ -16,8 +16,9 @@
       });
     });
     if (!found) { return "No mechanism drawn here manages that."; }
-    var number = E.number(found.value), most = E.atMost(found.value), sure = what === "C" && found.m.upper ? "known" : found.m.sure;
+    var number = E.number(found.value), most = E.atMost(found.value), sure = what === "C" && found.m.upper ? "worst" : found.m.sure;
     return { exact: found.m.subject + " has exactly " + number + ".", known: found.m.subject + " has " + number + " on the worst table known.",
+      worst: found.m.subject + " has " + number + " on its worst table.",
       certified: found.m.subject + " has at most " + most + "." }[sure];
   }
 

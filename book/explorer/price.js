@@ -43,7 +43,7 @@
       points.forEach(function (q) { placer.block(q[0], q[1], 5); });
     }
     bounds.forEach(function (b) { curve(b.price, "bound " + b.key); });
-    if (p.known && hide.indexOf("sum_first") < 0) { curve(p.known, "mechanism-path sum_first"); name("keep the sum pays, on the worst table known", "sum_first", p.known); }
+    if (p.known && hide.indexOf("sum_first") < 0) { curve(p.known, "mechanism-path sum_first"); name("keep the sum pays, on its worst table", "sum_first", p.known); }
     bounds.slice().sort(function (a, b) { return b.price[b.price.length - 1] - a.price[a.price.length - 1]; })
       .forEach(function (b) { name(b.title, "bound-label " + b.key, b.price); });
     var at = p.points.indexOf(state.d);

@@ -13,19 +13,11 @@ T = TypeVar("T")
 class InputError(ValueError):
     """Unusable input; the message says what was given, what is needed, what to do.
 
-    Commands turn it into one sentence on standard error and exit status 2, and a
-    notebook shows it alone.
-
-    Examples
-    --------
-    >>> raise InputError("epsilon is -1; it must be a positive number")
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: epsilon is -1; it must be a positive number
+    Commands turn it into one sentence on standard error and exit status 2; a notebook shows it
+    alone.
     """
 
-    def _render_traceback_(self) -> list[str]:
-        """Show the sentence alone in a notebook: IPython asks for this before it shows a trace."""
+    def _render_traceback_(self) -> list[str]:  # IPython asks for it before it shows a trace
         return [f"{type(self).__name__}: {self}"]
 
 
@@ -41,21 +33,11 @@ class BuildError(RuntimeError):
     """The book cannot be built; the message names the page or the notebook and its cell."""
 
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-"""Error numbers of a full disk."""
-
-
 def system_sentence(error: OSError) -> str:
-    """Say what the system refused, and what to do.
-
-    Examples
-    --------
-    >>> system_sentence(OSError(errno.EROFS, "Read-only file system", "out.csv"))
-    'out.csv cannot be used (Read-only file system); choose a place that can be read and written'
-    """
+    """Say what the system refused, and what to do."""
     reason = error.strerror or str(error) or type(error).__name__
     place = error.filename2 or error.filename
-    if error.errno in NO_ROOM:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         where = f" for {place}" if place else ""
         return (
             f"the disk has no room left{where} ({reason}); make room, or choose a place on another "
@@ -67,16 +49,7 @@ def system_sentence(error: OSError) -> str:
 
 
 def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
-    """Build the error for a name that is not known, with the nearest ones suggested.
-
-    Parameters
-    ----------
-    kind
-        What the name names, for example ``"data set"``.
-    given
-        The name that was given.
-    known
-        All names that would have been accepted.
+    """Build the error for a name of some kind that is not known, with the nearest ones suggested.
 
     Examples
     --------
@@ -91,23 +64,7 @@ def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
 
 
 def find(kind: str, name: str, known: Mapping[str, T]) -> T:
-    """Look a name up among those that are known.
-
-    Parameters
-    ----------
-    kind, name, known
-        As for `unknown_name`.
-
-    Raises
-    ------
-    InputError
-        A name that is not known; the nearest are suggested.
-
-    Examples
-    --------
-    >>> find("method", "ols", {"ols": 1})
-    1
-    """
+    """Look a name up, or refuse it as an `unknown_name`."""
     if name not in known:
         raise unknown_name(kind, name, known)
     return known[name]

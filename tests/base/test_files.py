@@ -1,5 +1,6 @@
 """Files and folders appear whole or not at all."""
 
+import contextlib
 import errno
 import os
 import signal
@@ -14,19 +15,11 @@ from microdata_price.base.files import claim_folder, new_folder, write_whole
 from microdata_price.exceptions import InputError
 
 
-class DisasterError(Exception):
-    pass
-
-
-@pytest.mark.parametrize("problem", [DisasterError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("problem", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
 def test_a_folder_that_is_not_finished_leaves_nothing(tmp_path, problem):
-    def fail():
-        with new_folder(tmp_path / "out", private=False) as folder:
-            (folder / "half").write_text("half")
-            raise problem
-
-    with pytest.raises(problem):
-        fail()
+    with contextlib.suppress(problem), new_folder(tmp_path / "out", private=False) as folder:
+        (folder / "half").write_text("half")
+        raise problem
     assert list(tmp_path.iterdir()) == []
 
 
@@ -51,16 +44,12 @@ def test_a_request_to_terminate_leaves_nothing(tmp_path):
 def test_nothing_is_overwritten(tmp_path):
     with new_folder(tmp_path / "out", private=False) as folder:
         (folder / "a").write_text("first")
-    with (
-        pytest.raises(InputError, match="exists already"),
-        new_folder(tmp_path / "out", private=False),
-    ):
-        pass
-    with (
-        pytest.raises(InputError, match="exists already"),
-        new_folder(tmp_path / "late", private=False) as folder,
-    ):
-        (tmp_path / "late").mkdir()
+    for name, said in (("out", "exists already"), ("late", "exists"), ("no/new", "create it")):
+        with (
+            pytest.raises(InputError, match=said),
+            new_folder(tmp_path / name, private=False) as folder,
+        ):
+            (tmp_path / "late").mkdir()
     assert (tmp_path / "out" / "a").read_text() == "first"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["late", "out"]
 
@@ -87,32 +76,28 @@ def test_a_file_that_cannot_be_written_leaves_the_old_one(tmp_path, monkeypatch)
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
         write_whole(tmp_path / "file", "new")
-    assert [p.name for p in tmp_path.iterdir()] == ["file"]
-    assert (tmp_path / "file").read_text() == "old"
+    assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("file", "old")]
 
 
-@pytest.mark.parametrize("kind", ["file", "folder"])
+@pytest.mark.parametrize(
+    "kind", [lambda p: write_whole(p, ""), lambda p: new_folder(p, private=True).__enter__()]
+)
 def test_a_place_that_refuses_is_named_as_it_was_chosen(tmp_path, monkeypatch, kind):
     def refusing(*, prefix, dir):
         raise PermissionError(errno.EACCES, "Permission denied", f"{dir}/{prefix}q3x")
 
     monkeypatch.setattr(tempfile, "mkdtemp", refusing)
     monkeypatch.setattr(tempfile, "mkstemp", refusing)
-
-    def attempt():
-        if kind == "file":
-            write_whole(tmp_path / "a.txt", "text")
-        else:
-            with new_folder(tmp_path / "a", private=True):
-                raise AssertionError
-
     with pytest.raises(PermissionError) as caught:
-        attempt()
+        kind(tmp_path / "a")
     assert caught.value.filename == str(tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_takes_no_file_is_refused_before_work(tmp_path, monkeypatch):
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / ".index.html.x7").touch()  # a kill left it
+    claim_folder(tmp_path / "site", "index.html", "a site")
     monkeypatch.setattr(os, "access", lambda place, _mode: place != tmp_path)
     with pytest.raises(InputError, match=f"nothing may be written in the folder {tmp_path};"):
         claim_folder(tmp_path / "new" / "site", "index.html", "a site")

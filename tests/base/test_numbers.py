@@ -1,3 +1,5 @@
+"""Numbers as text stay on their side; means and runs are as asked."""
+
 from __future__ import annotations
 
 import math
@@ -32,24 +34,31 @@ def test_bounds_are_rounded_outward_and_stay_near(value: float, digits: int) -> 
     assert low <= value <= high
     tiny = 10.0 ** (1 - digits) * abs(value) * 1.0001
     assert high - low <= 2 * tiny or abs(value) < 1e-300
+    near = pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=5e-324)
+    assert read(format_number(value, digits)) == near
 
 
-@pytest.mark.parametrize("value", [0.0, 7.0, -7.0, 0.5, 123456.0, 0.03])
-def test_what_is_written_in_full_is_not_moved(value: float) -> None:
-    assert at_least(value) == at_most(value) == format_number(value)
+@given(st.floats(-1e9, 1e9), st.floats(1e-9, 1e9))
+def test_a_standard_error_is_written_to_its_second_digit_and_its_value_as_far(
+    value: float, se: float
+) -> None:
+    first, second = map(read, format_number(value, se=se).split(" ± "))
+    assert second == pytest.approx(se, rel=0.051)
+    assert abs(first - value) <= 0.051 * se * 1.0001 + 1e-9 * abs(value)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf])
-def test_what_is_no_number_is_no_bound(bad: float) -> None:
-    with pytest.raises(InputError):
-        at_least(bad)
+def test_what_is_written_in_full_is_not_moved_and_what_is_no_number_refused() -> None:
+    for value in (0.0, 7.0, -7.0, 0.5, 123456.0, 0.03):
+        assert at_least(value) == at_most(value) == format_number(value)
+    for bad in (math.nan, math.inf):
+        with pytest.raises(InputError):
+            at_least(bad)
 
 
 def test_a_mean_is_that_of_its_runs() -> None:
-    runs = np.array([1.0, 2.0, 6.0])
-    mean = Mean.of(runs)
+    mean = Mean.of(np.array([1.0, 2.0, 6.0]))
     assert mean.value == pytest.approx(3.0)
-    assert mean.error == pytest.approx(runs.std(ddof=1) / math.sqrt(3))
+    assert mean.error == pytest.approx(math.sqrt(7 / 3))
     assert mean.times(-2.0).error == pytest.approx(2 * mean.error)
 
 
@@ -62,15 +71,12 @@ def test_a_simulation_makes_the_runs_asked_for_or_as_many_as_can_be_afforded(
     assert made == runs or made == 10 or made * size <= 4 * 10**7 < (made + 1) * size
 
 
-@pytest.mark.parametrize(("runs", "size", "named"), [(1, 10, "runs"), (9, 10**9, "d"), (9, 0, "d")])
-def test_runs_that_cannot_be_made_are_refused(runs: int, size: int, named: str) -> None:
-    with pytest.raises(InputError, match=f"^{named} is "):
-        runs_within(runs, size)
-
-
-@pytest.mark.parametrize("value", [1e6, 12.0])
-def test_a_whole_number_written_with_a_point_is_refused_with_what_to_write(value: float) -> None:
-    with pytest.raises(InputError, match=f"write it as {int(value)}$"):
-        check_whole(value, "d")
-    with pytest.raises(InputError, match=f"write it as {int(value)}$"):
-        difficult_table(value, 0.5)  # type: ignore[arg-type]
+def test_runs_and_whole_numbers_that_are_none_are_refused_with_what_to_write() -> None:
+    for runs, size, named in ((1, 10, "runs"), (9, 10**9, "d"), (9, 0, "d")):
+        with pytest.raises(InputError, match=f"^{named} is "):
+            runs_within(runs, size)
+    for value in (1e6, 12.0):
+        with pytest.raises(InputError, match=f": write it as {int(value)}$"):
+            check_whole(value, "d")
+        with pytest.raises(InputError, match=f"write it as {int(value)}$"):
+            difficult_table(value, 0.5)  # type: ignore[arg-type]

@@ -13,8 +13,8 @@ from bs4 import BeautifulSoup
 from microdata_price.book import build as book
 from microdata_price.book import notebook
 from microdata_price.book import site as book_site
-from microdata_price.book.clean import faults_of_site, machine_paths
 from microdata_price.book.plan import Edition
+from microdata_price.book.site import faults_of_site, machine_paths
 from microdata_price.exceptions import BuildError
 from tiny_book import SETUP, make_notebook, make_root
 
@@ -172,14 +172,6 @@ def test_a_page_that_quotes_what_is_not_defined_fails_before_building(
     monkeypatch.delattr(book_site, "run_builder")
     (root / "book" / "notes.md").write_text("# N\n{{ chapter.none }}", encoding="utf-8")
     assert "page 'notes' quotes '{{ chapter.none }}'" in said(root)
-
-
-def test_a_defined_number_that_nothing_quotes_fails_the_build(changed: tuple[Path, Path]) -> None:
-    root, _ = changed
-    extra = chapter()
-    extra.cells[3].source += '\nrecord(lonely="7")'
-    notebook.write(notebook.strip(extra), root / "notebooks" / "chapter.ipynb")
-    assert "no page quotes chapter/lonely" in said(root)
 
 
 def test_a_listed_page_that_does_not_exist_fails_the_build(changed: tuple[Path, Path]) -> None:

@@ -22,16 +22,6 @@ def root(tmp_path: Path) -> Path:
     return make_root(tmp_path, {}, {})
 
 
-def configured(root: Path, **own: object) -> dict[str, object]:
-    """Return what the theme is told; it is there that the builder takes all of it from."""
-    path = root / "book" / "_config.yml"
-    config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    path.write_text(yaml.safe_dump({**config, **own}), encoding="utf-8")
-    told = yaml.safe_load(site_config(root, "A title", None))
-    assert "remarks" not in told
-    return dict(told["sphinx"]["config"]["html_theme_options"])
-
-
 def test_the_date_is_that_of_the_sources(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     assert source_date(root) is None
@@ -46,29 +36,25 @@ def test_the_date_is_that_of_the_sources(root: Path, monkeypatch: pytest.MonkeyP
     assert "1 January 1970" in site_config(root, "A title", None)
 
 
-def test_nothing_is_shown_of_what_a_fork_has_not_set(root: Path) -> None:
+def configured(root: Path, **own: object) -> str:
+    path = root / "book" / "_config.yml"
+    config = {**yaml.safe_load(path.read_text(encoding="utf-8")), **own}
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    return site_config(root, "A title", "A line above")
+
+
+def test_a_fork_shows_what_it_has_set_alone(root: Path) -> None:
     told = configured(root)
-    assert "Remarks" not in str(told["extra_footer"])
-    assert not {"use_repository_button", "launch_buttons", "repository_url"} & set(told)
-
-
-def test_a_forks_addresses_are_shown(root: Path) -> None:
-    told = configured(
-        root,
-        remarks="https://example.org/?a=1&b=2",
-        repository={"url": "https://example.org/a/b", "branch": "main"},
-    )
-    assert 'href="https://example.org/?a=1&amp;b=2"' in str(told["extra_footer"])
-    assert told["use_repository_button"]
-    assert told["launch_buttons"]
+    for own in ("Remarks", "remarks", "mybinder", "repository_url"):
+        assert own not in told
+    told = configured(root, remarks="https://example.org/?a=1&b=2")
+    assert 'href="https://example.org/?a=1&amp;b=2"' in told
 
 
 def test_a_fork_gets_its_buttons_and_its_foot(root: Path, tmp_path: Path) -> None:
-    configured(
-        root,
-        remarks="me@example.org",
-        repository={"url": "https://github.com/example/book", "branch": "main"},
-    )
+    url = "https://github.com/example/book"
+    repository = {"url": url, "branch": "main"}
+    config = configured(root, remarks="me@example.org", repository=repository)
     staged = tmp_path / "staged"
     (staged / "_extra").mkdir(parents=True)
     shutil.copyfile(root / "book" / "references.bib", staged / "references.bib")
@@ -76,18 +62,18 @@ def test_a_fork_gets_its_buttons_and_its_foot(root: Path, tmp_path: Path) -> Non
     notebook.write(make_notebook(("text", "# A chapter\n\nText.")), staged / "notebooks/a.ipynb")
     toc = {"format": "jb-book", "root": "intro", "chapters": [{"file": "notebooks/a"}]}
     (staged / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    config = site_config(root, "A title", None)
     (staged / "_config.yml").write_text(config, encoding="utf-8")
     built = run_builder(staged, tmp_path / "out", strict=True)
     assert remote_requests(built) == []
     page = BeautifulSoup((built / "notebooks/a.html").read_text(encoding="utf-8"), "html.parser")
+    assert "A line above" in page.get_text()
+    foot = page.find(class_="extra_footer")
+    assert foot is not None
+    assert "Version" in foot.get_text()
+    assert [a["href"] for a in foot.select("a")] == ["mailto:me@example.org"]
     links = [str(a["href"]) for a in page.find_all("a", href=True)]
+    assert url in links
     for host in ("https://mybinder.org/", "https://colab.research.google.com/"):
         found = [link for link in links if link.startswith(host)]
         assert found
         assert all(link.endswith("notebooks/a.ipynb") for link in found), found
-    assert "https://github.com/example/book" in links
-    foot = page.find(class_="extra_footer")
-    assert foot is not None
-    assert "Version" in foot.get_text()
-    assert "mailto:me@example.org" in links

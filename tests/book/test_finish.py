@@ -1,4 +1,4 @@
-"""Finished pages: descriptions, cards, previews."""
+"""Finished pages: mended, with descriptions, cards and previews, the same each time."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from microdata_price.book.finish import description, finish, mended
-from microdata_price.book.previews import preview
+from microdata_price.book.finish import description, finish, preview
 
+FORMULA = '<span class="math notranslate nohighlight">\\(x\\)</span>'
 PAGE = """<!DOCTYPE html><html><head><title>{title} &#8212; The book</title></head><body>
 <article class="bd-article"><h1>{title}<a class="headerlink" href="#a">#</a></h1>
 <p><em>This page is a notebook.</em></p>
@@ -19,71 +19,63 @@ PAGE = """<!DOCTYPE html><html><head><title>{title} &#8212; The book</title></he
 would guess beforehand.</p>{more}</article></body></html>"""
 BOX = """<div class="proof theorem admonition" id="thm">\
 <p class="admonition-title">T</p><p>x</p></div>"""
-LINK = '<p><a class="reference internal" href="../b.html#thm">T</a></p>'
+LINKS = (
+    '<p><a class="reference internal" href="../b.html#thm">T</a> '
+    '<a class="internal" href="#here">x</a></p><h2 id="here">No preview of this</h2>'
+    f'<summary aria-label="Toggle hidden content"></summary><table><th></th></table>{FORMULA}).'
+)
 
 
-@pytest.fixture
-def site(tmp_path: Path) -> Path:
-    (tmp_path / "_static").mkdir()
-    (tmp_path / "n").mkdir()
-    pages = {"b": ("The book", BOX), "n/a": ("A chapter", LINK)}
-    for name, (title, more) in pages.items():
-        text = PAGE.format(title=title, more=more)
-        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
-    return tmp_path
-
-
-def meta(path: Path) -> dict[str, str]:
-    page = BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
-    tags = page.find_all("meta", content=True)
-    return {str(t.get("name") or t.get("property")): str(t["content"]) for t in tags}
+def files(site: Path) -> dict[Path, bytes]:
+    return {p: p.read_bytes() for p in site.rglob("*") if p.is_file()}
 
 
 @pytest.mark.parametrize(
-    ("address", "picture"),
-    [
-        ("", "../_images/cards/n-a.png"),
-        ("https://example.org/b/", "https://example.org/b/_images/cards/n-a.png"),
-    ],
+    ("address", "home"), [("", "../"), ("https://example.org/b/", "https://example.org/b/")]
 )
-def test_a_page_has_a_description_and_a_picture(site: Path, address: str, picture: str) -> None:
-    finish(site, "The book", address)
-    told = meta(site / "n" / "a.html")
-    assert told["description"].startswith('At ε = 0.5 the total is "wrong" by')
-    assert told["og:image"] == picture
-    with Image.open(site / "_images" / "cards" / "n-a.png") as card:
-        assert card.size == (1200, 630)
-
-
-def test_the_same_pages_give_the_same_files(site: Path) -> None:
-    sources = {p: p.read_bytes() for p in site.rglob("*.html")}
-    finish(site, "The book", "")
-    first = {p: p.read_bytes() for p in site.rglob("*") if p.is_file()}
+def test_pages_are_finished_in_the_same_way_each_time(
+    tmp_path: Path, address: str, home: str
+) -> None:
+    (tmp_path / "_static").mkdir()
+    (tmp_path / "n").mkdir()
+    for name, title, more in (("b", "The book", BOX), ("n/a", "A chapter", LINKS)):
+        text = PAGE.format(title=title, more=more)
+        (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
+    sources = files(tmp_path)
+    finish(tmp_path, "The book", address)
+    first = files(tmp_path)
     for path, content in sources.items():
         path.write_bytes(content)
-    finish(site, "The book", "")
-    assert {p: p.read_bytes() for p in site.rglob("*") if p.is_file()} == first
-
-
-def test_what_a_link_leads_to_is_kept_for_its_preview(site: Path) -> None:
-    finish(site, "The book", "")
-    text = (site / "_static" / "previews.js").read_text(encoding="utf-8")
-    kept = json.loads(text.removeprefix("window.bookPreviews = ").rstrip(";\n"))
+    finish(tmp_path, "The book", address)
+    assert files(tmp_path) == first
+    page = BeautifulSoup((tmp_path / "n" / "a.html").read_text(encoding="utf-8"), "html.parser")
+    told = {t.get("name") or t.get("property"): t["content"] for t in page.select("meta")}
+    assert told["description"].startswith('At ε = 0.5 the total is "wrong" by')
+    assert told["og:image"] == f"{home}_images/cards/n-a.png"
+    with Image.open(tmp_path / "_images" / "cards" / "n-a.png") as card:
+        assert card.size == (1200, 630)
+    assert page.select_one("summary").attrs == {}
+    assert page.select("table td")
+    assert page.select_one(".together").get_text() == "\\(x\\))."
+    assert "<title>The book</title>" in (tmp_path / "b.html").read_text(encoding="utf-8")
+    script = (tmp_path / "_static" / "previews.js").read_text(encoding="utf-8")
+    kept = json.loads(script.removeprefix("window.bookPreviews = ").rstrip(";\n"))
     assert kept == {"b.html#thm": '<p class="admonition-title">T</p><p>x</p>'}
 
 
-def test_a_preview_has_no_names_and_no_links_of_its_own() -> None:
-    text = '<div class="admonition" id="a"><p id="b">x <a href="#c">y</a></p></div>'
-    node = BeautifulSoup(text, "html.parser").div
+@pytest.mark.parametrize(
+    ("shown", "kept"),
+    [
+        ('<div class="admonition" id="a"><p id="b">x <a href="#c">y</a></p></div>', "<p>x y</p>"),
+        ('<span id="a"></span><div class="math" id="b">z</div>', '<div class="math">z</div>'),
+        ('<dl><dt id="a">D</dt><dd><p>E</p></dd></dl>', "<p><strong>D</strong></p><p>E</p>"),
+        ('<h2 id="a">x</h2><p>y</p>', ""),
+    ],
+)
+def test_a_preview_has_no_names_and_no_links_of_its_own(shown: str, kept: str) -> None:
+    node = BeautifulSoup(shown, "html.parser").find(id="a")
     assert node is not None
-    assert preview(node) == "<p>x y</p>"
-
-
-def test_no_preview_of_a_heading_or_a_name_of_the_package() -> None:
-    for text in ('<h2 id="a">x</h2>', '<dl class="py"><dt id="a">x</dt><dd>y</dd></dl>'):
-        node = BeautifulSoup(text, "html.parser").find(id="a")
-        assert node is not None
-        assert preview(node) == ""  # type: ignore[arg-type]
+    assert preview(node) == kept  # type: ignore[arg-type]
 
 
 def test_a_long_description_ends_between_words() -> None:
@@ -91,7 +83,3 @@ def test_a_long_description_ends_between_words() -> None:
     said = description(BeautifulSoup(text, "html.parser"))
     assert said.endswith("word…")
     assert len(said) <= 200
-
-
-def test_bars_of_code_are_read_as_they_are_seen() -> None:
-    assert mended('<summary aria-label="Toggle hidden content">') == "<summary>"

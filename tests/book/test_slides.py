@@ -1,153 +1,254 @@
-"""Slides: one a section, notes apart, pictures copied, and nothing a deck cannot show."""
+"""What teachers are given: slides that keep to the plans, an index, a quiz, two editions."""
+
+from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
+from bs4 import BeautifulSoup
 
-from microdata_price.book.quote import Found, quote
-from microdata_price.book.slides import deck, read_slides, stage_slides
+from microdata_price.book import notebook
+from microdata_price.book.build import build
+from microdata_price.book.finish import folder_of
+from microdata_price.book.pages import exercises
+from microdata_price.book.plan import Edition, notebook_paths
+from microdata_price.book.slides import write_deck
+from microdata_price.book.stage import without_solutions
 from microdata_price.chapters.lesson import Lesson
-from microdata_price.exceptions import BuildError
+from microdata_price.exceptions import InputError
+from tiny_book import ROOT, make_notebook, make_root
 
-ROOT = Path(__file__).parents[2]
-PICTURE = '```{image} ../images/a.svg\n:alt: "A curve that rises."\n:class: computed-figure\n```\n'
-NOTE = ":::{admonition} Say, minutes 0 to 2\nHello *class*.\n:::\n"
+TEACH = ROOT / "book" / "teach"
+SLIDES = """# Slides
 
+<a href="../slides/index.html">Open the slides</a> (keys)
+and more.
 
-def staged(folder, text):
-    (folder / "teach").mkdir(parents=True)
-    (folder / "images").mkdir()
-    (folder / "teach" / "slides.md").write_text(text)
-    (folder / "images" / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    return folder
+Text $a < b$ and [a page](../notebooks/a.ipynb), [a plan](lesson.md).
 
+:::{dropdown} Say, minutes 0 to 2
+:class-container: fold
+Hello *class*.
+:::
 
-def test_each_section_is_a_slide_with_its_notes_apart():
-    first, second = read_slides(f"# T\n\nx\n\n{NOTE}\n## U\n\n{PICTURE}\n$$ a < b $$\n")
-    assert first.body.startswith("<h1>T</h1>")
-    assert "Hello" not in first.body
-    assert "<em>class</em>" in first.notes
-    assert '<img src="images/a.svg" alt="A curve that rises."' in second.body
-    assert "\\[a &lt; b\\]" in second.body
-    assert second.notes == ""
+## A question
 
+:::{div} steps
+- b
+- c
+:::
 
-def test_the_way_to_the_deck_is_not_in_the_deck():
-    (slide,) = read_slides('# T\n\n<a href="../slides/index.html">Open</a> (keys)\nmore.\n\nx\n')
-    assert slide.body.strip() == "<h1>T</h1>\n<p>x</p>"
+::::{div} fragment
+```{image} ../images/a.svg
+:alt: "A curve that rises."
+:class: computed-figure
+```
 
+:::{admonition} Ask (1 minute)
+Why $x$ now?
+:::
+::::
 
-def test_links_lead_from_the_deck_to_the_pages():
-    (slide,) = read_slides("# T\n\n[a](../notebooks/dice.ipynb) [b](lesson.md)\n")
-    assert 'href="../notebooks/dice.html"' in slide.body
-    assert 'href="../teach/lesson.html"' in slide.body
-
-
-@pytest.mark.parametrize("text", [":::{note}\nx\n:::\n", "{ref}`x`", "```{figure} x.svg\n```\n"])
-def test_what_a_deck_cannot_show_is_refused(text):
-    with pytest.raises(BuildError, match="slides may hold only"):
-        read_slides(f"# T\n\n{text}")
-
-
-def test_a_picture_that_nobody_drew_is_refused(tmp_path):
-    book = staged(tmp_path / "b", f"# T\n\n{PICTURE.replace('a.svg', 'none.svg')}")
-    with pytest.raises(BuildError, match=r"none\.svg, which no notebook drew"):
-        stage_slides(book, tmp_path / "site", "T")
+:::{dropdown} Say, minutes 2 to 5
+:class-container: fold
+Wait.
+:::
+"""
 
 
-def test_the_deck_carries_all_that_it_needs(tmp_path):
-    book = staged(tmp_path / "b", f"# T\n\n## U\n\n{PICTURE}")
-    assert stage_slides(book, tmp_path / "site", "T")
-    folder = tmp_path / "site" / "slides"
-    text = (folder / "index.html").read_text()
-    for name in ("reset.css", "reveal.css", "reveal.js", "notes.js", "images/a.svg"):
-        assert (folder / name).is_file()
-        assert f'"{name}"' in text
-    assert "http" not in text.replace("http-equiv", "")
+def text(name: str) -> str:
+    return (TEACH / f"{name}.md").read_text(encoding="utf-8")
 
 
-def test_a_book_without_slides_has_no_deck(tmp_path):
-    (tmp_path / "b").mkdir()
-    assert not stage_slides(tmp_path / "b", tmp_path / "site", "T")
-    assert not (tmp_path / "site").exists()
+@pytest.fixture(scope="module")
+def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a deck, of a small book whose students have an edition inside."""
+    answer = ":::{dropdown} Answer\n:class-container: solution\n\nForty-two.\n:::\n"
+    pages = {
+        "teach/slides": SLIDES,
+        "teach/lesson": f"# A plan\n\n{{{{ book.students }}}}\n\n{answer}",
+    }
+    chapter = make_notebook(
+        ("text", "# A\n\nText."), ("code", "a = 1", "parameters"), ("code", "a")
+    )
+    root = make_root(tmp_path_factory.mktemp("book"), {"a": chapter}, pages)
+    shutil.copytree(ROOT / "book" / "slides", root / "book" / "slides")
+    (root / "book" / "images").mkdir()
+    (root / "book" / "images" / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    return build(root, Edition(), None, lambda _: None, students=True).parent / "slides"
 
 
-def test_titles_are_escaped():
-    assert "<title>a &lt; b: slides</title>" in deck([], "a < b")
+def test_each_section_is_a_slide_with_its_notes_and_its_time(deck: Path) -> None:
+    whole = (deck / "index.html").read_text(encoding="utf-8")
+    first, second = BeautifulSoup(whole, "html.parser").select(".slides > section")
+    assert "the price of microdata: slides" in whole.lower()
+    assert "Open the slides" not in whole
+    assert [s["data-timing"] for s in (first, second)] == ["120", "180"]
+    notes = first.aside.extract()
+    assert notes["class"] == ["notes"]
+    assert notes.get_text(" ", strip=True) == "Minutes 0 to 2. Hello class ."
+    assert "\\(a < b\\)" in first.get_text()
+    assert [a["href"] for a in first.select("a")] == ["../notebooks/a.html", "../teach/lesson.html"]
+    assert [n.name for n in second.select(".fragment")] == ["li", "li", "div"]
+    assert second["class"] == ["pictured"]
+    picture = second.select_one(".fragment > .picture img")
+    assert picture["alt"] == "A curve that rises."
+    assert (deck / picture["src"]).is_file()
+    ask = second.select_one(".fragment .ask")
+    assert ask.get_text(" ", strip=True) == "Why \\(x\\) now? Think: 1 minute"
 
 
-def lesson_values():
-    return Lesson().values | {f"{name}.alt": "A picture." for name in PICTURES}
+def test_the_deck_carries_all_that_it_needs(deck: Path) -> None:
+    page = BeautifulSoup((deck / "index.html").read_text(encoding="utf-8"), "html.parser")
+    asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
+    assert len(asked) == 7
+    assert [name for name in asked if not (deck / str(name)).is_file()] == []
 
 
-PICTURES = [
-    "lesson-dice", "lesson-neighbours", "lesson-growth", "lesson-level", "lesson-largest",
-    "lesson-hidden", "lesson-plane",
-]  # fmt: skip
+def test_a_site_can_hold_the_students_edition(deck: Path) -> None:
+    site = deck.parent
+    whole = (site / "teach" / "lesson.html").read_text(encoding="utf-8")
+    theirs = (site / "students" / "teach" / "lesson.html").read_text(encoding="utf-8")
+    assert "Forty-two" in whole
+    assert "Forty-two" not in theirs
+    assert 'href="../students/index.html"' in whole
+    assert "students' edition" in theirs.replace("’", "'")
+    assert (site / "students" / "index.html").is_file()
 
 
-REAL = {"nnls_total": "1.9", "reweighted_total": "0.99"}
+def test_a_site_without_slides_has_no_deck(tmp_path: Path) -> None:
+    write_deck(tmp_path, tmp_path, folder_of("sphinx_revealjs"))
+    assert [*tmp_path.iterdir()] == []
 
 
-def own_slides():
-    text = (ROOT / "book" / "teach" / "slides.md").read_text(encoding="utf-8")
-    return quote(
-        text,
-        "teach/slides",
-        Found(
-            quoted={
-                "lesson": lesson_values(),
-                "benchmark": {"nnls_total": "1.9", "reweighted_total": "0.99"},
-            }
-        ),
+def test_the_students_edition_cannot_hold_itself(tmp_path: Path) -> None:
+    root = make_root(tmp_path, {}, {})
+    with pytest.raises(InputError, match="give either --with-students or --no-solutions"):
+        build(root, Edition(solutions=False), tmp_path / "s", lambda _: None, students=True)
+
+
+CLOCK = [
+    (int(a), int(b))
+    for a, b in re.findall(r"\{dropdown\} Say, minutes (\d+) to (\d+)$", text("slides"), re.M)
+]
+ENDS = [end for _, end in CLOCK]
+PARTS = re.split(r"^#+ ", text("slides"), flags=re.M)[1:]
+
+
+def plan(title: str) -> list[tuple[int, int, int, int]]:
+    """A plan's rows: minutes, and the first and last slide where the plan numbers them."""
+    section = text("lesson").partition(f"## {title}")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| (\d+)–(\d+) \|(?: (\d+)?(?: to |, )?(\d*) *\|)?", section, re.M)
+    return [(int(a), int(b), int(i or 0), int(j or i or 0)) for a, b, i, j in rows]
+
+
+def test_the_clock_goes_on_from_slide_to_slide_and_leaves_ten_of_fifty_minutes() -> None:
+    assert len(CLOCK) == len(PARTS)
+    assert [a for a, _ in CLOCK] == [0, *ENDS[:-1]]
+    assert all(b > a for a, b in CLOCK)
+    assert ENDS[-1] == 40
+
+
+def test_no_slide_is_a_wall_of_text() -> None:
+    shown = re.sub(r"^:::\{dropdown\} Say.*?^:::$", "", text("slides"), flags=re.M | re.S)
+    for part in re.split(r"^## ", shown, flags=re.M)[1:]:
+        words = re.sub(r"^[:`].*$|\$\$?.*?\$\$?|<[^>]*>", " ", part, flags=re.M).split()
+        assert len(words) <= 70, part
+
+
+def test_the_slides_keep_to_the_plan_which_numbers_them() -> None:
+    rows = plan("A lesson of fifty minutes")
+    assert rows[0][0] == 0
+    assert rows[-1][:2] == (40, 50)
+    assert [a for a, *_ in rows[1:]] == [b for _, b, *_ in rows[:-1]]
+    for begin, end, first, last in rows[:-1]:
+        shown = [number for number, e in enumerate(ENDS, 1) if begin < e <= end]
+        assert shown == list(range(first, last + 1)), (begin, end)
+        assert end in ENDS
+
+
+def test_the_plan_of_seventy_five_minutes_has_every_slide_and_leaves_ten() -> None:
+    rows = [row[:2] for row in plan("A lesson of seventy-five minutes")]
+    assert rows[0] == (0, 24)
+    assert rows[-1] == (65, 75)
+    assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
+    # The second part of the slides, moved on by the dice.
+    shift = rows[1][1] - rows[1][0]
+    assert rows[2] == (24 + shift, 40 + shift)
+    assert 24 in ENDS
+
+
+def test_the_notes_have_the_slides_clock_and_titles() -> None:
+    minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
+    assert minutes[-1] == 40
+    assert set(minutes) <= {*ENDS}
+    titles = {part.partition("\n")[0] for part in PARTS}
+    notes = text("lesson").partition("**If time is short**")[2].partition("\n")[0]
+    assert set(re.findall(r'"([A-Z][^"]+)"', notes)) <= titles
+
+
+@pytest.mark.parametrize("lecture", ["First", "Second"])
+def test_the_minutes_of_a_lecture_add_up(lecture: str) -> None:
+    (line,) = re.findall(rf"^\*\*{lecture} lecture.*$", text("lesson"), re.MULTILINE)
+    assert sum(int(m) for m in re.findall(r"\((\d+)(?: minutes)?\)", line)) == 70
+    assert "70 minutes" in line
+
+
+def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get() -> None:
+    whole = text("take_home")
+    theirs = without_solutions(whole)
+    for shown in (whole, theirs):
+        numbers = re.findall(r"^\*\*(\d+)\.\*\*", shown, re.MULTILINE)
+        assert numbers == [str(i) for i in range(1, 11)]
+    assert (whole.count("{dropdown} Answer"), theirs.count("{dropdown}")) == (10, 0)
+    assert "give or take" not in theirs
+
+
+def test_all_that_the_lesson_computes_for_other_pages_is_quoted() -> None:
+    pages = "".join(p.read_text(encoding="utf-8") for p in TEACH.glob("*.md"))
+    assert set(re.findall(r"\{\{ lesson\.(\w+) \}\}", pages)) == set(Lesson().values)
+
+
+def asked(name: str, *tags: str, more: str = "") -> notebook.Notebook:
+    return make_notebook(
+        ("text", "# A chapter\n\nText."),
+        ("text", f"**Exercise 1 ({name}).** Why?{more}", "exercise", "label:ex-a", *tags),
     )
 
 
-def test_a_question_is_framed_and_says_how_long_to_think():
-    (slide,) = read_slides("# T\n\n:::{admonition} Ask (30 seconds)\nWhat is $x$?\n:::\n\ny\n")
-    assert '<div class="ask">\n<p>What is <span class="math inline">' in slide.body
-    assert '<p class="pause">Think: 30 seconds</p>' in slide.body
-    assert "<p>y</p>" in slide.body
-    assert "BLOCK" not in slide.body
-
-
-def test_what_is_revealed_waits_for_a_key_press():
-    text = "# T\n\n:::{div} fragment\n$$ a $$\n:::\n\n:::{div} steps\n- b\n- c\n:::\n"
-    (slide,) = read_slides(text)
-    assert slide.body.count('class="fragment"') == 3
-    assert slide.body.count('<li class="fragment">') == 2
-
-
-def test_a_revealed_part_may_hold_a_picture_and_a_question():
-    inner = f"{PICTURE}\n:::{{admonition}} Ask (1 minute)\nq\n:::\n"
-    (slide,) = read_slides(f"# T\n\n::::{{div}} fragment\n{inner}::::\n")
-    assert slide.body.count("<img ") == slide.body.count('class="ask"') == 1
-    assert "BLOCK" not in slide.body
-
-
-def test_the_speakers_clock_goes_on_from_slide_to_slide():
-    second = NOTE.replace("0 to 2", "2 to 5")
-    first, last = read_slides(f"# T\n\n{NOTE}\n## U\n\n{second}")
-    assert (first.start, first.end, last.start, last.end) == (0, 2, 2, 5)
-    assert 'data-timing="180"' in last.section()
-    assert "Minutes 2 to 5." in last.section()
-    with pytest.raises(BuildError, match="slide 'U' is for minutes 3 to 5; the slide before ends"):
-        read_slides(f"# T\n\n{NOTE}\n## U\n\n{NOTE.replace('0 to 2', '3 to 5')}")
-
-
-def test_the_books_own_slides_can_be_read_and_leave_ten_of_fifty_minutes():
-    slides = read_slides(own_slides())
-    assert all(s.notes and s.end > s.start for s in slides)
-    assert slides[-1].end == 40
-    assert sum("fragment" in s.body for s in slides) >= 8
-    assert sum('class="ask"' in s.body for s in slides) >= 4
-    assert [re.search(r"images/([\w-]+)\.svg", s.body)[1] for s in slides if "<img" in s.body] == (
-        PICTURES
+def test_the_index_has_every_exercise_with_its_place_title_and_difficulty() -> None:
+    page = exercises(
+        {
+            "one": asked("Coins", "easy", more="\n\n- (a) up\n- (b) down"),
+            "two": make_notebook(("text", "# No exercise\n\nText.")),
+            "three": asked("Half | a scale", "hard"),
+        },
+        solutions=True,
     )
+    rows = [line for line in page.splitlines() if "{ref}" in line]
+    place = "{ref}`Exercise\N{NO-BREAK SPACE}1 <ex-a>`"
+    assert rows == [
+        f"| [](../notebooks/one.ipynb) | {place} | Coins | easy | yes |",
+        f"| [](../notebooks/three.ipynb) | {place} | Half &#124; a scale | hard |  |",
+    ]
+    assert "2 exercises in 2 chapters: 1 easy, 0 medium, 1 hard" in page
 
 
-def test_no_slide_is_a_wall_of_text():
-    for slide in read_slides(own_slides()):
-        words = re.sub(r"<[^>]*>|\\[(\[].*?\\[)\]]", " ", slide.body, flags=re.DOTALL).split()
-        assert len(words) <= 70, slide.title
+def test_the_books_exercises_are_in_the_index_and_predictions_can_be_chosen() -> None:
+    books = {p.stem: notebook.read(p) for p in notebook_paths(ROOT)}
+    page, count = exercises(books, solutions=True), 0
+    for content in books.values():
+        for i, cell in enumerate(content.cells):
+            if notebook.role(cell) != "exercise":
+                continue
+            count += 1
+            assert f"<{notebook.label(cell)}>`" in page
+            assert notebook.difficulty(cell), cell.source[:60]
+            if "(Predict, then run)" in cell.source:
+                letters = re.findall(r"^- \((\w)\) \S", cell.source, re.MULTILINE)
+                assert letters == ["a", "b", "c"], cell.source[:60]
+                after = [c for c in content.cells[i + 1 :] if notebook.role(c) == "solution"]
+                assert "code" in [c.cell_type for c in after]
+    assert 25 <= count <= 45

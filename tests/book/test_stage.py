@@ -1,3 +1,5 @@
+"""Plain Markdown, tags, links and outputs, and what the builder and downloads get of them."""
+
 from __future__ import annotations
 
 import json
@@ -10,17 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price.base.numbers import format_number
 from microdata_price.book import build as book
 from microdata_price.book import notebook
+from microdata_price.book.plain import read_terms, with_links
 from microdata_price.book.plan import Edition
-from microdata_price.book.quote import Found, collect, quote
 from microdata_price.book.run import Run
 from microdata_price.book.stage import (
+    PRINTED,
+    Found,
+    collect,
     download,
-    files,
-    images,
     page,
+    quote,
     shown_parameters,
     without_solutions,
 )
@@ -30,67 +33,75 @@ from microdata_price.page.style import METADATA_KEY
 from tiny_book import ROOT, make_notebook
 
 SVG = '<svg viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg"/>'
-CSV = {"file": {"name": "errors.csv", "content": "a,b\n1,2\n", "label": "All errors"}}
+ABOUT = {"name": "a-figure", "alt": 'Says "what": it shows.', "caption": "The finding $x$."}
+START = (
+    ("text", "# Title\n\nWhat it is about."),
+    ("code", "epsilon = 0.5  # level\ngrid_dir = ''", "parameters"),
+    ("code", "import math", "setup"),
+)
+THEOREM = ("text", "**Theorem 3.1 (Of $x$ (ours)).** It holds.", "theorem", "label:thm")
+SHOWS = ("code", "say(x)", "remove-input")
 
 
-def display(data: dict[str, str], metadata: dict[str, object]) -> nbformat.NotebookNode:
-    return nbformat.v4.new_output("display_data", data=data, metadata=metadata)
+def ours(data: dict[str, str] | None = None, **about: object) -> nbformat.NotebookNode:
+    shown = data or {"text/plain": "shown"}
+    return nbformat.v4.new_output("display_data", shown, metadata={METADATA_KEY: about})
 
 
-def ours(**about: object) -> nbformat.NotebookNode:
-    return display({"text/plain": "shown"}, {METADATA_KEY: about})
-
-
-def figure(name: str = "a-figure") -> list[nbformat.NotebookNode]:
-    about = {
-        "name": name,
-        "alt": 'Says "what": it shows.',
-        "caption": "The finding $x$.",
-        "drawn_by": "microdata_price.figures.difficult.histograms",
-    }
-    return [
-        display({"image/svg+xml": SVG}, {METADATA_KEY: {"figure": about}}),
-        display({"text/markdown": "**Figure.**"}, {METADATA_KEY: {"caption_of": name}}),
-    ]
-
-
-def executed() -> nbformat.NotebookNode:
-    nb = make_notebook(
-        ("text", "# Title\n\nWhat it is about."),
-        ("code", "epsilon = 0.5  # level", "parameters"),
-        ("code", 'epsilon = 0.25\ngrid_dir = "/somewhere"', "injected-parameters"),
-        ("code", "import math", "setup"),
-        ("code", "show()"),
-        ("text", "**Exercise 1 (Try).** Why?", "exercise"),
-        ("text", "**Solution.** secret", "solution"),
-        ("code", "secret = 1", "solution"),
-    )
-    said = ours(say="The error is 1.5 ± 0.1.")
-    nb.cells[4].outputs = [*figure(), said, ours(**CSV), *figure("second-figure")]
+def chapter(*cells: tuple[str, ...], outputs: tuple[object, ...] = ()) -> notebook.Notebook:
+    """A chapter as papermill leaves it; its last cell has the outputs."""
+    nb = make_notebook(*START, *cells)
+    put_in = ("code", "epsilon = 0.25\ngrid_dir = '/secret'", "injected-parameters")
+    nb.cells.insert(2, make_notebook(put_in).cells[0])
+    if outputs:
+        nb.cells[-1].outputs = list(outputs)
     return nb
 
 
-def staged(solutions: bool = True) -> tuple[nbformat.NotebookNode, nbformat.NotebookNode]:
-    nb, found = executed(), Found()
+def staged(nb: notebook.Notebook, solutions: bool = True, address: str = "") -> tuple[list, list]:
+    """The cells that the builder reads, without levels and foot, and those of the download."""
+    found, values = Found(address=address), {"epsilon": 0.25, "grid_dir": "/secret"}
     collect("chapter", nb, found)
-    values = {"epsilon": 0.25}
+    before = json.dumps(nb)
     made = page("chapter", nb, values, found, solutions=solutions)
-    return made, download(nb, values, found, solutions=solutions)
+    copy = download(nb, values, found, solutions=solutions)
+    assert json.dumps(nb) == before
+    nbformat.validate(copy)
+    *shown, levels, foot = made.cells
+    assert levels.source == "epsilon = 0.25  # level\ngrid_dir = '/secret'\n\nimport math"
+    assert levels.metadata["mystnb"]["code_prompt_show"] == "Levels used: epsilon = 0.25"
+    assert "download chapter.ipynb" in foot.source
+    return shown, copy.cells
 
 
-def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
-    made, copy = staged()
-    sources = [c.source for c in made.cells]
-    assert sources[-2].startswith("epsilon = 0.25  # level")
-    assert "download chapter.ipynb" in sources[-1]
-    assert "The error is 1.5 ± 0.1." in sources
-    assert any("{download}`All errors <../downloads/errors.csv>`" in s for s in sources)
-    both = "\n".join(sources)
-    assert "/somewhere" not in both + json.dumps(copy)
-    assert both.count("{figure}") == 2
-    assert ':alt: "Says \\"what\\": it shows."' in both
-    assert all(not c.outputs for c in made.cells if c.cell_type == "code")
-    assert images(executed()) == {"a-figure": SVG, "second-figure": SVG}
+def texts(*cells: tuple[str, ...], outputs: tuple[object, ...] = ()) -> list[str]:
+    return [c.source for c in staged(chapter(*cells, outputs=outputs))[0] if c.source]
+
+
+def test_outputs_become_sentences_figures_tables_and_files(tmp_path: Path) -> None:
+    file = {"name": "errors.csv", "content": "a,b\n1,2\n", "label": "All errors"}
+    table = {"name": "a-table", "caption": "See [Table](#a-table).", "markdown": "| a |\n| --- |"}
+    said = {"say": "The error is 1.5 ± 0.1; see [Figure](#a-figure)."}
+    outputs = (
+        ours({"image/svg+xml": SVG, "text/plain": "x"}, figure=ABOUT),
+        ours({"text/markdown": "**Figure.**"}, caption_of="a-figure"),
+        *(ours(**told) for told in (said, {"table": table}, {"file": file})),
+        nbformat.v4.new_output("stream", text="printed"),
+    )
+    nb = chapter(SHOWS, outputs=outputs)
+    _, code, figure, sentence, shown, offered = staged(nb)[0]
+    assert [o.text for o in code.outputs] == ["printed"]
+    assert "{figure} ../images/a-figure.svg\n:name: a-figure" in figure.source
+    assert ':alt: "Says \\"what\\": it shows."' in figure.source
+    assert sentence.source == "The error is 1.5 ± 0.1; see {numref}`a-figure`."
+    assert "{table} See {numref}`a-table`.\n:name: a-table\n\n| a |" in shown.source
+    assert offered.source.startswith("{download}`All errors <../downloads/errors.csv>`")
+    notebook.write(nb, tmp_path / "executed.ipynb")
+    run = Run("chapter", tmp_path / "executed.ipynb", 1.0, "2026-01-01", {"epsilon": 0.5}, {})
+    nb.cells[-1].outputs = [ours({"image/svg+xml": SVG}, figure=ABOUT)]
+    book.stage_notebooks(ROOT, Edition(), [run], Found(), tmp_path / "staged")
+    assert (tmp_path / "staged" / "downloads" / "errors.csv").read_text() == "a,b\n1,2\n"
+    assert (tmp_path / "staged" / "images" / "a-figure.svg").is_file()
 
 
 @pytest.mark.parametrize(
@@ -100,98 +111,117 @@ def test_a_page_shows_numbers_figures_and_the_values_that_were_used() -> None:
         ("https://x.org/y", "`pip install git+https://x.org/y`"),
     ],
 )
-def test_a_download_says_in_one_line_how_it_is_run(address: str, said: str) -> None:
-    found = Found(address=address)
-    collect("chapter", executed(), found)
-    copy = download(executed(), {}, found, solutions=True)
-    title, _, line, *_ = copy.cells[0].source.split("\n")
-    assert title == "# Title"
-    assert said in line
-
-
-def test_a_download_has_its_results_and_reads_whole_alone() -> None:
-    nb, found = executed(), Found()
+def test_a_download_has_its_results_and_reads_whole_alone(address: str, said: str) -> None:
+    nb = chapter(SHOWS, outputs=(ours(say="x"), ours({"text/markdown": "[a](b.ipynb#c)"})))
     nb.cells[0].source += " See [the plane](plane.ipynb#x), [here](#y), [home](https://x.org)."
     nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>.'
-    collect("chapter", nb, found)
-    copy = download(nb, {"epsilon": 0.25}, found, solutions=True)
-    nbformat.validate(copy)
-    assert copy.cells[0].source.endswith(
-        "See the plane, [here](#y), [home](https://x.org). Roll dice."
+    text, parameters, setup, shows = staged(nb, address=address)[1]
+    assert text.source.startswith("# Title\n\n*To run this notebook")
+    assert said in text.source
+    assert text.source.endswith("See the plane, [here](#y), [home](https://x.org). Roll dice.")
+    assert parameters.source.startswith("epsilon = 0.25  # level")
+    assert setup.source == "import math"
+    assert [o.metadata for o in shows.outputs] == [{}, {}]
+    assert shows.outputs[1].data["text/markdown"] == "a"
+
+
+@pytest.mark.parametrize("kind", ["printed", "value"])
+@pytest.mark.parametrize("text", ["x" * 3_000_000, "y\n" * 1_000_000, "short\n"])
+def test_a_page_holds_the_beginning_of_what_is_printed(text: str, kind: str) -> None:
+    printed = nbformat.v4.new_output("stream", name="stdout", text=text)
+    value = nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
+    nb = chapter(("code", "f()"), outputs=(printed if kind == "printed" else value,))
+    (shown,) = staged(nb)[0][-1].outputs
+    said = shown["text"] if kind == "printed" else shown["data"]["text/plain"]
+    begin, _, left = said.partition("\n... (")
+    assert begin == text[:PRINTED]
+    assert int(left.split()[0].replace(",", "") if left else 0) == len(text) - len(begin)
+
+
+def test_boxes_have_their_title_label_and_what_is_computed_for_them() -> None:
+    second = ("text", "**Theorem 4 (B).** Too.", "theorem")
+    exercise = ("text", "**Exercise 1 (Coins).** Why?", "exercise", "easy", "label:ex")
+    computed = ("code", "say(x)", "exercise", "remove-input")
+    said = (ours(say="It is 7."),)
+    assert texts(THEOREM, second, exercise, computed, outputs=said)[1:] == [
+        ":::::::{admonition} Theorem 3.1 (Of $x$ (ours))\n:class: proof theorem\n:name: thm\n\n"
+        "It holds.\n:::::::\n",
+        ":::::::{admonition} Theorem 4 (B)\n:class: proof theorem\n\nToo.\n:::::::\n",
+        ":::::::{admonition} Exercise 1 (Coins) · easy\n:class: exercise\n:name: ex\n\n"
+        "Why?\n\nIt is 7.\n:::::::\n",
+    ]
+
+
+def test_proofs_solutions_and_what_is_long_fold_with_their_code() -> None:
+    made = texts(
+        ("text", "**Exercise 2 (Try).** Why?", "exercise"),
+        ("text", "**Solution.** Because.", "solution"),
+        ("code", "assert 1", "solution"),
+        ("text", "**Step 2.** So it is.", "solution"),
+        ("text", "Free text."),
+        ("text", "*Proof of (a), $x < y$.* Trivial.", "proof"),
+        ("text", "**Tables of the lists.** All of them.", "fold"),
+        ("text", "**Tables of the squares.**", "fold"),
+        ("code", "assert 2", "fold"),
+    )[2:]
+    titles = [re.findall("<summary>(.*)</summary>", text) or text for text in made]
+    end = "</div>\n</details>\n"
+    formula = '<span class="math notranslate">\\(x &lt; y\\)</span>'
+    assert titles == [
+        *(["Solution of Exercise 2"], "Because.", "assert 1", "**Step 2.** So it is.", end),
+        *("Free text.", [f"Proof of (a), {formula}"], "Trivial.", end),
+        *(["Tables of the lists"], "All of them.", end),
+        *(["Tables of the squares"], "assert 2", end),
+    ]
+
+
+def test_states_of_a_switch_are_the_tabs_of_one_set() -> None:
+    states = [
+        ("text", "**Pure DP.** One level.", "switch"),
+        ("text", "**zCDP.**", "switch"),
+        ("text", "Gaussian noise.", "switch"),
+        ("code", "say(x)", "switch", "remove-input"),
+    ]
+    (made,) = texts(*states, outputs=(ours(say="It is 7."),))[1:]
+    tab, end = ":" * 8 + "{tab-item}", ":" * 8
+    assert made == (
+        f"\n:{end}{{tab-set}}\n\n{tab} Pure DP\n\nOne level.\n{end}\n\n"
+        f"{tab} zCDP\n\nGaussian noise.\n\nIt is 7.\n{end}\n:{end}"
     )
-    assert copy.cells[1].source == "epsilon = 0.25  # level"
-    shown = [o for c in copy.cells if c.cell_type == "code" for o in c.outputs]
-    assert len(shown) == len([o for c in nb.cells if c.cell_type == "code" for o in c.outputs])
-    assert all(o.metadata == {} for o in shown)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([("text", "It holds.", "theorem")], r"begin '\*\*Theorem\.\*\*'"),
+        ([("text", "**Lemma 3 (A).** It holds.", "theorem")], "begin '..Theorem"),
+        ([("text", "**Solution.** It holds.", "proof")], "begin '..Proof"),
+        ([("code", "1 + 1", "solution")], "must be text"),
+        ([("code", "1 + 1", "fold")], "'..Its title"),
+        ([(*SHOWS[:2], "switch", "remove-input")], "'..Its title"),
+        ([("text", "**Proof.** It holds.\n\n## A section", "proof")], "not hold a heading"),
+        ([THEOREM, ("code", "1 + 1", "theorem")], "not hold code"),
+        ([("text", "**zCDP.** x", "switch"), ("code", "1 + 1", "switch")], "not hold code"),
+    ],
+)
+def test_a_box_or_fold_that_is_not_as_it_must_be_is_an_error(
+    cells: list[tuple[str, ...]], why: str
+) -> None:
+    with pytest.raises(BuildError, match=why):
+        texts(*cells)
 
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_without_solutions_neither_page_nor_download_has_any(which: int) -> None:
-    assert "secret" in json.dumps(staged(solutions=True)[which])
-    assert "secret" not in json.dumps(staged(solutions=False)[which])
-    assert "solution" not in json.dumps(staged(solutions=False)[which])
-
-
-@pytest.mark.parametrize("text", ["x" * 3_000_000, "y\n" * 1_000_000, "short\n"])
-@pytest.mark.parametrize("kind", ["printed", "value"])
-def test_a_page_holds_the_beginning_of_what_is_printed_and_says_how_much_is_left_out(
-    text: str, kind: str
-) -> None:
-    nb = make_notebook(("text", "# Title\n\nText."), ("code", "f()"))
-    output = (
-        nbformat.v4.new_output("stream", name="stdout", text=text)
-        if kind == "printed"
-        else nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
+    nb = chapter(
+        ("text", "**Exercise 1 (Try).** Why?", "exercise"),
+        ("text", "**Solution.** Because 43112609.", "solution"),
+        ("code", "43112609", "solution"),
     )
-    nb.cells[1].outputs = [output]
-    (shown,) = page("chapter", nb, {}, Found(), solutions=True).cells[1].outputs
-    said = shown["text"] if kind == "printed" else shown["data"]["text/plain"]
-    if len(text) < 100:
-        assert said == text
-    else:
-        begin, _, left = said.rpartition("... (")
-        assert text.startswith(begin.strip())
-        assert int(left.split()[0].replace(",", "")) + len(begin.strip()) == len(text.strip())
-        assert len(said) < 600_000
-    # The executed notebook keeps all of it.
-    assert nb.cells[1].outputs == [output]
-
-
-def test_an_undefined_quote_names_page_and_name() -> None:
-    with pytest.raises(BuildError, match=r"'notes' quotes '{{ a.x }}'.*'a' does not"):
-        quote("{{ a.x }}", "notes", Found({"a": {"y": "1"}}))
-
-
-def test_unused_names_are_found_and_one_use_on_any_page_is_enough() -> None:
-    found = Found({"a": {"x": "1", "y": "2"}, "b": {"x": "3"}})
-    assert quote("{{ a.x }} {{b.x}}", "a", found) == "1 3"
-    assert found.unused() == ["a/y"]
-
-
-def test_a_name_defined_twice_is_an_error() -> None:
-    nb = make_notebook(("code", "1"))
-    nb.cells[0].outputs = [ours(record={"x": "1"}), ours(record={"x": "2"})]
-    with pytest.raises(BuildError, match="'x' twice"):
-        collect("a", nb, Found())
-
-
-def test_files_are_written_where_the_page_links(tmp_path: Path) -> None:
-    assert files(executed()) == {"errors.csv": "a,b\n1,2\n"}
-    notebook.write(executed(), tmp_path / "executed.ipynb")
-    run = Run("chapter", tmp_path / "executed.ipynb", 1.0, "2026-01-01", {}, {})
-    book.stage_notebooks(ROOT, Edition(), [run], Found(), tmp_path / "staged")
-    assert (tmp_path / "staged" / "downloads" / "errors.csv").read_text() == "a,b\n1,2\n"
-
-
-@pytest.mark.parametrize("name", ["", "errors", "Errors.csv", "../errors.csv", "a b.csv"])
-def test_bad_file_names_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match="file's name"):
-        offer(name, "a", "the errors")
-
-
-def test_nothing_is_no_file() -> None:
-    with pytest.raises(InputError, match="empty"):
-        offer("a.csv", "", "the errors")
+    assert "43112609" in json.dumps(staged(nb)[which])
+    without = json.dumps(staged(nb, solutions=False)[which])
+    assert "43112609" not in without
+    assert "solution" not in without
 
 
 @pytest.mark.parametrize("fence", ["```", "````", ":::", "::::"])
@@ -203,28 +233,79 @@ def test_solutions_leave_prose_pages_whatever_their_fences(fence: str) -> None:
     assert without_solutions(f"{asked}{answer}end\n") == f"{asked}end\n"
 
 
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("[Theorem 3.1](lower.ipynb#thm)", "[Theorem 3.1](#thm)"),
+        ("[Figure](lower.ipynb#fig), [table](#t)", "{numref}`fig`, {numref}`t`"),
+        ("[this picture](lower.ipynb#fig)", "[this picture](#fig)"),
+        ("[(1)](lower.ipynb#eq-1), [(2)](#eq-2)", "[(1)](#lower-eq-1), [(2)](#chapter-eq-2)"),
+        ("[there](../book/teach/lessons.md#here)", "[there](#here)"),
+        ("[them](../book/teach/lessons.md)", "[them](../teach/lessons.md)"),
+        ("[pages](lower.ipynb)", "[pages](lower.ipynb)"),
+        ("[Q](../book/reference/notation.md#point-query)", "{term}`Q <point query>`"),
+        ("[A. (2021)](../book/references.bib#abowd2021)", "{cite:t}`abowd2021`"),
+        ("[(A. 2021)](../book/references.bib#abowd2021)", "{cite:p}`abowd2021`"),
+        ("[x](https://example.org/a#b)", "[x](https://example.org/a#b)"),
+        ("![x](a.ipynb#b) $f[x](y)$", "![x](a.ipynb#b) $f[x](y)$"),
+    ],
+)
+def test_links_become_references(written: str, read: str) -> None:
+    terms = read_terms(ROOT / "book")
+    assert terms["zcdp"] == "zCDP"
+    assert len(terms) > 20
+    assert read_terms(Path("nowhere")) == {}
+    assert with_links(written, "notebooks/chapter", terms) == read
+
+
+def test_equations_and_labelled_cells_are_places_on_the_page() -> None:
+    made = texts(("text", "Let\n\n$$ x = 1 \\tag{1} $$\n\nSee [(1)](#eq-1).", "label:here"))[-1]
+    assert made.startswith("(here)=\nLet")
+    assert "(chapter-eq-1)=\n$$ x = 1" in made
+    assert made.endswith("See [(1)](#chapter-eq-1).")
+
+
+def test_prose_pages_quote_what_notebooks_record() -> None:
+    found = Found()
+    outputs = (ours(record={"bias": "7 ± 1"}), ours(figure=ABOUT), ours(certificate=1e-9))
+    collect("chapter", chapter(SHOWS, outputs=outputs), found)
+    text = "{{ chapter.bias }} {{chapter.a-figure.alt}}"
+    assert quote(text, "intro", found) == "7 ± 1 Says 'what': it shows."
+    assert found.certificates == {"chapter": 1e-9}
+    with pytest.raises(BuildError, match=r"'notes' quotes '{{ a.x }}'.*'a' does not"):
+        quote("{{ a.x }}", "notes", found)
+    twice = (ours(record={"x": "1"}), ours(record={"x": "2"}))
+    with pytest.raises(BuildError, match="'x' twice"):
+        collect("a", chapter(SHOWS, outputs=twice), found)
+
+
+def test_what_notebooks_name_for_prose_pages_is_quoted() -> None:
+    pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "book").rglob("*.md"))
+    for path in (ROOT / "notebooks").glob("*.ipynb"):
+        text = "\n".join(c.source for c in notebook.read(path).cells)
+        named = re.findall(r"^%%say (\S+)$|\brecord\((\w+)=", text, re.MULTILINE)
+        for name in ("".join(pair) for pair in named):
+            assert re.search(rf"{{{{ *{path.stem}\.{name} *}}}}", pages), (path.stem, name)
+
+
+VALUES = st.one_of(
+    st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
+)
+
+
 @given(
-    st.lists(
-        st.tuples(
-            st.sampled_from(["a", "b", "c"]),
-            st.one_of(
-                st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
-            ),
-        ),
-        unique_by=lambda pair: pair[0],
-    ),
+    st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES),
     st.sampled_from([0.25, 7, "x # y", "é'\"", [1, 2.5], None, True]),
 )
 def test_the_shown_cell_has_exactly_the_values_that_were_used(
-    defaults: list[tuple[str, object]], value: object
+    defaults: dict[str, object], value: object
 ) -> None:
-    lines = [f"{name} = {default!r}  # about «{name}»" for name, default in defaults]
-    used = {name: value for name, _ in defaults[::2]}
+    lines = [f"{name} = {default!r}  # about «{name}»" for name, default in defaults.items()]
+    used = dict.fromkeys([*defaults][::2], value)
     namespace: dict[str, object] = {}
     shown = shown_parameters("\n".join(lines), used)
     exec(shown, namespace)
-    for name, default in defaults:
-        assert namespace[name] == used.get(name, default)
+    assert {name: namespace[name] for name in defaults} == {**defaults, **used}
     assert shown.count("# about") >= len(defaults)
 
 
@@ -233,41 +314,25 @@ def test_parameters_over_several_lines_are_replaced_whole() -> None:
     assert shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
 
 
-@given(st.floats(-1e300, 1e300), st.integers(1, 8))
-def test_written_numbers_are_near_what_they_stand_for(value: float, digits: int) -> None:
-    written = format_number(value, digits).replace("−", "-").replace(",", "")
-    bare = re.match(r"(-?)10([⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)$", written)
-    mantissa, _, power = (f"{bare[1]}1", "", bare[2]) if bare else written.partition(" × 10")
-    up = power.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
-    read = float(f"{mantissa}e{up or 0}")
-    assert read == pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=5e-324)
-
-
-@given(st.floats(-1e9, 1e9), st.floats(1e-9, 1e9))
-def test_a_value_with_its_standard_error_is_written_to_the_errors_second_digit(
-    value: float, se: float
-) -> None:
-    first, second = format_number(value, se=se).replace("−", "-").replace(",", "").split(" ± ")
-    assert float(second) == pytest.approx(se, rel=0.051)
-    assert abs(float(first) - value) <= 0.051 * se * 1.0001 + 1e-9 * abs(value)
-
-
-@pytest.mark.parametrize("bad", [float("nan"), float("inf")])
-def test_what_is_no_number_is_never_written_as_one(bad: float) -> None:
-    with pytest.raises(InputError):
-        format_number(bad)
-    with pytest.raises(InputError):
-        format_number(1.0, se=bad)
-
-
 def test_tables_align_numbers_and_keep_missing_values_visible() -> None:
     frame = pd.DataFrame({"who|": ["a|b", "c"], "n": [1.5, float("nan")]})
     lines = table_markdown(frame).splitlines()
     assert lines[1:] == ["| :--- | ---: |", "| a\\|b | 1.5 |", "| c | – |"]
     small = table_markdown(pd.DataFrame({"n": [3e-7], "said": ["at most 2 × 10⁻⁷"]}))
-    assert small.splitlines()[2].split(" | ") == [
-        "| 3\u00a0×\u00a010⁻⁷",
-        "at most 2\u00a0×\u00a010⁻⁷ |",
-    ]
-    with pytest.raises(InputError, match="no rows"):
-        show(frame.iloc[:0], "a-table", "A caption that is a sentence.")
+    assert small.splitlines()[2] == "| 3\u00a0×\u00a010⁻⁷ | at most 2\u00a0×\u00a010⁻⁷ |"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: show(pd.DataFrame({"a": []}), "a-table", "A caption that is whole."), "no rows"),
+        (lambda: offer("a.csv", "", "the errors"), "empty"),
+        *(
+            (lambda name=name: offer(name, "a", "the errors"), "file's name")
+            for name in ("", "errors", "Errors.csv", "../errors.csv", "a b.csv")
+        ),
+    ],
+)
+def test_what_cannot_be_shown_is_refused(call: object, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        call()

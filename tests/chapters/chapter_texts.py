@@ -1,12 +1,9 @@
 """Levels at which every text of the book must hold, and what any text must be like."""
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from microdata_price.page.output import plain
 from microdata_price.page.say import texts
@@ -21,13 +18,13 @@ _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸�
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
-def cases(**choices: Sequence[Any]) -> list[dict[str, Any]]:
+def cases(**choices: Sequence[object]) -> list[dict]:
     """Return the first choices together, then each other choice beside the first of the rest."""
     base = {name: values[0] for name, values in choices.items()}
     return [base, *({**base, name: v} for name, values in choices.items() for v in values[1:])]
 
 
-def filled(name: str, **levels: Any) -> list[str]:
+def filled(name: str, **levels: object) -> list[str]:
     """Run a notebook's code in this process, check all its texts and return them."""
     said = texts(NOTEBOOKS / f"{name}.ipynb", **levels)
     assert said

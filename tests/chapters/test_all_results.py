@@ -1,7 +1,5 @@
 """All results: one table, one file, one picture, and no number that the grid does not have."""
 
-from __future__ import annotations
-
 import io
 
 import numpy as np

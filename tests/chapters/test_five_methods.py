@@ -1,7 +1,5 @@
 """Five methods on one table: the texts at many levels, and the main claims in another way."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from chapter_texts import EPSILONS, cases, filled, says

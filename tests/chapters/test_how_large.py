@@ -1,9 +1,6 @@
 """How large exactly: texts at every level, the worst table by simulation, the constant by hand."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +17,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+def test_texts_hold_at_every_level(given: dict) -> None:
     found = Findings(**given)
     said = filled("how_large", **given)
     assert says(said[0], found.gap.high, 0.01)

@@ -1,7 +1,5 @@
 """The lesson and its dice: exact laws against all rolls, and what the slides quote."""
 
-from __future__ import annotations
-
 import itertools
 import math
 

@@ -1,7 +1,5 @@
 """Chapter 5: its texts at several levels, and its main numbers computed in another way."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

@@ -1,9 +1,6 @@
 """Privacy and two errors: what the texts say, recomputed."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -17,7 +14,7 @@ CASES = cases(epsilon=EPSILONS, d=(1000, 2, 10**5), rho=(0.125, 50.0))
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+def test_texts_hold_at_every_level(given: dict) -> None:
     said = filled("privacy_and_errors", runs=60, **given)
     epsilon = given["epsilon"]
     assert says(said[0], math.sqrt(8) / epsilon)

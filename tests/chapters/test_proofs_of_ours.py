@@ -1,9 +1,6 @@
 """Proofs of ours: texts at every level, and some of their numbers by hand."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +16,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+def test_texts_hold_at_every_level(given: dict) -> None:
     found = Findings(**given, runs=100)
     said = filled("proofs_of_ours", **given, runs=100)
     assert found.audit[0] <= 1 + 1e-9

@@ -1,9 +1,6 @@
 """Proofs of the paper: texts at every level, and the sides of inequalities in another way."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -16,12 +13,12 @@ CASES = cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=(1000, 2, 10**4))
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+def test_texts_hold_at_every_level(given: dict) -> None:
     filled("proofs_of_the_paper", runs=60, **given)
 
 
 @pytest.mark.parametrize("given", CASES[::2], ids=str)
-def test_what_the_steps_lose_adds_up_to_what_is_allowed(given: dict[str, Any]) -> None:
+def test_what_the_steps_lose_adds_up_to_what_is_allowed(given: dict) -> None:
     found = Findings(runs=60, **given)
     epsilon, rho, delta, d = (given[k] for k in ("epsilon", "rho", "delta", "d"))
     pure, cut, zcdp = found.slacks

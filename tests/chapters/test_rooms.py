@@ -1,7 +1,5 @@
 """Chapters compute and do not write: no file of theirs holds a sentence."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 

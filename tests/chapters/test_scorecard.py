@@ -1,12 +1,8 @@
 """The scorecard: its texts, frozen facts of the printed tables, and what selection does."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
-from chapter_texts import NOTEBOOKS, filled, says
+from chapter_texts import filled, says
 
 from microdata_price.chapters import first_order
 from microdata_price.chapters.published import published_tables
@@ -32,27 +28,12 @@ def test_every_text_is_whole(epsilon: float, found: Findings) -> None:
     assert any(text.startswith("| claim |") and text.count("\n") == 12 for text in said)
 
 
-def prose() -> str:
-    return Path(NOTEBOOKS / "scorecard.ipynb").read_text(encoding="utf-8")
-
-
-def test_what_the_prose_says_of_the_printed_tables() -> None:
-    """Facts that cannot change are typed in the notebook, and checked here."""
-    table = published_tables().query("dataset != 'Level00-2d'").set_index("method")
-    sums = table[table["query_set"] == "sum"]["squared_error"]
-    assert set(sums["ols"]) == {107.2}
-    assert sums["sequential"].nunique() == len(sums["sequential"]) == 15
-    assert set(table.loc["ols"].query("metric == 'max'")["squared_error"]) == {142.9}
-    error = 110.592 * np.sqrt(5 / 1000)
-    assert (round(error, 1), round((110.592 - 107.2) / error, 1)) == (7.8, 0.4)
-    for words in ("107.2", "fifteen different values", "is 7.8, and the two are 0.4", "2b^2 = 128"):
-        assert words in prose()
-
-
-def test_exact_errors_that_the_prose_has(found: Findings) -> None:
-    ols = found.card.query("method == 'ols' and query_set == 'sum'").set_index("dataset")["exact"]
-    assert round(ols["Level00-2d"], 3) == 105.785
-    assert set(ols.drop("Level00-2d").round(3)) == {110.592}
+def test_exact_and_printed_values_of_the_sum(found: Findings) -> None:
+    assert [round(v, 3) for v in found.ols_exact] == [105.785, 110.592]
+    real = published_tables().query("dataset != 'Level00-2d'").set_index("method")
+    sums = real[real["query_set"] == "sum"]["squared_error"]
+    assert set(sums["ols"]) == {found.ols_printed} == {107.2}
+    assert sums["sequential"].nunique() == found.sums_printed == 15
     assert found.sums["exact"].round(6).unique().tolist() == [2 * (4 / 0.5) ** 2]
     assert found.exact == pytest.approx(110.592)
 

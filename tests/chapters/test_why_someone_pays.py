@@ -1,9 +1,6 @@
 """Why someone pays: texts at every level, and the bounds by grids and by hand."""
 
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import numpy as np
 import pytest
@@ -15,7 +12,7 @@ CASES = cases(epsilon=EPSILONS, rho=RHOS[::3], delta=DELTAS[::2], d=(1000, 2, 10
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict[str, Any]) -> None:
+def test_texts_hold_at_every_level(given: dict) -> None:
     said = filled("why_someone_pays", **given)
     epsilon, d = given["epsilon"], given["d"]
     signed = math.sqrt(8) / epsilon

@@ -1,7 +1,5 @@
 """Your own table: what the texts say, recomputed, and a table of one's own."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

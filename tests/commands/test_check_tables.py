@@ -9,25 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from microdata_price import cli
-from microdata_price.chapters.published import checks, scorecard
+from command_line import refused, run
+from microdata_price.chapters.published import checks, published_spec, scorecard
 from microdata_price.commands.check_tables import _account, _mismatches, _tables
 from microdata_price.exceptions import InputError
-from microdata_price.grid import load_errors
+from microdata_price.grid import load_errors, run_grid
 
 OUT = ["check-tables", "--workers", "1", "--seed", "3", "--runs"]
-
-
-def status(arguments: list[str]) -> int | str | None:
-    with pytest.raises(SystemExit) as ended:
-        cli.main(arguments)
-    return ended.value.code
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("tables") / "grid"
-    assert status([*OUT, "250", "--out", str(path)]) == 0
+    run_grid(published_spec(runs=250, seed=3), path, workers=1)
     return path
 
 
@@ -51,15 +45,14 @@ def test_the_papers_columns_within_standard_errors(card: pd.DataFrame) -> None:
 def test_the_command_prints_and_reuses(
     folder: Path, capsys: pytest.CaptureFixture[str], card: pd.DataFrame
 ) -> None:
-    assert status([*OUT, "250", "--out", str(folder)]) == 0
-    text = capsys.readouterr().out
+    code, text, _ = run(capsys, *OUT, "250", "--out", folder)
+    assert code == 0
     for word in ("Table 1, sum", "105.785", "110.592", "every one is 128.000", "ok  "):
         assert word in text
     assert text.count("PUMA5151255") >= 3
-    assert status([*OUT, "250", "--out", str(folder), "--json"]) == 0
-    document = json.loads(capsys.readouterr().out)
-    assert document["passed"] is True
-    assert len(document["values"]) == 240
+    code, text, _ = run(capsys, *OUT, "250", "--out", folder, "--json")
+    document = json.loads(text)
+    assert (code, document["passed"], len(document["values"])) == (0, True, 240)
     assert document["values"][0]["published"] == card["published"][0]
 
 
@@ -88,8 +81,9 @@ def test_a_failed_check_is_status_1(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("microdata_price.chapters.published.LIMIT", 0.01)
-    assert status([*OUT, "250", "--out", str(folder)]) == 1
-    assert "FAIL  totals of OLS, NNLS and reweighted" in capsys.readouterr().out
+    code, text, _ = run(capsys, *OUT, "250", "--out", folder)
+    assert code == 1
+    assert "FAIL  totals of OLS, NNLS and reweighted" in text
 
 
 def test_mismatches_are_listed(card: pd.DataFrame) -> None:
@@ -99,13 +93,12 @@ def test_mismatches_are_listed(card: pd.DataFrame) -> None:
     assert [len(table.split("\n")) for table in _tables(card)] == [1 + 1 + 16] * 3
 
 
-def test_missing_values_are_named(folder: Path) -> None:
+def test_missing_values_are_named_and_too_few_runs_refused(
+    folder: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     errors = load_errors(folder).query("method != 'ols'")
     with pytest.raises(InputError, match=r"48 of the 240 published values .* Level00-2d"):
         scorecard(errors)
-
-
-def test_too_few_runs_to_compare(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert status([*OUT, "3", "--out", str(tmp_path / "x")]) == 2
-    assert "standard errors that can be compared need 30 or more" in capsys.readouterr().err
+    said = refused(capsys, *OUT, "3", "--out", tmp_path / "x")
+    assert "standard errors that can be compared need 30 or more" in said
     assert not (tmp_path / "x").exists()

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fitting_oracle import sequential as oracle
 from microdata_price.fitting import fit_sequential, sequential_stages
 from microdata_price.fitting.fit import held, weighted
 from microdata_price.fitting.refinement import determined, parents, relabel, strongest
@@ -16,7 +15,7 @@ from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
-from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE, Problem, certify
+from microdata_price.optimize import WORST_TOLERANCE, Problem, certify
 from microdata_price.optimize.conic import solve_conic
 from microdata_price.optimize.tuning import TUNING
 from random_measurements import random_measurements
@@ -36,28 +35,27 @@ def test_the_sum_is_the_noisy_sum_or_zero(shape, seed):
     np.testing.assert_allclose(result.cells.sum(axis=1), asked, rtol=0, atol=1e-8)
 
 
-def test_a_noisy_sum_below_zero_leaves_no_record():
-    answers = ([[-3.0]], [[5.0, 7.0]], [[9.0, 1.0]], [[9.0, 9.0, 9.0, 9.0]])
-    m = Measurements(Workload.table((2, 2)), answers, (Laplace(8),) * 4)
-    result = fit_sequential(m)
-    assert not result.cells.any()
-    assert result.certificate.worst <= TOLERANCE
+def check_stages(m, tolerance):
+    """Stages solved on smaller tables are those of Algorithm 1, which has all cells in each."""
+    stages = sequential_stages(m)
+    scale = max(n.std for n in m.noise) + max(np.abs(a).max() for a in m.answers)
+    for k, (a, v) in enumerate(zip(m.answers, m.variances, strict=True)):
+        earlier = [held(s.queries, s.answers) for s in stages[:k]]
+        problem = Problem((*earlier, weighted(stages[k].queries, a, v)))
+        full = solve_conic(problem)
+        assert certify(problem, full).worst <= WORST_TOLERANCE
+        expected = problem.terms[-1].answers(full.x)
+        assert np.abs(expected - stages[k].answers).max() <= tolerance
+    for s, last in zip(stages, fit_sequential(m).answers(), strict=False):
+        np.testing.assert_allclose(last, s.answers, atol=1e-8 * scale)
+    return stages
 
 
 @settings(max_examples=25)
 @given(seed=SEEDS)
 def test_each_stage_is_optimal_for_the_whole_table(seed):
-    """Stages solved on smaller tables are those of Algorithm 1, which has all cells in each."""
     m = random_measurements(seed, cells=16)
-    stages = sequential_stages(m)
-    for k, (a, v) in enumerate(zip(m.answers, m.variances, strict=True)):
-        earlier = [held(s.queries, s.answers) for s in stages[:k]]
-        problem = Problem((*earlier, weighted(stages[k].queries, a, v)))
-        full = solve_conic(problem)
-        assert certify(problem, full).worst <= 100 * TOLERANCE
-        expected = problem.terms[-1].answers(full.x)
-        scale = m.noise[k].std + max(np.abs(b).max() for b in m.answers)
-        assert np.abs(expected - stages[k].answers).max() <= 1e-6 * scale
+    check_stages(m, 1e-6 * (m.noise[0].std + max(np.abs(b).max() for b in m.answers)))
 
 
 def overlapping(seed, shape, ways, runs=3):
@@ -75,18 +73,9 @@ def test_each_stage_of_overlapping_marginals_is_optimal(shape, ways, dense_unkno
     few = replace(TUNING, dense_unknowns=dense_unknowns)
     monkeypatch.setattr("microdata_price.optimize.partitions.TUNING", few)
     m = overlapping(5, shape, ways)
-    stages = sequential_stages(m)
-    for k, (a, v) in enumerate(zip(m.answers, m.variances, strict=True)):
-        earlier = [held(s.queries, s.answers) for s in stages[:k]]
-        problem = Problem((*earlier, weighted(stages[k].queries, a, v)))
-        full = solve_conic(problem)
-        assert certify(problem, full).worst <= WORST_TOLERANCE
-        expected = problem.terms[-1].answers(full.x)
-        np.testing.assert_allclose(stages[k].answers, expected, atol=1e-5 * m.noise[k].std)
-        assert stages[k].certificate.worst <= 1e-9
-        assert stages[k].certificate.conic_calls == 0
-    for s, last in zip(stages, fit_sequential(m).answers(), strict=False):
-        np.testing.assert_allclose(last, s.answers, atol=1e-8 * m.noise[0].std)
+    for stage in check_stages(m, 1e-5 * m.noise[0].std):
+        assert stage.certificate.worst <= 1e-9
+        assert stage.certificate.conic_calls == 0
 
 
 def test_answers_that_are_held_together_are_those_of_one_table(monkeypatch):
@@ -122,31 +111,6 @@ def test_answers_that_agree_by_their_certificates_only_are_no_contradiction():
     assert result.certificate.conic_calls == 0
 
 
-def test_later_answers_keep_the_earlier_ones():
-    rng = np.random.default_rng(2)
-    table = rng.integers(0, 3, (4, 6))
-    m = measure(table, Workload.table((4, 6)), PureDP(0.5), runs=30, rng=rng)
-    result = fit_sequential(m)
-    for stage, final in zip(sequential_stages(m), result.answers(), strict=True):
-        np.testing.assert_allclose(final, stage.answers, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    "order", [(3, 0, 1, 2), (1, 0, 2, 3), (1, 2, 3, 0), (2, 3, 1, 0), (3, 2, 1, 0)]
-)
-def test_any_order_of_priority(order):
-    rng = np.random.default_rng(3)
-    sets = Workload.table((3, 4)).query_sets
-    workload = Workload(tuple(sets[k] for k in order))
-    m = measure(rng.integers(0, 9, (3, 4)), workload, PureDP(0.5), runs=4, rng=rng)
-    result = fit_sequential(m)
-    assert result.certificate.worst <= TOLERANCE
-    first = np.maximum(m.answers[0], 0)
-    np.testing.assert_allclose(result.answers()[0], first, atol=1e-8)
-    for run in range(4):
-        np.testing.assert_allclose(result.cells[run], oracle(m, run), atol=1e-4)
-
-
 def test_a_workload_without_cells_gives_the_table_of_least_norm():
     sets = Workload.table((2, 3)).query_sets[:3]
     answers = ([[9.0]], [[6.0, 3.0]], [[2.0, 3.0, 4.0]])
@@ -158,43 +122,46 @@ def test_a_workload_without_cells_gives_the_table_of_least_norm():
     np.testing.assert_allclose(fit_sequential(m).tables[0], expected, atol=1e-9)
 
 
-class TestRefinement:
-    shape = (2, 3, 2)
+def margin(*keep):
+    return QuerySet.marginal((2, 3, 2), keep)
 
-    def margin(self, *keep):
-        return QuerySet.marginal(self.shape, keep)
 
-    def test_parents_of_marginals(self):
-        assert parents(self.margin(0, 1), self.margin(0)).tolist() == [0, 0, 0, 1, 1, 1]
-        assert parents(self.margin(0), self.margin(1)) is None
+SOME, ALL = (QuerySet.from_labels(x, "q") for x in ([0, 0, -1], [0, 0, 0]))
 
-    def test_cells_left_out_are_respected(self):
-        some, all_ = (QuerySet.from_labels(x, "q") for x in ([0, 0, -1], [0, 0, 0]))
-        assert parents(some, all_) is None
-        assert parents(QuerySet.from_labels([0, 1, -1], "q"), some).tolist() == [0, 0]
-        assert parents(all_, some) is None
 
-    def test_a_coarser_set_is_determined(self):
-        a = np.arange(6.0)[None]
-        np.testing.assert_array_equal(
-            determined(self.margin(1), [(self.margin(0, 1), a)]), [[3.0, 5.0, 7.0]]
-        )
-        assert determined(self.margin(2), [(self.margin(0, 1), a)]) is None
+@pytest.mark.parametrize(
+    ("fine", "coarse", "expected"),
+    [
+        (margin(0, 1), margin(0), [0, 0, 0, 1, 1, 1]),
+        (margin(0), margin(1), None),
+        (SOME, ALL, None),  # of the cell left out nothing is known
+        (ALL, SOME, None),
+        (QuerySet.from_labels([0, 1, -1], "q"), SOME, [0, 0]),
+    ],
+)
+def test_fine_queries_lie_in_coarse_ones_or_not(fine, coarse, expected):
+    found = parents(fine, coarse)
+    assert found is None if expected is None else found.tolist() == expected
+    answers = np.arange(float(fine.size))[None]
+    known = determined(coarse, [(fine, answers)])
+    if expected is None:
+        assert known is None
+    else:
+        sums = np.bincount(expected, answers[0], minlength=coarse.size)
+        np.testing.assert_array_equal(known, [sums])
 
-    def test_only_the_finest_sets_are_kept(self):
-        sets = [self.margin(), self.margin(0), self.margin(0, 1), self.margin(2), self.margin(2)]
-        kept = strongest([(q, np.zeros((1, q.size))) for q in sets])
-        assert [q.axes for q, _ in kept] == [(0, 1), (2,)]
 
-    def test_other_axes_ask_for_their_total(self):
-        table, limits = relabel(self.margin(0, 1), [(self.margin(2), np.array([[3.0, 4.0]]))])
-        assert table.shape == (2, 3)
-        assert limits[0][0].size == 1
-        assert limits[0][1].tolist() == [[7.0]]
+def test_only_the_finest_sets_are_kept():
+    sets = [margin(), margin(0), margin(0, 1), margin(2), margin(2)]
+    kept = strongest([(q, np.zeros((1, q.size))) for q in sets])
+    assert [q.axes for q, _ in kept] == [(0, 1), (2,)]
 
-    def test_overlapping_axes_cannot_be_reduced(self):
-        earlier = [(self.margin(1, 2), np.zeros((1, 6)))]
-        assert relabel(self.margin(0, 1), earlier) is None
+
+def test_other_axes_ask_for_their_total_and_overlapping_ones_cannot_be_reduced():
+    table, limits = relabel(margin(0, 1), [(margin(2), np.array([[3.0, 4.0]]))])
+    assert table.shape == (2, 3)
+    assert (limits[0][0].size, limits[0][1].tolist()) == (1, [[7.0]])
+    assert relabel(margin(0, 1), [(margin(1, 2), np.zeros((1, 6)))]) is None
 
 
 def test_marginals_add_up_without_rounding():

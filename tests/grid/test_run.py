@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,36 +65,26 @@ def test_columns_and_rows_are_the_contracts(whole: GridResult) -> None:
     keys = ["dataset", "privacy", "level", "method", "query_set"]
     assert not whole.errors.duplicated([*keys, "metric"]).any()
     assert not whole.queries.duplicated([*keys, "query"]).any()
-    per_set = whole.errors.groupby("query_set")["metric"].agg(lambda m: tuple(sorted(set(m))))
-    assert per_set.to_dict() == {
-        "sum": ("total",),
-        "identity": ("max", "total"),
-        "marginal1": ("max", "total"),
-        "marginal2": ("max", "total"),
-    }
-    assert set(whole.errors["privacy"] + whole.errors["level"].astype(str)) == {
-        "pure0.5",
-        "zcdp0.125",
-    }
-    assert set(whole.errors["family"]) == {"1d", "2d", "pums"}
-    assert (whole.errors["runs"] == 260).all()
-    assert (whole.errors["failures"] == 0).all()
-    assert (whole.errors["worst_certificate"] <= 1e-7).all()
-    certificates = whole.errors.groupby(keys[:4])["worst_certificate"].nunique()
-    assert (certificates == 1).all()
-
-
-def test_nothing_is_missing_but_what_cannot_be_known(whole: GridResult) -> None:
     e, q = whole.errors, whole.queries
-    always = ["value", "standard_error", "estimate_cv", "se_cv"]
-    assert np.isfinite(e[always]).all(axis=None)
-    assert (e["max_split"].notna() == (e["metric"] == "max")).all()
-    assert (e["se_split"].notna() == (e["metric"] == "max")).all()
+    assert set(e["query_set"] + " " + e["metric"]) == {"sum total"} | {
+        f"{name} {metric}"
+        for name in ("identity", "marginal1", "marginal2")
+        for metric in ("max", "total")
+    }
+    assert set(e["privacy"] + e["level"].astype(str)) == {"pure0.5", "zcdp0.125"}
+    assert set(e["family"]) == {"1d", "2d", "pums"}
+    assert (e["runs"] == 260).all()
+    assert (e["failures"] == 0).all()
+    assert (e["worst_certificate"] <= 1e-7).all()
+    assert (e.groupby(keys[:4])["worst_certificate"].nunique() == 1).all()
+    # Nothing is missing but what cannot be known.
+    assert np.isfinite(e[["value", "standard_error", "estimate_cv", "se_cv"]]).all(axis=None)
+    for column in ("max_split", "se_split"):
+        assert (e[column].notna() == (e["metric"] == "max")).all()
     known = (e["method"] == "ols") | ((e["method"] == "sequential") & (e["query_set"] == "sum"))
     assert (e["exact"].notna() == known).all()
-    assert np.isfinite(q[["bias", "variance", "mean_squared_error", "standard_error"]]).all(
-        axis=None
-    )
+    always = ["bias", "variance", "mean_squared_error", "standard_error"]
+    assert np.isfinite(q[always]).all(axis=None)
 
 
 def test_values_are_those_of_the_raw_errors(whole: GridResult) -> None:
@@ -111,36 +101,28 @@ def test_values_are_those_of_the_raw_errors(whole: GridResult) -> None:
         answers = [np.concatenate(a) for a in zip(*(f.answers() for f in fitted), strict=True)]
         truth = data.workload.answers(data.table)
         for name, a, t in zip(data.workload.names, answers, truth, strict=True):
-            error = a - t
-            squares = error**2
-            own = whole.errors.query(
-                "dataset == 'SplitStairs-2d' and privacy == 'zcdp' and method == @method "
-                "and query_set == @name"
-            ).set_index("metric")
-            total = squares.sum(axis=1)
-            row = own.loc["total"]
-            assert row["value"] == pytest.approx(total.mean(), rel=1e-9)
-            assert row["standard_error"] == pytest.approx(
-                total.std(ddof=1) / np.sqrt(260), rel=1e-6
+            error, squares = a - t, (a - t) ** 2
+            means = squares.mean(axis=0)
+            at = (
+                f"dataset == {data.name!r} and privacy == 'zcdp' and method == {method!r} "
+                f"and query_set == {name!r}"
             )
-            each = whole.queries.query(
-                "dataset == 'SplitStairs-2d' and privacy == 'zcdp' and method == @method "
-                "and query_set == @name"
-            ).sort_values("query")
+            each = whole.queries.query(at).sort_values("query")
             np.testing.assert_allclose(each["truth"], t)
             np.testing.assert_allclose(each["bias"], error.mean(axis=0), atol=1e-7)
             np.testing.assert_allclose(each["variance"], error.var(axis=0), rtol=1e-6, atol=1e-9)
-            np.testing.assert_allclose(each["mean_squared_error"], squares.mean(axis=0), rtol=1e-7)
-            if name == "sum":
-                continue
-            row = own.loc["max"]
-            place = int(squares.mean(axis=0).argmax())
-            assert row["value"] == pytest.approx(squares.mean(axis=0)[place], rel=1e-9)
-            spread = squares[:, place].std(ddof=1) / np.sqrt(260)
-            assert row["standard_error"] == pytest.approx(spread, rel=1e-6)
-            halves = [squares[0::2].mean(axis=0), squares[1::2].mean(axis=0)]
-            split = (halves[1][halves[0].argmax()] + halves[0][halves[1].argmax()]) / 2
-            assert row["max_split"] == pytest.approx(split, rel=1e-9)
+            np.testing.assert_allclose(each["mean_squared_error"], means, rtol=1e-7)
+            own = whole.errors.query(at).set_index("metric")
+            raw = {"total": squares.sum(axis=1)}
+            if name != "sum":
+                raw["max"] = squares[:, means.argmax()]
+                halves = [squares[0::2].mean(axis=0), squares[1::2].mean(axis=0)]
+                split = (halves[1][halves[0].argmax()] + halves[0][halves[1].argmax()]) / 2
+                assert own.loc["max", "max_split"] == pytest.approx(split, rel=1e-9)
+            for metric, runs in raw.items():
+                row, spread = own.loc[metric], runs.std(ddof=1) / np.sqrt(260)
+                assert row["value"] == pytest.approx(runs.mean(), rel=1e-9)
+                assert row["standard_error"] == pytest.approx(spread, rel=1e-6)
 
 
 def test_exact_values_stand_beside_the_estimates(whole: GridResult) -> None:
@@ -148,124 +130,97 @@ def test_exact_values_stand_beside_the_estimates(whole: GridResult) -> None:
     ols = e[e["method"] == "ols"]
     assert (ols["estimate_cv"] == ols["exact"]).all()
     assert (ols["se_cv"] == 0).all()
-    row = ols.query("dataset == 'PUMA1703531' and privacy == 'pure'").set_index(
-        ["query_set", "metric"]
-    )["exact"]
+    row = ols.query("dataset == 'PUMA1703531' and privacy == 'pure'")
+    row = row.set_index(["query_set", "metric"])["exact"]
     assert row["sum", "total"] == pytest.approx(128 * 216 / 250)
     assert row["identity", "max"] == pytest.approx(110.592)
     assert row["identity", "total"] == pytest.approx(216 * 110.592)
-    z = (ols["value"] - ols["exact"]) / ols["standard_error"]
-    assert (z[ols["metric"] == "total"].abs() < 5).all()
-    sequential = e[(e["method"] == "sequential") & (e["query_set"] == "sum")]
-    z = (sequential["value"] - sequential["exact"]) / sequential["standard_error"]
-    assert (z.abs() < 5).all()
+    sequential = e.query("method == 'sequential' and query_set == 'sum'")
     twod = sequential.query("dataset == 'SplitStairs-2d' and privacy == 'pure'")
     assert twod["exact"].item() == pytest.approx(128)
-
-
-def test_the_control_variate_sharpens(whole: GridResult) -> None:
-    e = whole.errors
-    sums = e[(e["query_set"] == "sum") & (e["method"] != "ols")]
-    assert (sums["se_cv"] < sums["standard_error"] * 1.001).mean() > 0.9
+    for known in (ols[ols["metric"] == "total"], sequential):
+        z = (known["value"] - known["exact"]) / known["standard_error"]
+        assert (z.abs() < 5).all()
+    sums = e.query("query_set == 'sum' and method != 'ols'")
     assert (sums["se_cv"] / sums["standard_error"]).median() < 0.9
 
 
-def test_any_number_of_workers(whole: GridResult, tmp_path: Path) -> None:
-    run_grid(SPEC, tmp_path, workers=3)
-    for name in FILES:
-        assert (tmp_path / name).read_bytes() == (whole.folder / name).read_bytes()
-
-
 def test_a_part_equals_that_part_of_the_whole(whole: GridResult, tmp_path: Path) -> None:
-    part = GridSpec.choose(
-        datasets=["SplitStairs-2d"],
-        rho=[0.125, 3.0],
-        methods=["reweighted", "maxfit"],
-        runs=260,
-        seed=11,
-    )
-    found = run_grid(part, tmp_path, workers=1)
-    chosen = (
-        "dataset == 'SplitStairs-2d' and privacy == 'zcdp' and method in ['maxfit','reweighted']"
-    )
+    name, methods = "SplitStairs-2d", ("reweighted", "maxfit")
+    part = replace(SPEC, datasets=(name,), epsilons=(), rhos=(0.125, 3.0), methods=methods)
+    found = run_grid(part, tmp_path, workers=3)
+    chosen = "dataset == @name and privacy == 'zcdp' and method in @methods"
     same(found.errors.query("level == 0.125"), whole.errors.query(chosen))
     same(found.queries.query("level == 0.125"), whole.queries.query(chosen))
 
 
-def test_the_files_say_what_made_them(whole: GridResult) -> None:
+def test_the_files_say_what_made_them_and_are_not_computed_again(whole: GridResult) -> None:
     for name in FILES:
         about = json.loads(pq.read_schema(whole.folder / name).metadata[b"microdata-price"])
         assert about["parameters"]["runs"] == 260
         assert about["made_by"] == blocks.blocks_code()
     names = {p.name for p in whole.folder.iterdir() if not p.name.startswith(".")}
     assert names == {*FILES, "manifest.json"}
-    same(load_errors(whole.folder), whole.errors)
-    same(load_queries(str(whole.folder)), whole.queries)
-
-
-def test_a_finished_grid_is_not_computed_again(whole: GridResult) -> None:
     before = [(whole.folder / name).stat().st_mtime_ns for name in FILES]
     again = run_grid(SPEC, whole.folder, workers=1)
     assert (again.computed, again.reused) == (0, 12)
     assert [(whole.folder / name).stat().st_mtime_ns for name in FILES] == before
-    same(again.errors, whole.errors)
+    for errors, queries in (
+        (again.errors, again.queries),
+        (load_errors(whole.folder), load_queries(str(whole.folder))),
+    ):
+        same(errors, whole.errors)
+        same(queries, whole.queries)
 
 
-@pytest.mark.parametrize("runs", [1, 2, 3])
-def test_very_few_runs(tmp_path: Path, runs: int) -> None:
-    spec = GridSpec.choose(datasets=["Stair-1d"], epsilon=[0.5], methods=["nnls"], runs=runs)
+@pytest.mark.parametrize("absent", ["", "no-grid"])
+def test_a_notebook_without_a_grid_says_how_to_compute_one(absent: str) -> None:
+    with pytest.raises(InputError, match=r"microdata-price grid --out "):
+        load_errors(absent)
+
+
+@pytest.mark.parametrize("runs", [1, 2, 3, 20])
+def test_very_few_runs_and_extreme_levels(tmp_path: Path, runs: int) -> None:
+    levels = {"epsilon": [1e-6, 0.5, 1e3], "rho": [1e-10, 1e5]}
+    spec = GridSpec.choose(datasets=["Level01-2d"], **levels, methods=["nnls"], runs=runs)
     found = run_grid(spec, tmp_path, workers=1).errors
     assert np.isfinite(found["value"]).all()
-    assert found["standard_error"].notna().all() == (runs > 1)
-    assert found["estimate_cv"].notna().all() == (runs > 2)
-    assert found.query("metric == 'max'")["max_split"].notna().all() == (runs > 1)
-
-
-def test_extreme_levels(tmp_path: Path) -> None:
-    spec = GridSpec.choose(
-        datasets=["Level01-2d"], epsilon=[1e-6, 1e3], rho=[1e-10, 1e5], methods=["nnls"], runs=20
-    )
-    found = run_grid(spec, tmp_path, workers=1).errors
-    assert np.isfinite(found[["value", "standard_error", "estimate_cv"]]).all(axis=None)
+    assert np.isfinite(found["standard_error"]).all() == (runs > 1)
+    assert np.isfinite(found["estimate_cv"]).all() == (runs > 2)
+    assert np.isfinite(found.query("metric == 'max'")["max_split"]).all() == (runs > 1)
 
 
 def test_a_table_of_ones_own() -> None:
     table = np.array([[40.0, 0.0, 3.0], [0.0, 0.0, 7.0]])
     data = DataSet("mine", "own", table, Workload.table((2, 3)))
-    both = [evaluate(data, PureDP(0.5), runs=300, rng=np.random.default_rng(s)) for s in (1, 1)]
-    same(both[0].errors, both[1].errors)
-    assert set(both[0].errors["family"]) == {"own"}
-    assert tuple(both[0].errors.columns) == ERROR_COLUMNS
-    ols = both[0].errors.query("method == 'ols' and query_set == 'sum'")
+    found, again = (
+        evaluate(data, PureDP(0.5), runs=300, rng=np.random.default_rng(1)).errors for _ in "12"
+    )
+    same(found, again)
+    assert set(found["family"]) == {"own"}
+    assert tuple(found.columns) == ERROR_COLUMNS
+    ols = found.query("method == 'ols' and query_set == 'sum'")
     assert ols["exact"].item() == pytest.approx(128 * 6 / 12)
-    with pytest.raises(InputError, match="there is no method 'nlns'"):
-        evaluate(data, PureDP(0.5), ("nlns",), runs=3, rng=np.random.default_rng(1))
-    with pytest.raises(InputError, match="runs is 0"):
-        evaluate(data, PureDP(0.5), runs=0, rng=np.random.default_rng(1))
+    for methods, runs, said in ((("nlns",), 3, "no method 'nlns'"), (("ols",), 0, "runs is 0")):
+        with pytest.raises(InputError, match=said):
+            evaluate(data, PureDP(0.5), methods, runs=runs, rng=np.random.default_rng(1))
 
 
 def test_the_fingerprint_covers_every_module_of_a_block() -> None:
     """A change in any module that computes the numbers must change the fingerprint."""
-    listed = subprocess.run(
-        [
-            sys.executable,
-            "-c",
-            "import sys, microdata_price.grid\n"
-            "for m in sorted(sys.modules):\n"
-            "    if m.startswith('microdata_price'): print(sys.modules[m].__file__)",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout.split()
-    covered = code_files(FOLDER, ["import microdata_price.grid"])
-    assert {Path(f) for f in listed} <= set(covered)
+    program = (
+        "import sys, microdata_price.grid\n"
+        "for m in sorted(sys.modules):\n"
+        "    if m.startswith('microdata_price'): print(sys.modules[m].__file__)"
+    )
+    listed = subprocess.check_output([sys.executable, "-c", program], text=True).split()
+    assert {Path(f) for f in listed} <= set(code_files(FOLDER, ["import microdata_price.grid"]))
 
 
 def test_the_fingerprint_changes_with_code_and_data(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    fresh = functools.partial(blocks.blocks_code.__wrapped__)
+    fresh = blocks.blocks_code.__wrapped__
     first = fresh()
     assert first == fresh() == blocks.blocks_code()
     changed = tmp_path / "pums2016.csv"

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import microdata_price.optimize.dual_newton as dual_newton
-from microdata_price.optimize import TOLERANCE, certify
 from microdata_price.optimize.boxed import Point
 from microdata_price.optimize.line_search import search
 from microdata_price.optimize.structured import solve_structured
@@ -45,11 +44,3 @@ def test_the_slope_has_nearly_gone_where_the_search_ends(searched, structure, ki
     # A line along which the function falls for ever has no end; it is a proof, met seldom.
     assert ended >= 0.98 * many
     assert many > 0
-
-
-@pytest.mark.parametrize("structure", STRUCTURES)
-def test_bounded_residuals_do_not_lead_round_in_circles(structure):
-    rng = np.random.default_rng(2)
-    for _ in range(40):
-        problem = random_problem(rng, structure, "bounds", Recipe(), runs=8)
-        assert certify(problem, solve_structured(problem)).worst <= TOLERANCE

@@ -14,11 +14,9 @@ Runs = slice | NDArray[np.intp] | NDArray[np.bool_]
 def _selected(value: Any, runs: Runs, shared: bool) -> Any:
     if isinstance(value, np.ndarray):
         return value if shared and value.shape[0] == 1 else value[runs]
-    if value is None:
-        return value
     if isinstance(value, tuple):
         return tuple(_selected(v, runs, shared) for v in value)
-    return value.select(runs)
+    return None if value is None else value.select(runs)
 
 
 def _put(value: Any, runs: Runs, other: Any) -> Any:
@@ -47,10 +45,8 @@ class Batch:
     Answers(name='sum', noisy=array([4., 3.]))
     """
 
-    by_run: ClassVar[tuple[str, ...]] = ()
-    """Fields with a row for every run."""
-    by_run_or_shared: ClassVar[tuple[str, ...]] = ()
-    """Fields with a row for every run, or a single one that all of them share."""
+    by_run: ClassVar[tuple[str, ...]] = ()  # fields with a row for every run
+    by_run_or_shared: ClassVar[tuple[str, ...]] = ()  # or with a single row for all of them
 
     def select(self, runs: Runs) -> Self:
         """Return the batch of some of the runs; what was checked of all is not checked again."""

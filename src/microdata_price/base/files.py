@@ -8,7 +8,7 @@ import shutil
 import signal
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import FrameType
 
@@ -16,16 +16,7 @@ from ..exceptions import InputError
 
 
 def check_new(path: Path) -> None:
-    """Refuse a path at which something exists already, or whose parent folder does not exist.
-
-    Examples
-    --------
-    >>> check_new(Path("a-folder-that-is-not-there") / "new")
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: the folder a-folder-that-is-not-there does not exist; \
-create it first, or choose another place for new
-    """
+    """Refuse a path at which something exists already, or whose parent folder does not exist."""
     if not path.name:
         raise InputError(f"the name {str(path)!r} is no name of a new file or folder; give another")
     if path.exists() or path.is_symlink():
@@ -51,7 +42,9 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
             f"nothing may be written in the folder {there}; choose another with --out, or change "
             "its permissions"
         )
-    if path.exists() and any(path.iterdir()) and not (path / mark).is_file():
+    # A kill may have left a draft of the mark.
+    used = path.exists() and any(not p.name.startswith(f".{mark}.") for p in path.iterdir())
+    if used and not (path / mark).is_file():
         raise InputError(
             f"the folder {path} exists and is not {what}; choose a new or an empty one with --out"
         )
@@ -59,11 +52,31 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
 
 _ENDS = tuple(getattr(signal, n) for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n))
 """Requests to end: of the system, and of a terminal that closes."""
+_deferring: list[bool] = []  # not empty while requests to stop wait
 
 
-def _ignored(kind: signal.Signals) -> bool:
-    """Return whether the process was started to go on, as by ``nohup``."""
-    return signal.getsignal(kind) is signal.SIG_IGN
+@contextlib.contextmanager
+def handling(
+    kinds: tuple[signal.Signals, ...],
+    handler: Callable[[int, FrameType | None], None] | signal.Handlers,
+) -> Iterator[None]:
+    """Handle signals so, but for those that the process was started to ignore, as by ``nohup``.
+
+    Outside the main thread, where Python handles none, nothing changes.
+    """
+    if not _in_main_thread():
+        kinds = ()
+    kinds = tuple(kind for kind in kinds if signal.getsignal(kind) is not signal.SIG_IGN)
+    before = [signal.signal(kind, handler) for kind in kinds]
+    try:
+        yield
+    finally:
+        for kind, old in zip(kinds, before, strict=True):
+            signal.signal(kind, old)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
 
 
 @contextlib.contextmanager
@@ -73,45 +86,28 @@ def stopping_politely() -> Iterator[None]:
     def stop(number: int, _frame: FrameType | None) -> None:
         raise SystemExit(128 + number)
 
-    if _deferring or threading.current_thread() is not threading.main_thread():
+    with handling(() if _deferring else _ENDS, stop):
         yield
-        return
-    before = {kind: signal.signal(kind, stop) for kind in _ENDS if not _ignored(kind)}
-    try:
-        yield
-    finally:
-        for kind, handler in before.items():
-            signal.signal(kind, handler)
-
-
-_deferring: list[int] = []
-"""Not empty while requests to stop wait."""
 
 
 @contextlib.contextmanager
 def deferred_stop() -> Iterator[None]:
     """Let an interruption from the keyboard or a request to end wait for the block's end.
 
-    For steps that must not be cut in two, such as drawing noise and writing it down. Outside the
-    main thread, where Python handles no signals, nothing needs to wait.
+    For steps that must not be cut in two, such as drawing noise and writing it down.
     """
-    if _deferring or threading.current_thread() is not threading.main_thread():
+    if _deferring or not _in_main_thread():
         yield
         return
     waiting: list[int] = []
-
-    def note(number: int, _frame: FrameType | None) -> None:
-        waiting.append(number)
-
-    kinds = [kind for kind in (signal.SIGINT, *_ENDS) if not _ignored(kind)]
-    before = [signal.signal(kind, note) for kind in kinds]
-    _deferring.append(1)
     try:
-        yield
+        with handling((signal.SIGINT, *_ENDS), lambda number, _frame: waiting.append(number)):
+            _deferring.append(True)
+            try:
+                yield
+            finally:
+                _deferring.clear()
     finally:
-        _deferring.clear()
-        for kind, handler in zip(kinds, before, strict=True):
-            signal.signal(kind, handler)
         if waiting:
             signal.raise_signal(waiting[0])
 
@@ -140,14 +136,6 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
     """Give a temporary sibling to fill; it gets its name when the block ends without an error.
 
     An error, an interruption from the keyboard or a request to terminate removes it.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     with new_folder(Path(home) / "out", private=True) as folder:
-    ...         _ = (folder / "a.txt").write_text("whole")
-    ...     (Path(home) / "out" / "a.txt").read_text()
-    'whole'
     """
     check_new(path)
     parent = path.absolute().parent
@@ -156,12 +144,11 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
             draft = Path(tempfile.mkdtemp(prefix=f".{path.name}.unfinished-", dir=parent))
         try:
             yield draft
-            for file in sorted(draft.rglob("*")):
+            files = sorted(draft.rglob("*"))
+            for file in files:
                 sync_file(file)
-            if not private:
-                for file in draft.rglob("*"):
-                    usual_permissions(file)
-                usual_permissions(draft)
+            for file in () if private else (*files, draft):
+                usual_permissions(file)
             check_new(path)
             draft.rename(path)
             sync_file(parent)
@@ -170,38 +157,27 @@ def new_folder(path: Path, *, private: bool) -> Iterator[Path]:
                 shutil.rmtree(draft)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
-
-
 def usual_permissions(path: Path) -> None:
     """Give a file or a folder the permissions that the user's umask leaves to new ones."""
-    path.chmod((0o777 if path.is_dir() else 0o666) & ~_umask())
+    mask = os.umask(0)
+    os.umask(mask)
+    path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
 def write_whole(path: Path, text: str | bytes) -> None:
-    """Write a file so that it is seen whole or not at all, replacing an older one.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as home:
-    ...     write_whole(Path(home) / "a.txt", "whole")
-    ...     (Path(home) / "a.txt").read_text()
-    'whole'
-    """
+    """Write a file so that it is seen whole or not at all, replacing an older one."""
     data = text.encode() if isinstance(text, str) else text
     parent = path.absolute().parent
     with naming(parent):
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=parent)
+    draft = Path(name)
     try:
         with os.fdopen(handle, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(path)
+        usual_permissions(draft)
+        draft.replace(path)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        draft.unlink(missing_ok=True)
         raise

@@ -21,20 +21,8 @@ _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 def format_number(value: float, digits: int = 3, *, se: float | None = None) -> str:
     """Write a number for a sentence: significant digits, a real minus sign, grouped thousands.
 
-    Parameters
-    ----------
-    value
-        The number.
-    digits
-        Significant digits; whole numbers below a million are written in full whatever this is.
-    se
-        Standard error of a Monte Carlo value. It is written with two digits, and the value to the
-        same decimal place, so that ``digits`` is not used.
-
-    Raises
-    ------
-    InputError
-        Not a finite number, or a negative standard error.
+    Whole numbers below a million are written in full. With ``se``, the standard error of a Monte
+    Carlo value, that has two digits, and the value the same decimal places.
 
     Examples
     --------
@@ -77,36 +65,19 @@ def at_least(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> at_least(17.68, 2), at_least(1.1249), at_least(0.5)
-    ('17', '1.12', '0.5')
+    >>> at_least(17.68, 2), at_most(17.68, 2), at_least(0.5)
+    ('17', '18', '0.5')
     """
     return format_number(rounded_down(value, digits), digits)
 
 
 def at_most(value: float, digits: int = 3) -> str:
-    """Write a number for a sentence that says "at most": never below the value.
-
-    Raises
-    ------
-    InputError
-        Not a finite number.
-
-    Examples
-    --------
-    >>> at_most(1.1249, 2), at_most(17.68, 2), at_most(0.5)
-    ('1.2', '18', '0.5')
-    """
+    """Write a number for a sentence that says "at most": never below the value."""
     return format_number(rounded_up(value, digits), digits)
 
 
 def rounded_down(value: float, digits: int = 3) -> float:
-    """Round to significant digits, never above the value: a lower bound for a table.
-
-    Examples
-    --------
-    >>> rounded_down(9.7183), rounded_down(1234.0, 2)
-    (9.71, 1234.0)
-    """
+    """Round to significant digits, never above the value: a lower bound for a table."""
     return _outward(value, digits, ROUND_FLOOR)
 
 
@@ -116,13 +87,7 @@ def rounded_up(value: float, digits: int = 3) -> float:
 
 
 def listed(words: Sequence[str]) -> str:
-    """Join words for a sentence.
-
-    Examples
-    --------
-    >>> listed(["rows"]), listed(["sum", "rows", "cells"])
-    ('rows', 'sum, rows and cells')
-    """
+    """Join words for a sentence: ``sum, rows and cells``."""
     *first, last = words
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -151,9 +116,7 @@ def not_below(value: float, digits: int = 12) -> str:
     ('0.5', '0.124', '1e-30')
     """
     text = f"{value:.{digits}g}"
-    if float(text) >= value:
-        return text
-    return f"{_outward(value, digits, ROUND_CEILING):.{digits}g}"
+    return text if float(text) >= value else f"{rounded_up(value, digits):.{digits}g}"
 
 
 def _outward(value: float, digits: int, rounding: str) -> float:
@@ -176,36 +139,16 @@ def _fixed(number: float, places: int) -> str:
 
 @dataclass(frozen=True)
 class Mean:
-    """A Monte Carlo mean with its standard error; as text it carries both.
-
-    Parameters
-    ----------
-    value
-        The mean over the runs.
-    error
-        Its standard error; NaN with one run.
-
-    Examples
-    --------
-    >>> str(Mean(105.7851, 0.4321))
-    '105.79 ± 0.43'
-    """
+    """A Monte Carlo mean with its standard error (NaN with one run); as text it carries both."""
 
     value: float
     error: float
 
     @classmethod
     def of(cls, runs: ArrayLike) -> Mean:
-        """Return the mean of independent runs.
-
-        Examples
-        --------
-        >>> Mean.of(np.array([1.0, 3.0]))
-        Mean(value=2.0, error=1.0)
-        """
+        """Return the mean of independent runs."""
         v = np.asarray(runs, dtype=float)
-        error = float(standard_error(v)) if v.size > 1 else math.nan
-        return cls(float(v.mean()), error)
+        return cls(float(v.mean()), float(standard_error(v)) if v.size > 1 else math.nan)
 
     def times(self, factor: float) -> Mean:
         """Return the mean in another unit."""
@@ -216,67 +159,39 @@ class Mean:
 
 
 def standard_error(runs: Array, axis: int = 0) -> Array:
-    """Return the standard error of the mean of independent runs, two or more, along an axis.
-
-    Examples
-    --------
-    >>> float(standard_error(np.array([1.0, 3.0])))
-    1.0
-    """
+    """Return the standard error of the mean of independent runs, two or more, along an axis."""
     return np.asarray(runs.std(axis=axis, ddof=1) / math.sqrt(runs.shape[axis]))
 
 
 def check_whole(
     value: object, name: str, least: int = 1, most: int | None = None, hint: str = ""
 ) -> int:
-    """Return a whole number, or say why it is none.
-
-    Examples
-    --------
-    >>> check_whole(0, "runs")
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: runs is 0; it must be a whole number of 1 or more
-    """
+    """Return a whole number, or say why it is none."""
     if isinstance(value, Integral) and not isinstance(value, bool):
         number = int(value)
         if number >= least and (most is None or number <= most):
             return number
     if isinstance(value, float) and value.is_integer():
-        hint = f": write it as {int(value)}" if not hint else f"{hint}; write it as {int(value)}"
+        hint += f"{'; ' if hint else ': '}write it as {int(value)}"
     wanted = f"of {least} or more" if most is None else f"from {least} to {most:,}"
     raise InputError(f"{name} is {value!r}; it must be a whole number {wanted}{hint}")
-
-
-_FEWEST = 10
-"""Runs that a simulation has at least, whatever is cut short."""
 
 
 def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
     """Return how many runs to make: those asked for, fewer where each draws very many numbers.
 
     What is said afterwards must give this number, not the one asked for.
-
-    Examples
-    --------
-    >>> runs_within(2000, 1000), runs_within(2000, 1_000_000)
-    (2000, 40)
     """
+    fewest = 10
     check_whole(runs, "runs", 2, hint=", so that there are standard errors")
-    largest = most // _FEWEST
-    check_whole(size, "d", 1, largest, hint=": every cell is drawn")
-    return min(runs, max(_FEWEST, most // size))
+    check_whole(size, "d", 1, most // fewest, hint=": every cell is drawn")
+    return min(runs, max(fewest, most // size))
 
 
 def mean_and_error(runs: Array | float, first: Array, second: Array) -> tuple[Array, Array]:
     """Return a mean and its standard error from the sums of a variable and of its square.
 
     The standard error is NaN with fewer than two runs, the mean with none.
-
-    Examples
-    --------
-    >>> [float(v) for v in mean_and_error(2.0, np.array(4.0), np.array(10.0))]
-    [2.0, 1.0]
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = first / runs

@@ -8,8 +8,9 @@ import json
 import platform
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, requires, version
+from importlib.util import resolve_name
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +30,7 @@ def digest(*parts: str | bytes) -> str:
     total = hashlib.sha256()
     for part in parts:
         data = part.encode() if isinstance(part, str) else part
-        total.update(f"{len(data)}:".encode())
-        total.update(data)
+        total.update(f"{len(data)}:".encode() + data)
     return total.hexdigest()[:32]
 
 
@@ -41,10 +41,8 @@ def digest_json(value: Any) -> str:
 
 def digest_files(paths: Iterable[Path], base: Path) -> str:
     """Return a hash of the names (relative to a folder) and contents of files."""
-    parts: list[str | bytes] = []
-    for path in sorted(paths):
-        parts += [path.relative_to(base).as_posix(), path.read_bytes()]
-    return digest(*parts)
+    files = [(path.relative_to(base).as_posix(), path.read_bytes()) for path in sorted(paths)]
+    return digest(*(part for file in files for part in file))
 
 
 @lru_cache(maxsize=1)
@@ -52,62 +50,43 @@ def versions() -> dict[str, str]:
     """Return the versions that results depend on: Python and the direct dependencies."""
     found = {"python": platform.python_version()}
     for requirement in requires("microdata-price") or []:
-        if "extra ==" in requirement:
-            continue
-        match = re.match(r"[A-Za-z0-9._-]+", requirement)
+        name = re.split(r"[^\w.-]", requirement, maxsplit=1)[0]
         try:
-            found[match.group() if match else requirement] = version(match.group() if match else "")
+            found |= {} if "extra ==" in requirement else {name: version(name)}
         except PackageNotFoundError:
             continue
     return found
 
 
 def _module_files(package: Path, dotted: str) -> list[Path]:
-    """Return the files that importing a module of the package runs; none if there is no such."""
+    """Return the files that importing a name of the package runs."""
     parts = dotted.split(".")[1:]
-    target = package.joinpath(*parts)
-    if parts and target.with_suffix(".py").is_file():
-        own = target.with_suffix(".py")
-    elif (target / "__init__.py").is_file():
-        own = target / "__init__.py"
-    else:
-        return []
-    above = [package.joinpath(*parts[:i]) / "__init__.py" for i in range(len(parts))]
-    return [own, *(p for p in above if p.is_file())]
+    places = [package.joinpath(*parts[:i]) for i in range(len(parts) + 1)]
+    return [f for p in places for f in (p.with_suffix(".py"), p / "__init__.py") if f.is_file()]
 
 
-def _imported(tree: ast.AST, module: str, is_package: bool) -> set[str]:
+@cache
+def _imported(source: str, package: str) -> frozenset[str]:
     """Return the dotted names of the package that code names in imports, at any depth."""
     found: set[str] = set()
-    for node in ast.walk(tree):
+    for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {a.name for a in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = node.module or ""
-            if node.level:
-                keep = module.split(".")
-                keep = keep[: len(keep) - node.level + (1 if is_package else 0)]
-                base = ".".join([*keep, base] if base else keep)
+            base = resolve_name("." * node.level + (node.module or ""), package)
             found |= {base} | {f"{base}.{a.name}" for a in node.names}
-    return {name for name in found if name == PACKAGE or name.startswith(f"{PACKAGE}.")}
+    return frozenset(name for name in found if f"{name}.".startswith(f"{PACKAGE}."))
 
 
 def code_files(package: Path, sources: Iterable[str]) -> list[Path]:
     """Return the package's files that code depends on through imports, however deep."""
-    todo: list[str] = []
-    for source in sources:
-        todo += _imported(ast.parse(source), "", False)
-    files: dict[Path, None] = {}
+    todo = [name for source in sources for name in _imported(source, "")]
+    files: set[Path] = set()
     while todo:
-        for path in _module_files(package, todo.pop()):
-            if path in files:
-                continue
-            files[path] = None
-            relative = path.relative_to(package).with_suffix("")
-            is_package = relative.name == "__init__"
-            parts = relative.parts[:-1] if is_package else relative.parts
-            tree = ast.parse(path.read_text(encoding="utf-8"))
-            todo += _imported(tree, ".".join([PACKAGE, *parts]), is_package)
+        for path in {*_module_files(package, todo.pop())} - files:
+            files.add(path)
+            folder = ".".join([PACKAGE, *path.relative_to(package).parts[:-1]])
+            todo += _imported(path.read_text(encoding="utf-8"), folder)
     return sorted(files)
 
 
@@ -123,13 +102,7 @@ def code_key(root: Path, sources: Iterable[str]) -> str:
 
 
 def fingerprint(module: str, data: Iterable[Path], libraries: Iterable[str]) -> dict[str, str]:
-    """Return hashes of a module's code and data, and the versions of libraries.
-
-    Examples
-    --------
-    >>> sorted(fingerprint("microdata_price.exceptions", [], ["numpy"]))
-    ['code', 'data', 'numpy']
-    """
+    """Return hashes of a module's code and data, and the versions of libraries."""
     return {
         "code": digest_files(code_files(FOLDER, [f"import {module}"]), FOLDER),
         "data": digest(*(path.read_bytes() for path in data)),

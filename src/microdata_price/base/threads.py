@@ -24,11 +24,6 @@ def one_thread() -> AbstractContextManager[Any]:
 
     Several threads may add in another order. They gain nothing on small matrices, and where other
     work takes the processors they wait for each other: a fit then takes ten times as long.
-
-    Examples
-    --------
-    >>> with one_thread():
-    ...     pass
     """
     libraries = _controller()
     if all(library.num_threads == 1 for library in libraries.lib_controllers):

@@ -12,40 +12,33 @@ from . import notebook
 from .picture import for_the_site
 from .plain import with_links
 from .run import Run
-
-
-def _level(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} = {value}" for name, value in values.items())
-
-
-def _outputs(run: Run) -> list[list[Any]]:
-    """Return the outputs of each code cell; where values were put in, there are none."""
-    cells = [c for c in notebook.read(run.path).cells if c.cell_type == "code"]
-    return [c.outputs for c in cells if "injected-parameters" not in notebook.tags(c)]
+from .stage import INJECTED
 
 
 def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
     """Return an output as Markdown; a picture goes into a file of its own."""
     data = output.get("data", {})
     alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
-    for kind, end in (("image/svg+xml", "svg"), ("image/png", "png")):
-        if kind in data:
-            svg = end == "svg"
-            body = for_the_site(data[kind]).encode() if svg else base64.b64decode(data[kind])
-            pictures[f"{name}.{end}"] = body
-            look = "computed-figure" if svg else "plain-figure"
-            return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}\n```"
-    if "text/markdown" in data:
+    if svg := data.get("image/svg+xml"):
+        name, look, pictures[f"{name}.svg"] = f"{name}.svg", "computed", for_the_site(svg).encode()
+    elif png := data.get("image/png"):
+        name, look, pictures[f"{name}.png"] = f"{name}.png", "plain", base64.b64decode(png)
+    elif "text/markdown" in data:
         return with_links(str(data["text/markdown"]), "comparison", {})
-    text = str(output.get("text") or data.get("text/plain") or output.get("evalue", ""))
-    return f"<pre>{html.escape(text)}</pre>"
+    else:
+        text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
+        return f"<pre>{html.escape(str(text))}</pre>"
+    return f"```{{image}} images/{name}\n:alt: {alt}\n:class: {look}-figure\n```"
 
 
 def comparison(
     runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]
 ) -> tuple[str, dict[str, bytes]]:
     """Write the page that compares runs: every cell whose outputs differ, run beside run."""
-    title = notebook.read(runs[0].path).cells[0].source.partition("\n")[0].removeprefix("# ")
+    books = [notebook.read(run.path) for run in runs]
+    code = [[c for c in b.cells if c.cell_type == "code"] for b in books]
+    cells = [[c.outputs for c in cs if INJECTED not in notebook.tags(c)] for cs in code]
+    title = books[0].cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
         f"# {title}: {len(runs)} runs compared",
         "",
@@ -53,14 +46,13 @@ def comparison(
         f"are those of [the first run](notebooks/{runs[0].name}.ipynb).",
     ]
     pictures: dict[str, bytes] = {}
-    for k, outputs in enumerate(zip(*map(_outputs, runs), strict=True)):
+    for k, outputs in enumerate(zip(*cells, strict=True)):
         if all(one == outputs[0] for one in outputs):
             continue
         lines += ["", "::::{grid} 1 1 2 2", ":gutter: 2", ""]
         for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
-            lines += [":::{grid-item}", f"**{_level(values)}**", ""]
-            for j, output in enumerate(one):
-                lines += [_shown(output, f"compare-{i}-{k}-{j}", pictures), ""]
-            lines += [":::", ""]
+            level = ", ".join(f"{name} = {value}" for name, value in values.items())
+            shown = [_shown(o, f"compare-{i}-{k}-{j}", pictures) for j, o in enumerate(one)]
+            lines += [":::{grid-item}", "\n\n".join([f"**{level}**", *shown]), ":::", ""]
         lines.append("::::")
     return "\n".join(lines) + "\n", pictures

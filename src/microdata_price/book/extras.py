@@ -1,4 +1,4 @@
-"""Parts of the site that are not pages of the builder: each is a folder of its own."""
+"""Parts of the site that are not pages of the builder: folders of their own, and old addresses."""
 
 from __future__ import annotations
 
@@ -14,37 +14,21 @@ from .plan import Edition
 EXTRA = "_extra"
 """The folder whose content the builder copies to the top of the site as it is."""
 
-Extra = Callable[[Path, Edition, Path], Path]
-
-
-Extras = Mapping[str, Extra]
+Extras = Mapping[str, Callable[[Path, Edition, Path], Path]]
 """By the name of the folder in ``book/`` and in the site: what computes it, with a cache."""
 
 
-def stage_extras(
-    extras: Extras, root: Path, edition: Edition, cache: Path, target: Path
-) -> list[str]:
+def stage_extras(extras: Extras, root: Path, edition: Edition, cache: Path, target: Path) -> None:
     """Compute every extra whose sources the book has, and put it beside the staged pages."""
     (target / EXTRA).mkdir(parents=True, exist_ok=True)
-    names = [name for name in extras if (root / "book" / name).is_dir()]
-    for name in names:
-        folder = extras[name](root, edition, cache / name)
-        shutil.copytree(folder, target / EXTRA / name)
-    return names
-
-
-REDIRECTS = Path("book") / "_redirects.yml"
-"""Pages of earlier editions: their names, and the page that has their content now."""
+    for name, compute in extras.items():
+        if (root / "book" / name).is_dir():
+            folder = compute(root, edition, cache / name)
+            shutil.copytree(folder, target / EXTRA / name)
 
 
 def redirect(target: str) -> str:
-    """Return a page that leads to another at once, and has a link for those it does not lead.
-
-    Examples
-    --------
-    >>> 'url=plane.html"' in redirect("plane.html")
-    True
-    """
+    """Return a page that leads to another at once, and has a link for those it does not lead."""
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Moved</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -55,13 +39,11 @@ def redirect(target: str) -> str:
 
 
 def stage_redirects(root: Path, extra: Path) -> None:
-    """Write a small page at the place of each page that an earlier edition had."""
-    path = root / REDIRECTS
+    """Write a small page at the place of each page of an earlier edition that has moved."""
+    path = root / "book" / "_redirects.yml"
     moved = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for old, new in (moved or {}).items():
-        page, _, place = str(new).partition("#")
-        target = os.path.relpath(f"{page}.html", os.path.dirname(f"{old}.html") or ".")
+    for old, new in moved.items():
+        page, hash_, place = str(new).partition("#")
+        target = os.path.relpath(f"{page}.html", os.path.dirname(old) or ".")
         (extra / old).parent.mkdir(parents=True, exist_ok=True)
-        (extra / f"{old}.html").write_text(
-            redirect(target + (f"#{place}" if place else "")), encoding="utf-8"
-        )
+        (extra / f"{old}.html").write_text(redirect(f"{target}{hash_}{place}"), encoding="utf-8")

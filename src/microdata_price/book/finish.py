@@ -1,140 +1,198 @@
-"""What is done to the finished pages of a site: mended, described, with previews."""
+"""A Sphinx extension that finishes a site: no network needed, pages that everyone can read.
+
+Pages are mended, described for those who link to them, and get previews of what they link to.
+"""
 
 from __future__ import annotations
 
 import html
-import posixpath
+import importlib.util
+import io
+import json
 import re
+import shutil
+import textwrap
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urldefrag
 
 from bs4 import BeautifulSoup, Tag
+from matplotlib.figure import Figure
+from PIL import Image
 
-from .cards import draw_card
-from .previews import write_previews
+from ..base.colours import COLOURS
+from .slides import write_deck
 
-# What the theme gets wrong for screen readers.
-_MENDED = (
-    (
-        '<div id="pst-primary-sidebar"',
-        '<div role="region" aria-label="Contents" id="pst-primary-sidebar"',
-    ),
-    ('role="doc-biblioentry"', 'role="listitem"'),
-    # The words that are seen are the words that are read.
-    ('<summary aria-label="Toggle hidden content">', "<summary>"),
-)
-_THEBE = re.compile(r'<script type="text/x-thebe-config">.*?</script>', re.DOTALL)
-# The icons come from the font that the theme's styles load anyway; the script with every icon
-# there is would be the largest file of a page.
-_ICONS = re.compile(r"<script[^>]*fontawesome\.js[^>]*></script>")
-_ICON = re.compile(r'<(i|span) (class="[^"]*\bfa-)')
-# A table's empty corner is no heading.
-_EMPTY_HEADING = re.compile(r"<th([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>")
-# A figure that is wider than its place scrolls there, without its caption.
-_FIGURE = re.compile(r'<img\b[^>]*class="computed-figure[^>]*>')
-# A browser may break a line on either side of a formula, also before a full stop.
-_TOUCHED = re.compile(r'(\(*)(<span class="math notranslate nohighlight">[^<]*</span>)([.,;:!?)]*)')
-# The front page is called as the site is.
-_TITLE = re.compile(r"<title>(.*?) &#8212; \1</title>", re.DOTALL)
-_SHORT, _LONG = 60, 200
+_FORMULA = r'<span class="math notranslate nohighlight">[^<]*</span>'
+_MENDED = [
+    (re.compile(pattern, re.S), mended)
+    for pattern, mended in (
+        # Icons come from the font that the styles load; the script with all of them is large.
+        (r"<script[^>]*fontawesome\.js[^>]*></script>", ""),
+        # What the theme gets wrong for screen readers. A table's empty corner is no heading; the
+        # words that are seen are the words that are read.
+        (r'<div (?=id="pst-primary-sidebar")', '<div role="region" aria-label="Contents" '),
+        (r'role="doc-biblioentry"', 'role="listitem"'),
+        (r'<summary aria-label="Toggle hidden content">', "<summary>"),
+        (r"<th([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>", r"<td\1></td>"),
+        (r'<(i|span) (class="[^"]*\bfa-)', r'<\1 aria-hidden="true" \2'),
+        # A figure that is wider than its place scrolls there, without its caption.
+        (r'<img\b[^>]*class="computed-figure[^>]*>', r'<div class="wide-figure">\g<0></div>'),
+        # A browser may break a line on either side of a formula, also before a full stop.
+        (rf"\(+{_FORMULA}[.,;:!?)]*|{_FORMULA}[.,;:!?)]+", r'<span class="together">\g<0></span>'),
+        # The front page is called as the site is.
+        (r"<title>([^<]*) &#8212; \1</title>", r"<title>\1</title>"),
+    )
+]
 _GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "gamma": "γ", "lambda": "λ", "ln": "ln"}
+_LONGEST = 2500
+"""A box with more characters has no preview: it is read on its own page."""
+
+# What the site uses of MathJax: the one bundle that the configuration names, with all of TeX.
+# It draws with paths, so it needs no font file, and adds MathML for screen readers.
+_MATHJAX = "static/mathjax/tex-svg-full.js"
+_LEFTOVERS = ("webpack-macros.html", "sbt-webpack-macros.html", "scripts/fontawesome.js")
+# A page opened from a folder may not read other pages, so search shows titles without excerpts.
+_SEARCH = (
+    'if (location.protocol === "file:") { DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false; }'
+)
 
 
 def finish(site: Path, title: str, address: str) -> None:
     """Mend every page of a built site, describe it and write what its links show."""
     pages = {}
     for path in sorted(site.rglob("*.html")):
-        name = path.relative_to(site).as_posix()
-        text = mended(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
+        for pattern, mended in _MENDED:
+            text = pattern.sub(mended, text)
         if 'class="bd-article"' in text:
+            name = path.relative_to(site).as_posix()
             pages[name] = BeautifulSoup(text, "html.parser")
-            text = _described(text, pages[name], site, name, title, address)
+            tags = _tags(pages[name], site, name, title, address)
+            text = text.replace("</title>", f"</title>\n{tags}", 1)
         path.write_text(text, encoding="utf-8")
-    write_previews(site, pages)
+    found = json.dumps(previews(pages), ensure_ascii=False, indent=0)
+    script = site / "_static" / "previews.js"
+    script.write_text(f"window.bookPreviews = {found};\n", encoding="utf-8")
 
 
-def mended(text: str) -> str:
-    """Return a page as everyone can read it.
-
-    Examples
-    --------
-    >>> mended("<title>A &#8212; A</title><th></th>")
-    '<title>A</title><td></td>'
-    >>> mended('<span class="math notranslate nohighlight">x</span>).')
-    '<span class="together"><span class="math notranslate nohighlight">x</span>).</span>'
-    """
-    text = _ICONS.sub("", _THEBE.sub("", text))
-    text = _EMPTY_HEADING.sub(r"<td\1></td>", text)
-    text = _ICON.sub(r'<\1 aria-hidden="true" \2', text)
-    text = _FIGURE.sub(r'<div class="wide-figure">\g<0></div>', text)
-    text = _TOUCHED.sub(_together, text)
-    text = _TITLE.sub(r"<title>\1</title>", text)
-    for wrong, right in _MENDED:
-        text = text.replace(wrong, right)
-    return text
-
-
-def _together(found: re.Match[str]) -> str:
-    """Keep a formula on the line of the marks that touch it."""
-    touched = found[1] or found[3]
-    return f'<span class="together">{found[0]}</span>' if touched else found[0]
-
-
-def _described(
-    text: str, page: BeautifulSoup, site: Path, name: str, title: str, address: str
-) -> str:
-    """Return a page with its description and its picture for those who link to it."""
-    heading = page.select_one(".bd-article h1")
-    if heading is None:
-        return text
-    called = _words(heading)
+def _tags(page: BeautifulSoup, site: Path, name: str, title: str, address: str) -> str:
+    """Return a page's description and the address of its picture, as links to it show them."""
+    called = _words(page.select_one(".bd-article h1") or page)
     said = description(page) or called
-    card = draw_card(site, name, called, "" if called == title else title)
-    here = posixpath.dirname(name)
-    picture = f"{address.rstrip('/')}/{card}" if address else posixpath.relpath(card, here or ".")
-    tags = [
-        ("name", "description", said),
-        ("property", "og:type", "website"),
-        ("property", "og:site_name", title),
-        ("property", "og:title", called),
-        ("property", "og:description", said),
-        ("property", "og:image", picture),
-        ("property", "og:image:alt", called),
-        ("name", "twitter:card", "summary_large_image"),
-    ]
+    card = f"_images/cards/{name.removesuffix('.html').replace('/', '-')}.png"
+    _draw_card(site / card, called, "" if called == title else title)
+    home = f"{address.rstrip('/')}/" if address else "../" * name.count("/")
+    tags = {
+        'name="description"': said,
+        'property="og:type"': "website",
+        'property="og:site_name"': title,
+        'property="og:title"': called,
+        'property="og:description"': said,
+        'property="og:image"': home + card,
+        'property="og:image:alt"': called,
+        'name="twitter:card"': "summary_large_image",
+    }
     if address:
-        tags.append(("property", "og:url", f"{address.rstrip('/')}/{name}"))
-    lines = [f'<meta {kind}="{key}" content="{html.escape(value)}" />' for kind, key, value in tags]
-    return text.replace("</title>", "</title>\n    " + "\n    ".join(lines), 1)
+        tags['property="og:url"'] = home + name
+    return "\n".join(f'<meta {key} content="{html.escape(tags[key])}" />' for key in tags)
 
 
 def description(page: BeautifulSoup) -> str:
-    """Return what a page is about: its first paragraphs that say something, shortened.
-
-    Examples
-    --------
-    >>> text = "<article class='bd-article'><p><em>A note.</em></p><p>The total is wrong.</p>"
-    >>> description(BeautifulSoup(text, "html.parser"))
-    'The total is wrong.'
-    """
+    """Return what a page is about: its first paragraphs that say something, shortened."""
     said = ""
-    for paragraph in page.select(".bd-article p"):
-        whole = paragraph.find("em", recursive=False)
-        words = _words(paragraph)
-        # A line in italics is about the page's making; boxes and captions come too early.
-        boxed = paragraph.find_parent(["figure", "table", "details", "aside"])
-        note = isinstance(whole, Tag) and len(list(paragraph.children)) == 1
-        if boxed or note or not words or "admonition-title" in (paragraph.get("class") or ""):
-            continue
-        said = f"{said} {words}".strip()
-        if len(said) >= _SHORT:
-            break
-    if len(said) <= _LONG:
-        return said
-    return said[: _LONG - 1].rsplit(" ", 1)[0].rstrip(",;:.") + "…"
+    for paragraph in page.select(".bd-article p:not(figure *, table *, details *, .admonition *)"):
+        # A line in italics is about the page's making.
+        note = len(paragraph.contents) == 1 and paragraph.find("em", recursive=False)
+        if len(said) < 60 and not note:
+            said = f"{said} {_words(paragraph)}".strip()
+    return textwrap.shorten(said, 200, placeholder="…")
 
 
 def _words(node: Tag) -> str:
     """Return an element's text on one line, its formulas in plain letters."""
-    text = "".join(piece for piece in node.strings if getattr(piece.parent, "name", "") != "script")
-    text = re.sub(r"\\([a-zA-Z]+)", lambda m: _GREEK.get(m.group(1), ""), text)
+    text = re.sub(r"\\([a-zA-Z]+)", lambda m: _GREEK.get(m[1], ""), node.get_text())
     return re.sub(r"\s+", " ", re.sub(r"\\[()\[\],;! ]|[{}$]|#$", "", text)).strip()
+
+
+def _draw_card(path: Path, title: str, book: str) -> None:
+    """Draw the picture that stands for a page elsewhere, in the form that is used there."""
+    figure = Figure(figsize=(12.0, 6.3), dpi=100, facecolor="white")
+    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0, 12), ylim=(0, 6.3))
+    axes.set_axis_off()
+    axes.axhspan(0, 0.35, color=COLOURS["blue"])
+    lines = "\n".join(textwrap.wrap(title, 26)[:4])
+    axes.text(0.7, 5.4, lines, size=44, weight="bold", va="top", color=COLOURS["black"],
+              parse_math=False, linespacing=1.25)  # fmt: skip
+    axes.text(0.7, 0.9, book, size=26, va="bottom", color=COLOURS["grey"], parse_math=False)
+    drawn = io.BytesIO()
+    figure.savefig(drawn, format="png")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Sixteen colours are enough for letters, and a fifth of the bytes.
+    Image.open(drawn).convert("RGB").quantize(16).save(path, optimize=True)
+
+
+def previews(pages: Mapping[str, BeautifulSoup]) -> dict[str, str]:
+    """Return what the pages show beside links: terms, boxes and equations, by their address."""
+    links = [a for p in pages.values() for a in p.select(".bd-article a.internal[href*='#']")]
+    linked = {urldefrag(str(link["href"])).fragment for link in links}
+    found = {}
+    for path, page in pages.items():
+        for node in page.select(".bd-article [id]"):
+            shown = preview(node) if quote(str(node["id"])) in linked else ""
+            if 0 < len(shown) <= _LONGEST:
+                found[f"{path}#{quote(str(node['id']))}"] = shown
+    return found
+
+
+def preview(node: Tag) -> str:
+    """Return what is shown of a place: a term's meaning, a box, an equation; nothing of others."""
+    after = node.find_next_sibling()
+    if node.name == "span" and not node.get_text(strip=True) and isinstance(after, Tag):
+        node = after  # an anchor that stands before its box or equation
+    classes = {*node.get_attribute_list("class")}
+    if node.name == "dt" and isinstance(after, Tag):
+        return f"<p><strong>{_plain(node)}</strong></p>{_plain(after)}"
+    if "admonition" in classes:
+        return _plain(node)
+    equation = {"math", "math-wrapper"} & classes
+    return f'<div class="{" ".join(node["class"])}">{_plain(node)}</div>' if equation else ""
+
+
+def _plain(node: Tag) -> str:
+    """Return what an element holds without links and names, which would stand there twice."""
+    copy = BeautifulSoup(node.decode_contents(), "html.parser")
+    for link in copy.select("a"):
+        link.decompose() if "headerlink" in link.get_attribute_list("class") else link.unwrap()
+    for named in copy.select("[id]"):
+        del named["id"]
+    return copy.decode().strip()
+
+
+def folder_of(package: str) -> Path:
+    """Return the folder of an installed package, whose name need be no Python identifier."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise RuntimeError(f"{package} is not installed; run make install")
+    return Path(spec.origin).parent
+
+
+def _finish(app: Any, error: Exception | None) -> None:
+    if error is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for name in _LEFTOVERS:
+        (static / name).unlink(missing_ok=True)
+    (static / "mathjax").mkdir(exist_ok=True)
+    shutil.copy2(folder_of("sphinx-mathjax-offline") / _MATHJAX, static / "mathjax")
+    finish(static.parent, app.config.html_title, app.config.html_baseurl)
+    reveal = folder_of("sphinx_revealjs") / "_static" / "revealjs"
+    write_deck(static.parent, Path(app.srcdir) / "slides", reveal)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_js_file(None, body=_SEARCH, priority=250)
+    app.connect("build-finished", _finish, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

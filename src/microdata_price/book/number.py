@@ -8,9 +8,8 @@ and puts the page into each link that names a box, figure or equation of another
 
 from __future__ import annotations
 
+import os.path
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 from ..base.files import write_whole
@@ -22,75 +21,46 @@ _OWN = re.compile(r"\A(\*\*[A-Z][a-z]+ )(O\d+)(?= \(|\.\*\*)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([\w./]*)#([\w-]+)\)")
 
 
-def own_numbers(root: Path) -> dict[str, str]:
-    """Return the numbers that the book's own boxes should have, by label, in reading order."""
-    found: dict[str, str] = {}
-    for path in notebook_paths(root):
-        for cell in notebook.read(path).cells:
-            if cell.cell_type == "markdown" and notebook.label(cell) and _OWN.match(cell.source):
-                found[notebook.label(cell)] = f"O{len(found) + 1}"
-    return found
-
-
-def pages_of_labels(root: Path) -> dict[str, Path]:
-    """Return the file of each labelled cell, figure and table of the notebooks."""
-    found = {}
-    for path in notebook_paths(root):
-        for cell in notebook.read(path).cells:
-            shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
-            name = shown[2] if shown and shown[1] != "say" else notebook.label(cell)
-            if name:
-                found[name] = path
-    return found
-
-
 def renumbered(root: Path) -> dict[Path, str]:
     """Return the texts of the notebooks and pages that change, by file."""
-    numbers, homes = own_numbers(root), pages_of_labels(root)
+    books = {path: notebook.read(path) for path in notebook_paths(root)}
+    numbers: dict[str, str] = {}
+    homes: dict[str, Path] = {}
+    for path, content in books.items():
+        for cell in content.cells:
+            shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
+            name = shown[2] if shown and shown[1] != "say" else notebook.label(cell)
+            homes |= {name: path} if name else {}
+            if name and cell.cell_type == "markdown" and _OWN.match(cell.source):
+                numbers[name] = f"O{len(numbers) + 1}"
+
+    def relinked(text: str, here: Path) -> str:
+        def link(match: re.Match[str]) -> str:
+            words, target, name = match.groups()
+            if name in numbers:
+                words = re.sub(r"\bO\d+\b", numbers[name], words)
+            if name in homes:
+                same = homes[name] == here
+                target = "" if same else Path(os.path.relpath(homes[name], here.parent)).as_posix()
+            return f"[{words}]({target}#{name})"
+
+        return _LINK.sub(link, text)
+
     changed = {}
-    for path in notebook_paths(root):
-        content = notebook.read(path)
-        link = _relinker(path, numbers, homes)
+    for path, content in books.items():
         for cell in content.cells:
             if cell.cell_type == "markdown" or notebook.is_prose(cell):
-                cell.source = _LINK.sub(link, cell.source)
-                own = numbers.get(notebook.label(cell))
-                if own and cell.cell_type == "markdown":
-                    cell.source = _OWN.sub(rf"\g<1>{own}", cell.source)
+                cell.source = relinked(cell.source, path)
+                own = numbers.get(notebook.label(cell), "")
+                cell.source = _OWN.sub(rf"\g<1>{own}", cell.source) if own else cell.source
         changed[path] = notebook.text(notebook.strip(content))
-    for entry in toc_entries(root):
-        page = root / "book" / f"{entry}.md"
+    for page in (root / "book" / f"{entry}.md" for entry in toc_entries(root)):
         if page.is_file():
-            changed[page] = _LINK.sub(
-                _relinker(page, numbers, homes), page.read_text(encoding="utf-8")
-            )
+            changed[page] = relinked(page.read_text(encoding="utf-8"), page)
     return {p: text for p, text in changed.items() if text != p.read_text(encoding="utf-8")}
 
 
-def _relinker(
-    here: Path, numbers: dict[str, str], homes: dict[str, Path]
-) -> Callable[[re.Match[str]], str]:
-    def link(match: re.Match[str]) -> str:
-        words, target, name = match.groups()
-        if name in numbers:
-            words = re.sub(r"\bO\d+\b", numbers[name], words)
-        if name in homes:
-            target = "" if homes[name] == here else homes[name].name
-            if target and here.parent != homes[name].parent:
-                up = [".."] * len(here.parent.relative_to(homes[name].parents[1]).parts)
-                target = "/".join([*up, "notebooks", target])
-        return f"[{words}]({target}#{name})"
-
-    return link
-
-
-def main() -> int:
-    """Write the numbers and links anew; say which files changed."""
-    for path, text in renumbered(find_root()).items():
-        write_whole(path, text)
-        print(path.name)
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    for file, text in renumbered(find_root()).items():
+        write_whole(file, text)
+        print(file.name)

@@ -1,7 +1,4 @@
-"""Print the built site to one PDF with Chromium, theorem boxes intact.
-
-``python -m microdata_price.book.pdf [SITE [PDF]]`` prints ``book/_build/html`` by default.
-"""
+"""Print the built site to one PDF with Chromium: ``python -m microdata_price.book.pdf``."""
 
 from __future__ import annotations
 
@@ -27,6 +24,9 @@ _WHOLE = """async () => {
 
 def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
     """Print pages of a built site, each to a PDF of its own."""
+    missing = [name for name in pages if not (site / f"{name}.html").is_file()]
+    if missing:
+        raise InputError(f"{site} has no page {missing[0]}; build the site first with make book")
     chromium = shutil.which("chromium") or shutil.which("google-chrome")
     try:
         from playwright.sync_api import sync_playwright
@@ -37,9 +37,6 @@ def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
             "printing needs Chromium and Playwright; on Debian: apt-get install chromium, and "
             "make install"
         )
-    missing = [name for name in pages if not (site / f"{name}.html").is_file()]
-    if missing:
-        raise InputError(f"{site} has no page {missing[0]}; build the site first with make book")
     printed = []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
@@ -50,14 +47,13 @@ def print_pages(site: Path, pages: Sequence[str]) -> list[bytes]:
         for name in pages:
             page.goto((site / f"{name}.html").as_uri())
             page.evaluate(_WHOLE)
-            printed.append(
-                page.pdf(
-                    format="A4",
-                    print_background=True,
-                    scale=0.85,
-                    margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
-                )
+            sheets = page.pdf(
+                format="A4",
+                print_background=True,
+                scale=0.85,
+                margin={"top": "18mm", "bottom": "18mm", "left": "16mm", "right": "16mm"},
             )
+            printed.append(sheets)
         browser.close()
     return printed
 
@@ -76,43 +72,34 @@ def join(site: Path, pages: Sequence[str], printed: Sequence[bytes]) -> bytes:
         said = reader.metadata.title if reader.metadata else None
         writer.append(reader, (said or name).split(" — ")[0], import_outline=False)
     for number, sheet in enumerate(writer.pages):
-        kept, inner = [], []
-        for reference in sheet.get("/Annots", []):
-            note = reference.get_object()
-            uri = str(note.get("/A", {}).get("/URI", ""))
-            parts = urlsplit(uri)
-            target = first.get(Path(unquote(parts.path)).resolve()) if uri else None
-            if parts.scheme == "file" and target is not None:
-                inner.append((note["/Rect"], target))
-            elif parts.scheme != "file":
-                kept.append(reference)
-        if "/Annots" in sheet:
+        notes = [(r, r.get_object()) for r in sheet.get("/Annots", [])]
+        parts = [urlsplit(str(note.get("/A", {}).get("/URI", ""))) for _, note in notes]
+        if notes:
             sheet["/Annots"].clear()  # type: ignore[attr-defined]
-            sheet["/Annots"].extend(kept)  # type: ignore[attr-defined]
-        for rectangle, target in inner:
-            writer.add_annotation(
-                number, Link(rect=rectangle, target_page_index=target, fit=Fit.fit())
-            )
+        for (reference, note), part in zip(notes, parts, strict=True):
+            target = first.get(Path(unquote(part.path)).resolve())
+            if part.scheme != "file":
+                sheet["/Annots"].append(reference)  # type: ignore[attr-defined]
+            elif target is not None:
+                link = Link(rect=note["/Rect"], target_page_index=target, fit=Fit.fit())
+                writer.add_annotation(number, link)
     buffer = io.BytesIO()
     writer.write(buffer)
     return buffer.getvalue()
 
 
-def main(arguments: Sequence[str]) -> Path:
-    """Print a site, by default the built book; return the PDF's path."""
+def main() -> Path:
+    """Print the built book; return the PDF's path."""
     root = find_root()
-    site = Path(arguments[0]) if arguments else default_site(root, Edition())
-    target = (
-        Path(arguments[1]) if len(arguments) > 1 else site.parent / "the-price-of-microdata.pdf"
-    )
-    pages = toc_entries(root)
+    site, pages = default_site(root, Edition()), toc_entries(root)
+    target = site.parent / "the-price-of-microdata.pdf"
     write_whole(target, join(site, pages, print_pages(site, pages)))
     return target
 
 
 if __name__ == "__main__":
     try:
-        print(main(sys.argv[1:]))
+        print(main())
     except (BuildError, InputError) as error:
         print(f"microdata-price: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)

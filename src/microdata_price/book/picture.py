@@ -18,7 +18,6 @@ SMALLEST = 9.0
 
 _COLOUR = re.compile(r"\b(fill|stroke): (#[0-9a-f]{6})")
 _SCALE = re.compile(r"scale\(([\d.]+)")
-_HEAD = re.compile(r"<svg\b[^>]*>")
 _KEPT = ("QuadMesh", "PolyQuadMesh", "scale-end", "cell-text")
 """Beginnings of names of parts that keep their colours: those of a scale, and letters on them."""
 
@@ -29,42 +28,37 @@ def for_the_site(svg: str) -> str:
     The site shows it as wide as its place, and scrolls it where its own width is larger.
     """
     tree = ElementTree.fromstring(svg)
-    sizes = [float(part) for part in tree.attrib["viewBox"].split()[2:]]
-    width = SMALLEST * sizes[0] / smallest_text(tree)
-    height = width * sizes[1] / sizes[0]
-    head = _HEAD.search(svg)
-    assert head is not None
-    opening = re.sub(r'\bheight="[^"]*"', f'height="{height:.1f}"', head.group())
-    opening = re.sub(r'\bwidth="[^"]*"', f'width="{width:.1f}"', opening)
-    return f"{svg[: head.start()]}{opening}{dark_style(tree)}{svg[head.end() :]}"
+    _, _, width, height = map(float, tree.attrib["viewBox"].split())
+    larger = SMALLEST / min(_sizes(tree, 1.0, False), default=SMALLEST)
+    begin, opening, rest = re.split(r"(<svg\b[^>]*>)", svg, maxsplit=1)
+    for name, size in (("width", width), ("height", height)):
+        opening = re.sub(rf'\b{name}="[^"]*"', f'{name}="{size * larger:.1f}"', opening)
+    return f"{begin}{opening}{_dark_style(tree)}{rest}"
 
 
-def smallest_text(tree: ElementTree.Element) -> float:
-    """Return the size of the smallest letters, in the units of the picture; of 9 without any."""
-    return min(_text_sizes(tree, 1.0, False), default=SMALLEST)
-
-
-def _text_sizes(node: ElementTree.Element, scale: float, inside: bool) -> Iterator[float]:
+def _sizes(node: ElementTree.Element, scale: float, inside: bool) -> Iterator[float]:
     """Yield the sizes of letters: paths of a font with 100 units, scaled, in groups for texts."""
     inside = inside or (node.get("id") or "").startswith(("text_", "cell-text"))
     found = _SCALE.search(node.get("transform") or "")
-    scale *= float(found.group(1)) if found and inside else 1.0
+    scale *= float(found[1]) if found and inside else 1.0
     if inside and node.tag.endswith("}use"):
         yield 100 * scale
     for child in node:
-        yield from _text_sizes(child, scale, inside)
+        yield from _sizes(child, scale, inside)
 
 
-def dark_style(tree: ElementTree.Element) -> str:
+def _dark_style(tree: ElementTree.Element) -> str:
     """Return the style sheet of the dark theme: each colour's counterpart."""
     pairs = sorted({pair for style in _styles(tree) for pair in _COLOUR.findall(style)})
-    kept = ", ".join(f'[id^="{name}"] *' for name in _KEPT)
-    dots = ", ".join(f'[id^="{name}"] ~ [id^="PathCollection"] *' for name in _KEPT[:2])
-    rules = [
-        f'[style*="{what}: {colour}"]:not({kept}, {dots}){{{what}:{on_dark(colour)} !important}}'
+    kept = ", ".join(
+        [f'[id^="{name}"] *' for name in _KEPT]
+        + [f'[id^="{name}"] ~ [id^="PathCollection"] *' for name in _KEPT[:2]]
+    )
+    rules = "".join(
+        f'[style*="{what}: {colour}"]:not({kept}){{{what}:{on_dark(colour)} !important}}'
         for what, colour in pairs
-    ]
-    text = f"svg{{fill:{on_dark('#000000')}}}{''.join(rules)}"
+    )
+    text = f"svg{{fill:{on_dark('#000000')}}}{rules}"
     return f"\n<style>@media (prefers-color-scheme: dark) {{{text}}}</style>"
 
 

@@ -1,18 +1,40 @@
-"""Build the site from staged pages, check it, and put it in place of the last one."""
+"""Build the site from staged pages, check it, and put it in place of the last one.
+
+No page may show a program's complaints or a place on the machine, or ask a network for anything.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 import shutil
+import site as packages
 import subprocess
 import sys
+import tempfile
+from html import unescape
 from pathlib import Path
 
 from ..base.provenance import digest, digest_files
 from ..exceptions import BuildError
+from . import notebook
 
-KEY_FILE = ".built-from"
+_COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
+_REMOTE = {
+    ".html": re.compile(
+        r"<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|data|srcset)\s*="
+        r"\s*[\"'](?:https?:)?//[^>]*"
+        r"|<link\b(?=[^>]*\brel\s*=\s*[\"'](?:stylesheet|preload|icon|preconnect|dns-prefetch|"
+        r"prefetch))[^>]*?\bhref\s*=\s*[\"'](?:https?:)?//[^>]*",
+        re.IGNORECASE,
+    ),
+    ".css": re.compile(r"(?:url\(\s*[\"']?(?:https?:)?//|@import\s+[\"'](?:https?:)?//)[^\n;]*"),
+}
+"""What a browser would fetch from elsewhere, by the kind of file that asks for it."""
+
+# Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
+_ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
+_READ = (".html", ".ipynb", ".svg", ".md", ".txt", ".csv")
 
 
 def staged_key(stage: Path) -> str:
@@ -22,23 +44,23 @@ def staged_key(stage: Path) -> str:
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
+def _record(site: Path) -> Path:
+    return site.parent / f".built-from-{site.name}"
+
+
 def is_current(site: Path, key: str) -> bool:
     """Say whether a site was built from exactly these pages."""
-    recorded = site.parent / f"{KEY_FILE}-{site.name}"
-    return (
-        (site / "index.html").is_file()
-        and recorded.is_file()
-        and recorded.read_text(encoding="utf-8") == key
-    )
+    record = _record(site)
+    whole = (site / "index.html").is_file() and record.is_file()
+    return whole and record.read_text(encoding="utf-8") == key
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
     """Run Jupyter Book on staged pages and return the folder of HTML."""
-    flags = ["-W", "-n", "--keep-going"] if strict else []
     code = "from jupyter_book.cli.main import main; main()"
-    command = [sys.executable, "-c", code, "build", str(stage), "--path-output", str(target)]
     done = subprocess.run(
-        [*command, "-q", *flags],
+        [sys.executable, "-c", code, "build", str(stage), "--path-output", str(target), "-q"]
+        + (["-W", "-n", "--keep-going"] if strict else []),
         capture_output=True,
         text=True,
         check=False,
@@ -46,35 +68,63 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
     )
     html = target / "_build" / "html"
     if done.returncode != 0 or not (html / "index.html").is_file():
-        raise BuildError(f"the site was not built:\n{_complaints(done.stdout, done.stderr, stage)}")
+        text = re.sub(r"\x1b\[[0-9;]*m", "", f"{done.stderr}\n{done.stdout}")
+        lines = text.replace(f"{stage}{os.sep}", "").splitlines()
+        told = [w for w in lines if _COMPLAINT.search(w) and "finished with problems" not in w]
+        said = "\n".join(dict.fromkeys(told or lines[-30:]))
+        raise BuildError(f"the site was not built:\n{said}")
     return html
-
-
-def _complaints(out: str, err: str, stage: Path) -> str:
-    text = re.sub(r"\x1b\[[0-9;]*m", "", f"{err}\n{out}").replace(f"{stage}{os.sep}", "")
-    lines = text.splitlines()
-    warned = [line for line in lines if re.search(r"WARNING|ERROR|CRITICAL|Error:|Exception", line)]
-    chosen = [line for line in warned if "build finished with problems" not in line] or lines[-30:]
-    return "\n".join(dict.fromkeys(chosen))
-
-
-_REMOTE = re.compile(
-    r"""<(?:script|img|iframe|source|video|audio|embed|object)\b[^>]*?\b(?:src|data|srcset)\s*=\s*["'](?:https?:)?//"""
-    r"""|<link\b(?=[^>]*\brel\s*=\s*["'](?:stylesheet|preload|icon|preconnect|dns-prefetch|prefetch))[^>]*?\bhref\s*=\s*["'](?:https?:)?//""",
-    re.IGNORECASE,
-)
-_REMOTE_CSS = re.compile(r"url\(\s*[\"']?(?:https?:)?//|@import\s+[\"'](?:https?:)?//")
 
 
 def remote_requests(site: Path) -> list[str]:
     """Return where pages or styles of a site would fetch something from elsewhere."""
+    return [
+        f"{path.relative_to(site)}: {match.group()[:120]}"
+        for end, pattern in _REMOTE.items()
+        for path in sorted(site.rglob(f"*{end}"))
+        for match in pattern.finditer(path.read_text(encoding="utf-8", errors="replace"))
+    ]
+
+
+def machine_paths(*places: Path) -> re.Pattern[str]:
+    """Return a pattern of this machine's paths: the places given, home, Python's, /tmp."""
+    known = [*places, Path.home(), Path(sys.prefix), Path(tempfile.gettempdir()), Path("/tmp")]
+    known += map(Path, packages.getsitepackages())
+    # Both as named and as resolved: a temporary folder is often behind a link.
+    texts = {str(form) for place in known for form in (place.absolute(), place.resolve())}
+    named = "|".join(re.escape(t) for t in sorted(texts, key=len, reverse=True) if len(t) > 1)
+    # With its surroundings, as much of the line as can be read.
+    return re.compile(rf"(?<![\w.~/*-])(?:(?:{named})(?![\w-])|{_ANYWHERE})[^\n]{{0,60}}")
+
+
+def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern[str]) -> list[str]:
+    """Return what the outputs of an executed notebook hold and a page must not show."""
     found = []
-    for path in sorted(site.rglob("*.html")):
-        for match in _REMOTE.finditer(path.read_text(encoding="utf-8")):
-            found.append(f"{path.relative_to(site)}: {match.group()[:120]}")
-    for path in sorted(site.rglob("*.css")):
-        if _REMOTE_CSS.search(path.read_text(encoding="utf-8", errors="replace")):
-            found.append(f"{path.relative_to(site)}: a url() on the network")
+    shown = [c for c in executed.cells if "injected-parameters" not in notebook.tags(c)]
+    for count, cell in enumerate(shown, 1):
+        begins = next((line for line in cell.source.splitlines() if line.strip()), "(empty)")
+        where = f"notebook {name!r}, cell {count} (of all cells, text included; {begins!r})"
+        for output in cell.get("outputs", []):
+            texts = [output.get("text", ""), *map(str, output.get("data", {}).values())]
+            path = next(filter(None, map(paths.search, texts)), None)
+            if output.get("name") == "stderr":
+                said = " ".join(output["text"].split())
+                found.append(f"{where} writes to standard error: {said[:300]}")
+            elif path:
+                found.append(f"{where} shows a path of this machine: {path.group()}")
+    return found
+
+
+def faults_of_site(html: Path, paths: re.Pattern[str]) -> list[str]:
+    """Return the pages and downloads of a site that show a path of the machine, a line each."""
+    found = []
+    for file in sorted(p for p in html.rglob("*") if p.suffix in _READ):
+        text = file.read_text(encoding="utf-8")
+        # Highlighting splits a path by tags; an attribute holds one whole.
+        path = paths.search(text) or paths.search(unescape(re.sub(r"<[^>]*>", "", text)))
+        if path:
+            shown = path.group()
+            found.append(f"{file.relative_to(html)} shows a path of this machine: {shown}")
     return found
 
 
@@ -83,20 +133,16 @@ def put_in_place(built: Path, site: Path, key: str) -> None:
 
     The last good site stays until this very step, which is two renames.
     """
-    site.parent.mkdir(parents=True, exist_ok=True)
-    recorded = site.parent / f"{KEY_FILE}-{site.name}"
     old = site.parent / f".{site.name}.old"
     shutil.rmtree(old, ignore_errors=True)
-    recorded.unlink(missing_ok=True)
+    _record(site).unlink(missing_ok=True)
     if site.exists():
         site.rename(old)
     try:
         built.rename(site)
-    except BaseException:
-        if old.exists():
-            old.rename(site)
-        raise
-    recorded.write_text(key, encoding="utf-8")
+    finally:
+        recover(site)
+    _record(site).write_text(key, encoding="utf-8")
     shutil.rmtree(old, ignore_errors=True)
 
 

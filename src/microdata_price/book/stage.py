@@ -1,4 +1,4 @@
-"""Turn executed notebooks into pages: figures, tables, sentences, parameters, solutions."""
+"""From executed notebooks to pages and downloads, and to what prose pages quote of them."""
 
 from __future__ import annotations
 
@@ -6,176 +6,171 @@ import ast
 import json
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import nbformat
 
+from ..base.numbers import format_number
+from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
 from .parameters import TAG
-from .plain import (
-    Piece,
-    assemble,
-    levels_line,
-    markdown,
-    text_of,
-    with_links,
-)
+from .plain import assemble, markdown, text_of, with_links
 from .plan import FOLDERS
-from .quote import Found
 
-LINE, PRINTED = 5_000, 500_000  # characters of a line, of one output
-
+PRINTED = 200_000
+"""Characters of one output that a page holds; over megabytes the builder takes minutes."""
 INJECTED = "injected-parameters"
+_QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 _SOLUTION = re.compile(
-    r"^(?P<fence>`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?"
-    r"^(?P=fence)[ \t]*$\n?",
-    re.DOTALL | re.MULTILINE,
+    r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
 )
+_AWAY = re.compile(
+    r"(?<!!)\[([^\[\]]*)\]\((?!#|https?:|mailto:)[^()\s]+\)"
+    r"|<a href=\"(?!#|https?:|mailto:)[^\"]*\">([^<]*)</a>"
+)
+"""A link to another page, which lies nowhere beside a downloaded notebook."""
+
+
+@dataclass
+class Found:
+    """What the notebooks of a book computed for its text, its glossary's terms, its address."""
+
+    quoted: dict[str, dict[str, str]] = field(default_factory=dict)
+    certificates: dict[str, float] = field(default_factory=dict)
+    terms: dict[str, str] = field(default_factory=dict)
+    address: str = ""
+
+
+def _told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Yield what each output of cells says of itself to the book, with the output."""
+    for cell in cells:
+        for output in cell.get("outputs", []):
+            yield output.get("metadata", {}).get(METADATA_KEY, {}), output
+
+
+def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
+    """Read what one executed notebook computed for the text."""
+    texts = found.quoted.setdefault(name, {})
+    for ours, _ in _told(executed.cells):
+        for key, text in ours.get("record", {}).items():
+            if key in texts:
+                raise BuildError(f"notebook {name!r} records {key!r} twice")
+            texts[key] = text
+        about = ours.get("figure", {})
+        for part in {"alt", "caption"} & {*about}:
+            # Quoted as a directive's option, between double quotes.
+            texts[f"{about['name']}.{part}"] = about[part].replace('"', "'")
+        if "certificate" in ours:
+            worst = max(found.certificates.get(name, 0.0), float(ours["certificate"]))
+            found.certificates[name] = worst
+
+
+def quote(text: str, page: str, found: Found) -> str:
+    """Put computed texts where a page quotes them."""
+
+    def value(match: re.Match[str]) -> str:
+        book, name = match.groups()
+        if name not in found.quoted.get(book, {}):
+            raise BuildError(
+                f"page {page!r} quotes {match[0]!r}, which notebook {book!r} does not define"
+            )
+        return found.quoted[book][name]
+
+    return _QUOTED.sub(value, text)
 
 
 def without_solutions(text: str) -> str:
-    """Return a prose page without its solutions: what folds with the class ``solution``.
-
-    Examples
-    --------
-    >>> fold = [":::{dropdown} Answer", ":class-container: solution", "42", ":::"]
-    >>> without_solutions(chr(10).join(["a", *fold, "b"])).split()
-    ['a', 'b']
-    """
+    """Return a prose page without its solutions: what folds with the class ``solution``."""
     return _SOLUTION.sub("", text)
-
-
-def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
-    """Return the parameters cell with the values that were used in place of its own.
-
-    Examples
-    --------
-    >>> shown_parameters("epsilon = 0.5  # pure DP", {"epsilon": 0.25})
-    'epsilon = 0.25  # pure DP'
-    """
-    lines = source.split("\n")
-    for node in reversed(ast.parse(source).body):
-        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
-            continue
-        target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        at = node.value
-        if isinstance(target, ast.Name) and target.id in values and at.end_lineno is not None:
-            default = ast.literal_eval(at)
-            if values[target.id] == default:
-                continue
-            first, last = at.lineno - 1, at.end_lineno - 1
-            head = lines[first].encode()[: at.col_offset].decode()
-            tail = lines[last].encode()[at.end_col_offset :].decode()
-            lines[first : last + 1] = [f"{head}{values[target.id]!r}{tail}"]
-    return "\n".join(lines)
-
-
-def _figure_cell(about: Mapping[str, str]) -> notebook.Notebook:
-    return markdown(
-        f"::::{{figure}} ../images/{about['name']}.svg\n"
-        f":name: {about['name']}\n"
-        f":alt: {json.dumps(about['alt'], ensure_ascii=False)}\n"
-        ":class: computed-figure\n\n"
-        f"{about['caption']}\n::::\n"
-    )
-
-
-def _file_cell(about: Mapping[str, str]) -> notebook.Notebook:
-    size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
-    return markdown(
-        f"{{download}}`{about['label']} <../downloads/{about['name']}>` ({about['name']}, {size})\n"
-    )
-
-
-def files(executed: notebook.Notebook) -> dict[str, str]:
-    """Return the text files that an executed notebook offers for download, by name."""
-    found = {}
-    for cell in executed.cells:
-        for output in cell.get("outputs", []):
-            about = output.get("metadata", {}).get(METADATA_KEY, {}).get("file")
-            if about is not None:
-                found[about["name"]] = about["content"]
-    return found
-
-
-def _figures(executed: notebook.Notebook) -> Iterator[tuple[dict[str, str], str]]:
-    for cell in executed.cells:
-        for output in cell.get("outputs", []):
-            ours = output.get("metadata", {}).get(METADATA_KEY, {})
-            if "figure" in ours:
-                yield ours["figure"], output["data"]["image/svg+xml"]
 
 
 def images(executed: notebook.Notebook) -> dict[str, str]:
     """Return the pictures of an executed notebook by figure name, as SVG."""
-    return {about["name"]: svg for about, svg in _figures(executed)}
+    told = _told(executed.cells)
+    return {t["figure"]["name"]: o["data"]["image/svg+xml"] for t, o in told if "figure" in t}
 
 
-def _table_cell(about: Mapping[str, str]) -> notebook.Notebook:
-    return markdown(
-        f"::::{{table}} {about['caption']}\n:name: {about['name']}\n\n{about['markdown']}\n::::\n"
-    )
+def files(executed: notebook.Notebook) -> dict[str, str]:
+    """Return the text files that an executed notebook offers for download, by name."""
+    offered = [ours["file"] for ours, _ in _told(executed.cells) if "file" in ours]
+    return {about["name"]: about["content"] for about in offered}
 
 
-def _cut(text: str) -> str:
-    """Shorten printed text that the site's builder would take minutes over."""
-    lines = [
-        line if len(line) <= LINE else f"{line[:LINE]} ... ({len(line) - LINE:,} more characters)"
-        for line in text.split("\n")
-    ]
-    short = "\n".join(lines)
-    if len(short) > PRINTED:
-        short = f"{short[:PRINTED]}\n... ({len(short) - PRINTED:,} more characters)"
-    return short
+def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
+    """Return the parameters cell with the values that were used in place of its own."""
+    lines = source.encode().split(b"\n")
+    for node in reversed(ast.parse(source).body):
+        if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
+            continue
+        name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
+        at = node.value
+        if name in values and ast.literal_eval(at) != values[name]:
+            first, last = at.lineno - 1, (at.end_lineno or at.lineno) - 1
+            head, tail = lines[first][: at.col_offset], lines[last][at.end_col_offset :]
+            lines[first : last + 1] = [head + repr(values[name]).encode() + tail]
+    return b"\n".join(lines).decode()
+
+
+def levels_line(values: Mapping[str, Any]) -> str:
+    """Return the line under which the site folds a chapter's parameters and imports.
+
+    Examples
+    --------
+    >>> levels_line({"epsilon": 0.5, "ds": [10, 1000], "table": "", "grid_dir": "a"})
+    'Levels used: epsilon = 0.5, ds = 10; 1,000'
+    """
+
+    def written(value: object) -> str:
+        if isinstance(value, (list, tuple)):
+            return "; ".join(map(written, value))
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        return format_number(value) if number else str(value)  # type: ignore[arg-type]
+
+    told = {k: v for k, v in values.items() if k not in FOLDERS and v not in ("", None)}
+    said = ", ".join(f"{k} = {written(v)}" for k, v in told.items())
+    return f"Levels used: {said}" if said else "Imports"
+
+
+def _block(ours: Mapping[str, Any], page: str, found: Found) -> str:
+    """Return what one output says to the book as text for its builder; empty for nothing."""
+
+    def linked(text: str) -> str:
+        return with_links(text, page, found.terms)
+
+    if about := ours.get("figure"):
+        alt = json.dumps(about["alt"], ensure_ascii=False)
+        return (
+            f"::::{{figure}} ../images/{about['name']}.svg\n:name: {about['name']}\n:alt: {alt}\n"
+            f":class: computed-figure\n\n{linked(about['caption'])}\n::::\n"
+        )
+    if about := ours.get("table"):
+        return (
+            f"::::{{table}} {linked(about['caption'])}\n:name: {about['name']}\n\n"
+            f"{linked(about['markdown'])}\n::::\n"
+        )
+    if about := ours.get("file"):
+        size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
+        place = f"../downloads/{about['name']}"
+        return f"{{download}}`{about['label']} <{place}>` ({about['name']}, {size})\n"
+    return linked(ours.get("say", ""))
 
 
 def _shortened(output: Any) -> Any:
     """Return an output whose text a page can hold; the executed notebook has it whole."""
-    if "text" in output:
-        return nbformat.from_dict({**output, "text": _cut(output["text"])})
-    plain = output.get("data", {}).get("text/plain")
-    if plain is None:
-        return output
-    return nbformat.from_dict({**output, "data": {**output["data"], "text/plain": _cut(plain)}})
+    made = nbformat.from_dict(output)
+    for part, key in ((made, "text"), (made.get("data", {}), "text/plain")):
+        more = len(part.get(key, "")) - PRINTED
+        if more > 0:
+            part[key] = f"{part[key][:PRINTED]}\n... ({more:,} more characters)"
+    return made
 
 
-def _split(cell: notebook.Notebook, name: str, found: Found) -> list[notebook.Notebook]:
-    """Return a code cell followed by its figures, tables, texts and files, each as a block."""
-
-    def linked(about: Mapping[str, str]) -> dict[str, str]:
-        told = {"caption", "markdown"} & {*about}
-        return {**about, **{k: with_links(about[k], name, found.terms) for k in told}}
-
-    kept: list[Any] = []
-    blocks: list[notebook.Notebook] = []
-    for output in cell.get("outputs", []):
-        ours = output.get("metadata", {}).get(METADATA_KEY, {})
-        if "figure" in ours:
-            blocks.append(_figure_cell(linked(ours["figure"])))
-        elif "table" in ours:
-            blocks.append(_table_cell(linked(ours["table"])))
-        elif "say" in ours:
-            blocks.append(markdown(with_links(ours["say"], name, found.terms)))
-        elif "file" in ours:
-            blocks.append(_file_cell(ours["file"]))
-        elif not ours:
-            kept.append(_shortened(output))
-    fresh = nbformat.from_dict({k: v for k, v in cell.items() if k != "id"} | {"outputs": kept})
-    return [fresh, *blocks]
-
-
-def _is_solution(cell: notebook.Notebook) -> bool:
-    return "solution" in notebook.tags(cell)
-
-
-def _foot(name: str) -> notebook.Notebook:
-    """Return the grey line under a page: that it is a notebook, and how it was computed."""
-    return markdown(
-        f":::{{div}} page-foot\nThis page is a notebook: {{download}}`download {name}.ipynb "
-        f"<../downloads/{name}.ipynb>` with its results, or see {{ref}}`how it was computed "
-        "<computed>`.\n:::\n"
-    )
+def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Notebook]:
+    """Return copies of the cells that readers get: no values put in, perhaps no solutions."""
+    left_out = {INJECTED} if solutions else {INJECTED, "solution"}
+    return [nbformat.from_dict(c) for c in executed.cells if not left_out & {*notebook.tags(c)}]
 
 
 def page(
@@ -186,88 +181,41 @@ def page(
     *,
     solutions: bool,
 ) -> notebook.Notebook:
-    """Turn an executed notebook into the notebook that the site's builder reads.
-
-    Parameters
-    ----------
-    name
-        The notebook's name.
-    executed
-        As papermill left it.
-    values
-        The parameters' values that were used.
-    found
-        What all notebooks computed.
-    solutions
-        Whether solutions stay in.
-
-    Raises
-    ------
-    BuildError
-        A link that leads nowhere, or a box or fold that is not as it must be.
-    """
-    return _notebook(_cells(name, executed, values, found, solutions), executed)
-
-
-def _notebook(cells: list[notebook.Notebook], executed: notebook.Notebook) -> notebook.Notebook:
-    kernel = executed.metadata.get("kernelspec", notebook.KERNEL)
-    metadata = {"kernelspec": kernel, "language_info": {"name": "python"}}
+    """Turn an executed notebook, and the values it used, into the one that the builder reads."""
+    pieces: list[tuple[notebook.Notebook, list[notebook.Notebook]]] = []
+    levels: list[notebook.Notebook] = []
+    for cell in _kept(executed, solutions):
+        tags = notebook.tags(cell)
+        if cell.cell_type == "markdown":
+            pieces.append((cell, [markdown(text_of(cell, name, found.terms))]))
+            continue
+        blocks = [_block(ours, name, found) for ours, _ in _told([cell])]
+        told = [markdown(block) for block in blocks if block]
+        cell.outputs = [_shortened(output) for ours, output in _told([cell]) if not ours]
+        cell.pop("id", None)
+        if TAG in tags:
+            line = levels_line(values)
+            shown = {"code_prompt_show": line, "code_prompt_hide": line}
+            cell.source = shown_parameters(cell.source, values)
+            cell.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
+            levels.append(cell)
+        elif levels and notebook.SETUP in tags:
+            levels[0].source += f"\n\n{cell.source}"
+            pieces.append((cell, told))
+        elif cell.outputs or not {"remove-input", "remove-cell"} & {*tags}:
+            pieces.append((cell, [cell, *told]))
+        else:
+            pieces.append((cell, told))
+    foot = (
+        f":::{{div}} page-foot\nThis page is a notebook: {{download}}`download {name}.ipynb "
+        f"<../downloads/{name}.ipynb>` with its results, or see {{ref}}`how it was computed "
+        "<computed>`.\n:::\n"
+    )
+    cells = [*assemble(name, pieces), *levels, markdown(foot)]
+    metadata = {"kernelspec": notebook.KERNEL, "language_info": {"name": "python"}}
     return nbformat.from_dict(
         {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
     )
-
-
-def _cells(
-    name: str,
-    executed: notebook.Notebook,
-    values: Mapping[str, Any],
-    found: Found,
-    solutions: bool,
-) -> list[notebook.Notebook]:
-    pieces: list[Piece] = []
-    levels: notebook.Notebook | None = None
-    for cell in executed.cells:
-        tags = notebook.tags(cell)
-        if INJECTED in tags or (_is_solution(cell) and not solutions):
-            continue
-        if cell.cell_type == "markdown":
-            staged = [markdown(text_of(cell, name, found.terms))]
-        else:
-            fresh = nbformat.from_dict(cell)
-            if TAG in tags:
-                fresh.source = shown_parameters(cell.source, values)
-            staged = _split(fresh, name, found)
-            if levels is not None and notebook.SETUP in tags:
-                levels.source += f"\n\n{staged[0].source}"
-                staged = staged[1:]
-            elif TAG in tags:
-                levels, staged = staged[0], []
-                line = levels_line(values, FOLDERS)
-                shown = {"code_prompt_show": line, "code_prompt_hide": line}
-                levels.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
-            elif {"remove-input", "remove-cell"} & {*tags} and not staged[0].outputs:
-                staged = staged[1:]
-        mark = notebook.difficulty(cell)
-        pieces.append(Piece(notebook.role(cell), notebook.label(cell), staged, mark))
-    made = assemble(name, pieces)
-    return [*made, *([] if levels is None else [levels]), _foot(name)]
-
-
-def _how_to_run(address: str) -> str:
-    """Return the line that a downloaded notebook begins with."""
-    command = f"pip install git+{address}" if address else "pip install ."
-    where = "" if address else " in the folder of this project"
-    return (
-        f"*To run this notebook anywhere, install its package once with `{command}`{where}, then "
-        "run all cells.*"
-    )
-
-
-_AWAY = re.compile(
-    r"(?<!!)\[([^\[\]]*)\]\((?!#|https?:|mailto:)[^()\s]+\)"
-    r"|<a href=\"(?!#|https?:|mailto:)[^\"]*\">([^<]*)</a>"
-)
-"""A link to another page, which lies nowhere beside a downloaded notebook."""
 
 
 def download(
@@ -277,16 +225,8 @@ def download(
     *,
     solutions: bool,
 ) -> notebook.Notebook:
-    """Turn an executed notebook into the one that readers download: with results, runnable again.
-
-    The arguments are as for `page`.
-    """
-    kept = [
-        nbformat.from_dict(c)
-        for c in executed.cells
-        if INJECTED not in notebook.tags(c) and (solutions or not _is_solution(c))
-    ]
-    outputs = [cell.get("outputs", []) for cell in kept]
+    """Turn an executed notebook into what readers download: with results, runnable again."""
+    kept = _kept(executed, solutions)
     for cell in kept:
         if TAG in notebook.tags(cell):
             cell.source = shown_parameters(cell.source, values)
@@ -294,22 +234,20 @@ def download(
             cell.source = _AWAY.sub(r"\1\2", cell.source)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")
-        kept[0].source = f"{title}\n\n{_how_to_run(found.address)}\n{rest}"
+        command = f"pip install git+{found.address}" if found.address else "pip install ."
+        where = "" if found.address else " in the folder of this project"
+        kept[0].source = (
+            f"{title}\n\n*To run this notebook anywhere, install its package once with "
+            f"`{command}`{where}, then run all cells.*\n{rest}"
+        )
     made = notebook.strip(nbformat.from_dict({"cells": kept}))
-    for cell, shown in zip(made.cells, outputs, strict=True):
-        if cell.cell_type == "code":
-            cell.outputs = [_standing_alone(o) for o in shown]
+    for cell, shown in zip(made.cells, kept, strict=True):
+        for output in shown.get("outputs", []):
+            if "execution_count" in output:
+                output.execution_count = None
+            if "data" in output:
+                output.metadata = nbformat.from_dict({})
+                if text := output.data.get("text/markdown"):
+                    output.data["text/markdown"] = _AWAY.sub(r"\1\2", text)
+            cell.outputs.append(output)
     return made
-
-
-def _standing_alone(output: Any) -> Any:
-    """Return an output without the book's own metadata, its links to other pages as words."""
-    fresh = nbformat.from_dict({k: v for k, v in output.items() if k != "execution_count"})
-    if fresh.output_type == "execute_result":
-        fresh.execution_count = None
-    if "data" in fresh:
-        fresh.metadata = nbformat.from_dict({})
-        text = fresh.data.get("text/markdown")
-        if text is not None:
-            fresh.data["text/markdown"] = _AWAY.sub(r"\1\2", text)
-    return fresh

@@ -1,7 +1,5 @@
 """The algorithms in detail: a list of eight, single cells, stages, cutoffs, open cases, proofs."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np
@@ -144,11 +142,6 @@ class Findings(Methods):
         clipped = np.array(COUNTS) * float(noise.excess(0.0).first)
         predicted = np.array([balanced_level(noise, n, 1) for n in COUNTS])
         return np.array(COUNTS, dtype=float), clipped, measured, predicted, noise.std
-
-    @property
-    def shared(self):
-        """Predicted bias with a thousand empty cells and 1, 10 or 50 large ones."""
-        return [balanced_level(self.noise, 1000, k) for k in (1, 10, 50)]
 
     # Max fitting.
 

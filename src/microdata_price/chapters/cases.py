@@ -1,7 +1,5 @@
 """One table, its noisy answers and the five methods' fits: the base of chapters on methods."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -9,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import Mean, format_number
-from ..errors.estimates import answer_errors
 from ..errors.known import known_errors
+from ..errors.sums import answer_errors
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, fit, microdata_methods, paper_methods
 from ..model.benchmark import data_set

@@ -1,7 +1,5 @@
 """The activity with dice: exact laws of a class's two sums, and a level that keeps a total."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

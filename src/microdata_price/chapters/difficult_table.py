@@ -1,7 +1,5 @@
 """The difficult table: its noisy answers, and what two ways to microdata make of them."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,6 +16,7 @@ from ..model.workload import Workload
 from ..theory.difficult import difficult_table
 from ..theory.lower.lower_bounds import point_error_bound
 from ..theory.upper.exact_errors import clipped, clipped_sum
+from ..theory.upper.fitted_errors import cell_errors, vanishing_chance
 from ..theory.upper.operating_points import clipping, fitted, weighted
 from ..theory.upper.projection import threshold
 
@@ -95,12 +94,12 @@ class Findings:
 
     @property
     def emptied(self):
-        """Percentage of runs in which keeping the sum empties the full cell."""
-        return 100 * float(np.mean(self.ways[2].cell == 0))
+        """Percentage of releases in which keeping the sum empties the full cell, exactly."""
+        return 100 * vanishing_chance(self.noise, self.noise, self.d, self.q)
 
     @property
     def kept_mean(self):
-        return float(self.ways[2].cell.mean())
+        return self.q + cell_errors(self.noise, self.noise, self.d, self.q).bias
 
     @property
     def nnls_total(self):
@@ -108,11 +107,16 @@ class Findings:
 
     @property
     def nnls_empty(self):
-        return 100 * float(np.mean(self.ways[1].cell == 0))
+        return 100 * vanishing_chance(self.noise, self.noise, self.d, self.q, 1.0)
 
     @property
     def errors(self):
+        cells = {
+            way: math.sqrt(cell_errors(self.noise, self.noise, self.d, self.q, w).squared_error)
+            for way, w in (("NNLS", 1.0), ("keep the sum", math.inf))
+        }
         exact = {
+            **{(way, "cell"): root for way, root in cells.items()},
             ("signed", "cell"): self.signed_error,
             ("signed", "total"): self.signed_error,
             ("keep the sum", "total"): math.sqrt(clipped(self.noise, self.q).squared_error),
@@ -128,7 +132,7 @@ class Findings:
                         "query": {"cell": "the full cell", "total": "the sum"}[query],
                         "root error": str(Mean(root, error.error / (2 * root) if root else 0.0)),
                         "exactly": exact.get((way.label, query), math.nan),
-                        "price": root / self.signed_error,
+                        "price": exact.get((way.label, query), root) / self.signed_error,
                     }
                 )
         return pd.DataFrame(rows)
@@ -150,7 +154,7 @@ class Findings:
 
     @cached_property
     def marks(self):
-        """Name, D and C in signed errors; of the fits on the worst tables known."""
+        """Name, D and C in signed errors; of NNLS on the worst table known."""
         unit, given = self.signed_error, (self.guarantee, self.d)
         known = (
             ("signed answers", None),

@@ -1,7 +1,5 @@
 """Five methods on one table: errors, where the records go, and who pays."""
 
-from __future__ import annotations
-
 from functools import cached_property
 
 import numpy as np

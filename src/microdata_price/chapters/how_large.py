@@ -1,7 +1,5 @@
 """How large exactly: the gap at numbers of cells that occur, and the constants for very many."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -154,9 +152,17 @@ class Findings(Levels):
 
     @cached_property
     def beside(self):
-        """The least D at clip's C, for outputs in whole numbers, in signed errors."""
+        return self.beside_of(whole=True)
+
+    @property
+    def proved(self):
+        """Epsilon times the proved error of the sum over d."""
+        return self.epsilon * self.beside.low * self.signed / self.d
+
+    def beside_of(self, whole):
+        """The least D at clip's C, for outputs in whole numbers or weights, in signed errors."""
         C = DoubleGeometric(self.epsilon).std * (1 + 1e-9)
-        low = channel_sum_error(self.pure, self.d, C, whole=True)
+        low = channel_sum_error(self.pure, self.d, C, whole=whole)
         high = float(self.map.D(self.d)) / self.signed if self.map else self.clip
         return Ends(low / self.signed, high)
 
@@ -195,6 +201,7 @@ class Findings(Levels):
                 "$\\epsilon C/\\ln(\\epsilon/\\delta)$",
                 Ends(1, self.asymmetric_limit),
             ),
+            ("the sum, pure DP, weights", "$D$ in signed errors", self.beside_of(whole=False)),
             ("the sum, zCDP", "$D$ in signed errors", self.beside_zcdp),
             ("a cell of NNLS", "$C$ in signed errors", self.nnls),
         ]

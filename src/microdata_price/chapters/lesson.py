@@ -1,7 +1,5 @@
 """Numbers and curves of the lesson's slides, for one class and one level of privacy."""
 
-from __future__ import annotations
-
 import math
 from functools import cached_property
 

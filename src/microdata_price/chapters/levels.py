@@ -1,7 +1,5 @@
 """Levels of privacy and a number of cells: the base of chapters on bounds and mechanisms."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP

@@ -1,7 +1,5 @@
 """The plane of C and D: what is excluded, where mechanisms are, and from how many cells on."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -146,10 +144,6 @@ class Findings(Levels):
         return float(self.main.clip.D[0])
 
     @cached_property
-    def mapped_sum(self):
-        return None if self.main.mapped is None else float(self.main.mapped.D[0])
-
-    @cached_property
     def places(self):
         rows = []
         for plane in self.planes:
@@ -160,10 +154,8 @@ class Findings(Levels):
                         "privacy": plane.guarantee.short,
                         "mechanism": p.name,
                         "cell error": _HOW[p.status],
-                        "$C$": up(float(p.C[0]) * plane.unit),
-                        "$D$": float(p.D[0]) * plane.unit,
-                        "$C$ in signed errors": up(float(p.C[0])),
-                        "$D$ in signed errors": float(p.D[0]),
+                        "$C$": up(float(p.C[0])),
+                        "$D$": float(p.D[0]),
                     }
                 )
         return pd.DataFrame(rows)
@@ -219,7 +211,7 @@ class Findings(Levels):
     @cached_property
     def full(self):
         """The count of the full cell in a difficult table."""
-        return max(round(math.log(self.d) / self.epsilon), 1)
+        return max(math.ceil(math.log(self.d) / self.epsilon), 1)
 
     @cached_property
     def difficult(self):

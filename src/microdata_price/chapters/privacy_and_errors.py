@@ -1,7 +1,5 @@
 """Privacy and two errors: two output laws, signed answers, and errors averaged over cells."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Proofs of ours: what the proofs' steps come to in numbers."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Proofs of the paper's theorems: conversions, where each proof loses, and what an output tells."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

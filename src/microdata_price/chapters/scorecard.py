@@ -138,7 +138,7 @@ class Findings:
         card, grid = (e["worst_certificate"].max() for e in (self.card, self.grid))
         return max(card, grid, self.worst_fit)
 
-    # The 240 values.
+    # Value by value.
 
     @cached_property
     def published_runs(self):
@@ -222,6 +222,27 @@ class Findings:
         theirs = (s["published"] - s["exact"]).abs() / own
         ours = (s["value"] - s["exact"]).abs() / s["standard_error"]
         return float(ours.max()), float(theirs.max()), int((theirs > 2).sum())
+
+    @cached_property
+    def _real(self):
+        return self.card[self.card["dataset"].ne("Level00-2d") & self.card["query_set"].eq("sum")]
+
+    @cached_property
+    def sums_printed(self):
+        """How many values the printed column has on the real tables."""
+        return self._real[self._real["method"].eq("sequential")]["published"].nunique()
+
+    @cached_property
+    def ols_exact(self):
+        """OLS's exact error of the sum on the 10 x 10 table, and on the real ones."""
+        own = self.card[self.card["method"].eq(CONTROL) & self.card["query_set"].eq("sum")]
+        return own["exact"].iloc[0], own["exact"].iloc[-1]
+
+    @cached_property
+    def ols_printed(self):
+        """The one printed value of OLS's sum on the real tables."""
+        (value,) = self._real[self._real["method"].eq(CONTROL)]["published"].unique()
+        return value
 
     # Dropped runs.
 
@@ -318,7 +339,7 @@ class Findings:
         """The largest number of runs: both estimates, the excess of the plain one in percent."""
         row = self.maxima.iloc[-1]
         over = 100 * (row["plain"] / self.exact - 1)
-        return {"plain": row["plain"], "split": row["split"], "over": over}
+        return {"runs": REPEATED[-1], "plain": row["plain"], "split": row["split"], "over": over}
 
     @cached_property
     def printed(self):

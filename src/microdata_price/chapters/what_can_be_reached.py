@@ -1,7 +1,5 @@
 """What can be reached: clip, keep the sum, cut the tails, with exact errors where there are any."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Why someone pays: first moments, the packing, and Theorem 3 under three kinds of privacy."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -152,7 +150,7 @@ class Findings(Levels):
         growth = {
             "pure": (self.pure, r"$\ln d$", "$d$"),
             "approximate": (self.approximate, r"$\min(\ln d, \ln\frac\epsilon\delta)$", "$d$"),
-            "zCDP": (self.zcdp, r"$\sqrt{\ln d}$", r"$d^\gamma$"),
+            "zCDP": (self.zcdp, r"$\sqrt{\ln d}$", r"$d^t$"),
         }
         columns = {"privacy": ["good sum: $C$ like", "good cells: $D$ like"]}
         columns["privacy"] += [

@@ -16,7 +16,7 @@ from ..grid.run import run_grid
 from ..grid.spec import PAPER_RUNS, SEED
 from .reading import WHOLE
 
-_FEWEST_RUNS = 30
+_TEXT = "{value:.1f} ± {standard_error:.1f} | {published:.1f} | {z:+.1f}"
 _CHECKS = {
     "published": "totals of OLS, NNLS and reweighted against the published",
     "ols": "OLS against its exact values",
@@ -28,12 +28,7 @@ _CHECKS = {
 @click.option("--runs", type=WHOLE, default=PAPER_RUNS, show_default=True, help="Repetitions.")
 @click.option("--seed", type=WHOLE, default=SEED, show_default=True, help="Of the random streams.")
 @click.option("--workers", type=WHOLE, help="Worker processes. Default: one a processor.")
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=None,
-    help="Folder for the computed grid. Default: results/tables-RUNS-SEED.",
-)
+@click.option("--out", type=click.Path(path_type=Path), help="Default: results/tables-RUNS-SEED.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 def command(runs: int, seed: int, workers: int | None, out: Path | None, as_json: bool) -> None:
     """Recompute the paper's Tables 1 and 2 and compare all 240 values.
@@ -42,18 +37,15 @@ def command(runs: int, seed: int, workers: int | None, out: Path | None, as_json
     4 standard errors of the difference or more, if OLS or sequential fitting's sum is as far from
     its exact value, or if a run failed.
     """
-    if runs < _FEWEST_RUNS:
-        raise InputError(
-            f"runs is {runs}; standard errors that can be compared need {_FEWEST_RUNS} or more"
-        )
-    spec = published_spec(runs=runs, seed=seed)
+    if runs < 30:
+        raise InputError(f"runs is {runs}; standard errors that can be compared need 30 or more")
     folder = out or Path("results") / f"tables-{runs}-{seed}"
+    spec = published_spec(runs=runs, seed=seed)
     result = run_grid(spec, folder, workers, progress=not as_json)
     card = scorecard(result.errors)
     found = [(not len(c.far), _account(_CHECKS[k], c)) for k, c in checks(card).items()]
-    failed = int(card["failures"].sum())
-    worst = f"the worst certificate is {card['worst_certificate'].max():.1e}"
-    found.append((not failed, f"{failed or 'no'} run{'s' * (failed > 1)} failed; {worst}"))
+    failed, worst = int(card["failures"].sum()), card["worst_certificate"].max()
+    found.append((not failed, f"{failed} runs failed; the worst certificate is {worst:.1e}"))
     passed = all(ok for ok, _ in found)
     if as_json:
         listed = [{"passed": ok, "account": account} for ok, account in found]
@@ -68,9 +60,10 @@ def command(runs: int, seed: int, workers: int | None, out: Path | None, as_json
 
 def _account(what: str, check: Check) -> str:
     worst = check.worst
-    place = f"{worst['dataset']}, {worst['method']}, {worst['query_set']} {worst['metric']}"
-    largest = f"largest |z| {check.rows['z'].abs().max():.2f} ({place}), limit {LIMIT:g}"
-    text = f"{what}: {len(check.rows)} values, {largest}"
+    text = (
+        f"{what}: {len(check.rows)} values, largest |z| {check.rows['z'].abs().max():.2f} "
+        f"({worst.dataset}, {worst.method}, {worst.query_set} {worst.metric}), limit {LIMIT:g}"
+    )
     if not len(check.far):
         return text
     named = "; ".join(
@@ -85,19 +78,14 @@ def _tables(card: pd.DataFrame) -> list[str]:
     """Write three tables, a row a data set: our values beside the published ones and z scores."""
     parts = []
     for (query_set, metric), title in PRINTED.items():
-        rows = card[(card["query_set"] == query_set) & (card["metric"] == metric)]
-        text = [
-            f"{r.value:.1f} ± {r.standard_error:.1f} | {r.published:.1f} | {r.z:+.1f}"
-            for r in rows.itertuples()
-        ]
+        rows = card[card["query_set"].eq(query_set) & card["metric"].eq(metric)]
+        text = rows.apply(_TEXT.format_map, axis=1)
         wide = rows.assign(text=text).pivot(index="dataset", columns="method", values="text")
         wide = wide[paper_methods()].rename_axis(index=None, columns=None)
         exact = rows[rows["method"] == CONTROL].set_index("dataset")["exact"]
         wide.insert(1, "ols exact", exact.map("{:.3f}".format))
-        number = 1 if query_set == "sum" else 2
-        parts.append(
-            f"Table {number}, {title}: ours ± standard error | published | z\n{wide.to_string()}"
-        )
+        head = f"Table {1 if query_set == 'sum' else 2}, {title}: ours ± standard error | published"
+        parts.append(f"{head} | z\n{wide.to_string()}")
     return parts
 
 
@@ -105,12 +93,11 @@ def _mismatches(card: pd.DataFrame) -> str:
     """Name the published values beyond the limit, and say why they may be."""
     lines = [f"Published values {LIMIT:g} or more standard errors of the difference from ours:"]
     far = card[~(card["z"].abs() < LIMIT)]
-    for (query_set, metric, method), rows in far.groupby(
-        ["query_set", "metric", "method"], sort=False
-    ):
+    for place, rows in far.groupby(["query_set", "metric", "method"], sort=False):
+        query_set, metric, method = map(str, place)
         where = ", ".join(rows["dataset"])
         lines.append(f"  {method}, {query_set} {metric}: {len(rows)} of 16 ({where})")
-    sums = card[(card["method"] == "sequential") & (card["query_set"] == "sum")]
+    sums = card.query("method == 'sequential' and query_set == 'sum'")
     lines += ["  none"] * far.empty + [
         f"The published sums of sequential fitting run from {sums['published'].min():.1f} to "
         f"{sums['published'].max():.1f}; exactly, every one is {sums['exact'].min():.3f}. The "

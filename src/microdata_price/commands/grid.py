@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import click
 
 from ..fitting import METHODS, paper_methods
-from ..grid.run import GridResult, run_grid
+from ..grid.run import run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, SEED, GridSpec
 from ..grid.tables import conic_calls
 from ..model.benchmark import FAMILIES
@@ -18,96 +19,57 @@ from .reading import NUMBER, WHOLE
 _EPSILONS, _RHOS = (", ".join(map(str, v)) for v in (PAPER_EPSILONS, PAPER_RHOS))
 
 
-def split_names(values: Iterable[str]) -> list[str]:
-    """Split names that are separated by commas or repeated.
-
-    Examples
-    --------
-    >>> split_names(["ols, nnls", "maxfit"])
-    ['ols', 'nnls', 'maxfit']
-    """
+def _names(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> list[str]:
     return [part.strip() for value in values for part in value.split(",")]
 
 
 def _numbers(ctx: click.Context, option: click.Parameter, values: tuple[str, ...]) -> list[float]:
-    return [NUMBER.convert(part, option, ctx) for part in split_names(values)]
+    return [NUMBER.convert(part, option, ctx) for part in _names(ctx, option, values)]
+
+
+def _several(name: str, metavar: str, text: str, read: Any = _names) -> Callable[..., Any]:
+    """Make an option that is repeated, or takes values separated by commas."""
+    return click.option(name, multiple=True, callback=read, metavar=metavar, help=text)
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
-def _summary(result: GridResult, spec: GridSpec) -> dict[str, object]:
-    return {
-        "folder": str(result.folder),
-        "pairs": len(spec.pairs),
-        "fits": spec.fits,
-        "blocks_computed": result.computed,
-        "blocks_reused": result.reused,
-        "failures": int(result.errors["failures"].sum()),
-        "worst_certificate": float(result.errors["worst_certificate"].max()),
-        "conic_calls": conic_calls(result.errors),
-        "seconds": round(result.seconds, 3),
-    }
-
-
 @click.command(
     epilog="Example: microdata-price grid --family pums --epsilon 0.5 --runs 200 --out results/mine"
 )
-@click.option(
+@_several(
     "--family",
-    "families",
-    multiple=True,
-    metavar="|".join((*FAMILIES, "all")),
-    help="Lists, 10 x 10 tables, real tables, or all of them (the default).",
+    "|".join((*FAMILIES, "all")),
+    "Lists, 10 x 10 tables, real tables, or all of them (the default).",
 )
-@click.option("--dataset", "datasets", multiple=True, metavar="NAME", help="Only this data set.")
-@click.option(
-    "--epsilon",
-    multiple=True,
-    callback=_numbers,
-    metavar="E",
-    help=f"Level of pure differential privacy. Default: {_EPSILONS}, unless --rho.",
-)
-@click.option(
-    "--rho",
-    multiple=True,
-    callback=_numbers,
-    metavar="R",
-    help=f"Level of zCDP. Default: {_RHOS}, unless --epsilon.",
-)
-@click.option(
+@_several("--dataset", "NAME", "Only this data set.")
+@_several("--epsilon", "E", f"Level of pure DP. Default: {_EPSILONS}, unless --rho.", _numbers)
+@_several("--rho", "R", f"Level of zCDP. Default: {_RHOS}, unless --epsilon.", _numbers)
+@_several(
     "--methods",
-    multiple=True,
-    metavar="M",
-    help=f"Some of {', '.join(METHODS)}. Default: the paper's own, {', '.join(paper_methods())}.",
+    "M",
+    f"Some of {', '.join(METHODS)}. Default: the paper's own, {', '.join(paper_methods())}.",
 )
 @click.option("--runs", type=WHOLE, default=PAPER_RUNS, show_default=True, help="Repetitions.")
 @click.option("--seed", type=WHOLE, default=SEED, show_default=True, help="Of the random streams.")
 @click.option("--workers", type=WHOLE, help="Worker processes. Default: one a processor.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use the Dask cluster found there.")
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results/grid"),
-    show_default=True,
-    help="Folder for errors.parquet and queries.parquet.",
+    "--out", type=click.Path(path_type=Path), default="results/grid", help="Default: results/grid."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run.")
 @click.option("--quiet", is_flag=True, help="Report no progress.")
 def command(
-    families: tuple[str, ...],
-    datasets: tuple[str, ...],
-    epsilon: list[float],
-    rho: list[float],
-    methods: tuple[str, ...],
-    runs: int,
-    seed: int,
+    family: list[str],
+    dataset: list[str],
     workers: int | None,
     scheduler: str | None,
     out: Path,
     as_json: bool,
     quiet: bool,
+    **asked: Any,
 ) -> None:
     """Recompute the paper's experiments: every method on every data set at every privacy level.
 
@@ -124,35 +86,38 @@ def command(
     max_split, se_split      "max" without the bias of choosing the largest by its own
                              noise: chosen on one half of the runs, taken from the other
     exact                    the expected error itself where it is known, else empty
-    runs, failures           repetitions; fits that missed their certificate (they stop
-                             the grid, so it is 0)
+    runs, failures           repetitions; fits that missed their certificate, 0 as they
+                             stop the grid
     worst_certificate        largest relative violation of optimality of any fit
-    conic_calls              how often the fast solvers missed a fit, so that the
-                             general one solved it
+    conic_calls              fits that the fast solvers missed and the general one solved
 
     queries.parquet has a row for every query of a set: its true count, bias, variance,
     mean_squared_error with its standard_error, and estimate_cv, se_cv and exact as above.
     """  # noqa: D301 - click reads the control character, which keeps the lines of a table
-    spec = GridSpec.choose(
-        split_names(families) or "all",
-        datasets=split_names(datasets),
-        epsilon=epsilon,
-        rho=rho,
-        methods=split_names(methods),
-        runs=runs,
-        seed=seed,
-    )
+    spec = GridSpec.choose(family or "all", datasets=dataset, **asked)
     result = run_grid(spec, out, workers, progress=not quiet, scheduler=scheduler)
-    summary = _summary(result, spec)
+    errors = result.errors
+    summary = {
+        "folder": str(result.folder),
+        "pairs": len(spec.pairs),
+        "fits": spec.fits,
+        "blocks_computed": result.computed,
+        "blocks_reused": result.reused,
+        "failures": int(errors["failures"].sum()),
+        "worst_certificate": float(errors["worst_certificate"].max()),
+        "conic_calls": conic_calls(errors),
+        "seconds": round(result.seconds, 3),
+    }
     if as_json:
         click.echo(json.dumps(summary))
         return
+    parts = {"data set": spec.datasets, "level": spec.guarantees, "method": spec.methods}
+    sizes = " x ".join(_count(len(part), noun) for noun, part in parts.items())
     click.echo(
-        f"{_count(spec.fits, 'fit')} ({_count(len(spec.datasets), 'data set')} x "
-        f"{_count(len(spec.guarantees), 'level')} x {_count(len(spec.methods), 'method')} x "
-        f"{_count(spec.runs, 'run')}) in {result.seconds:.1f} s; none failed, worst certificate "
+        f"{_count(spec.fits, 'fit')} ({sizes} x {_count(spec.runs, 'run')}) in "
+        f"{result.seconds:.1f} s; none failed, worst certificate "
         f"{summary['worst_certificate']:.1e}; the general solver was asked "
-        f"{_count(conic_calls(result.errors), 'time')}\n"
+        f"{_count(conic_calls(errors), 'time')}\n"
         f"{result.reused} of {result.reused + result.computed} blocks of runs were taken from an "
         f"earlier run of the same grid\n{out / 'errors.parquet'}\n{out / 'queries.parquet'}"
     )

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import mean_and_error
 from .sums import ErrorSums
-from .sums import answer_errors as answer_errors
-from .sums import sum_errors as sum_errors
 
 Array = NDArray[np.float64]
 
 
-def regression_estimate(
-    runs: float,
-    sums: tuple[Array, Array, Array],
-    control: tuple[Array, Array],
-    control_mean: Array,
-) -> tuple[Array, Array]:
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A value with its standard error; scalars or arrays, in squared counts."""
+
+    value: Array
+    error: Array
+
+    def at(self, where: Any) -> Estimate:
+        """Return a part of the arrays."""
+        return Estimate(self.value[where], self.error[where])
+
+
+def _regression_estimate(runs: float, sums: Array, control: Array, exact: Array) -> Estimate:
     """Sharpen a mean by a control variate whose mean is known exactly.
 
     The variable is regressed on the control over the runs; the estimate is the fitted line at the
@@ -30,7 +36,7 @@ def regression_estimate(
     """
     first, second, product = sums
     if runs < 3:
-        return np.full_like(first, np.nan), np.full_like(first, np.nan)
+        return Estimate(np.full_like(first, np.nan), np.full_like(first, np.nan))
     mean, middle = first / runs, control[0] / runs
     syy = second - first * mean
     scc = control[1] - control[0] * middle
@@ -38,18 +44,18 @@ def regression_estimate(
     # A control that never moves carries no information; the plain mean remains.
     moves = scc > 0
     slope = np.where(moves, syc / np.where(moves, scc, 1.0), 0.0)
-    away = np.where(moves, middle - control_mean, 0.0)
+    away = np.where(moves, middle - exact, 0.0)
     rest = np.maximum(syy - slope * syc, 0.0) / (runs - 2)
     error = np.sqrt(rest * (1 / runs + away * away / np.where(moves, scc, 1.0)))
-    return mean - slope * away, error
+    return Estimate(mean - slope * away, error)
 
 
-@dataclass(frozen=True, eq=False)
-class Estimate:
-    """A value with its standard error; scalars or arrays, in squared counts."""
-
-    value: Array
-    error: Array
+def _both(runs: float, sums: Array, control: Array | None, exact: Array) -> tuple[Estimate, ...]:
+    """Return the plain estimate, and the one with a control variate; without one it is exact."""
+    plain = Estimate(*mean_and_error(runs, sums[0], sums[1]))
+    if control is None:
+        return plain, Estimate(exact, np.where(np.isnan(exact), np.nan, 0.0))
+    return plain, _regression_estimate(runs, sums, control, exact)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,42 +74,21 @@ class QueryErrors:
 
 def query_errors(sums: ErrorSums, control: ErrorSums, exact_control: Array) -> QueryErrors:
     """Estimate every query's expected squared error."""
-    pool, control_pool = sums.pooled(), control.pooled()
-    runs = float(pool.runs[0])
-    e, e2, e4, product = pool.queries[0]
-    mean, error = mean_and_error(runs, e2, e4)
-    bias = e / runs
-    if sums is control:
-        sharp, sharp_error = exact_control, np.where(np.isnan(exact_control), np.nan, 0.0)
-    else:
-        own = control_pool.queries[0]
-        sharp, sharp_error = regression_estimate(
-            runs, (e2, e4, product), (own[1], own[2]), exact_control
-        )
+    pool = sums.pooled()
+    runs, e = float(pool.runs[0]), pool.queries[0]
+    own = None if sums is control else control.pooled().queries[0, 1:]
+    plain, sharp = _both(runs, e[1:], own, exact_control)
+    bias = e[0] / runs
+    variance = np.maximum(plain.value - bias * bias, 0.0)
     half = mean_and_error(sums.runs[:, None], sums.queries[:, 1], sums.queries[:, 2])
-    return QueryErrors(
-        bias,
-        np.maximum(mean - bias * bias, 0.0),
-        Estimate(mean, error),
-        Estimate(sharp, sharp_error),
-        Estimate(*half),
-    )
+    return QueryErrors(bias, variance, plain, sharp, Estimate(*half))
 
 
-def total_errors(
-    sums: ErrorSums, control: ErrorSums, exact_control: Array
-) -> tuple[Estimate, Estimate]:
+def total_errors(sums: ErrorSums, control: ErrorSums, exact_control: Array) -> tuple[Estimate, ...]:
     """Estimate every query set's total squared error, plainly and with the control variate."""
-    pool, control_pool = sums.pooled(), control.pooled()
-    runs = float(pool.runs[0])
-    first, second, product = pool.totals[0]
-    plain = Estimate(*mean_and_error(runs, first, second))
-    if sums is control:
-        return plain, Estimate(exact_control, np.where(np.isnan(exact_control), np.nan, 0.0))
-    own = control_pool.totals[0]
-    return plain, Estimate(
-        *regression_estimate(runs, (first, second, product), (own[0], own[1]), exact_control)
-    )
+    pool = sums.pooled()
+    own = None if sums is control else control.pooled().totals[0]
+    return _both(float(pool.runs[0]), pool.totals[0], own, exact_control)
 
 
 def largest(estimate: Estimate) -> Estimate:
@@ -116,8 +101,7 @@ def largest(estimate: Estimate) -> Estimate:
     >>> float(largest(Estimate(np.array([1.0, 3.0]), np.array([0.1, 0.2]))).error)
     0.2
     """
-    place = 0 if np.isnan(estimate.value).all() else int(np.nanargmax(estimate.value))
-    return Estimate(estimate.value[place], estimate.error[place])
+    return estimate.at(0 if np.isnan(estimate.value).all() else int(np.nanargmax(estimate.value)))
 
 
 def largest_split(halves: Estimate) -> Estimate:
@@ -128,7 +112,5 @@ def largest_split(halves: Estimate) -> Estimate:
     """
     if np.isnan(halves.value).any():
         return Estimate(np.array(np.nan), np.array(np.nan))
-    chosen = halves.value.argmax(axis=1)
-    values = halves.value[[1, 0], chosen]
-    errors = halves.error[[1, 0], chosen]
-    return Estimate(values.mean(), np.asarray(np.hypot(*errors) / 2))
+    other = halves.at(([1, 0], halves.value.argmax(axis=1)))
+    return Estimate(other.value.mean(), np.asarray(np.hypot(*other.error) / 2))

@@ -18,12 +18,12 @@ from ..theory.upper.exact_errors import clipped
 
 Array = NDArray[np.float64]
 
+# Entries of the query matrix up to which its singular value decomposition is taken.
 _DENSE_LIMIT = 4_000_000
-"""Entries of the query matrix up to which its singular value decomposition is taken."""
 
 
 def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
-    """Variance of every query's answer after ordinary least squares.
+    """Variance of every query's answer after ordinary least squares, an array a query set.
 
     OLS is linear and unbiased on what was asked, so these are its expected squared errors, for any
     noise with these variances and on every table. Where every query set is a marginal, the normal
@@ -33,24 +33,7 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     S in T of prod_(S) (1 - 1/n_a) prod_(T without S) (1/n_a) prod_(not in T) n_a / lambda_S``. For
     the sum and d cells this is ``variance d/(d + 1)``, and for sum, marginals and cells of r x c
     ``variance rc/((r + 1)(c + 1))``, for every query alike. Other workloads take the leverages of
-    the weighted query matrix from its singular value decomposition.
-
-    Parameters
-    ----------
-    workload
-        The queries.
-    variances
-        The noise variance of each query set, in squared counts.
-
-    Returns
-    -------
-    tuple of ndarray
-        One array of shape (queries,) a query set, in squared counts.
-
-    Raises
-    ------
-    InputError
-        A workload that is no set of marginals and too large for a dense matrix.
+    the weighted query matrix from its singular value decomposition; too large a one is refused.
 
     Examples
     --------
@@ -64,10 +47,6 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     return _leverage_variances(workload, variances)
 
 
-def _subsets(axes: tuple[int, ...]) -> list[tuple[int, ...]]:
-    return [s for k in range(len(axes) + 1) for s in itertools.combinations(axes, k)]
-
-
 def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
     sides = workload.shape
     sets = [(q.axes or (), v) for q, v in zip(workload.query_sets, variances, strict=True)]
@@ -77,7 +56,7 @@ def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple
 
     def query_variance(kept: tuple[int, ...]) -> float:
         parts = []
-        for s in _subsets(kept):
+        for s in (s for k in range(len(kept) + 1) for s in itertools.combinations(kept, k)):
             scalar = math.fsum(outside(t) / v for t, v in sets if set(s) <= set(t))
             share = math.prod(1 - 1 / sides[a] if a in s else 1 / sides[a] for a in kept)
             parts.append(share * outside(kept) / scalar)
@@ -93,12 +72,8 @@ def _leverage_variances(workload: Workload, variances: Sequence[float]) -> tuple
             f"the exact errors of OLS for {queries} queries on {workload.cells} cells would need a "
             f"matrix of more than {_DENSE_LIMIT} entries; only sets of marginals may be that large"
         )
-    matrix = np.concatenate(
-        [
-            q.matrix.toarray() / math.sqrt(v)
-            for q, v in zip(workload.query_sets, variances, strict=True)
-        ]
-    )
+    pairs = zip(workload.query_sets, variances, strict=True)
+    matrix = np.concatenate([q.matrix.toarray() / math.sqrt(v) for q, v in pairs])
     basis, size, _ = np.linalg.svd(matrix, full_matrices=False)
     rank = int((size > size[0] * max(matrix.shape) * np.finfo(float).eps).sum())
     leverage = (basis[:, :rank] ** 2).sum(axis=1)
@@ -107,29 +82,12 @@ def _leverage_variances(workload: Workload, variances: Sequence[float]) -> tuple
 
 
 def known_errors(
-    method: str,
-    workload: Workload,
-    noise: Sequence[Noise],
-    truth: Sequence[Array],
+    method: str, workload: Workload, noise: Sequence[Noise], truth: Sequence[Array]
 ) -> tuple[Array, ...]:
-    """Exact expected squared error of every query, NaN where it is not known.
+    """Exact expected squared error of every query, an array a query set; NaN where not known.
 
     Known are OLS's errors and, for sequential fitting that starts with the sum query, the sum's:
-    it is fitted first, to ``max(0, noisy sum)``, and kept.
-
-    Parameters
-    ----------
-    method
-        A method's name.
-    workload, noise
-        As measured.
-    truth
-        The true answers, one array a query set.
-
-    Returns
-    -------
-    tuple of ndarray
-        One array of shape (queries,) a query set, in squared counts.
+    it is fitted first, to ``max(0, noisy sum)``, and kept. ``truth`` are the true answers.
 
     Examples
     --------

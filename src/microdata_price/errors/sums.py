@@ -42,28 +42,14 @@ class ErrorSums:
     def pooled(self) -> ErrorSums:
         """Return the sums over both halves, with a first axis of length 1."""
         return ErrorSums(
-            self.runs.sum(axis=0, keepdims=True),
-            self.queries.sum(axis=0, keepdims=True),
-            self.totals.sum(axis=0, keepdims=True),
+            *(part.sum(axis=0, keepdims=True) for part in (self.runs, self.queries, self.totals))
         )
 
 
 def answer_errors(cells: ArrayLike, table: ArrayLike, workload: Workload) -> tuple[Array, ...]:
     """Return the signed errors of fitted tables: fitted answers minus true answers.
 
-    Parameters
-    ----------
-    cells
-        Fitted cells, shape (runs, cells), in counts.
-    table
-        The true table.
-    workload
-        The queries.
-
-    Returns
-    -------
-    tuple of ndarray
-        One array of shape (runs, queries) a query set, in counts.
+    From cells of shape (runs, cells), in counts, to an array of shape (runs, queries) a query set.
 
     Examples
     --------
@@ -79,58 +65,39 @@ def answer_errors(cells: ArrayLike, table: ArrayLike, workload: Workload) -> tup
 def sum_errors(
     errors: Sequence[Array], control: Sequence[Array] | None = None, first_run: int = 0
 ) -> ErrorSums:
-    """Add up the errors of a block of runs.
+    """Add up the signed errors of a block of runs, one array of shape (runs, queries) a query set.
 
-    Parameters
-    ----------
-    errors
-        Signed errors, one array of shape (runs, queries) a query set.
-    control
-        OLS's signed errors on the same noise; by default the errors themselves.
-    first_run
-        The number of the block's first run, which decides which half it belongs to.
-
-    Returns
-    -------
-    ErrorSums
+    The control is OLS's on the same noise, by default the errors themselves; the number of the
+    block's first run decides which half it belongs to.
 
     Examples
     --------
     >>> sum_errors([np.array([[3.0], [4.0], [5.0]])], first_run=1).runs
     array([1., 2.])
     """
-    control = errors if control is None else control
     squares = [e * e for e in errors]
-    controls = squares if control is errors else [c * c for c in control]
+    controls = squares if control is None or control is errors else [c * c for c in control]
     totals = np.stack([s.sum(axis=1) for s in squares])
     control_totals = np.stack([c.sum(axis=1) for c in controls])
     halves = [slice((first_run + h) % 2, None, 2) for h in (0, 1)]
     queries = [
-        np.concatenate(
-            [
-                np.stack(
-                    [
-                        e[half].sum(axis=0),
-                        s[half].sum(axis=0),
-                        np.einsum("rq,rq->q", s[half], s[half]),
-                        np.einsum("rq,rq->q", s[half], c[half]),
-                    ]
-                )
-                for e, s, c in zip(errors, squares, controls, strict=True)
-            ],
-            axis=1,
-        )
+        [
+            np.stack(
+                [
+                    e[half].sum(axis=0),
+                    s[half].sum(axis=0),
+                    np.einsum("rq,rq->q", s[half], s[half]),
+                    np.einsum("rq,rq->q", s[half], c[half]),
+                ]
+            )
+            for e, s, c in zip(errors, squares, controls, strict=True)
+        ]
         for half in halves
     ]
     sums = [
-        np.stack(
-            [
-                totals[:, half].sum(axis=1),
-                (totals[:, half] ** 2).sum(axis=1),
-                (totals[:, half] * control_totals[:, half]).sum(axis=1),
-            ]
-        )
-        for half in halves
+        [t.sum(axis=1), (t**2).sum(axis=1), (t * c).sum(axis=1)]
+        for t, c in ((totals[:, half], control_totals[:, half]) for half in halves)
     ]
     runs = np.array([float(len(range(*half.indices(totals.shape[1])))) for half in halves])
-    return ErrorSums(runs, np.stack(queries), np.stack(sums))
+    joined = np.stack([np.concatenate(parts, axis=1) for parts in queries])
+    return ErrorSums(runs, joined, np.array(sums))

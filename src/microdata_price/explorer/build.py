@@ -24,7 +24,7 @@ from ..page.say import render as fill
 from ..page.style import render
 from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
 from ..theory.lower.single_cells import single_cell_lines
-from ..theory.upper.operating_points import clipping, fitted
+from ..theory.upper.operating_points import clipping, fitted, mapped
 from .bounds import POINTS, Array
 from .draws import draws_data
 from .pack import SCALE
@@ -69,7 +69,11 @@ def numbers_said(
     """Return the numbers of the page's own text, by the names that it uses."""
     guarantee = PureDP(start.epsilon)
     unit = guarantee.signed_error
-    known = {"clip": clipping(guarantee, start.d), "keep the sum": fitted(guarantee, start.d)[0]}
+    known = {
+        "clip": clipping(guarantee, start.d),
+        "mapped clip": mapped(guarantee, start.d),
+        "keep the sum": fitted(guarantee, start.d)[0],
+    }
     modes = plane["modes"]
     return {
         "level": guarantee.plain,
@@ -78,7 +82,7 @@ def numbers_said(
         "least": float(_edge(guarantee, np.array(start.d), np.array(unit))),
         "marks": [
             ("signed answers", 1.0, 1.0),
-            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items()),
+            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
         ],
         "first": [_first(b, guarantee) for b in (_edge, partial(point_error_bound, "printed"))],
         "printed": BOUNDS["printed"].title,
@@ -119,17 +123,24 @@ def write_page(
 
 
 def build_explorer(
-    out_dir: Path, sources: Path, edition: Edition, *, levels: Levels = _ALL, workers: int = 2
+    out_dir: Path,
+    sources: Path,
+    edition: Edition,
+    *,
+    levels: Levels = _ALL,
+    workers: int = 2,
+    kept: Path | None = None,
 ) -> Path:
     """Compute the explorer's numbers, write its folder, which must not exist, and return the page.
 
-    The edition's levels become stops of the sliders, beside `levels`, and what is shown first.
+    The edition's levels become stops of the sliders, beside `levels`, and what is shown first. A
+    file that is `kept` holds numbers for explorers at other levels.
     """
     given = {k: v for k, v in edition.given.items() if k in ("epsilon", "rho", "delta")}
     start = Setting(**given)  # type: ignore[arg-type]
     pure = [PureDP(e) for e in edition.epsilons]
     both: list[PureDP | ConcentratedDP] = [*pure, *(ConcentratedDP(r) for r in edition.rhos)]
-    plane = plane_data(start, levels, workers=workers)
+    plane = plane_data(start, levels, workers=workers, kept=kept)
     draws = draws_data(both, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
     said = numbers_said(start, plane, draws)
     made = {
@@ -167,6 +178,9 @@ def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
     """
     sources = root / "book" / "explorer"
     levels = {k: v for k, v in edition.given.items() if k != "runs"}
-    return kept_folder(
-        root, sources, __name__, levels, cache, lambda f: build_explorer(f, sources, edition)
-    )
+    kept = cache / f"{code_key(root, [f'import {plane_data.__module__}'])}.pickle"
+
+    def build(folder: Path) -> Path:
+        return build_explorer(folder, sources, edition, kept=kept)
+
+    return kept_folder(root, sources, __name__, levels, cache, build)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import Mean
-from ..errors.estimates import answer_errors
+from ..errors.sums import answer_errors
 from ..fitting import METHODS, fit
 from ..model.measurement import Measurements, measure
 from ..model.privacy import ConcentratedDP, PureDP

@@ -115,7 +115,8 @@ def one_draw(answers, threshold, truth):
 
 _MARKS = {  # marker, colour, size, place of the name in points, its side
     "signed answers": ("*", COLOURS["red"], 17, (6, -19), "left"),
-    "clip": ("s", COLOURS["black"], 10, (-10, 5), "right"),
+    "clip": ("s", COLOURS["black"], 10, (0, 9), "center"),
+    "mapped clip": ("s", COLOURS["black"], 10, (-10, -4), "right"),
     "NNLS": ("o", METHODS["nnls"].colour, 10, (11, -4), "left"),
     "keep the sum": ("D", METHODS["sequential"].colour, 10, (-9, 7), "left"),
 }

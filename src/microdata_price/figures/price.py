@@ -43,7 +43,7 @@ def method_dots(ax, rows, key, order, what, *, bars=2.0, size=4.6):
 
 @drawn
 def prices(totals, title=""):
-    """Draw each method's root error over that of signed answers, one row a query set.
+    """Draw each method's root error over that of signed answers, one row per query set.
 
     `totals`: rows with ``method``, ``query_set``, ``price`` and ``price_error``; ratios without
     unit; `title`: words above the picture.

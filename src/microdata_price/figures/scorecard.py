@@ -12,7 +12,7 @@ from .marks import note
 
 @drawn
 def z_scores(card, limit, kinds):
-    """Draw the 240 z scores, one row a method and kind of value, in standard errors.
+    """Draw the 240 z scores, one row per method and kind of value, in standard errors.
 
     `card`: rows with ``method``, ``query_set``, ``metric`` and ``z``; `limit`: beyond this a value
     is called a mismatch; `kinds`: names of the kinds of value, by query set and metric.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import NamedTuple
 
 import numpy as np
@@ -9,10 +10,10 @@ from numpy.typing import NDArray
 
 from ..model.measurement import Measurements
 from ..model.queryset import QuerySet
-from ..optimize import Certificate, Problem, SubsetSum, Term, solve
+from ..optimize import Certificate, Problem, Term, solve
 from .fit import Fit, finish, held, repeated
 from .ols import fit_ols
-from .reweighted import Rules, find_cutoff, reweighting
+from .reweighted import Rules, find_cutoff, reweighted_terms, reweighting
 from .sequential import fit_sequential
 from .shrinkage import shrink
 
@@ -51,16 +52,9 @@ def _is_total(queries: QuerySet) -> bool:
 
 def _reweighted(m: Measurements, total: Term) -> tuple[Array, Certificate]:
     """Fit consistent answers by the paper's Algorithm 2 with the total held."""
-    terms: list[Term | SubsetSum] = [total]
-    steps = reweighting(m, rules=RULES)
-    for queries, answers, step in zip(m.workload.query_sets, m.answers, steps, strict=True):
-        if _is_total(queries):
-            continue
-        terms.append(Term(queries, answers, step.weight))
-        if step.low.any():
-            weight = step.low_sum_weight[:, None]
-            terms.append(SubsetSum(queries, step.low, step.low_sum[:, None], weight))
-    solution, certificate = solve(Problem(tuple(terms)))
+    sets = zip(m.workload.query_sets, m.answers, reweighting(m, rules=RULES), strict=True)
+    others = [t for q, a, w in sets if not _is_total(q) for t in reweighted_terms(q, a, w)]
+    solution, certificate = solve(Problem((total, *others)))
     return solution.x, certificate
 
 
@@ -108,11 +102,6 @@ def consensus_parts(m: Measurements) -> tuple[Part, ...]:
     with the total held at the first one's, and, where the cells themselves were asked, the fit of
     the cells' targets by `shrink`, with that total, too.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts; the order of query sets is that of priority.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace
@@ -157,19 +146,8 @@ def fit_consensus(m: Measurements) -> Fit:
     All have the same total, so the sum is that of `fit_sequential_ols`: ``max(0, least-squares
     sum)`` where the sum is asked first. The certificate is the worst of the parts': each is proved
     to be the optimum of its own problem. Their mean minimises no objective.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -2.0]]), (Laplace(8), Laplace(8)))
-    >>> fitted = fit_consensus(m)
-    >>> bool(fitted.cells.min() >= 0), fitted.cells.sum().round(6).item()
-    (True, 8.0)
     """
     parts = consensus_parts(m)
-    certificate = parts[0].certificate
-    for part in parts[1:]:
-        certificate = certificate.combine(part.certificate)
+    certificate = reduce(Certificate.combine, (p.certificate for p in parts))
     cells = sum((p.weight[:, None] * p.cells for p in parts), np.zeros_like(parts[0].cells))
     return finish("consensus", m, cells, certificate)

@@ -20,17 +20,6 @@ Array = NDArray[np.float64]
 class Fit:
     """Tables fitted to noisy answers, one a run.
 
-    Parameters
-    ----------
-    method
-        The method's name.
-    workload
-        What had been asked.
-    cells
-        Weights of the records, shape (runs, cells), in counts; 0 or more but for OLS.
-    certificate
-        How far each run is from its optimum, the worst over the method's stages.
-
     Examples
     --------
     >>> z = np.zeros(1)
@@ -38,10 +27,10 @@ class Fit:
     array([[7.]])
     """
 
-    method: str
-    workload: Workload
-    cells: Array
-    certificate: Certificate
+    method: str  # its name
+    workload: Workload  # as asked
+    cells: Array  # weights of the records, (runs, cells), in counts; 0 or more but for OLS
+    certificate: Certificate  # each run's distance from its optimum, the worst of all stages
 
     @property
     def tables(self) -> Array:
@@ -54,14 +43,7 @@ class Fit:
 
 
 def repeated(value: float, shape: tuple[int, int]) -> Array:
-    """Return an array that holds one number throughout and takes no memory.
-
-    Examples
-    --------
-    >>> repeated(0.5, (2, 2))
-    array([[0.5, 0.5],
-           [0.5, 0.5]])
-    """
+    """Return an array that holds one number throughout and takes no memory."""
     return np.broadcast_to(np.float64(value), shape)
 
 

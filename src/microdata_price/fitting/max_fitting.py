@@ -67,11 +67,6 @@ def _solve(m: Measurements) -> tuple[Distance, Array, Certificate]:
 def max_distance(m: Measurements) -> Distance:
     """Return max fitting's first stage: the least largest residual, in noises, with its proof.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace
@@ -87,18 +82,9 @@ def fit_max(m: Measurements) -> Fit:
     """Fit by max fitting (the paper's bilevel baseline).
 
     First the distance: the least t such that some nonnegative table answers every query to within
-    t standard deviations of its noise. Then, among the tables within t, the one with least
-    squares. Both stages are exact: no slack is added to t. Usually t is forced by the most
-    negative noisy answer, else by a set of answers that cannot be met together, else it comes from
-    a linear program; its certificate is the proof that it can be no smaller.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
-    >>> fit_max(m).cells.round(9)
-    array([[8.5, 0. ]])
+    t standard deviations of its noise; then the table of least squares among those within t. Both
+    stages are exact. Usually t is forced by the most negative noisy answer, else by answers that
+    cannot be met together, else a linear program gives it, with the proof that it is the least.
     """
     _, cells, certificate = _solve(m)
     return finish("maxfit", m, cells, certificate)

@@ -23,136 +23,63 @@ from .sequential_ols import fit_sequential_ols
 
 @dataclass(frozen=True)
 class Method:
-    """One method: how it fits, what it is called, how it is drawn, what it promises.
+    """One method: how it fits, what it is called, how it is drawn, what is known of it.
 
     Pictures tell methods apart by marker and dash as well as by colour.
 
-    Parameters
-    ----------
-    name
-        Its name in commands and files.
-    function
-        Takes noisy answers and returns the fit.
-    label
-        Its name for readers.
-    colour, marker, dash
-        How it is drawn, in matplotlib's words.
-    promise
-        What its table keeps to, in a sentence.
-    signed
-        Whether cells may be negative: such answers are consistent, but no microdata.
-    known
-        Which expected squared errors are known without simulation: ``"all"`` as of ordinary least
-        squares, ``"sum"`` where the sum is asked first and published as ``max(0, noisy sum)``.
-    ours
-        Whether the method is this book's and not the paper's.
-
     Examples
     --------
-    >>> METHODS["nnls"].label, METHODS["nnls"].signed
-    ('NNLS', False)
+    >>> METHODS["sequential"].title, METHODS["nnls"].title, METHODS["nnls"].signed
+    ('sequential fitting', 'NNLS', False)
     """
 
-    name: str
+    name: str  # in commands and files
     function: Callable[[Measurements], Fit]
-    label: str
-    colour: str
+    label: str  # its name for readers
+    colour: str  # how it is drawn, in matplotlib's words
     marker: str
     dash: Dash
-    promise: str
-    signed: bool = False
+    signed: bool = False  # whether cells may be negative: consistent answers, but no microdata
+    # Which expected squared errors are known without simulation: those of all queries, or that of
+    # the sum where it is asked first and published as ``max(0, noisy sum)``.
     known: Literal["", "sum", "all"] = ""
-    ours: bool = False
+    ours: bool = False  # this book's and not the paper's
 
     @property
     def title(self) -> str:
-        """Its name in a sentence.
-
-        Examples
-        --------
-        >>> METHODS["sequential"].title, METHODS["nnls"].title
-        ('sequential fitting', 'NNLS')
-        """
-        return (
-            f"{self.label} fitting"
-            if self.label.islower() and " " not in self.label
-            else self.label
-        )
+        """Its name in a sentence."""
+        one_word = self.label.islower() and " " not in self.label
+        return f"{self.label} fitting" if one_word else self.label
 
 
-METHODS = {
-    m.name: m
-    for m in (
-        Method(
-            "ols",
-            fit_ols,
-            "OLS",
-            COLOURS["black"],
-            "s",
-            "-",
-            "Answers are consistent and unbiased; cells may be negative.",
-            signed=True,
-            known="all",
-        ),
-        Method(
-            "nnls",
-            fit_nnls,
-            "NNLS",
-            COLOURS["orange"],
-            "o",
-            (0, (5, 1.5)),
-            "The nonnegative table whose answers are nearest to the noisy ones.",
-        ),
-        Method(
-            "maxfit",
-            fit_max,
-            "max fitting",
-            COLOURS["sky"],
-            "^",
-            (0, (1, 1)),
-            "The largest distance from a noisy answer, in standard deviations, is the least.",
-        ),
-        Method(
-            "sequential",
-            fit_sequential,
-            "sequential",
-            COLOURS["blue"],
-            "D",
-            (0, (5, 1.5, 1, 1.5)),
-            "Each query set is fitted with the answers to all earlier ones held.",
-            known="sum",
-        ),
-        Method(
-            "reweighted",
-            fit_reweighted,
-            "reweighted",
-            COLOURS["pink"],
-            "X",
-            (0, (3, 1, 1, 1, 1, 1)),
-            "Answers that noise alone explains count for less, so that their sum is kept.",
-        ),
-        Method(
-            "sequential_ols",
-            fit_sequential_ols,
-            "sequential OLS",
-            COLOURS["green"],
-            "v",
-            (0, (7, 1.5, 1, 1.5, 1, 1.5)),
-            "Sequential fitting of the least-squares answers; the sum is theirs or zero.",
-            ours=True,
-        ),
-        Method(
-            "consensus",
-            fit_consensus,
-            "consensus",
-            COLOURS["red"],
-            "P",
-            (0, (2, 1)),
-            "A mean of three fits that err differently and agree on the least-squares sum.",
-            ours=True,
-        ),
-    )
-}
+_METHODS = (
+    Method("ols", fit_ols, "OLS", COLOURS["black"], "s", "-", signed=True, known="all"),
+    Method("nnls", fit_nnls, "NNLS", COLOURS["orange"], "o", (0, (5, 1.5))),
+    Method("maxfit", fit_max, "max fitting", COLOURS["sky"], "^", (0, (1, 1))),
+    Method(
+        "sequential",
+        fit_sequential,
+        "sequential",
+        COLOURS["blue"],
+        "D",
+        (0, (5, 1.5, 1, 1.5)),
+        known="sum",
+    ),
+    Method(
+        "reweighted", fit_reweighted, "reweighted", COLOURS["pink"], "X", (0, (3, 1, 1, 1, 1, 1))
+    ),
+    Method(
+        "sequential_ols",
+        fit_sequential_ols,
+        "sequential OLS",
+        COLOURS["green"],
+        "v",
+        (0, (7, 1.5, 1, 1.5, 1, 1.5)),
+        ours=True,
+    ),
+    Method("consensus", fit_consensus, "consensus", COLOURS["red"], "P", (0, (2, 1)), ours=True),
+)
+METHODS = {m.name: m for m in _METHODS}
 """All methods by name, in the order in which they are shown."""
 
 RECOMMENDED = "consensus"
@@ -181,13 +108,7 @@ def microdata_methods(among: Iterable[str] | None = None) -> tuple[str, ...]:
 
 
 def paper_methods() -> list[str]:
-    """Name the paper's own methods, in the order in which they are shown.
-
-    Examples
-    --------
-    >>> paper_methods()
-    ['ols', 'nnls', 'maxfit', 'sequential', 'reweighted']
-    """
+    """Name the paper's own methods, in the order in which they are shown."""
     return [m.name for m in METHODS.values() if not m.ours]
 
 
@@ -213,11 +134,6 @@ def fit(measurements: Measurements, method: str) -> Fit:
     method
         One of `METHODS`.
 
-    Returns
-    -------
-    Fit
-        Tables, with a certificate for each run.
-
     Raises
     ------
     InputError
@@ -231,8 +147,8 @@ def fit(measurements: Measurements, method: str) -> Fit:
     >>> from microdata_price.model.noise import Laplace
     >>> from microdata_price.model.workload import Workload
     >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
-    >>> [fit(m, name).cells.sum().round(9).item() for name in METHODS]
-    [7.333333333, 8.5, 8.5, 9.0, 8.0, 7.333333333, 7.333333333]
+    >>> [fit(m, name).cells.round(2).ravel().tolist() for name in METHODS]
+    [[9.67, -2.33], [8.5, 0.0], [8.5, 0.0], [9.0, 0.0], [8.0, 0.0], [7.33, 0.0], [6.87, 0.46]]
     """
     chosen = find("method", str(method), METHODS)
     check_memory(measurements.workload.query_sets, measurements.runs)

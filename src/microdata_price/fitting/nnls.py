@@ -13,14 +13,6 @@ def fit_nnls(m: Measurements) -> Fit:
     The table is the one with nonnegative cells whose answers are nearest to the noisy ones, each
     squared difference divided by the variance of its noise. Where the workload leaves the table
     open, it is the one of least norm.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
-    >>> fit_nnls(m).cells.round(9)
-    array([[8.5, 0. ]])
     """
     solution, certificate = solve(Problem(weighted_terms(m)))
     return finish("nnls", m, solution.x, certificate)

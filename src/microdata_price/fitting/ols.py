@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import linalg as spla
 
 from ..model.measurement import Measurements
-from ..optimize import WORST_TOLERANCE, Problem, Solution, Term, certify
+from ..optimize import WORST_TOLERANCE, Certificate, Problem, Solution, certify
 from .fit import Fit, finish, weighted_terms
 from .own_cells import OwnCells
 
@@ -26,11 +26,7 @@ def _axis_sets(dimensions: int) -> list[tuple[int, ...]]:
 
 
 def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
-    """Return the part of a batch of tables that varies along exactly the axes kept.
-
-    It is the mean over the other axes, then centred along each axis kept; axes have length 1 where
-    it does not vary.
-    """
+    """Return the part of tables that varies along exactly the axes kept; others get length 1."""
     drop = tuple(a + 1 for a in range(dimensions) if a not in keep)
     part = table.mean(axis=drop, keepdims=True) if drop else table
     for a in keep:
@@ -67,11 +63,8 @@ def _solve_marginals(m: Measurements, answers: tuple[Array, ...]) -> Array:
 
 def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
     """Return the least-squares table of least norm for any workload."""
-    roots = [1 / n.std for n in m.noise]
-    terms = [
-        Term(q, a, np.ones_like(a)) for q, a in zip(m.workload.query_sets, answers, strict=True)
-    ]
-    matrix = sp.csr_array(sp.vstack([w * t.matrix(0) for t, w in zip(terms, roots, strict=True)]))
+    roots, sets = [1 / n.std for n in m.noise], m.workload.query_sets
+    matrix = sp.csr_array(sp.vstack([w * q.matrix for q, w in zip(sets, roots, strict=True)]))
     given = np.concatenate([a * w for a, w in zip(answers, roots, strict=True)], axis=1)
     if m.workload.cells <= _DENSE_CELLS:
         x, *_ = np.linalg.lstsq(matrix.toarray(), given.T, rcond=None)
@@ -79,11 +72,6 @@ def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
     # From a start of zero LSMR leads to the solution of least norm.
     solved = [spla.lsmr(matrix, b, atol=1e-15, btol=1e-15, conlim=0, maxiter=10000) for b in given]
     return np.array([s[0] for s in solved])
-
-
-def _solve_own(own: OwnCells, _: Measurements, answers: tuple[Array, ...]) -> Array:
-    """Return the least-squares table where every cell is asked by itself."""
-    return own.solve(answers)
 
 
 def fit_ols(m: Measurements) -> Fit:
@@ -94,26 +82,23 @@ def fit_ols(m: Measurements) -> Fit:
     the least-squares problem is solved, with a complete orthogonal decomposition for all runs at
     once or, for large tables, by LSMR.
     """
-    solve: Callable[[Measurements, tuple[Array, ...]], Array]
     if all(q.axes is not None for q in m.workload.query_sets):
-        solve = _solve_marginals
+        x, certificate = _refined(m, partial(_solve_marginals, m))
     elif OwnCells.serves(m.workload):
-        own = OwnCells(m.workload, m.variances)
-        solve = partial(_solve_own, own)
+        x, certificate = _refined(m, OwnCells(m.workload, m.variances).solve)
     else:
-        solve = _solve_any
-    fitted = _refined(m, solve)
-    if fitted.certificate.worst > WORST_TOLERANCE and solve is not _solve_any:
-        fitted = _refined(m, _solve_any)  # noises so unequal that elimination lost too much
-    return finish("ols", m, fitted.cells, fitted.certificate)
+        x, certificate = _refined(m, partial(_solve_any, m))
+    if certificate.worst > WORST_TOLERANCE:  # noises so unequal that elimination lost too much
+        x, certificate = _refined(m, partial(_solve_any, m))
+    return finish("ols", m, x, certificate)
 
 
-def _refined(m: Measurements, solve: Callable[[Measurements, tuple[Array, ...]], Array]) -> Fit:
-    """Solve, and certify the table after one step of refinement."""
-    x = solve(m, m.answers)
-    # One step of refinement: what is left of the residuals' gradient is solved for again.
+def _refined(
+    m: Measurements, solve: Callable[[tuple[Array, ...]], Array]
+) -> tuple[Array, Certificate]:
+    """Solve, solve again for what is left of the residuals, and certify the table."""
     terms = weighted_terms(m)
-    x = x + solve(m, tuple(t.target - t.answers(x) for t in terms))
+    x = solve(m.answers)
+    x = x + solve(tuple(t.target - t.answers(x) for t in terms))
     y = tuple((t.answers(x) - t.target) * t.weight for t in terms)
-    certificate = certify(Problem(terms, nonnegative=False), Solution(x, y))
-    return Fit("ols", m.workload, x, certificate)
+    return x, certify(Problem(terms, nonnegative=False), Solution(x, y))

@@ -38,13 +38,7 @@ class OwnCells:
 
     @staticmethod
     def serves(workload: Workload) -> bool:
-        """Return whether the workload asks for the cells and for few enough other queries.
-
-        Examples
-        --------
-        >>> OwnCells.serves(Workload.table((9, 24)))
-        True
-        """
+        """Return whether the workload asks for the cells and for few enough other queries."""
         others = sum(q.size for q in workload.query_sets if not q.is_identity)
         asked = any(q.is_identity for q in workload.query_sets)
         return asked and 0 < others <= MOST_AGGREGATES
@@ -68,13 +62,7 @@ class OwnCells:
         return np.asarray(np.linalg.inv(matrix))
 
     def solve(self, answers: Sequence[Array]) -> Array:
-        """Return the cells of least squares, shape (runs, cells).
-
-        Parameters
-        ----------
-        answers
-            One array (runs, queries) a query set, in counts.
-        """
+        """Return the cells of least squares, (runs, cells), from an array of answers a set."""
         sets = self._workload.query_sets
         given = answers[self._cells]
         # In terms of the residuals of the aggregates at the cells' own answers.

@@ -26,12 +26,6 @@ def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
 
     ``None`` if a fine query straddles coarse ones, or cells that only the coarse set counts exist:
     then the fine answers do not determine the coarse ones.
-
-    Examples
-    --------
-    >>> rows, total = QuerySet.marginal((2, 3), (0,)), QuerySet.sum_query((2, 3))
-    >>> parents(rows, total), parents(total, rows)
-    (array([0, 0]), None)
     """
     if _is_cells(fine):
         return coarse.labels
@@ -81,10 +75,9 @@ def relabel(
     """Return a smaller table whose cells are the queries, and what the earlier answers ask of it.
 
     Its nonnegative tables with those answers must be exactly the answers that nonnegative tables
-    with the earlier answers can give. That holds where each earlier set is determined by
-    the queries: put each answer on one of its cells. It also holds for marginals on quite other
-    axes, which ask for their total only: multiply the two tables and divide by the total. Where
-    neither is so, ``None``.
+    with the earlier answers can give. That holds where each earlier set is determined by the
+    queries (put each answer on one of its cells), and for marginals on quite other axes, which ask
+    for their total only (multiply the two tables, divide by the total); else ``None``.
     """
     shape = tuple(queries.shape[a] for a in queries.axes) if queries.axes else (queries.size,)
     table = queries if _is_cells(queries) else QuerySet.identity(shape, queries.name)
@@ -93,11 +86,8 @@ def relabel(
         parent = parents(queries, q)
         if parent is not None:
             limits.append((q if _is_cells(queries) else _small(q, queries, parent), a))
-        elif (
-            queries.axes is not None and q.axes is not None and not set(q.axes) & set(queries.axes)
-        ):
-            total = QuerySet.sum_query(shape, "total")
-            limits.append((total, a.sum(axis=1, keepdims=True)))
+        elif q.axes is not None and queries.axes is not None and not {*q.axes} & {*queries.axes}:
+            limits.append((QuerySet.sum_query(shape, "total"), a.sum(axis=1, keepdims=True)))
         else:
             return None
     return table, limits

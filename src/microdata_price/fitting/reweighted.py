@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from ..exceptions import InputError, unknown_name
 from ..model.measurement import Measurements
 from ..model.noise import Noise, max_median, max_quantile
-from ..optimize import Problem, SubsetSum, Term, solve
+from ..model.queryset import QuerySet
+from ..optimize import AnyTerm, Problem, SubsetSum, Term, solve
 from .fit import Fit, finish
 
 Array = NDArray[np.float64]
@@ -25,31 +26,20 @@ CONFIDENCE = 0.99
 class Rules:
     """Choices about the downweight that Algorithm 2 leaves open; the defaults are this package's.
 
-    Parameters
-    ----------
-    least_downweight
-        The downweight is this or more, in the unit below; positive, as the median of the largest
-        of one draw is 0 and no query can have an infinite weight.
-    draws
-        Of how many draws the downweight takes the median: ``"low"``, as many as there are low
-        queries, or ``"cutoff"``, the rank of the first answer that stands out (one more).
-    unit
-        What the median is counted in: ``"counts"``, as the paper's formula has it, or ``"noise"``,
-        standard deviations of the noise, so that the fit does not change with the unit of counts.
-
     Raises
     ------
     InputError
         A least downweight that is not a positive number, or a word that is not one of these.
-
-    Examples
-    --------
-    >>> Rules().unit
-    'counts'
     """
 
+    # The downweight is this or more, in the unit below; positive, as the median of the largest of
+    # one draw is 0 and no query can have an infinite weight.
     least_downweight: float = 1.0
+    # Of how many draws it takes the median: of as many as there are low queries, or of the rank of
+    # the first answer that stands out (one more).
     draws: Literal["low", "cutoff"] = "low"
+    # What the median is counted in: records, as in the paper's formula, or standard deviations of
+    # the noise, so that the fit does not change with the unit of counts.
     unit: Literal["counts", "noise"] = "counts"
 
     def __post_init__(self) -> None:
@@ -94,7 +84,7 @@ def find_cutoff(answers: Array, noise: Noise, confidence: float = CONFIDENCE) ->
     answers
         Noisy answers, shape (runs, queries), in counts.
     noise
-        The distribution of the noise on each.
+        Of each answer.
     confidence
         The paper's gamma, between 0 and 1.
 
@@ -162,14 +152,9 @@ def reweighting(
     m
         Noisy answers, a batch of runs, in counts.
     confidence
-        The paper's gamma, between 0 and 1.
+        The paper's gamma, between 0 and 1; anything else is an `InputError`.
     rules
-        What the paper leaves open about the downweight.
-
-    Raises
-    ------
-    InputError
-        A confidence that is not between 0 and 1.
+        Choices about the downweight that the paper leaves open.
 
     Examples
     --------
@@ -191,6 +176,19 @@ def reweighting(
     )
 
 
+def reweighted_terms(queries: QuerySet, answers: Array, step: Reweighting) -> list[AnyTerm]:
+    """Return a query set's terms: its queries, and the sum of those that are low."""
+    sums = step.low_sum_weight[:, None]
+    if queries.size == 1:
+        # One query is its own sum of low queries: half its weight twice is all of it, unless the
+        # rules say that it is downweighted.
+        return [Term(queries, answers, step.weight + sums)]
+    terms: list[AnyTerm] = [Term(queries, answers, step.weight)]
+    if step.low.any():
+        terms.append(SubsetSum(queries, step.low, step.low_sum[:, None], sums))
+    return terms
+
+
 def fit_reweighted(
     m: Measurements, confidence: float = CONFIDENCE, rules: Rules = DEFAULT_RULES
 ) -> Fit:
@@ -198,39 +196,10 @@ def fit_reweighted(
 
     Within each query set the answers that do not stand out from noise around zero are low: each
     counts for less, and their sum joins the problem as a query of its own. `reweighting` shows the
-    steps.
-
-    Parameters
-    ----------
-    confidence
-        The paper's gamma, between 0 and 1.
-    rules
-        Choices about the downweight that the paper leaves open.
-
-    Raises
-    ------
-    InputError
-        A confidence that is not between 0 and 1.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> answers = ([[90.0]], [[-5.0, 80.0, 3.0]])
-    >>> m = Measurements(Workload.table(3), answers, (Laplace(8), Laplace(8)))
-    >>> bool(fit_reweighted(m).cells.min() >= 0)
-    True
+    steps and has the parameters.
     """
-    terms: list[Term | SubsetSum] = []
     steps = reweighting(m, confidence, rules)
-    for q, a, w in zip(m.workload.query_sets, m.answers, steps, strict=True):
-        if q.size == 1:
-            # One query is its own sum of low queries: half its weight twice is all of it, unless
-            # the rules say that it is downweighted.
-            terms.append(Term(q, a, w.weight + w.low_sum_weight[:, None]))
-            continue
-        terms.append(Term(q, a, w.weight))
-        if w.low.any():
-            terms.append(SubsetSum(q, w.low, w.low_sum[:, None], w.low_sum_weight[:, None]))
-    solution, certificate = solve(Problem(tuple(terms)))
+    sets = zip(m.workload.query_sets, m.answers, steps, strict=True)
+    terms = tuple(t for q, a, w in sets for t in reweighted_terms(q, a, w))
+    solution, certificate = solve(Problem(terms))
     return finish("reweighted", m, solution.x, certificate)

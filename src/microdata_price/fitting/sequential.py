@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,33 +29,20 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Stage:
-    """One stage of sequential fitting.
+    """One stage of sequential fitting."""
 
-    Parameters
-    ----------
-    queries
-        The query set that is fitted.
-    answers
-        The answers fitted, shape (runs, queries), in counts.
-    certificate
-        How far each run is from the stage's optimum.
-    """
-
-    queries: QuerySet
-    answers: Array
-    certificate: Certificate
+    queries: QuerySet  # that is fitted
+    answers: Array  # as fitted, shape (runs, queries), in counts
+    certificate: Certificate  # each run's distance from the stage's optimum
 
 
 def _fit_stage(
     queries: QuerySet, given: Array, variance: float, earlier: list[Stage], table: Array | None
 ) -> tuple[Stage, Array | None]:
-    """Fit one query set with the answers to the earlier ones held.
+    """Fit one query set with the answers to the earlier ones, which a known table has, held.
 
-    Given is a table that has these, if one is known, and returned one that has all.
-
-    If the earlier sets look at the table through no finer a partition than this one does, its
-    answers may be anything that adds up to theirs, so they are fitted by themselves as the cells
-    of a smaller table: on their own, by projections on simplexes, or as a transport projection.
+    If no earlier set has a finer partition, the answers may be anything that adds up to theirs, so
+    they are fitted as the cells of a smaller table: by projections on simplexes, or by a solver.
     """
     answered = [(s.queries, s.answers) for s in earlier]
     known = determined(queries, answered)
@@ -87,11 +75,10 @@ def _solve_holding(
 ) -> tuple[Array, Certificate]:
     """Fit a term with answers held; return the cells and their certificate.
 
-    Answers that several solvers have found, each to its own precision, contradict each other a
-    little: what they ask for, no table has, and Newton's method would take long steps for nothing.
-    A table of the stage before has them up to its certificate. So its own answers are held, which
-    agree to the last bits, and the search begins there. What is certified is the problem as given,
-    and a run that misses is solved as given.
+    Answers found by several solvers contradict each other a little, so no table has them, and
+    Newton's method would take long steps for nothing. A table of the stage before has them up to
+    its certificate: its own answers, which agree to the last bits, are held in their place. The
+    problem as given is certified, and a run that misses is solved as given.
     """
     problem = _holding(limits, fitted)
     if table is None:
@@ -128,11 +115,6 @@ def sequential_stages(m: Measurements) -> tuple[Stage, ...]:
     Where the workload leaves the table open a last stage fits the cells to 0: the table of least
     norm with all the answers fitted before.
 
-    Parameters
-    ----------
-    m
-        Noisy answers, a batch of runs, in counts; the order of query sets is that of priority.
-
     Examples
     --------
     >>> from microdata_price.model.noise import Laplace
@@ -157,21 +139,10 @@ def fit_sequential(m: Measurements) -> Fit:
     """Fit by sequential fitting (the paper's Algorithm 1).
 
     Query sets are fitted in the order of the workload, each by nonnegative least squares with the
-    answers to all earlier ones held exactly. A stage is held to the answers themselves, computed
-    without a solver where the structure allows it, so no stage inherits the inexactness of
-    another. `sequential_stages` shows the steps.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -4.0]]), (Laplace(8), Laplace(8)))
-    >>> fit_sequential(m).cells
-    array([[9., 0.]])
+    answers to all earlier ones held exactly, and without a solver where the structure allows it.
+    `sequential_stages` shows the steps.
     """
     stages = sequential_stages(m)
-    certificate = stages[0].certificate
-    for s in stages[1:]:
-        certificate = certificate.combine(s.certificate)
+    certificate = reduce(Certificate.combine, (s.certificate for s in stages))
     last = next(s for s in stages if s.queries.size == s.queries.cells)
     return finish("sequential", m, last.queries.spread(last.answers), certificate)

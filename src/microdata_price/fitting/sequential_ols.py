@@ -12,21 +12,12 @@ def fit_sequential_ols(m: Measurements) -> Fit:
     """Fit by sequential fitting of the least-squares answers.
 
     Ordinary least squares uses every answer to sharpen every other, but its cells may be negative.
-    Sequential fitting (the paper's Algorithm 1) makes cells nonnegative, but looks at each query
-    set once and forgets what the others said of it. Here the first feeds the second. The sum, if it
+    Sequential fitting makes them nonnegative, but looks at each query set once. The sum, if it
     is asked first, is published as ``max(0, least-squares sum)``, so its expected squared error is
     at most that of least squares. On lists with one noise throughout the cells are the projection
     of the least-squares cells on the tables with that sum.
 
     The certificate is the worse of the two stages': least squares, and every stage of Algorithm 1.
-
-    Examples
-    --------
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, -2.0]]), (Laplace(8), Laplace(8)))
-    >>> fit_sequential_ols(m).cells.round(9)
-    array([[8., 0.]])
     """
     signed = fit_ols(m)
     # One noise weighs the answers of a query set alike, so its size plays no part.

@@ -35,11 +35,6 @@ class Shrinkage:
 
     They were chosen on tables other than those that the book reports. Near these values nothing
     depends much on any of them.
-
-    Examples
-    --------
-    >>> Shrinkage().grid[[0, 1, -1]].round(2).tolist()
-    [0.0, 0.25, 12.0]
     """
 
     # How many sizes of counts the prior mixes, besides 0, evenly spaced in logarithm.
@@ -127,10 +122,7 @@ def _moments(likelihood: Array, shares: Array, sizes: Array) -> tuple[Array, Arr
 
 
 def independent_sizes(m: Measurements, cells: Array, floor: float) -> Array | None:
-    """Return tables of independent sides with given cells' marginals, each raised by `floor`.
-
-    ``None`` where fewer than two sides are longer than 1: then a marginal is the cells themselves.
-    """
+    """Return tables of independent sides with marginals raised by a floor; ``None`` for lists."""
     shape = m.workload.shape
     long = [a for a, n in enumerate(shape) if n > 1]
     if len(long) < 2:
@@ -145,9 +137,7 @@ def independent_sizes(m: Measurements, cells: Array, floor: float) -> Array | No
     return np.asarray(found.reshape(cells.shape))
 
 
-def _messages(
-    m: Measurements, own: int, means: Array, variances: Array, misfit: float
-) -> tuple[Array, Array]:
+def _messages(m: Measurements, own: int, means: Array, variances: Array) -> tuple[Array, Array]:
     """Return the other query sets' messages to each cell: precision times mean, and precision."""
     linear, precision = np.zeros_like(means), np.zeros_like(means)
     sets = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
@@ -155,7 +145,9 @@ def _messages(
         if k == own or queries.size == 1:  # a total says next to nothing of one cell
             continue
         left = answers - queries.answers(means.reshape(-1, *queries.shape))
-        spread = queries.answers(variances.reshape(-1, *queries.shape)) + misfit * left * left
+        spread = (
+            queries.answers(variances.reshape(-1, *queries.shape)) + DEFAULT.misfit * left * left
+        )
         around = variance + np.maximum(queries.spread(spread) - variances, 0.0)
         weight = np.where(queries.labels >= 0, 1 / around, 0.0)
         precision += weight
@@ -163,9 +155,9 @@ def _messages(
     return linear, precision
 
 
-def _block(m: Measurements, own: int, expected: Array | None, rules: Shrinkage) -> Targets:
+def _block(m: Measurements, own: int, expected: Array | None) -> Targets:
     """Return the targets of a few runs; everything but the measurements is in noises of a cell."""
-    noise = m.noise[own]
+    noise, rules = m.noise[own], DEFAULT
     unit = noise.std
     answers = m.answers[own] / unit
     large = answers >= rules.large
@@ -177,13 +169,8 @@ def _block(m: Measurements, own: int, expected: Array | None, rules: Shrinkage) 
     shares[:, 0] = rules.empty
     shares = _maximise(likelihood, shares, rules.first_steps)
     mean, variance = _moments(likelihood, shares, sizes)
-    linear, precision = _messages(
-        m,
-        own,
-        np.where(large, answers, mean) * unit,
-        np.where(large, 1.0, variance) * unit**2,
-        rules.misfit,
-    )
+    means = np.where(large, answers, mean) * unit
+    linear, precision = _messages(m, own, means, np.where(large, 1.0, variance) * unit**2)
     linear, precision = linear * unit, precision * unit**2
     if precision.any():
         centre = np.divide(linear, precision, out=np.zeros_like(linear), where=precision > 0)
@@ -207,7 +194,7 @@ def _block(m: Measurements, own: int, expected: Array | None, rules: Shrinkage) 
     )
 
 
-def shrink(m: Measurements, own: int, first: Array, rules: Shrinkage = DEFAULT) -> Targets:
+def shrink(m: Measurements, own: int, first: Array) -> Targets:
     """Return a target and its variance for each cell from the noisy answers alone.
 
     Parameters
@@ -219,8 +206,6 @@ def shrink(m: Measurements, own: int, first: Array, rules: Shrinkage = DEFAULT) 
     first
         A first fit of 0 or more, shape (runs, cells), in counts, from which the sizes of the
         marginals are taken.
-    rules
-        The prior's constants.
 
     Returns
     -------
@@ -237,13 +222,11 @@ def shrink(m: Measurements, own: int, first: Array, rules: Shrinkage = DEFAULT) 
     >>> shrink(m, 1, np.array([[200.0, 0, 0, 0, 0]])).mean.round(1).tolist()
     [[205.0, 0.1, 0.2, 0.4, 0.1]]
     """
-    expected = independent_sizes(m, first, rules.floor * m.noise[own].std)
+    expected = independent_sizes(m, first, DEFAULT.floor * m.noise[own].std)
     parts = []
     block = max(1, _BLOCK // m.workload.cells)
     for start in range(0, m.runs, block):
         runs = slice(start, start + block)
         some = None if expected is None else expected[runs]
-        parts.append(_block(m.select(runs), own, some, rules))
-    return Targets(
-        np.concatenate([p.mean for p in parts]), np.concatenate([p.variance for p in parts])
-    )
+        parts.append(_block(m.select(runs), own, some))
+    return Targets(*(np.concatenate(both) for both in zip(*parts, strict=True)))

@@ -24,30 +24,20 @@ from .spec import Pair
 
 Array = NDArray[np.float64]
 
-BLOCK_RUNS = 250
-"""Runs of a block: fixed, so that no result depends on how the work is shared out."""
-
-_BLOCK_ANSWERS = 62_500
-"""Noisy answers of a block at most, so that large tables have smaller blocks."""
-
-_LIBRARIES = ("numpy", "scipy", "clarabel", "pyarrow")
+# Fixed, so that no result depends on how the work is shared out; large tables have smaller blocks.
+_BLOCK_RUNS, _BLOCK_ANSWERS = 250, 62_500
 
 
 @functools.cache
 def blocks_code() -> dict[str, str]:
     """Return hashes of a grid's code and data, and its libraries' versions."""
-    return fingerprint("microdata_price.grid", [data_path("pums2016.csv")], _LIBRARIES)
+    libraries = ("numpy", "scipy", "clarabel", "pyarrow")
+    return fingerprint("microdata_price.grid", [data_path("pums2016.csv")], libraries)
 
 
 @dataclass(frozen=True)
 class Task:
-    """A block of runs of one pair: runs ``block * size`` and on, ``runs`` of them.
-
-    Examples
-    --------
-    >>> [t.runs for t in tasks_of(Pair("Stair-1d", PureDP(1.0)), ("nnls",), 600, 0)]
-    [250, 250, 100]
-    """
+    """A block of runs of one pair: runs ``block * size`` and on, ``runs`` of them."""
 
     pair: Pair
     methods: tuple[str, ...]
@@ -81,7 +71,7 @@ def block_size(workload: Workload) -> int:
     (250, 6)
     """
     answers = sum(q.size for q in workload.query_sets)
-    return max(1, min(BLOCK_RUNS, _BLOCK_ANSWERS // answers))
+    return max(1, min(_BLOCK_RUNS, _BLOCK_ANSWERS // answers))
 
 
 def tasks_of(pair: Pair, methods: tuple[str, ...], runs: int, seed: int) -> list[Task]:
@@ -94,35 +84,18 @@ def tasks_of(pair: Pair, methods: tuple[str, ...], runs: int, seed: int) -> list
 
 
 def stream(pair: Pair, seed: int, block: int) -> np.random.Generator:
-    """Return the block's own random stream, keyed by data set, kind of privacy and level.
-
-    Examples
-    --------
-    >>> a, b = (stream(Pair("Stair-1d", PureDP(e)), 0, 0).random() for e in (0.5, 1.0))
-    >>> a != b
-    True
-    """
+    """Return the block's own random stream, keyed by data set, kind of privacy and level."""
     text = f"{seed}/{pair.dataset}/{pair.guarantee.kind}/{pair.guarantee.level.hex()}"
     entropy = int.from_bytes(hashlib.sha256(text.encode()).digest(), "big")
     return np.random.default_rng(np.random.SeedSequence(entropy, spawn_key=(block,)))
 
 
 def run_block(task: Task) -> BlockResult:
-    """Compute a block of the benchmark.
-
-    Examples
-    --------
-    >>> r = run_block(Task(Pair("Level00-1d", PureDP(0.5)), ("ols",), 0, 0, 10))
-    >>> float(r.sums["ols"].runs.sum())
-    10.0
-    """
-    data = data_set(task.pair.dataset)
+    """Compute a block of the benchmark."""
+    pair, data = task.pair, data_set(task.pair.dataset)
     size = block_size(data.workload)
-    rng = stream(task.pair, task.seed, task.block)
-    place = task.pair.place
-    return fit_block(
-        data, task.pair.guarantee, task.methods, rng, task.runs, place, task.block * size, size
-    )
+    rng, first = stream(pair, task.seed, task.block), task.block * size
+    return fit_block(data, pair.guarantee, task.methods, rng, task.runs, pair.place, first, size)
 
 
 def fit_block(

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-import errno
 import io
 import json
 import shutil
 import zipfile
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -18,28 +17,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..base.files import write_whole
+from ..base.files import claim_folder, write_whole
 from ..errors.sums import ErrorSums
-from ..exceptions import NO_ROOM, InputError
+from ..exceptions import InputError, system_sentence
 from ..fitting import CONTROL
 from .blocks import BlockResult, Task, blocks_code
 from .spec import GridSpec
 
-ERRORS = "errors.parquet"
-QUERIES = "queries.parquet"
-MANIFEST = "manifest.json"
-_BLOCKS = "blocks"
-_LOCK = ".lock"
+ERRORS, QUERIES, MANIFEST = "errors.parquet", "queries.parquet", "manifest.json"
 
 
 def manifest_of(spec: GridSpec) -> dict[str, Any]:
-    """Return what a folder says of itself: the grid's parameters and what made it.
-
-    Examples
-    --------
-    >>> manifest_of(GridSpec())["parameters"]["runs"]
-    1000
-    """
+    """Return the grid's parameters and what made it, for its folder."""
     parameters = {k: list(v) if isinstance(v, tuple) else v for k, v in asdict(spec).items()}
     return {"parameters": parameters, "made_by": blocks_code()}
 
@@ -53,6 +42,9 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
     return "; ".join(f"{k}: {short(there.get(k))} there, {short(here.get(k))} here" for k in keys)
 
 
+_SUMS = tuple(field.name for field in fields(ErrorSums))
+
+
 @dataclass(frozen=True)
 class GridFolder:
     """A folder that belongs to one grid."""
@@ -62,22 +54,10 @@ class GridFolder:
 
     def open(self) -> None:
         """Claim the folder for the grid, or say why it cannot be."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except (FileExistsError, NotADirectoryError):
-            raise InputError(
-                f"{self.path} cannot be a folder, because a file is in its place; choose another "
-                "one with --out"
-            ) from None
-        manifest = self.path / MANIFEST
-        wanted = manifest_of(self.spec)
+        claim_folder(self.path, MANIFEST, "that of a grid")
+        self.path.mkdir(parents=True, exist_ok=True)
+        manifest, wanted = self.path / MANIFEST, manifest_of(self.spec)
         if not manifest.exists():
-            strangers = [p.name for p in self.path.iterdir() if not p.name.startswith(".")]
-            if strangers:
-                raise InputError(
-                    f"the folder {self.path} holds other files ({', '.join(sorted(strangers)[:3])}"
-                    ", no manifest.json of a grid); choose a new or an empty one with --out"
-                )
             write_whole(manifest, json.dumps(wanted, indent=1) + "\n")
             return
         try:
@@ -105,7 +85,7 @@ class GridFolder:
         except ImportError:  # not on Windows; two processes would then do the work twice
             yield
             return
-        with (self.path / _LOCK).open("w") as handle:
+        with (self.path / ".lock").open("w") as handle:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:
@@ -121,21 +101,17 @@ class GridFolder:
         return (self.path / ERRORS).exists() and (self.path / QUERIES).exists()
 
     def _block(self, task: Task) -> Path:
-        return self.path / _BLOCKS / f"{task.key}.npz"
+        return self.path / "blocks" / f"{task.key}.npz"
 
     def save(self, task: Task, result: BlockResult) -> None:
         """Save a finished block."""
-        methods = list(result.sums)
+        parts: dict[str, Any] = {"methods": list(result.sums)}
+        for name in _SUMS:
+            parts[name] = np.stack([getattr(sums, name) for sums in result.sums.values()])
+        for name in ("certificates", "conic"):
+            parts[name] = [getattr(result, name)[method] for method in result.sums]
         buffer = io.BytesIO()
-        np.savez(
-            buffer,
-            methods=np.array(methods),
-            runs=np.stack([result.sums[m].runs for m in methods]),
-            queries=np.stack([result.sums[m].queries for m in methods]),
-            totals=np.stack([result.sums[m].totals for m in methods]),
-            certificates=np.array([result.certificates[m] for m in methods]),
-            conic=np.array([result.conic[m] for m in methods]),
-        )
+        np.savez(buffer, **parts)
         path = self._block(task)
         path.parent.mkdir(exist_ok=True)
         write_whole(path, buffer.getvalue())
@@ -151,10 +127,7 @@ class GridFolder:
             return None
         if set(methods) != {CONTROL, *task.methods} or parts["runs"][0].sum() != task.runs:
             return None
-        sums = {
-            m: ErrorSums(parts["runs"][i], parts["queries"][i], parts["totals"][i])
-            for i, m in enumerate(methods)
-        }
+        sums = {m: ErrorSums(*(parts[k][i] for k in _SUMS)) for i, m in enumerate(methods)}
         certificates, conic = (
             dict(zip(methods, parts[k].tolist(), strict=True)) for k in ("certificates", "conic")
         )
@@ -178,7 +151,7 @@ class GridFolder:
 
     def tidy(self) -> None:
         """Drop what a complete grid no longer needs: its blocks, and drafts that a kill left."""
-        shutil.rmtree(self.path / _BLOCKS, ignore_errors=True)
+        shutil.rmtree(self.path / "blocks", ignore_errors=True)
         for draft in [p for n in (ERRORS, QUERIES, MANIFEST) for p in self.path.glob(f".{n}.*")]:
             draft.unlink(missing_ok=True)
 
@@ -189,16 +162,8 @@ def explaining_writes(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in NO_ROOM:
-            raise InputError(
-                f"the disk has no room left for {folder} ({error.strerror}); what is finished is "
-                "kept: make room and run the same command again, and it goes on from there"
-            ) from error
-        if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS):
-            raise InputError(
-                f"{folder} cannot be written ({error.strerror}); choose another folder with --out"
-            ) from error
-        raise
+        error.filename, error.filename2 = str(folder), None
+        raise InputError(f"{system_sentence(error)}; what is finished is kept") from error
 
 
 def read_result(folder: str | Path, name: str) -> pd.DataFrame:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import sys
 import time
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TextIO
 
 import numpy as np
 import pandas as pd
+from tqdm import tqdm
 
 from ..base.threads import one_thread
 from ..exceptions import InputError
@@ -16,10 +21,12 @@ from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
 from .folder import ERRORS, QUERIES, GridFolder, explaining_writes, read_result
-from .progress import Progress, standard_error
 from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
 from .workers import check_scheduler, compute
+
+_EVERY = 10.0
+"""Seconds between two plain lines of progress."""
 
 
 class GridInterrupted(KeyboardInterrupt):
@@ -28,27 +35,13 @@ class GridInterrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, eq=False)
 class GridResult:
-    """A finished grid.
+    """A finished grid; the columns are `tables.ERROR_COLUMNS` and `tables.QUERY_COLUMNS`."""
 
-    Parameters
-    ----------
-    errors
-        One row a data set, level, method, query set and metric; see `grid_table.ERROR_COLUMNS`.
-    queries
-        One row a query; see `grid_table.QUERY_COLUMNS`.
-    folder
-        Where both are kept.
-    computed, reused
-        Blocks computed now, and blocks that were there already.
-    seconds
-        How long this call took.
-    """
-
-    errors: pd.DataFrame
-    queries: pd.DataFrame
-    folder: Path
-    computed: int
-    reused: int
+    errors: pd.DataFrame  # one row a data set, level, method, query set and metric
+    queries: pd.DataFrame  # one row a query
+    folder: Path  # where both are kept
+    computed: int  # blocks computed now,
+    reused: int  # and blocks that were there already
     seconds: float
 
 
@@ -66,8 +59,6 @@ def run_grid(
 
     Parameters
     ----------
-    spec
-        The grid.
     out
         A new folder, or that of an earlier call for the same grid.
     workers
@@ -78,20 +69,14 @@ def run_grid(
     scheduler
         The address of a Dask scheduler (``tcp://host:port``), which then computes the blocks.
 
-    Returns
-    -------
-    GridResult
-
     Raises
     ------
     InputError
         Unusable workers, folder or scheduler, or a disk without room; what is finished is kept.
     CertificateError
         A fit whose certificate misses; the message names data set, level, method and run.
-    GridInterrupted
-        Ctrl-C; what is finished is kept.
-    GridStoppedError
-        A worker died; what is finished is kept.
+    GridInterrupted, GridStoppedError
+        Ctrl-C, or a worker died; what is finished is kept.
 
     Examples
     --------
@@ -109,14 +94,14 @@ def run_grid(
     with explaining_writes(folder.path):
         folder.open()
         with folder.locked():
-            computed, reused = _fill(folder, workers, progress, scheduler)
+            computed, reused = _fill(folder, workers, sys.stderr if progress else None, scheduler)
     errors, queries = load_errors(folder.path), load_queries(folder.path)
     seconds = time.monotonic() - start
     return GridResult(errors, queries, folder.path, computed, reused, seconds)
 
 
 def _fill(
-    folder: GridFolder, workers: int, progress: bool, scheduler: str | None
+    folder: GridFolder, workers: int, stream: TextIO | None, scheduler: str | None
 ) -> tuple[int, int]:
     spec = folder.spec
     by_pair = [(p, tasks_of(p, spec.methods, spec.runs, spec.seed)) for p in spec.pairs]
@@ -128,11 +113,10 @@ def _fill(
     todo = [task for task in tasks if task not in there]
     computed = 0
     try:
-        stream = standard_error() if progress else None
-        with Progress(len(tasks), len(there), stream) as report:
+        with progress(len(tasks), len(there), stream) as advance:
             for _ in compute(folder, todo, workers, scheduler):
                 computed += 1
-                report.advance()
+                advance()
         parts = []
         for pair, own in by_pair:
             blocks = [block for block in map(folder.load, own) if block is not None]
@@ -143,8 +127,7 @@ def _fill(
                 )
             data = data_set(pair.dataset)
             parts.append(pair_rows(data, pair.guarantee, spec.methods, combine(blocks)))
-        tables = tables_of(parts)
-        folder.write_results(tables.errors, tables.queries)
+        folder.write_results(*tables_of(parts))
         folder.tidy()
     except KeyboardInterrupt:
         raise GridInterrupted(
@@ -154,34 +137,45 @@ def _fill(
     return computed, len(there)
 
 
+@contextlib.contextmanager
+def progress(total: int, before: int, stream: TextIO | None) -> Iterator[Callable[[], object]]:
+    """Report finished blocks: a bar with the time left on a terminal, plain lines elsewhere."""
+    if stream is None:
+        yield lambda: None
+        return
+    if stream.isatty():
+        shown = {"unit": "block", "desc": "grid", "dynamic_ncols": True}
+        with tqdm(total=total, initial=before, file=stream, **shown) as bar:
+            yield bar.update
+        return
+
+    done, start = before, time.monotonic()
+    said = start
+
+    def say(text: str) -> None:
+        print(f"grid: {text}", file=stream, flush=True)
+
+    def advance() -> None:
+        nonlocal done, said
+        done, now = done + 1, time.monotonic()
+        if done == total or now - said >= _EVERY:
+            said = now
+            left = (now - start) / (done - before) * (total - done)
+            tail = f"about {left:.0f} s left" if done < total else f"{now - start:.0f} s"
+            say(f"{done} of {total} blocks ({100 * done // total} %), {tail}")
+
+    if before:
+        say(f"{before} of {total} blocks are there already")
+    yield advance
+
+
 def load_errors(folder: str | Path) -> pd.DataFrame:
-    """Read a finished grid's expected errors.
-
-    Raises
-    ------
-    InputError
-        No folder, or one that has none; the message says how to compute them.
-
-    Examples
-    --------
-    >>> load_errors("")
-    Traceback (most recent call last):
-        ...
-    microdata_price.exceptions.InputError: this notebook needs a computed grid: microdata-price \
-grid --out results/grid, then -p grid_dir /absolute/path/results/grid, or -p published_dir where \
-that is the parameter's name (make book and microdata-price run pass both by themselves)
-    """
+    """Read a finished grid's expected errors, or say how to compute them."""
     return read_result(folder, ERRORS)
 
 
 def load_queries(folder: str | Path) -> pd.DataFrame:
-    """Read a finished grid's errors of every single query.
-
-    Raises
-    ------
-    InputError
-        No folder, or one that has none; the message says how to compute them.
-    """
+    """Read a finished grid's errors of every single query, or say how to compute them."""
     return read_result(folder, QUERIES)
 
 
@@ -195,23 +189,8 @@ def evaluate(
 ) -> Tables:
     """Estimate the expected errors on one table, in this process and in memory only.
 
-    Parameters
-    ----------
-    data
-        A data set of the benchmark, or ``DataSet("name", "own", table, workload)``.
-    guarantee
-        The privacy level.
-    methods
-        Which methods.
-    runs
-        How many runs.
-    rng
-        The random stream.
-
-    Returns
-    -------
-    Tables
-        Tidy tables with the columns of the grid's.
+    The table is a data set of the benchmark, or ``DataSet("name", "own", table, workload)``; the
+    result's columns are those of a grid.
 
     Raises
     ------

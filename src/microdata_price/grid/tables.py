@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,8 +35,7 @@ _MOMENTS = ("bias", "variance", "mean_squared_error", "standard_error")
 QUERY_COLUMNS = (*KEYS, "query", "truth", *_MOMENTS, *_CV, "exact", "runs")
 
 
-@dataclass(frozen=True, eq=False)
-class Tables:
+class Tables(NamedTuple):
     """The tidy tables of expected errors (``errors``) and of every query (``queries``)."""
 
     errors: pd.DataFrame
@@ -45,15 +43,7 @@ class Tables:
 
 
 def combine(blocks: list[BlockResult]) -> BlockResult:
-    """Add up the blocks of one pair, in their order.
-
-    Examples
-    --------
-    >>> from microdata_price.errors.sums import ErrorSums
-    >>> s = ErrorSums(np.ones(2), np.ones((2, 4, 1)), np.ones((2, 3, 1)))
-    >>> combine([BlockResult({"ols": s}, {"ols": 1e-12}, {"ols": 1})] * 2).conic
-    {'ols': 2}
-    """
+    """Add up the blocks of one pair, in their order."""
     sums = dict(blocks[0].sums)
     worst = dict(blocks[0].certificates)
     conic = dict(blocks[0].conic)
@@ -67,9 +57,9 @@ def combine(blocks: list[BlockResult]) -> BlockResult:
 
 def _metrics(
     sizes: list[int],
-    names: tuple[str, ...],
+    names: Sequence[str],
     found: QueryErrors,
-    totals: tuple[Estimate, Estimate],
+    totals: Sequence[Estimate],
     exact: Array,
 ) -> list[dict[str, Any]]:
     """One entry a query set and metric; the sum query has its total only."""
@@ -78,33 +68,20 @@ def _metrics(
     unknown = Estimate(np.array(np.nan), np.array(np.nan))
     for k, (size, name) in enumerate(zip(sizes, names, strict=True)):
         own = slice(int(ends[k]) - size, int(ends[k]))
-        plain, sharp = (Estimate(t.value[k], t.error[k]) for t in totals)
-        rows.append(_row(name, "total", plain, sharp, unknown, exact[own].sum()))
-        if name == "sum":
-            continue
-        rows.append(
-            _row(
-                name,
-                "max",
-                largest(Estimate(found.plain.value[own], found.plain.error[own])),
-                largest(Estimate(found.controlled.value[own], found.controlled.error[own])),
-                largest_split(Estimate(found.halves.value[:, own], found.halves.error[:, own])),
-                exact[own].max(),
-            )
-        )
+        metrics = {"total": ([*(t.at(k) for t in totals), unknown], exact[own].sum())}
+        if name != "sum":
+            most = [largest(e.at(own)) for e in (found.plain, found.controlled)]
+            split = largest_split(found.halves.at((slice(None), own)))
+            metrics["max"] = ([*most, split], exact[own].max())
+        for metric, (estimates, known) in metrics.items():
+            numbers = [float(number) for e in estimates for number in (e.value, e.error)]
+            numbers.append(float(known))
+            row = {"query_set": name, "metric": metric}
+            rows.append(row | dict(zip(_NUMBERS, numbers, strict=True)))
     return rows
 
 
-def _row(
-    name: str, metric: str, plain: Estimate, sharp: Estimate, split: Estimate, exact: float
-) -> dict[str, Any]:
-    estimates = [float(number) for e in (plain, sharp, split) for number in (e.value, e.error)]
-    numbers = dict(zip(_NUMBERS, (*estimates, float(exact)), strict=True))
-    return {"query_set": name, "metric": metric, **numbers}
-
-
-@dataclass(frozen=True, eq=False)
-class PairRows:
+class PairRows(NamedTuple):
     """The rows of one data set at one level: of the error table, and columns of the other."""
 
     errors: list[dict[str, Any]]
@@ -138,14 +115,8 @@ def pair_rows(
         exact = exact_control
         if method != CONTROL:
             exact = np.concatenate(known_errors(method, workload, noise, truth))
-        keys = {
-            "dataset": data.name,
-            "family": data.family,
-            "privacy": guarantee.kind,
-            "level": guarantee.level,
-            "method": method,
-            "runs": int(sums.runs.sum()),
-        }
+        place = (data.name, data.family, guarantee.kind, guarantee.level, method)
+        keys = dict(zip(KEYS, place, strict=False)) | {"runs": int(sums.runs.sum())}
         # A fit that fails its certificate stops the grid, so none that failed is ever averaged.
         verdict = {
             "failures": 0,
@@ -175,14 +146,7 @@ def pair_rows(
 
 
 def conic_calls(errors: pd.DataFrame) -> int:
-    """Return how often the conic solver was asked for all fits of an error table.
-
-    Examples
-    --------
-    >>> key = {k: ["a", "a"] for k in KEYS}
-    >>> conic_calls(pd.DataFrame(key | {"metric": ["total", "max"], "conic_calls": [3, 3]}))
-    3
-    """
+    """Return how often the conic solver was asked for all fits of an error table."""
     fits = errors.drop_duplicates(["dataset", "privacy", "level", "method"])
     return int(fits["conic_calls"].sum())
 

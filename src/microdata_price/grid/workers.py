@@ -20,16 +20,15 @@ from typing import Any, NamedTuple
 
 from threadpoolctl import threadpool_limits
 
+from ..base.files import handling
 from ..base.threads import one_thread
 from ..exceptions import GridStoppedError, InputError
 from .blocks import BlockResult, Task, blocks_code, run_block
 from .folder import GridFolder
 
-SCHEDULER_PATIENCE = 5
-"""Seconds to wait for a scheduler to answer."""
-
-_LOOK = 2
-"""Seconds without a result after which a cluster is looked at."""
+_PATIENCE = 5  # seconds to wait for a scheduler to answer at first,
+_SILENCE = 60  # and later, when it may have to load libraries on a busy machine
+_LOOK = 2  # seconds without a result after which a cluster is looked at
 
 Answer = BlockResult | Exception | None
 
@@ -141,19 +140,6 @@ def _start_worker(line: Connection) -> None:
 
 
 @contextlib.contextmanager
-def _interrupts_ignored() -> Iterator[None]:
-    """Start children that ignore Ctrl-C from their first moment."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-
-
-@contextlib.contextmanager
 def _processes(count: int) -> Iterator[_Crew]:
     # A fresh interpreter: a fork would copy the libraries' threads and locks.
     context = multiprocessing.get_context("spawn")
@@ -164,7 +150,7 @@ def _processes(count: int) -> Iterator[_Crew]:
         "fewer --workers"
     )
     try:
-        with _interrupts_ignored():
+        with handling((signal.SIGINT,), signal.SIG_IGN):  # by children, from their first moment
             for _ in range(count):  # a process is started when there is work and nobody is idle
                 executor.submit(int)
         yield _Crew(executor, lambda: count, lost, True)
@@ -199,10 +185,10 @@ def _cluster(address: str) -> Iterator[_Crew]:
             logging.getLogger(name).setLevel(logging.CRITICAL)
     api: Any = distributed  # its functions carry no types
     try:
-        client = api.Client(address, timeout=SCHEDULER_PATIENCE, set_as_default=False)
+        client = api.Client(address, timeout=_PATIENCE, set_as_default=False)
     except (OSError, ValueError, TimeoutError) as error:
         raise InputError(
-            f"the scheduler {address} does not answer ({SCHEDULER_PATIENCE} seconds); start one "
+            f"the scheduler {address} does not answer ({_PATIENCE} seconds); start one "
             "with dask scheduler, and workers with dask worker, or leave --scheduler out"
         ) from error
 
@@ -210,7 +196,7 @@ def _cluster(address: str) -> Iterator[_Crew]:
         try:
             if client.status != "running":
                 raise OSError
-            return len(client.sync(client.scheduler.ncores, callback_timeout=SCHEDULER_PATIENCE))
+            return len(client.sync(client.scheduler.ncores, callback_timeout=_SILENCE))
         except Exception as error:
             raise GridStoppedError(
                 f"the scheduler {address} has ended or does not answer any more; what is finished "
@@ -219,7 +205,7 @@ def _cluster(address: str) -> Iterator[_Crew]:
 
     try:
         try:
-            client.wait_for_workers(1, timeout=SCHEDULER_PATIENCE)
+            client.wait_for_workers(1, timeout=_PATIENCE)
         except (OSError, TimeoutError):
             raise InputError(
                 f"the scheduler {address} has no workers; start some with: dask worker {address}"

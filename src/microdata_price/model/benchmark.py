@@ -21,9 +21,6 @@ Array = NDArray[np.float64]
 LARGE = 10_000
 """The first cell of every synthetic table, in counts."""
 
-_LENGTH = 100
-_PUMS_SHAPE = (9, 24)
-
 
 def _level(count: int) -> Callable[[Array], Array]:
     return lambda place: np.full(place.size, float(count))
@@ -50,26 +47,15 @@ SYNTHETIC: dict[str, Callable[[Array], Array]] = {
 class DataSet:
     """One table of the benchmark, with the workload that is asked of it.
 
-    Parameters
-    ----------
-    name
-        For example ``"Level00-1d"`` or ``"PUMA0101301"`` (state 01, area 01301).
-    family
-        One of `FAMILIES`.
-    table
-        The true counts; read-only.
-    workload
-        Sum, marginals (for tables of two dimensions), identity, in this priority order.
-
     Examples
     --------
     >>> data_set("Level00-2d").workload.names
     ('sum', 'marginal1', 'marginal2', 'identity')
     """
 
-    name: str
-    family: str
-    table: Array
+    name: str  # such as "Level00-1d" or "PUMA0101301" (state 01, area 01301)
+    family: str  # one of `FAMILIES`
+    table: Array  # the true counts; read-only
     workload: Workload
 
     def __post_init__(self) -> None:
@@ -95,7 +81,7 @@ def synthetic(kind: str) -> Array:
     >>> synthetic("Stair")[[0, 1, 2, 99]].tolist()
     [10000.0, 2.0, 3.0, 100.0]
     """
-    cells = find("synthetic table", kind, SYNTHETIC)(np.arange(1.0, _LENGTH + 1)).copy()
+    cells = find("synthetic table", kind, SYNTHETIC)(np.arange(1.0, 101.0)).copy()
     cells[0] = LARGE
     return cells
 
@@ -110,7 +96,7 @@ def _pums() -> dict[str, Array]:
     """Read the real tables, rows by race and columns by origin."""
     tables: dict[str, Array] = {}
     for row in _rows("pums2016.csv"):
-        table = tables.setdefault(row["dataset"], np.zeros(_PUMS_SHAPE))
+        table = tables.setdefault(row["dataset"], np.zeros((9, 24)))
         table[int(row["race"]) - 1, int(row["origin"]) - 1] += int(row["persons"])
     return dict(sorted(tables.items()))
 
@@ -148,17 +134,7 @@ FAMILIES = {
 
 
 def names(family: str = "all") -> tuple[str, ...]:
-    """List the data sets' names, of one family or all 31 of them.
-
-    Parameters
-    ----------
-    family
-        One of `FAMILIES`, or ``"all"``.
-
-    Raises
-    ------
-    InputError
-        Another family; the nearest are suggested.
+    """List the data sets' names, of one of `FAMILIES` or all 31 of them.
 
     Examples
     --------
@@ -173,19 +149,9 @@ def names(family: str = "all") -> tuple[str, ...]:
 
 
 def data_set(name: str) -> DataSet:
-    """Return a data set of the benchmark.
+    """Return a data set of the benchmark by its name, one of `names`.
 
     The two-dimensional synthetic tables are filled column by column.
-
-    Parameters
-    ----------
-    name
-        One of `names`.
-
-    Raises
-    ------
-    InputError
-        There is none of that name; the nearest ones are suggested.
 
     Examples
     --------
@@ -205,13 +171,7 @@ def _data_set(family: Family, name: str) -> DataSet:
 
 
 def data_sets(family: str = "all") -> tuple[DataSet, ...]:
-    """Return the data sets of one family, or all 31.
-
-    Examples
-    --------
-    >>> sum(d.table.size for d in data_sets("pums"))
-    3240
-    """
+    """Return the data sets of one family, or all 31."""
     return tuple(data_set(name) for name in names(family))
 
 
@@ -220,17 +180,8 @@ def labels(
 ) -> tuple[str, ...]:
     """Return the labels of the real tables' rows (race) or columns (origin), in order.
 
-    Parameters
-    ----------
-    variable
-        ``"race"`` (RAC1P, 9 labels) or ``"origin"`` (HISP, 24 labels).
-    form
-        ``"label"``, as the Census Bureau has it, or ``"short_label"``, for figures.
-
-    Raises
-    ------
-    InputError
-        Another variable or form.
+    The Census Bureau calls the variables RAC1P (9 labels) and HISP (24); short labels, for figures,
+    are ours.
 
     Examples
     --------

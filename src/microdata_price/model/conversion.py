@@ -13,8 +13,8 @@ from .privacy import LEAST_LEVEL, ApproximateDP, check_delta
 
 Array = NDArray[np.float64]
 
+# Logarithms of the orders less one among which the best is looked for first.
 _LOG_ORDERS = np.linspace(-14.0, 40.0, 541)
-"""Logarithms of the orders less one among which the best is looked for first."""
 _ROUNDING = 1e-12  # added, so that rounding never promises too much
 
 

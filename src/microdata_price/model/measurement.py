@@ -27,17 +27,10 @@ class Measurements(Batch):
 
     Parameters
     ----------
-    workload
-        What was asked, highest priority first.
     answers
-        One array a query set, shape (runs, queries), in counts.
+        One array a query set, shape (runs, queries), in counts, all finite.
     noise
         The distribution of the noise on each answer of a query set, one a query set.
-
-    Raises
-    ------
-    InputError
-        Shapes that do not agree (both are named), or answers that are not finite.
 
     Examples
     --------
@@ -97,22 +90,8 @@ def noise_for(
     """Return the noise on each query set that makes the whole workload satisfy the guarantee.
 
     Without a split every answer has the same noise, scaled to the sensitivity of the whole
-    workload (the paper's Theorems 1 and 2). With a split, query set k is measured with its own
-    share of the budget and the shares compose.
-
-    Parameters
-    ----------
-    workload
-        The queries.
-    guarantee
-        Pure DP gives Laplace noise, zCDP gives Gaussian noise.
-    split
-        Shares of the budget, one a query set, positive and adding up to 1.
-
-    Raises
-    ------
-    InputError
-        An approximate guarantee, or shares that are not positive or do not add up to 1.
+    workload (the paper's Theorems 1 and 2). With a split, shares of the budget that add up to 1,
+    query set k is measured with its own share, and the shares compose.
 
     Examples
     --------
@@ -150,20 +129,7 @@ def measure(
 ) -> Measurements:
     """Simulate noisy answers to the workload (never for a release: the noise is not vetted).
 
-    Parameters
-    ----------
-    table
-        The true table of counts, shaped as the workload's.
-    workload
-        The queries, highest priority first.
-    guarantee
-        What the whole workload shall satisfy.
-    runs
-        How many independent repetitions, 1 or more.
-    rng
-        The random stream; query sets draw from it in order.
-    split
-        As for `noise_for`.
+    The noise is that of `noise_for`; query sets draw from the random stream in order.
 
     Examples
     --------

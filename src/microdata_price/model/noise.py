@@ -23,10 +23,8 @@ class Excess(NamedTuple):
     by ``(-q - z)+``, which has the same law.
     """
 
-    first: Array
-    """``E (z - q)+``, in counts."""
-    second: Array
-    """``E ((z - q)+)^2``, in squared counts."""
+    first: Array  # ``E (z - q)+``, in counts
+    second: Array  # ``E ((z - q)+)^2``, in squared counts
 
 
 class Noise(Protocol):
@@ -55,9 +53,11 @@ class Noise(Protocol):
         ...
 
 
-def _positive_scale(value: float, name: str) -> float:
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-        raise InputError(f"the noise's {name} is {value!r}; it must be a positive number of counts")
+def positive(value: float, name: str, unit: str) -> float:
+    """Return a parameter of noise as a float, or say why it is no positive number."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and value > 0):
+        raise InputError(f"{name} is {value!r}; it must be a positive number{unit}")
     return float(value)
 
 
@@ -65,21 +65,16 @@ def _positive_scale(value: float, name: str) -> float:
 class Laplace:
     """Laplace noise with density ``exp(-|x|/scale) / (2 scale)`` (the paper's Theorem 1).
 
-    Parameters
-    ----------
-    scale
-        The scale b, in counts; the variance is ``2 b**2``.
-
     Examples
     --------
     >>> Laplace(8.0).variance
     128.0
     """
 
-    scale: float
+    scale: float  # b, in counts
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _positive_scale(self.scale, "scale"))
+        object.__setattr__(self, "scale", positive(self.scale, "the noise's scale", " of counts"))
 
     @property
     def variance(self) -> float:
@@ -122,23 +117,13 @@ class Laplace:
 
 @dataclass(frozen=True)
 class Gaussian:
-    """Gaussian noise with mean zero (the paper's Theorem 2).
+    """Gaussian noise with mean zero (the paper's Theorem 2)."""
 
-    Parameters
-    ----------
-    std
-        The standard deviation, in counts.
-
-    Examples
-    --------
-    >>> Gaussian(2.0).variance
-    4.0
-    """
-
-    std: float
+    std: float  # the standard deviation, in counts
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "std", _positive_scale(self.std, "standard deviation"))
+        std = positive(self.std, "the noise's standard deviation", " of counts")
+        object.__setattr__(self, "std", std)
 
     @property
     def variance(self) -> float:
@@ -182,11 +167,6 @@ def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
 
     Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
     it is the probability of more than ``x``.
-
-    Examples
-    --------
-    >>> float(max_exceeds(Laplace(1.0), 1, 0.0))
-    0.5
     """
     return np.asarray(-np.expm1(np.asarray(count, dtype=float) * noise.log_cdf(x)))
 
@@ -198,8 +178,7 @@ def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:
 
     Examples
     --------
-    >>> noise = Laplace(1.0)
-    >>> round(float(max_exceeds(noise, 7, max_quantile(noise, 7, 0.01))), 12)
+    >>> round(float(max_exceeds(Laplace(1.0), 7, max_quantile(Laplace(1.0), 7, 0.01))), 12)
     0.01
     """
     return noise.upper_quantile(
@@ -212,8 +191,6 @@ def max_median(noise: Noise, count: int | Array) -> Array:
 
     Examples
     --------
-    >>> float(max_median(Laplace(1.0), 1))
-    0.0
     >>> round(float(max_median(Gaussian(1.0), 100)), 3)
     2.462
     """

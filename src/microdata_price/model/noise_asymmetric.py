@@ -9,56 +9,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InputError
+from .noise import positive
 
 Array = NDArray[np.float64]
-
-
-class TwoRates(Protocol):
-    """Interface of both noises; rates are per count, moments in counts and squared counts."""
-
-    @property
-    def right(self) -> float:
-        """Rate at which the upper tail falls."""
-        ...
-
-    @property
-    def left(self) -> float:
-        """Rate at which the lower tail falls."""
-        ...
-
-    @property
-    def mean(self) -> float:
-        """The mean, which is not 0."""
-        ...
-
-    @property
-    def variance(self) -> float:
-        """The variance."""
-        ...
-
-    def log_density(self, x: ArrayLike) -> Array:
-        """Return the logarithm of the density, or of the probability, at x."""
-        ...
-
-    def excess_square(self, q: float) -> float:
-        """Return ``E ((z - q)+)^2``."""
-        ...
-
-    def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
-        """Draw independent values for a simulation (never for a release)."""
-        ...
-
-
-def _rate(value: float, name: str) -> float:
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
-        raise InputError(f"the {name} rate is {value!r}; it must be a positive number per count")
-    return float(value)
 
 
 @dataclass(frozen=True)
@@ -67,8 +24,14 @@ class _Rates:
     left: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "right", _rate(self.right, "right"))
-        object.__setattr__(self, "left", _rate(self.left, "left"))
+        for name in ("right", "left"):
+            rate = positive(getattr(self, name), f"the {name} rate", " per count")
+            object.__setattr__(self, name, rate)
+
+    def _falling(self, x: ArrayLike, log_height: float) -> Array:
+        """Logarithm of the density at x, from that at 0."""
+        at = np.asarray(x, dtype=float)
+        return np.asarray(log_height - np.where(at >= 0, self.right * at, -self.left * at))
 
 
 @dataclass(frozen=True)
@@ -94,17 +57,8 @@ class AsymmetricLaplace(_Rates):
 
     def log_density(self, x: ArrayLike) -> Array:
         """Return the logarithm of the density at x."""
-        at = np.asarray(x, dtype=float)
         height = math.log(self.right) + math.log(self.left) - math.log(self.right + self.left)
-        return np.asarray(height - np.where(at >= 0, self.right * at, -self.left * at))
-
-    def excess_square(self, q: float) -> float:
-        """Return ``E ((z - q)+)^2``; beyond q >= 0 the noise is exponential."""
-        both = self.right + self.left
-        if q >= 0:
-            return self.left / both * math.exp(-self.right * q) * 2 / self.right**2
-        below = self.right / both * math.exp(self.left * q) * 2 / self.left**2
-        return self.variance + (self.mean - q) ** 2 - below
+        return self._falling(x, height)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
@@ -147,18 +101,13 @@ class AsymmetricGeometric(_Rates):
 
     def log_density(self, x: ArrayLike) -> Array:
         """Return the logarithm of the probability of the whole number x."""
-        at = np.asarray(x, dtype=float)
-        return np.asarray(self.log_height - np.where(at >= 0, self.right * at, -self.left * at))
-
-    def excess_square(self, q: float) -> float:
-        """Return ``E ((z - q)+)^2`` at a whole number q."""
-        if q < 0:
-            mirrored = AsymmetricGeometric(self.left, self.right).excess_square(-q)
-            return self.variance + (self.mean - q) ** 2 - mirrored
-        t = math.exp(-self.right)
-        return math.exp(self.log_height - self.right * q) * t * (1 + t) / (1 - t) ** 3
+        return self._falling(x, self.log_height)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
         up, down = (rng.geometric(-math.expm1(-t), size) for t in (self.right, self.left))
         return np.asarray(up - down, dtype=float)
+
+
+TwoRates = AsymmetricLaplace | AsymmetricGeometric
+"""Either noise; rates are per count, moments in counts and squared counts."""

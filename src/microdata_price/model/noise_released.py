@@ -6,13 +6,13 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ..exceptions import InputError
-from .noise import Excess, Gaussian
+from .noise import Excess, Gaussian, Noise, positive
 from .privacy import check_epsilon
 
 Array = NDArray[np.float64]
@@ -23,7 +23,28 @@ def floored(x: float | Array) -> Array:
     return np.asarray(np.floor(np.asarray(x, dtype=float)))
 
 
-def integer_quantile(sf: Callable[[Array], Array], p: float | Array, guess: Array) -> Array:
+class WholeNoise(Noise, Protocol):
+    """Interface of noise on the integers."""
+
+    @property
+    def std(self) -> float:
+        """Standard deviation, in counts."""
+        return math.sqrt(self.variance)
+
+    def log_pmf(self, k: float | Array) -> Array:
+        """Logarithm of ``P(z = k)`` at integers k; minus infinity where it is 0."""
+        ...
+
+    def pmf(self, k: float | Array) -> Array:
+        """Probability ``P(z = k)`` at integers k."""
+        return np.exp(self.log_pmf(k))
+
+    def sf(self, x: float | Array) -> Array:
+        """Probability ``P(z > x)``; by symmetry ``P(z <= -x - 1)`` at integers."""
+        return np.exp(self.log_cdf(-floored(x) - 1))
+
+
+def _integer_quantile(sf: Callable[[Array], Array], p: float | Array, guess: Array) -> Array:
     """Return the smallest integer t with ``P(z > t) <= p``, from a guess that is off by a few."""
     p = np.asarray(p, dtype=float)
     t = np.array(np.broadcast_to(guess, p.shape), dtype=float)
@@ -35,26 +56,19 @@ def integer_quantile(sf: Callable[[Array], Array], p: float | Array, guess: Arra
 
 
 @dataclass(frozen=True)
-class DoubleGeometric:
+class DoubleGeometric(WholeNoise):
     """Double geometric noise: ``P(z = k)`` is proportional to ``exp(-epsilon |k|)``.
 
-    The paper's DGeo(epsilon), in the proof of its Theorem 4.
-
-    Parameters
-    ----------
-    epsilon
-        The decay per count; added to one integer count it is epsilon-DP.
+    The paper's DGeo(epsilon), in the proof of its Theorem 4. Added to one integer count it is
+    epsilon-DP.
 
     Examples
     --------
-    >>> z = DoubleGeometric(1.0)
-    >>> round(z.variance, 4), z.variance <= 2
-    (1.8413, True)
-    >>> round(float(z.pmf(0)), 4)
-    0.4621
+    >>> round(DoubleGeometric(1.0).variance, 4), round(float(DoubleGeometric(1.0).pmf(0)), 4)
+    (1.8413, 0.4621)
     """
 
-    epsilon: float
+    epsilon: float  # the decay per count
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
@@ -69,19 +83,10 @@ class DoubleGeometric:
         """Variance ``2 r / (1 - r)^2``, in squared counts."""
         return 2 * self.ratio / math.expm1(-self.epsilon) ** 2
 
-    @property
-    def std(self) -> float:
-        """Standard deviation, in counts."""
-        return math.sqrt(self.variance)
-
     def log_pmf(self, k: float | Array) -> Array:
         """Logarithm of ``P(z = k)`` at integers k."""
         size = np.abs(np.asarray(k, dtype=float))
         return np.asarray(math.log(math.tanh(self.epsilon / 2)) - self.epsilon * size)
-
-    def pmf(self, k: float | Array) -> Array:
-        """Probability ``P(z = k)`` at integers k."""
-        return np.exp(self.log_pmf(k))
 
     def log_cdf(self, x: float | Array) -> Array:
         """Logarithm of ``P(z <= x)``, accurate in both tails."""
@@ -90,10 +95,6 @@ class DoubleGeometric:
         tail = np.exp(-self.epsilon * (np.maximum(k, 0) + 1)) / (1 + self.ratio)
         return np.where(k < 0, low, np.log1p(-tail))
 
-    def sf(self, x: float | Array) -> Array:
-        """Probability ``P(z > x)``; by symmetry ``P(z <= -x - 1)`` at integers."""
-        return np.exp(self.log_cdf(-floored(x) - 1))
-
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the smallest integer t with ``P(z > t) <= p``."""
         p = np.asarray(p, dtype=float)
@@ -101,7 +102,7 @@ class DoubleGeometric:
             high = -np.log(p * (1 + self.ratio)) / self.epsilon - 1
             low = np.log((1 - p) * (1 + self.ratio)) / self.epsilon
         guess = np.ceil(np.where(high >= 0, high, np.minimum(low, 0)))
-        return integer_quantile(self.sf, p, guess)
+        return _integer_quantile(self.sf, p, guess)
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at integers q >= 0: ``r^q/(2 sinh epsilon)``, ``r^q V/2``."""
@@ -115,78 +116,57 @@ class DoubleGeometric:
         return (rng.geometric(p, size) - rng.geometric(p, size)).astype(float)
 
 
+# From this sigma on the tails are integrals with one midpoint correction, whose relative error is
+# far below a double's; below it they are sums.
 _WIDE = 1e5
-"""From this sigma on the tails are integrals with one midpoint correction, whose relative error
-is far below a double's; below it they are sums."""
 
 
 @dataclass(frozen=True)
-class DiscreteGaussian:
+class DiscreteGaussian(WholeNoise):
     """Discrete Gaussian noise: ``P(z = k)`` is proportional to ``exp(-k^2 / (2 sigma2))``.
 
-    The paper's DGauss(0, sigma2), in the proof of its Theorem 4.
-
-    Parameters
-    ----------
-    sigma2
-        The parameter, in squared counts; the variance is a little smaller. Added to one integer
-        count it is rho-zCDP with ``rho = 1 / (2 sigma2)``.
+    The paper's DGauss(0, sigma2), in the proof of its Theorem 4. Added to one integer count it is
+    rho-zCDP with ``rho = 1 / (2 sigma2)``.
 
     Examples
     --------
-    >>> z = DiscreteGaussian(1.0)
-    >>> z.variance < 1
-    True
-    >>> round(float(z.pmf(0)), 6)
-    0.398942
+    >>> DiscreteGaussian(1.0).variance < 1, round(float(DiscreteGaussian(1.0).pmf(0)), 6)
+    (True, 0.398942)
     """
 
-    sigma2: float
+    sigma2: float  # in squared counts; the variance is a little smaller
 
     def __post_init__(self) -> None:
-        s = self.sigma2
-        if not (isinstance(s, (int, float)) and math.isfinite(s) and s > 0):
-            raise InputError(f"the noise's sigma2 is {s!r}; it must be a positive number")
-        object.__setattr__(self, "sigma2", float(s))
+        object.__setattr__(self, "sigma2", positive(self.sigma2, "the noise's sigma2", ""))
 
     @property
     def sigma(self) -> float:
         """The root of the parameter, in counts."""
         return math.sqrt(self.sigma2)
 
-    @property
-    def variance(self) -> float:
-        """Variance, in squared counts, from a theta series that converges at once."""
+    @cached_property
+    def _sums(self) -> tuple[float, float]:
+        """The variance, and the logarithm of the weights' sum: theta series, converging at once."""
         s2 = self.sigma2
         k = np.arange(1, 40)
         if s2 < 0.3:
             w = np.exp(-(k**2) / (2 * s2))
-            return float(2 * (k**2 * w).sum() / (1 + 2 * w.sum()))
+            variance = 2 * (k**2 * w).sum() / (1 + 2 * w.sum())
+            return float(variance), float(np.log1p(2 * w.sum()))
         # Poisson summation: the dual series has the terms exp(-2 pi^2 sigma2 j^2).
         w = np.exp(-2 * np.pi**2 * s2 * k**2)
         missing = 8 * np.pi**2 * s2 * (k**2 * w).sum() / (1 + 2 * w.sum())
-        return float(s2 * (1 - missing))
+        log_total = 0.5 * math.log(2 * math.pi * s2) + float(np.log1p(2 * w.sum()))
+        return float(s2 * (1 - missing)), log_total
 
     @property
-    def std(self) -> float:
-        """Standard deviation, in counts."""
-        return math.sqrt(self.variance)
-
-    @cached_property
-    def _log_total(self) -> float:
-        k = np.arange(1, 40)
-        if self.sigma2 < 0.3:
-            return float(np.log1p(2 * np.exp(-(k**2) / (2 * self.sigma2)).sum()))
-        dual = np.exp(-2 * np.pi**2 * self.sigma2 * k**2)
-        return 0.5 * math.log(2 * math.pi * self.sigma2) + float(np.log1p(2 * dual.sum()))
+    def variance(self) -> float:
+        """Variance, in squared counts."""
+        return self._sums[0]
 
     def log_pmf(self, k: float | Array) -> Array:
         """Logarithm of ``P(z = k)`` at integers k."""
-        return -(np.asarray(k, dtype=float) ** 2) / (2 * self.sigma2) - self._log_total
-
-    def pmf(self, k: float | Array) -> Array:
-        """Probability ``P(z = k)`` at integers k."""
-        return np.exp(self.log_pmf(k))
+        return -(np.asarray(k, dtype=float) ** 2) / (2 * self.sigma2) - self._sums[1]
 
     @cached_property
     def _tails(self) -> tuple[Array, Array, Array]:
@@ -231,7 +211,7 @@ class DiscreteGaussian:
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the smallest integer t with ``P(z > t) <= p``."""
         guess = np.ceil(Gaussian(self.sigma).upper_quantile(p))
-        return integer_quantile(self.sf, p, np.asarray(guess))
+        return _integer_quantile(self.sf, p, np.asarray(guess))
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at integers q >= 0."""

@@ -45,35 +45,17 @@ def _positive(value: object, name: str, example: str, least: float, most: float)
 
 
 def check_epsilon(value: object) -> float:
-    """Return epsilon as a float, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_epsilon(1)
-    1.0
-    """
+    """Return epsilon as a float, or say why it cannot be one."""
     return _positive(value, "epsilon", "0.5", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_rho(value: object) -> float:
-    """Return rho as a float, or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_rho(0.125)
-    0.125
-    """
+    """Return rho as a float, or say why it cannot be one."""
     return _positive(value, "rho", "0.125", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_delta(value: object) -> float:
-    """Return delta as a float in (0, 1), or say why it cannot be one.
-
-    Examples
-    --------
-    >>> check_delta(1e-6)
-    1e-06
-    """
+    """Return delta as a float in (0, 1), or say why it cannot be one."""
     number = _positive(value, "delta", "1e-6", LEAST_DELTA, math.inf)
     if number >= 1:
         raise InputError(
@@ -82,21 +64,19 @@ def check_delta(value: object) -> float:
     return number
 
 
+def _group_size(size: object) -> int:
+    return check_whole(size, "the group size")
+
+
 class _Level:
     """Description common to all guarantees, so that nothing else asks of which kind one is."""
 
-    kind: ClassVar[str]
-    """Its name in commands and files."""
-    name: ClassVar[str]
-    """Its name in sentences."""
-    short: ClassVar[str]
-    """Its name in pictures."""
-    parameter: ClassVar[str]
-    """The name of its main parameter, as an option and in TeX."""
-    symbol: ClassVar[str]
-    """Its letter."""
-    norm: ClassVar[int]
-    """The norm in which its noise counts changes; its errors go as ``level**(-1/norm)``."""
+    kind: ClassVar[str]  # its name in commands and files,
+    name: ClassVar[str]  # in sentences,
+    short: ClassVar[str]  # and in pictures
+    parameter: ClassVar[str]  # its main parameter, as an option and in TeX,
+    symbol: ClassVar[str]  # and as a letter
+    norm: ClassVar[int]  # in which its noise counts changes; errors go as ``level**(-1/norm)``
 
     @property
     def level(self) -> float:
@@ -115,8 +95,7 @@ class _Level:
 
     def describe(self, *, math: bool = False) -> str:
         """Return the guarantee in words, its level in plain letters or in mathematics."""
-        written = self.math if math else self._levels()
-        return f"{self.name} with {written}"
+        return f"{self.name} with {self.math if math else self._levels()}"
 
     def _levels(self) -> str:
         return f"{self.parameter} = {not_below(self.level)}"
@@ -156,8 +135,8 @@ class PureDP(_EpsilonLevel):
 
     Examples
     --------
-    >>> PureDP(0.5).scaled(2)
-    PureDP(epsilon=1.0)
+    >>> PureDP(0.5).noise(4), PureDP(0.5).group(4), PureDP(0.5).to_zcdp()
+    (Laplace(scale=8.0), PureDP(epsilon=2.0), ConcentratedDP(rho=0.125))
     >>> PureDP(0.5).plain, PureDP(0.5).describe()
     ('ε = 0.5', 'pure differential privacy with epsilon = 0.5')
     """
@@ -177,23 +156,11 @@ class PureDP(_EpsilonLevel):
         return PureDP(self.epsilon * share)
 
     def noise(self, sensitivity: float = 1.0) -> Laplace:
-        """Return the noise for queries of this L1 sensitivity (the paper's Theorem 1).
-
-        Examples
-        --------
-        >>> PureDP(0.5).noise(4)
-        Laplace(scale=8.0)
-        """
+        """Return the noise for queries of this L1 sensitivity (the paper's Theorem 1)."""
         return Laplace(sensitivity / self.epsilon)
 
     def group(self, size: int) -> PureDP:
-        """Return what is guaranteed between data sets ``size`` records apart.
-
-        Examples
-        --------
-        >>> PureDP(0.5).group(4)
-        PureDP(epsilon=2.0)
-        """
+        """Return what is guaranteed between data sets ``size`` records apart."""
         return PureDP(self.epsilon * _group_size(size))
 
     def group_delta(self, size: int) -> float:
@@ -201,13 +168,7 @@ class PureDP(_EpsilonLevel):
         return self.delta * _group_size(size)
 
     def to_zcdp(self) -> ConcentratedDP:
-        """Return the zCDP guarantee that every such mechanism has, ``epsilon**2 / 2``.
-
-        Examples
-        --------
-        >>> PureDP(1.0).to_zcdp()
-        ConcentratedDP(rho=0.5)
-        """
+        """Return the zCDP guarantee that every such mechanism has, ``epsilon**2 / 2``."""
         return ConcentratedDP(self.epsilon**2 / 2)
 
 
@@ -217,10 +178,8 @@ class ApproximateDP(_EpsilonLevel):
 
     Examples
     --------
-    >>> ApproximateDP(0.5, 1e-6)
-    ApproximateDP(epsilon=0.5, delta=1e-06)
-    >>> ApproximateDP(0.5, 1e-6).plain
-    'ε = 0.5, δ = 1e-06'
+    >>> ApproximateDP(0.5, 1e-6).plain, ApproximateDP(1.0, 1e-6).group_delta(1)
+    ('ε = 0.5, δ = 1e-06', 1e-06)
     """
 
     kind: ClassVar[str] = "approximate"
@@ -252,11 +211,6 @@ class ApproximateDP(_EpsilonLevel):
 
         It is ``delta (exp(size epsilon) - 1) / (exp(epsilon) - 1)``, paired with the epsilon
         ``size * epsilon``; above one, it guarantees nothing.
-
-        Examples
-        --------
-        >>> ApproximateDP(1.0, 1e-6).group_delta(1)
-        1e-06
         """
         size = _group_size(size)
         try:
@@ -271,10 +225,12 @@ class ConcentratedDP(_Level):
 
     Examples
     --------
-    >>> ConcentratedDP(0.125).scaled(2)
-    ConcentratedDP(rho=0.25)
+    >>> ConcentratedDP(0.125).noise(), ConcentratedDP(0.125).group(2)
+    (Gaussian(std=2.0), ConcentratedDP(rho=0.5))
     >>> ConcentratedDP(0.25).signed_error, ConcentratedDP(0.25).math
     (2.0, '$\\rho = 0.25$')
+    >>> round(ConcentratedDP(0.125).to_approximate(1e-6).epsilon, 4)
+    2.7533
     """
 
     kind: ClassVar[str] = "zcdp"
@@ -295,25 +251,13 @@ class ConcentratedDP(_Level):
         return ConcentratedDP(self.rho * share)
 
     def noise(self, sensitivity: float = 1.0) -> Gaussian:
-        """Return the noise for queries of this L2 sensitivity (the paper's Theorem 2).
-
-        Examples
-        --------
-        >>> ConcentratedDP(0.125).noise()
-        Gaussian(std=2.0)
-        """
+        """Return the noise for queries of this L2 sensitivity (the paper's Theorem 2)."""
         if sensitivity == 1:  # variance first: 1/(2 rho) is exact where its root squared is not
             return Gaussian(math.sqrt(1 / (2 * self.rho)))
         return Gaussian(sensitivity / math.sqrt(2 * self.rho))
 
     def group(self, size: int) -> ConcentratedDP:
-        """Return what is guaranteed between data sets ``size`` records apart.
-
-        Examples
-        --------
-        >>> ConcentratedDP(0.125).group(2)
-        ConcentratedDP(rho=0.5)
-        """
+        """Return what is guaranteed between data sets ``size`` records apart."""
         return ConcentratedDP(self.rho * _group_size(size) ** 2)
 
     @property
@@ -335,13 +279,7 @@ class ConcentratedDP(_Level):
         return self
 
     def to_approximate(self, delta: float) -> ApproximateDP:
-        """Return an (epsilon, delta) guarantee that follows: ``rho + 2 sqrt(rho ln(1/delta))``.
-
-        Examples
-        --------
-        >>> round(ConcentratedDP(0.125).to_approximate(1e-6).epsilon, 4)
-        2.7533
-        """
+        """Return an (epsilon, delta) guarantee that follows: ``rho + 2 sqrt(rho ln(1/delta))``."""
         delta = check_delta(delta)
         return ApproximateDP(self.rho + 2 * math.sqrt(self.rho * -math.log(delta)), delta)
 
@@ -356,13 +294,7 @@ KINDS: dict[str, type[PureDP] | type[ApproximateDP] | type[ConcentratedDP]] = {
 
 
 def parameters(kind: str) -> tuple[str, ...]:
-    """Name the parameters of a kind of privacy.
-
-    Examples
-    --------
-    >>> parameters("approximate")
-    ('epsilon', 'delta')
-    """
+    """Name the parameters of a kind of privacy."""
     return tuple(f.name for f in fields(find("kind of privacy", str(kind), KINDS)))
 
 
@@ -379,17 +311,7 @@ def guarantee_of(kind: str, **levels: float) -> Guarantee:
 
 
 def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
-    """Return the guarantee that a grid's columns ``privacy`` and ``level`` name.
-
-    Examples
-    --------
-    >>> level_of("pure", 0.5)
-    PureDP(epsilon=0.5)
-    """
+    """Return the guarantee that a grid's columns ``privacy`` and ``level`` name."""
     known: dict[str, type[PureDP] | type[ConcentratedDP]]
     known = {g.kind: g for g in (PureDP, ConcentratedDP)}
     return find("kind of privacy", str(kind), known)(level)
-
-
-def _group_size(size: object) -> int:
-    return check_whole(size, "the group size")

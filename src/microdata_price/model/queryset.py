@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -25,10 +25,6 @@ class QuerySet:
 
     Parameters
     ----------
-    name
-        What the set is called, for example ``"marginal1"``.
-    shape
-        The table's shape.
     labels
         For each cell (flattened in C order) the number of the query that counts it, -1 for none.
     size
@@ -47,28 +43,16 @@ class QuerySet:
     shape: tuple[int, ...]
     labels: NDArray[np.intp]
     size: int
-    axes: tuple[int, ...] | None = field(default=None)
+    axes: tuple[int, ...] | None = None
 
     @classmethod
     def sum_query(cls, shape: int | Sequence[int], name: str = "sum") -> QuerySet:
-        """Build the sum query: the number of all records.
-
-        Examples
-        --------
-        >>> QuerySet.sum_query(4).size
-        1
-        """
+        """Build the sum query: the number of all records."""
         return cls.marginal(shape, keep=(), name=name)
 
     @classmethod
     def identity(cls, shape: int | Sequence[int], name: str = "identity") -> QuerySet:
-        """Build the point queries: one for each cell.
-
-        Examples
-        --------
-        >>> QuerySet.identity((2, 3)).size
-        6
-        """
+        """Build the point queries: one for each cell."""
         shape = check_shape(shape)
         return cls.marginal(shape, keep=tuple(range(len(shape))), name=name)
 
@@ -90,11 +74,9 @@ class QuerySet:
                 f"the axes to keep are {tuple(keep)}; each must occur once and lie between 0 and "
                 f"{len(shape) - 1}"
             )
-        kept_shape = tuple(shape[a] for a in axes)
-        size = math.prod(kept_shape)
-        index = np.arange(size, dtype=np.intp).reshape(
-            tuple(n if i in axes else 1 for i, n in enumerate(shape))
-        )
+        size = math.prod(shape[a] for a in axes)
+        sides = tuple(n if i in axes else 1 for i, n in enumerate(shape))
+        index = np.arange(size, dtype=np.intp).reshape(sides)
         labels = np.broadcast_to(index, shape).ravel()
         if name is None:
             name = "marginal" + "x".join(str(a + 1) for a in axes)
@@ -104,13 +86,8 @@ class QuerySet:
     def from_labels(cls, labels: ArrayLike, name: str) -> QuerySet:
         """Build the query set in which cells with one label form one query.
 
-        Parameters
-        ----------
-        labels
-            Whole numbers, shaped as the table; -1 leaves a cell out. Labels 0 to the largest must
-            all occur.
-        name
-            What the set is called.
+        The labels are whole numbers, shaped as the table; -1 leaves a cell out, and 0 to the
+        largest must all occur.
 
         Examples
         --------
@@ -136,14 +113,7 @@ class QuerySet:
 
     @property
     def matrix(self) -> sp.csr_array:
-        """The queries as rows of zeros and ones, shape (queries, cells).
-
-        Examples
-        --------
-        >>> QuerySet.from_labels([0, 0, 1, -1], "halves").matrix.toarray()
-        array([[1., 1., 0., 0.],
-               [0., 0., 1., 0.]])
-        """
+        """The queries as rows of zeros and ones, shape (queries, cells)."""
         cells = np.flatnonzero(self.labels >= 0)
         where = (self.labels[cells], cells)
         return sp.csr_array((np.ones(cells.size), where), shape=(self.size, self.cells))
@@ -166,15 +136,7 @@ class QuerySet:
     def answers(self, table: ArrayLike) -> Array:
         """Answer the queries on one table or a batch of them.
 
-        Parameters
-        ----------
-        table
-            Shape (..., table shape) or (..., cells), in counts.
-
-        Returns
-        -------
-        ndarray
-            Shape (..., queries), in counts.
+        From shape (..., table shape) or (..., cells) to (..., queries), in counts.
 
         Examples
         --------
@@ -195,25 +157,17 @@ class QuerySet:
             boxed = x.reshape(*x.shape[:-1], *self.shape)
             summed = boxed.sum(axis=drop) if drop else boxed
             return np.asarray(summed).reshape(*x.shape[:-1], self.size)
-        rows = x.reshape(-1, self.cells)
         inside = self.labels >= 0
+        labels, rows = self.labels[inside], x.reshape(-1, self.cells)[:, inside]
         out = np.empty((rows.shape[0], self.size))
         for r, row in enumerate(rows):
-            out[r] = np.bincount(self.labels[inside], weights=row[inside], minlength=self.size)
+            out[r] = np.bincount(labels, weights=row, minlength=self.size)
         return out.reshape(*x.shape[:-1], self.size)
 
     def spread(self, values: ArrayLike) -> Array:
         """Give each cell the value of the query that counts it, 0 where none does (the transpose).
 
-        Parameters
-        ----------
-        values
-            Shape (..., queries).
-
-        Returns
-        -------
-        ndarray
-            Shape (..., cells).
+        From shape (..., queries) to (..., cells).
 
         Examples
         --------

@@ -17,19 +17,12 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """Query sets on one table, highest priority first.
-
-    Parameters
-    ----------
-    query_sets
-        At least one; all for one table's shape, with distinct names.
+    """Query sets on one table, highest priority first: at least one, with distinct names.
 
     Examples
     --------
-    >>> Workload.table((9, 24)).names
-    ('sum', 'marginal1', 'marginal2', 'identity')
-    >>> Workload.table((9, 24)).sensitivity(1)
-    4.0
+    >>> Workload.table((9, 24)).names, Workload.table((9, 24)).sensitivity(1)
+    (('sum', 'marginal1', 'marginal2', 'identity'), 4.0)
     """
 
     query_sets: tuple[QuerySet, ...]
@@ -54,11 +47,6 @@ class Workload:
         """Build the paper's workload in its priority order: sum, one-way marginals, identity.
 
         A list has no marginals beside its sum and its cells.
-
-        Examples
-        --------
-        >>> Workload.table(100).names
-        ('sum', 'identity')
         """
         shape = check_shape(shape)
         sets = [QuerySet.sum_query(shape)]
@@ -103,20 +91,8 @@ class Workload:
 
         The queries of one set are disjoint, so one record moves at most one answer of each set by
         one; a cell's record moves as many answers as there are sets that count the cell.
-
-        Parameters
-        ----------
-        p
-            1 or 2.
-
-        Examples
-        --------
-        >>> round(Workload.table(100).sensitivity(2) ** 2, 12)
-        2.0
         """
         if p not in (1, 2):
             raise InputError(f"the sensitivity's order is {p!r}; it must be 1 or 2")
-        touched = np.zeros(self.cells)
-        for q in self.query_sets:
-            touched += q.labels >= 0
+        touched = sum((q.labels >= 0 for q in self.query_sets), np.zeros(self.cells))
         return float(touched.max() ** (1 / p))

@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 
 _NEVER = 1e60
 """One over the weight of a query that is not asked: its multiplier stays at 0 up to rounding."""
+_BY_AGGREGATE = ("target", "inverse_weight", "radius", "noise", "scale")
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +35,7 @@ class Boxed(Batch):
     only they occur in the dual and an equality has one: 0.
     """
 
-    by_run = (
-        "centre",
-        "cell_inverse_weight",
-        "hi",
-        "target",
-        "inverse_weight",
-        "radius",
-        "noise",
-        "scale",
-    )
+    by_run = ("centre", "cell_inverse_weight", "hi", *_BY_AGGREGATE)
     by_run_or_shared = ("lo",)
 
     centre: Array  # a, shape (runs, cells); minus infinity for a cell that an equality pins to 0

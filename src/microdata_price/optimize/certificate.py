@@ -93,17 +93,14 @@ class Certificate(Batch):
 
 @dataclass(frozen=True, eq=False)
 class _Parts:
-    """One term's share: residuals relative to their scales, and parts of the objective.
-
-    ``force_scale`` has one column where it is the same for all of a run's queries.
-    """
+    """One term's share: residuals relative to their scales, and parts of the objective."""
 
     primal: Array
     dual: Array
     gap: Array
     objective: Array
     force: Array
-    force_scale: Array
+    force_scale: Array  # one column where it is the same for all of a run's queries
 
 
 def _weights(term: AnyTerm) -> Array:
@@ -113,10 +110,7 @@ def _weights(term: AnyTerm) -> Array:
 
 
 def _over(term: AnyTerm, values: Array) -> Array:
-    """Give each cell its queries' value, as an array that broadcasts against (runs, *shape).
-
-    One column of values is the value of all of a run's queries.
-    """
+    """Give each cell its queries' value (or a run's one), to broadcast against (runs, *shape)."""
     if isinstance(term, Term):
         queries = term.queries
     else:
@@ -207,10 +201,7 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
 
 
 def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> Array:
-    """Give cells that only equalities and bounds count the scale of the problem's own forces.
-
-    Their multipliers may be 0, and then have no scale that a rounding error could be judged by.
-    """
+    """Give cells that only equalities and bounds count, maybe with forces of 0, a force's scale."""
     soft = [(w > 0) & np.isfinite(w) for w in map(_weights, problem.terms)]
     if any(t.size == problem.cells and k.all() for t, k in zip(problem.terms, soft, strict=True)):
         return allowed

@@ -34,11 +34,7 @@ def quiet_settings(tolerance: float) -> clarabel.DefaultSettings:
 
 
 def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array, bool]:
-    """Solve in the sparse residual form: cells x and residuals ``r = s (A x - target)``.
-
-    The quadratic form is then diagonal and the matrix as sparse as the queries; the normal matrix
-    ``A'A``, dense as soon as there is a sum query, is never formed.
-    """
+    """Solve for cells x and residuals ``r = s (A x - target)``: ``A'A``, dense, is never formed."""
     rows, cells = stack.matrix.shape
     soft = np.flatnonzero(~stack.equal)
     hard = np.flatnonzero(stack.equal)
@@ -117,12 +113,6 @@ def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
     return best
 
 
-def _least_norm(problem: Problem, solution: Solution) -> Solution:
-    """Among the tables that answer every query as the solution does, take that of least norm."""
-    settled = _solve_run(least_norm_problem(problem, solution))
-    return replace(solution, x=settled.x)
-
-
 def solve_conic(problem: Problem) -> Solution:
     """Solve any problem, one run after the other.
 
@@ -135,5 +125,7 @@ def solve_conic(problem: Problem) -> Solution:
     for run in range(problem.runs):
         one = problem.select(slice(run, run + 1))
         solution = _solve_run(one)
-        found.append(_least_norm(one, solution) if leaves_open(problem) else solution)
+        if leaves_open(problem):
+            solution = replace(solution, x=_solve_run(least_norm_problem(one, solution)).x)
+        found.append(solution)
     return Solution.stack(found)

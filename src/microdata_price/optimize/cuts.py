@@ -70,10 +70,9 @@ def _shared(
 ) -> sp.csr_array:
     """Return cuts between two sets' sums over all that they share.
 
-    Join queries that have a cell in common. Where the queries of one set in such a group have no
-    cell that the other set leaves out, their sum is at most that of the other's. For two marginals
-    the groups are the queries of the marginal on the axes that they share: the two tables must
-    agree on it.
+    Join queries that have a cell in common. Where those of one set in such a group have no cell
+    that the other set leaves out, their sum is at most that of the other's. For two marginals the
+    groups are the queries of the marginal on the axes that they share.
     """
     one, two = sets[first], sets[second]
     common = sp.csr_array(one.matrix @ two.matrix.T)

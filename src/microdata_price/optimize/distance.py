@@ -65,15 +65,8 @@ def distance_bound(
 
     The first cut is the answer that is most negative in noises; the others come from `make_cuts`.
     Where a bound is the distance the second stage of max fitting has a solution.
-
-    Examples
-    --------
-    >>> sets = [QuerySet.sum_query(2), QuerySet.identity(2)]
-    >>> distance_bound(sets, [np.array([[9.0]]), np.array([[8.0, -4.0]])], [2.0, 2.0]).value
-    array([2.])
     """
-    a = np.concatenate(answers, axis=1)
-    std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
+    a, std = _side_by_side(sets, answers, stds)
     runs = np.arange(a.shape[0])
     least = (a / std).argmin(axis=1)
     t = np.maximum(-a[runs, least] / std[least], 0.0)
@@ -91,8 +84,7 @@ def raise_bound(
     hints: Sequence[Array],
 ) -> Distance:
     """Raise bounds that are too low, led by the multipliers of a second stage without an answer."""
-    a = np.concatenate(answers, axis=1)
-    std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
+    a, std = _side_by_side(sets, answers, stds)
     y = np.concatenate(hints, axis=1)
     return _raise(sets, a, std, _prove(sets, a, std, bound, y), y)
 
@@ -100,11 +92,7 @@ def raise_bound(
 def _prove(
     sets: Sequence[QuerySet], a: Array, std: Array, bound: Distance, hints: Array
 ) -> Distance:
-    """Raise bounds to what the hints prove by themselves, where they do.
-
-    A second stage proved to have no answer leaves a proof that is a cut for any distance. Its root
-    is the next bound, and as these cuts are the slopes of a convex function there are few of them.
-    """
+    """Raise bounds to what the hints, a cut if the second stage is proved to be empty, prove."""
     largest = np.abs(hints).max(axis=1, keepdims=True)
     y = hints / np.where(largest > 0, largest, 1.0)
     y = np.where(np.abs(y) < _ROUNDED, 0.0, y)
@@ -116,6 +104,12 @@ def _prove(
     runs = np.flatnonzero((weight > 0) & (gradient >= -_ROUNDED) & (value > bound.value))
     proved = Distance(value[runs], _parted(sets, _normal(y[runs], std)))
     return bound.replace_runs(runs, proved)
+
+
+def _side_by_side(
+    sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float]
+) -> tuple[Array, Array]:
+    return np.concatenate(answers, axis=1), np.repeat(stds, [q.size for q in sets])
 
 
 def _parted(sets: Sequence[QuerySet], y: Array) -> tuple[Array, ...]:
@@ -152,8 +146,7 @@ def _raise(
 def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
     """Return where violated cuts stop being violated, and the part of each cut that decides.
 
-    A lower bound of a query that is 0 or less says nothing, since every answer is 0 or more; such
-    queries leave the cut as t grows. Each step solves the linear piece of a convex function.
+    Queries whose lower bound is 0 or less leave the cut as t grows: every answer is 0 or more.
     """
     small = z < 0
     large = z > 0
@@ -187,8 +180,7 @@ def exact_distance(
     >>> exact_distance(sets, [np.array([[9.0]]), np.array([[8.0, -4.0]])], [2.0, 2.0]).value
     array([2.])
     """
-    a = np.concatenate(answers, axis=1)
-    std = np.concatenate([np.full(q.size, s) for q, s in zip(sets, stds, strict=True)])
+    a, std = _side_by_side(sets, answers, stds)
     matrix = sp.csr_array(sp.vstack([q.matrix for q in sets]))
     few = matrix.shape[0] * matrix.shape[1] <= simplex_most
     multipliers = (simplex_multipliers if few else interior_multipliers)(matrix, std)

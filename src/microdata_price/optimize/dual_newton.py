@@ -116,9 +116,8 @@ def _dot(a: Array, b: Array) -> Array:
 def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs, Array]:
     """Find steps along which the dual function falls for ever: they prove there is no answer.
 
-    For multipliers z of equalities and bounds every x within the cells' bounds has ``z . U x`` of
-    at least its least over the box, and every feasible x has it at most
-    ``z . b + radius . |z|``. If the first exceeds the second there is no feasible x.
+    With multipliers z of equalities and bounds alone, ``z . U x`` has a least over the cells'
+    bounds; where that exceeds ``z . b + radius . |z|`` no x is feasible.
     """
     hard = box.inverse_weight == 0
     limit = np.zeros_like(step)
@@ -170,8 +169,7 @@ def _ridge(residual: Array, box: Boxed, late: bool) -> Array:
 def _way_to_free(structure: Structure, box: Boxed, point: Point) -> Array:
     """Return how far equalities without a free cell are from freeing one, else 0.
 
-    Such a row says nothing of how the cells would answer to its multiplier: as far as H knows, not
-    at all. Its step must reach the first cell's bound before it can mend the residual.
+    As far as H knows, no cell answers to the multiplier of such a row before a bound is reached.
     """
     dead = (point.inverse_weight == 0) & (point.residual < 0)
     if dead.any():  # seldom, and a product with U costs more than asking

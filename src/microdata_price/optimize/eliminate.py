@@ -25,24 +25,18 @@ Array = NDArray[np.float64]
 
 
 def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
-    """Return the diagonal of a Newton matrix, made regular.
+    """Return the diagonal of a Newton matrix, ``free + inverse_weight``, made regular.
 
-    That is ``free + inverse_weight``, with ``ridge`` times ``free`` in the place of an inverse
-    weight of 0, or one so slight that rounding takes it for 0: equalities and bounds may contradict
-    each other on the free cells, and without a ridge the step is then as long as rounding makes it.
-    A query with neither a free cell nor an inverse weight is treated as if it had one typical cell,
-    so that its step can free one.
+    An inverse weight that rounding takes for 0 becomes ``ridge * free``: equalities and bounds may
+    contradict each other on the free cells, and the step is then as long as rounding makes it. A
+    query with neither counts as if it had one typical cell, so that its step can free one.
     """
     diagonal = free + np.where(inverse_weight > 1e-14 * free, inverse_weight, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)
 
 
 def solve_small(matrix: Array, right: Array) -> Array:
-    """Solve symmetric positive definite systems, shapes (runs, k, k) and (runs, k).
-
-    Queries that say the same almost exactly make a system that is singular once rounded; then it
-    is solved in the sense of least squares.
-    """
+    """Solve symmetric positive definite systems, shapes (runs, k, k) and (runs, k)."""
     k = matrix.shape[1]
     if k == 0:
         return right.copy()
@@ -57,7 +51,7 @@ def solve_small(matrix: Array, right: Array) -> Array:
 
 
 def _solve_one(matrix: Array, right: Array) -> Array:
-    """Solve one system; where it is singular to rounding, in the sense of least squares."""
+    """Solve one system; where queries that nearly repeat each other make it singular, by lstsq."""
     try:
         if right.size <= _BATCHED:
             return np.asarray(np.linalg.solve(matrix, right))
@@ -73,11 +67,9 @@ def _solve_one(matrix: Array, right: Array) -> Array:
 def solve_bordered(
     kept: Array, coupling: Array, diagonal: Array, right_kept: Array, right_diagonal: Array
 ) -> tuple[Array, Array]:
-    """Solve a system with a diagonal block by eliminating that block.
+    """Solve a system (A, B, D, f, g) as displayed above, D's positive diagonal alone given.
 
-    ``kept u + coupling v = right_kept`` and ``coupling' u + diagonal v = right_diagonal``, with
-    shapes (runs, k, k), (runs, k, n), (runs, n), (runs, k) and (runs, n); the diagonal is
-    positive. ``kept`` is used up.
+    The shapes are (runs, k, k), (runs, k, n), (runs, n), (runs, k), (runs, n); A is used up.
     """
     scaled = coupling / diagonal[:, None, :]
     kept -= scaled @ coupling.transpose(0, 2, 1)

@@ -81,12 +81,9 @@ def search(
 ) -> Array:
     """Search along the step for a point where the slope has nearly gone, run by run.
 
-    Along a line the dual function is convex, and its slope ``F . step``, positive at the start,
-    falls piecewise linearly. Where the step ends before the slope has fallen, as in a direction in
-    which the Newton matrix is singular, it is doubled. Once the slope's zero is enclosed: in turn
-    the zero of the chord and that of the tangent at the far end. Where the slope falls late and
-    steeply, as it does when a step frees many cells, the first creeps up from the start and the
-    second comes down fast.
+    Where the step ends before the slope has fallen, as in a direction in which the Newton matrix is
+    singular, it is doubled. Once the slope's zero is enclosed, in turn the zero of the chord, which
+    creeps up where the slope falls late and steeply, and that of the tangent at the far end.
     """
     line = _Line.of(structure, box, y, step, slope)
     left = np.arange(slope.size)

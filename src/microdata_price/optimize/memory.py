@@ -26,12 +26,7 @@ def memory_needed(sets: Sequence[QuerySet], runs: int) -> float:
 
 
 def check_memory(sets: Sequence[QuerySet], runs: int, most: float | None = None) -> None:
-    """Refuse a workload that does not fit in memory.
-
-    Examples
-    --------
-    >>> check_memory([QuerySet.identity(1000)], runs=10)
-    """
+    """Refuse a workload that does not fit in memory."""
     limit = psutil.virtual_memory().total if most is None else most
     needed = memory_needed(sets, runs)
     if needed > limit:

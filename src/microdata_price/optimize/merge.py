@@ -84,16 +84,7 @@ def _by_labels(cells: int, sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]
 
 
 def merge(problem: Problem) -> Merged | None:
-    """Return the problem on merged cells; ``None`` if the queries tell all cells apart.
-
-    Examples
-    --------
-    >>> q = QuerySet.marginal((2, 3), (0,))
-    >>> term = Term(q, np.array([[6.0, -1.0]]), np.ones((1, 2)))
-    >>> merged = merge(Problem((term,)))
-    >>> merged.problem.cells, merged.counts
-    (2, array([3., 3.]))
-    """
+    """Return the problem on merged cells; ``None`` if the queries tell all cells apart."""
     sets = [_queries(t) for t in problem.terms]
     shape, cells = problem.shape, math.prod(problem.shape)
     if any(q.size == cells for q in sets):

@@ -52,11 +52,7 @@ class Crossing:
 
 @dataclass(frozen=True, eq=False)
 class Partitions(SingleSums):
-    """Several sets of disjoint queries and single sums; the set with most queries comes last.
-
-    The queries of one set are disjoint, so each set is a diagonal block of the Newton matrix. The
-    largest is eliminated, and what is left is a dense matrix.
-    """
+    """Several sets of disjoint queries and single sums; the set with most queries comes last."""
 
     sets: tuple[QuerySet, ...]  # the query sets; the last is eliminated
     crossings: dict[tuple[int, int], Crossing]  # one for each pair of sets ``(i, j)`` with i < j

@@ -45,10 +45,8 @@ def guess_active(stack: Stack, x: Array, y: Array) -> Active:
 def solve_active(stack: Stack, active: Active, x: Array, y: Array) -> tuple[Array, Array]:
     """Solve the least-squares problem with the active constraints as equalities.
 
-    The optimality conditions are a linear system in the free cells and the multipliers, here with
-    rows and columns scaled as the certificate judges them. It may be singular (equalities that
-    repeat each other, cells that no query tells apart); small proximal terms make it regular, and
-    iterative refinement then leads to a solution near the given one.
+    The optimality conditions are linear in the free cells and the multipliers. Small proximal terms
+    make a singular system regular; iterative refinement leads to a solution near the given one.
     """
     free = np.flatnonzero(~active.zero)
     rows = np.flatnonzero((stack.weight > 0) | (active.side != 0))

@@ -21,8 +21,7 @@ _LONG = 1 << 12
 def project_simplex(a: Array, total: Array) -> tuple[Array, Array]:
     """Project each vector on the nonnegative vectors with a given sum (the paper's Lemma 2).
 
-    The projection is ``max(a - g, 0)`` with the threshold g that gives the sum; sorting and
-    prefix sums find it exactly, and for long vectors a few passes over ever fewer entries.
+    Returned are the projection ``max(a - g, 0)`` and the threshold g that gives the sum.
     """
     if a.shape[-1] >= _LONG:
         rows, totals = a.reshape(-1, a.shape[-1]), np.ravel(total)
@@ -45,11 +44,7 @@ def project_simplex(a: Array, total: Array) -> tuple[Array, Array]:
 
 
 def _trim(v: Array, total: float) -> float:
-    """Return one long vector's threshold without sorting it.
-
-    The threshold that would do if every entry left were above it is no larger than the true one,
-    so the entries below it can go; each pass is over what is left, and soon none goes.
-    """
+    """Return one long vector's threshold: a bound from below drops entries until none goes."""
     if total <= 0:
         return float(v.max())
     while True:
@@ -65,21 +60,12 @@ def grid_of(total: Array) -> Array:
 
     Numbers of 64 bits hold every multiple of such a unit up to the total, so sums of multiples
     are exact, in any order.
-
-    Examples
-    --------
-    >>> grid_of(np.array([1.0])) == 2.0**-49
-    array([ True])
     """
     return np.asarray(np.ldexp(1.0, np.frexp(total)[1] - 50))
 
 
 def exact_sums(x: Array, total: Array, unit: Array) -> Array:
-    """Round vectors to multiples of a unit so that their sums are exactly as given.
-
-    Sets of answers whose totals differ by a rounding error contradict each other when all are held
-    exactly; these do not.
-    """
+    """Round vectors to multiples of a unit so that their sums are exactly as given, to be held."""
     unit = unit[..., None]
     x = np.rint(x / unit) * unit
     # Units that are lacking are dealt out evenly, the remainder to the first that can give or get.
@@ -96,13 +82,6 @@ def project_groups(a: Array, groups: NDArray[np.intp], totals: Array) -> tuple[A
 
     Where the sums are multiples of a run's unit, `grid_of` the sum of them all, so is the
     projection, and its groups have exactly these sums.
-
-    Examples
-    --------
-    >>> a, groups = np.array([[3.0, 1.0, 5.0]]), np.array([0, 0, 1])
-    >>> x, g = project_groups(a, groups, np.array([[2.0, 4.0]]))
-    >>> x, g
-    (array([[2., 0., 4.]]), array([[1., 1.]]))
     """
     unit = grid_of(totals.sum(axis=1))
     if totals.shape[1] == 1 and not groups.any():

@@ -40,15 +40,6 @@ def attempt(
 
     Cells that no query tells apart are merged first. Where the queries leave the table open, it
     becomes that of least norm, and the certificate is of both problems.
-
-    Examples
-    --------
-    >>> from microdata_price.model.queryset import QuerySet
-    >>> from microdata_price.optimize import Term
-    >>> rows, columns = (QuerySet.marginal((2, 2), (a,)) for a in (0, 1))
-    >>> target, one = np.array([[3.0, 1.0]]), np.ones((1, 2))
-    >>> attempt(Problem((Term(rows, target, one), Term(columns, target, one))))[0].x.round(6)
-    array([[2., 1., 1., 0.]])
     """
     merged = merge(problem)
     small = problem if merged is None else merged.problem
@@ -79,11 +70,6 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     least_norm
         Whether a table that the queries leave open must be that of least norm; if only its answers
         matter, that stage is saved.
-
-    Returns
-    -------
-    Solution, Certificate
-        Cells and multipliers, and what they prove; both of all runs.
 
     Raises
     ------

@@ -72,11 +72,9 @@ class Stack:
 
 
 def pinned_cells(stack: Stack) -> tuple[Mask, Mask]:
-    """Return which cells a row pins to zero, and which rows pin them.
+    """Return which cells a row, a sum that must not exceed 0, pins to 0, and which rows pin them.
 
-    A sum of cells that must not exceed 0 leaves its cells nothing but 0. Such a problem has no
-    interior, which an interior-point method may mistake for a contradiction, so these cells are
-    taken out of the problem before it is solved.
+    They leave no interior, which an interior-point method may mistake for a contradiction.
     """
     none = np.zeros(stack.matrix.shape[1], dtype=bool), np.zeros(stack.target.size, dtype=bool)
     if not stack.nonnegative:

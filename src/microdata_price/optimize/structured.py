@@ -39,11 +39,9 @@ _LEARNT = 31 << 20
 def keep_memory() -> None:
     """Make the C library keep the memory of arrays that are freed, where it is glibc.
 
-    At first glibc takes arrays of more than 128 KiB from the operating system one by one and gives
-    them back when they are freed, so that each new array costs a page fault for every 4 KiB, which
-    takes longer than filling it. It raises both limits when a larger block is freed: freeing one
-    of 31 MiB that was never touched, so that it takes no memory, raises them as far as they go.
-    From then on the process keeps up to 64 MiB that it has freed. Other C libraries do not care.
+    At first glibc takes each array of more than 128 KiB anew from the operating system, and the
+    page faults take longer than filling it. Freeing a block of 31 MiB, which was never touched and
+    so takes no memory, raises that limit as far as it goes: up to 64 MiB are kept from then on.
     """
     np.empty(_LEARNT, dtype=np.uint8)
 
@@ -67,8 +65,8 @@ def make_plan(problem: Problem) -> Plan | None:
     if not own:
         return None
     block = max(1, TUNING.block_cells // problem.cells)
-    if found := two_way(problem, aggregates):
-        structure, order, flip = found
+    if table := two_way(problem, aggregates):
+        structure, order, flip = table
         return Plan(own, order, structure, flip, block)
     if nested := tree(problem, aggregates):
         return Plan(own, nested[1], nested[0], False, block)

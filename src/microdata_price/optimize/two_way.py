@@ -23,7 +23,6 @@ rows as further entries of u, each with a row and a column of its own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,9 +41,8 @@ class Extra(Batch):
 
     by_run_or_shared = ("members",)
 
-    kind: Literal["rows", "columns", "cells"]  # what is counted
-    # 1 for what is counted, else 0; shape (runs or 1, rows, columns or cells); ``None`` for
-    # all.
+    kind: str  # what is counted: "rows", "columns" or "cells"
+    # 1 for what is counted, else 0; shape (runs or 1, rows, columns or cells); ``None`` for all.
     members: Array | None
 
     def times(self, a: Array) -> Array:
@@ -64,9 +62,7 @@ class Extra(Batch):
 class TwoWay(Batch):
     """The aggregates of an r x c table, r <= c: rows, single sums ("extras"), columns, in order.
 
-    In the Newton matrix the rows and the columns are two diagonal blocks, coupled by the mask of
-    free cells itself. The columns, the longer side, are eliminated, which leaves a dense matrix
-    for rows and extras. A list is a table of one row without a query for it.
+    A list is a table of one row without a query for it.
     """
 
     by_run = ("extras",)
@@ -222,8 +218,6 @@ def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int],
     flip = len(shape) == 2 and shape[0] > shape[1]
     r, c = (1, shape[0]) if len(shape) == 1 else (shape[::-1] if flip else shape)
     names = dict(zip(long_axes[::-1] if flip else long_axes, ("rows", "columns"), strict=False))
-    if len(shape) == 1:
-        names = {}
     found: dict[str, int] = {}
     extras: list[tuple[int, Extra]] = []
 
@@ -252,17 +246,12 @@ def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int],
                 kind = "cells"
                 members = term.spread(np.ones((1, 1)))
         if kind == "sum":
-            extras.append((k, Extra("rows", None)))
-        elif kind == "rows" and members is not None:
-            extras.append((k, Extra("rows", members)))
-        elif kind == "columns" and members is not None:
-            extras.append((k, Extra("columns", members)))
-        elif kind == "cells" and members is not None:
-            if flip:
-                members = members.reshape(-1, c, r).swapaxes(1, 2).reshape(-1, r * c)
-            extras.append((k, Extra("cells", members)))
-        else:
+            kind, members = "rows", None
+        elif kind is None or members is None:
             return None
+        elif kind == "cells" and flip:
+            members = members.reshape(-1, c, r).swapaxes(1, 2).reshape(-1, r * c)
+        extras.append((k, Extra(kind, members)))
     structure = TwoWay((r, c), "rows" in found, "columns" in found, tuple(e for _, e in extras))
     order = [found["rows"]] if "rows" in found else []
     order += [k for k, _ in extras]

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from ...model.noise_asymmetric import AsymmetricGeometric
 from ...model.noise_discrete import (
     DiscreteGaussian,
     DiscreteNoise,
@@ -22,7 +23,7 @@ from ...model.noise_discrete import (
     TruncatedDoubleGeometric,
 )
 from ...model.privacy import check_delta, check_epsilon, check_rho
-from ..upper.asymmetric import AsymmetricPair, asymmetric_pair
+from ..upper.asymmetric import best_rates
 from ..upper.exact_errors import m_epsilon, m_rho
 from ..upper.truncation import joint_profile, paper_bound, profile, smallest_bound
 
@@ -134,17 +135,17 @@ def audit_lifted_noise(rho: float) -> Audit:
     return Audit("M_rho as printed: q + max(0, DGauss)", "rho", check_rho(rho), worst, count)
 
 
-def audit_asymmetric(pair: AsymmetricPair) -> Audit:
+def audit_asymmetric(cell: AsymmetricGeometric, total: AsymmetricGeometric) -> Audit:
     """Audit a cell and the sum, each with whole-number noise of two rates, for one record more.
 
-    The loss is the sum of two log ratios, each of which takes two values; all four combinations
-    are looked at, at every whole number within reach of the noise.
+    The loss is the sum of two log ratios, at every pair of whole numbers within reach.
     """
     reach = np.arange(-200, 201)
-    steps = [np.diff(noise.log_density(reach)) for noise in (pair.cell, pair.total)]
+    steps = [np.diff(noise.log_density(reach)) for noise in (cell, total)]
     joint = steps[0][:, None] + steps[1]
+    claimed = max(cell.right + total.right, cell.left + total.left)
     name = "cell and sum with asymmetric geometric noise"
-    return Audit(name, "epsilon", pair.epsilon, float(np.abs(joint).max()), None)
+    return Audit(name, "epsilon", claimed, float(np.abs(joint).max()), None)
 
 
 def audits(epsilon: float, rho: float, delta: float) -> tuple[Audit, ...]:
@@ -173,4 +174,6 @@ def audits(epsilon: float, rho: float, delta: float) -> tuple[Audit, ...]:
         less = float(profile(TruncatedDoubleGeometric(e / 2, least - 1), e / 2))
         name = f"one answer with TDGeo(epsilon/2, {least - 1}), a smaller B"
         found.append(Audit(name, "delta", d / 2, less, None))
-    return (*found, audit_asymmetric(asymmetric_pair(e, 1000, whole=True)))
+    up, down = (float(rate) for rate in best_rates(e, 1000, math.sqrt(8) / e))
+    pair = AsymmetricGeometric(e - up, e - down), AsymmetricGeometric(up, down)
+    return (*found, audit_asymmetric(*pair))

@@ -8,37 +8,21 @@ A record moves its cell's noisy count and the noisy sum. The log density changes
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
-from ...model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace, TwoRates
 from ...model.privacy import check_epsilon
 from ..given import check_points
 from ..lower.search import maximise
-from .one_sided import laplace_sides, largest
+from .one_sided import laplace_sides
 from .upper_bounds import Guaranteed
 
 Array = NDArray[np.float64]
 
-_MOST_TERMS = 10_000_000  # of a sum: 80 MB
-
-
-def _largest_whole(noise: AsymmetricGeometric, d: float) -> float:
-    """Return ``E M^2`` for whole noise: the sum of ``(2k - 1) P(M >= k)``."""
-    chance = math.expm1(-noise.left) / math.expm1(-noise.left - noise.right)
-    terms = (max(math.log(d * chance), 0.0) + 45.0) / noise.right
-    if not terms < _MOST_TERMS:
-        raise InputError(
-            f"the largest of {d:g} draws of {noise!r} would need {terms:.2g} terms; use the "
-            "continuous noise of the same rates in its place"
-        )
-    k = np.arange(1.0, math.ceil(terms) + 1)
-    above = -np.expm1(d * np.log1p(-chance * np.exp(-noise.right * k)))
-    return float((2 * k - 1) @ above)
+_LAST = 1 - 1e-12  # of epsilon, at most
 
 
 class Rates(NamedTuple):
@@ -90,61 +74,3 @@ def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
     share, _ = maximise(score, np.full(n.shape, 1e-6), np.ones(n.shape), coarse=33)
     right = low + (high - low) * share
     return Rates(right, left(right[..., None])[..., 0])
-
-
-_LAST = 1 - 1e-12
-
-
-@dataclass(frozen=True)
-class AsymmetricPair:
-    """The two noises of one mechanism, and what they promise.
-
-    Parameters
-    ----------
-    cell, total
-        The noise of every cell and of the sum.
-    """
-
-    cell: TwoRates
-    total: TwoRates
-
-    @property
-    def epsilon(self) -> float:
-        """The level of pure DP, for cell and sum together."""
-        return max(self.cell.right + self.total.right, self.cell.left + self.total.left)
-
-    @property
-    def shift(self) -> float:
-        """Shift of the noisy sum: the noise's mean, rounded if the noise is whole."""
-        whole = isinstance(self.total, AsymmetricGeometric)
-        return float(round(self.total.mean)) if whole else self.total.mean
-
-    @property
-    def D(self) -> float:
-        """The sum's root error, exact: the supremum over all tables."""
-        return math.sqrt(self.total.variance + (self.total.mean - self.shift) ** 2)
-
-    def C(self, d: float) -> float:
-        """Bound a cell's root error on every table, before cells are rounded."""
-        n = float(check_points(d))
-        above = self.total.excess_square(self.shift)
-        low = self.cell.variance + self.cell.mean**2 - self.cell.excess_square(0.0)
-        if isinstance(self.cell, AsymmetricGeometric):
-            top = _largest_whole(self.cell, n)
-        else:
-            chance = self.cell.left / (self.cell.left + self.cell.right)
-            top = float(largest(chance, n).square) / self.cell.right**2
-        drift = math.sqrt(n * self.cell.variance + (n * self.cell.mean) ** 2)
-        lift = (math.sqrt(above) + drift) / n
-        return math.sqrt(top) + math.sqrt(self.D**2 - above) + math.hypot(math.sqrt(low), lift)
-
-
-def asymmetric_pair(
-    epsilon: float, d: float, D: float | None = None, *, whole: bool = False
-) -> AsymmetricPair:
-    """Return the noises that certify the least C at a sum error of about D."""
-    eps = check_epsilon(epsilon)
-    rates = best_rates(eps, d, math.sqrt(8) / eps if D is None else D)
-    up, down = float(rates.right), float(rates.left)
-    law = AsymmetricGeometric if whole else AsymmetricLaplace
-    return AsymmetricPair(law(eps - up, eps - down), law(up, down))

@@ -84,6 +84,27 @@ def cell_errors(
     return CellErrors(float(g_weights @ bias), float(g_weights @ square))
 
 
+def vanishing_chance(
+    cell_noise: AnyNoise, sum_noise: AnyNoise, d: float, count: float, weight: float = math.inf
+) -> float:
+    """Probability that the one cell of ``count`` records among d - 1 empty ones is fitted to 0.
+
+    It is that of ``S(g) - z* >= count + g/weight`` at the threshold ``g = count + z_1`` at which
+    the cell just reaches 0.
+
+    Examples
+    --------
+    >>> from microdata_price.model.noise import Laplace
+    >>> round(vanishing_chance(Laplace(4.0), Laplace(4.0), 1000, 14), 4)
+    0.8511
+    """
+    n, w = _check(cell_noise, sum_noise, d, weight)
+    law = excess_sum(cell_noise, sum_noise, n)
+    g, weights = thresholds(cell_noise, sum_noise, n, w, 1.0, count)
+    below = law.below(g, (g / w + count)[:, None])[:, 0]
+    return float(weights @ (cell_noise.pdf(g - count) * (1 - below)))
+
+
 def _down(
     noise: AnyNoise, law: LaplaceExcess | GaussianExcess, g: Array, v: Array, w: float
 ) -> Array:

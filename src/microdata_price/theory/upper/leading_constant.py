@@ -9,8 +9,6 @@ nothing of numbers of cells that occur.
 from __future__ import annotations
 
 import math
-from fractions import Fraction
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -37,31 +35,6 @@ def least_variance(right: ArrayLike, left: ArrayLike) -> Array:
     """
     up, down = (np.exp(-np.asarray(t, dtype=float)) for t in (right, left))
     return np.asarray(up / (1 - up) ** 2 + down / (1 - down) ** 2)
-
-
-class Certificate(NamedTuple):
-    """Multipliers that prove `least_variance`: ``(k - m)^2`` as a sum, in exact fractions.
-
-    ``W + sum a_i (1{k >= i}/q - 1{k >= i-1}) + sum b_i (1{k <= -i}/p - 1{k <= 1-i})``.
-    """
-
-    W: Fraction
-    a: list[Fraction]
-    b: list[Fraction]
-
-
-def variance_certificate(q: Fraction, p: Fraction, m: Fraction, terms: int) -> Certificate:
-    """Nonnegative multipliers that prove the least variance of whole-number noise.
-
-    q and p are ``e^-right`` and ``e^-left``; m is within 1/2 of the mean ``q/(1-q) - p/(1-p)``.
-    """
-    A, B = q / (1 - q), p / (1 - p)
-    mean, both = A - B, (1 - q) * (1 - p)
-    a = [2 * q * (mean + Fraction(1, 2) - m) / both]
-    b = [2 * p * (m - mean + Fraction(1, 2)) / both]
-    a += [2 * i * A + (2 * A - 1 - 2 * m) * A for i in range(2, terms + 1)]
-    b += [2 * i * B + (2 * B - 1 + 2 * m) * B for i in range(2, terms + 1)]
-    return Certificate(m**2 + a[0] + b[0], a, b)
 
 
 def sum_wall(epsilon: ArrayLike) -> Array:

@@ -187,9 +187,3 @@ class Reports:
                 losses += [noise + self.cell.right, noise - self.cell.left]
             worst = max(worst, *(float(np.abs(x).max()) for x in losses))
         return worst
-
-
-def threshold_limit(s: float, kappa: ArrayLike) -> Array:
-    """Threshold over ``ln(d)/tau`` for d to infinity, with ``d^kappa`` cells in use: at most s."""
-    k = np.asarray(kappa, dtype=float)
-    return np.where(k < 0.5, 1 - 2 * k + 2 * k * s, 2 * (1 - k) * s)

@@ -1,0 +1,131 @@
+"""Kill long work at random moments and take it up again: the same bytes, and nothing half-written.
+
+``python -m benchmarks.kills`` kills a small grid, a release and a notebook's run, each again and
+again, with the signals that cannot be held; ``--keep`` puts the counts into ``data/checks.csv``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import click
+
+from .checks import keep
+from .fuzz import COUNTS, SCHEMA
+
+COMMAND = (sys.executable, "-m", "microdata_price")
+GRID = ("grid", "--family", "1d", "--epsilon", "0.5", "--runs", "40", "--quiet", "--workers", "2")
+
+
+def bytes_of(folder: Path, *names: str) -> list[str]:
+    return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names]
+
+
+def whole(*words: object) -> float:
+    """Run a command to its end; return its seconds."""
+    begun = time.monotonic()
+    subprocess.run([*COMMAND, *map(str, words)], check=True, capture_output=True)
+    return time.monotonic() - begun
+
+
+def killed(after: float, *words: object) -> bool:
+    """Kill a command and its children after some seconds; return if it was still at work."""
+    process = subprocess.Popen(
+        [*COMMAND, *map(str, words)],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        process.wait(after)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        return True
+    return False
+
+
+def grids(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
+    """Kill a grid, and go on until it is done: its two files are those of one that was let be."""
+    names = ("errors.parquet", "queries.parquet")
+    seconds = whole(*GRID, "--out", folder / "whole")
+    right = bytes_of(folder / "whole", *names)
+    kills = same = finished = 0
+    while kills < number:
+        finished += 1
+        out = folder / str(finished)
+        while kills < number and killed(rng.uniform(0, seconds), *GRID, "--out", out):
+            kills += 1
+        whole(*GRID, "--out", out)
+        same += bytes_of(out, *names) == right
+    return kills, kills if same == finished else -1
+
+
+def releases(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
+    """Kill a release: there is no folder, or one that goes on with the answers it holds."""
+    table, schema = folder / "t.csv", folder / "t.schema.json"
+    table.write_text(COUNTS)
+    schema.write_text(SCHEMA)
+    words = ("release", table, "--schema", schema, "--epsilon", 0.5)
+    seconds = whole(*words, "--out", folder / "whole")
+    kills = fine = 0
+    while kills < number:
+        out = folder / str(kills)
+        if not killed(rng.uniform(0, seconds), *words, "--out", out):
+            continue
+        kills += 1
+        if not out.exists() or (out / "records.csv").exists():
+            fine += 1  # not begun, or done
+            continue
+        answers = bytes_of(out, "measurements.csv")
+        whole("release", "--again", out)
+        fine += (out / "records.csv").exists() and bytes_of(out, "measurements.csv") == answers
+    return kills, fine
+
+
+def runs(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
+    """Kill a notebook's run: the next one succeeds, and no process of the first is left."""
+    words = ("run", "notebooks/dice.ipynb", "--out")
+    seconds = whole(*words, folder / "whole")
+    kills = fine = 0
+    while kills < number:
+        out = folder / str(kills)
+        if not killed(rng.uniform(0, seconds), *words, out):
+            continue
+        kills += 1
+        whole(*words, out)
+        fine += any(out.rglob("*.html"))
+    return kills, fine
+
+
+WORK: tuple[Callable[[Path, random.Random, int], tuple[int, int]], ...] = (grids, releases, runs)
+
+
+@click.command()
+@click.option("--number", default=10, show_default=True, help="Kills of each kind.")
+@click.option("--seed", default=1, show_default=True)
+@click.option("--keep", "kept", is_flag=True, help="Put the counts into data/checks.csv.")
+def main(number: int, seed: int, kept: bool) -> None:
+    """Print how many kills of each kind were survived; status 1 if any was not."""
+    told = {}
+    for work in WORK:
+        with tempfile.TemporaryDirectory() as folder:
+            kills, fine = work(Path(folder), random.Random(seed), number)
+        told[work.__name__] = kills, fine
+        click.echo(f"{work.__name__}: {fine} of {kills} survived")
+    if kept:
+        keep("kills", told)
+    sys.exit(any(kills != fine for kills, fine in told.values()))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+"""Notebooks are plain and short; numbers of our own boxes run on, and links name their page."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from microdata_price.book import notebook
+from microdata_price.book.extras import stage_redirects
+from microdata_price.book.number import renumbered
+from microdata_price.book.plan import notebook_paths
+from microdata_price.page.say import MAGIC
+from tiny_book import ROOT, make_notebook, make_root
+
+START = (
+    ("text", "# Title\n\nWhat it is about."),
+    ("code", "epsilon = 0.5  # level", "parameters"),
+    ("code", "import math\n\nassert math.pi > epsilon", "setup"),
+)
+
+
+@pytest.mark.parametrize(
+    ("cells", "why"),
+    [
+        ([*START, ("text", "## Section\n\nText."), ("code", "1"), ("code", "say(1)")], ""),
+        ([*START, ("text", "See {ref}`x`.")], "mark that Jupyter shows"),
+        ([*START, ("text", "```{note}\nx\n```")], "mark that Jupyter shows"),
+        ([*START, ("code", f"x = {'1' * 100}")], "line of 104 characters"),
+        ([*START, ("code", "\n".join("x" * 9), "remove-input")], "has 9 lines; at most 8"),
+        ([*START, ("code", "\n".join("x" * 31))], "has 31 lines; at most 30"),
+        ([*START, *[("code", "\n".join("x" * 8), "hide-input")] * 5], "42 lines of code are"),
+        ([*START, ("text", "## Section"), ("code", "1")], "begins with code"),
+        ([*START, ("text", "It holds.", "theorem", "label:t")], "must begin"),
+        ([*START, ("text", "**Exercise 1.** Why?", "exercise")], "none of the tags easy"),
+        ([START[0], START[2], START[1], ("code", "epsilon")], "first three cells"),
+        ([("text", "# Title"), *START[1:]], "in a paragraph under the title"),
+    ],
+)
+def test_what_is_amiss_in_a_notebook_is_said(
+    tmp_path: Path, cells: list[tuple[str, ...]], why: str
+) -> None:
+    notebook.write(make_notebook(*cells), tmp_path / "x.ipynb")
+    said = notebook.faults(tmp_path / "x.ipynb")
+    assert len(said) == bool(why)
+    assert not why or why in said[0]
+
+
+def test_hidden_code_is_hidden_in_jupyter_too() -> None:
+    nb = make_notebook(*START, ("code", "say(1)", "remove-input"))
+    assert nb.cells[-1].metadata["jupyter"] == {"source_hidden": True}
+    assert "jupyter" not in nb.cells[2].metadata
+    assert notebook.strip(nb) == nb
+
+
+def boxes() -> Iterator[tuple[notebook.Notebook, str]]:
+    """The book's text cells that begin with a name and a number, and both of these."""
+    for path in notebook_paths(ROOT):
+        for cell in notebook.read(path).cells:
+            head = re.match(r"\*\*([A-Z][a-z]+ [O\d.]+)(?: \(|\.\*\*)", cell.source)
+            if cell.cell_type == "markdown" and head:
+                yield cell, head[1]
+
+
+def test_the_books_own_numbers_run_in_reading_order() -> None:
+    assert any(" O1" in name for _, name in boxes())
+    assert [path.name for path in renumbered(ROOT)] == []
+
+
+def test_no_label_is_used_twice_and_no_box_is_called_like_another() -> None:
+    labels: list[str] = []
+    for path in notebook_paths(ROOT):
+        for cell in notebook.read(path).cells:
+            shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
+            labels += [shown[2]] if shown and shown[1] != "say" else [notebook.label(cell)]
+    for path in (ROOT / "book").rglob("*.md"):
+        labels += re.findall(r"^\(([\w-]+)\)=$", path.read_text("utf-8"), re.MULTILINE)
+    titles = [name for cell, name in boxes() if "exercise" not in notebook.tags(cell)]
+    counts = Counter([*filter(None, labels), *titles])
+    assert [name for name, times in counts.items() if times > 1] == []
+
+
+def test_links_call_a_box_by_its_number() -> None:
+    called = {notebook.label(cell): name for cell, name in boxes() if notebook.label(cell)}
+    wrong = []
+    for path in [*notebook_paths(ROOT), *(ROOT / "book").rglob("*.md")]:
+        text = path.read_text(encoding="utf-8")
+        for words, name in re.findall(r"\[([A-Z][a-z]+ O?\d[\d.]*)\]\([^()\s]*#([\w-]+)\)", text):
+            if called.get(name, words) != words:
+                wrong.append(f"{path.name}: {words} is {called[name]}")
+    assert called
+    assert wrong == []
+
+
+def test_numbers_and_links_follow_the_order_of_the_pages(tmp_path: Path) -> None:
+    one = make_notebook(
+        ("text", "# One\n\nText. See [Theorem O1](one.ipynb#second)."),
+        ("code", "a = 1", "parameters"),
+        ("text", "**Theorem O7 (First).** A.", "theorem", "label:first"),
+        ("code", "%%say\nSee [Lemma O1](two.ipynb#second) for {{ a|n }}."),
+    )
+    two = make_notebook(
+        ("text", "# Two\n\nText."),
+        ("code", "a = 1", "parameters"),
+        ("text", "**Lemma O1 (Second).** B, as [the first](#first).", "lemma", "label:second"),
+        ("text", "**Theorem 3.1 (The paper's).** C.", "theorem", "label:third"),
+    )
+    root = make_root(tmp_path, {"one": one, "two": two}, {})
+    (root / "book" / "intro.md").write_text("# I\n\n[Theorem O7](x.ipynb#first)\n", "utf-8")
+    for path, text in renumbered(root).items():
+        path.write_text(text, encoding="utf-8")
+    cells = notebook.read(root / "notebooks" / "one.ipynb").cells
+    assert "[Theorem O2](two.ipynb#second)" in cells[0].source
+    assert cells[2].source.startswith("**Theorem O1 (First)")
+    assert "[Lemma O2](two.ipynb#second)" in cells[3].source
+    cells = notebook.read(root / "notebooks" / "two.ipynb").cells
+    assert cells[2].source == "**Lemma O2 (Second).** B, as [the first](one.ipynb#first)."
+    assert cells[3].source.startswith("**Theorem 3.1")
+    assert "[Theorem O1](../notebooks/one.ipynb#first)" in (root / "book/intro.md").read_text()
+    assert renumbered(root) == {}
+
+
+def test_old_addresses_lead_to_the_new_pages(tmp_path: Path) -> None:
+    root = make_root(tmp_path, {}, {})
+    moved = "notebooks/old: notebooks/new#place\nteach/notes: teach/lesson\napi: intro\n"
+    (root / "book" / "_redirects.yml").write_text(moved, "utf-8")
+    stage_redirects(root, tmp_path)
+    new = {"notebooks/old": "new.html#place", "teach/notes": "lesson.html", "api": "intro.html"}
+    for page, place in new.items():
+        assert f'url={place}"' in (tmp_path / f"{page}.html").read_text("utf-8")
