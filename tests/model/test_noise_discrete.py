@@ -79,6 +79,17 @@ def test_probabilities_moments_and_tails_equal_direct_sums(law: DiscreteNoise) -
         if below > -600:
             assert law.log_cdf(-q - 0.5) == pytest.approx(below, rel=1e-11)
         assert np.exp(law.log_cdf(q + 0.3)) == pytest.approx(1 - above, rel=1e-12)
+        assert law.sf(-q - 1.0) == pytest.approx(1 - above, rel=1e-12)
+    assert law.excess(np.arange(3000.0)).second[-1] == pytest.approx(0, abs=1e-60)
+
+
+@pytest.mark.parametrize(("sigma2", "q"), [(50.0, 300), (1.0, 60), (4e10, 10**7)])
+def test_tails_too_small_to_write_have_their_logarithms(sigma2: float, q: int) -> None:
+    exact = mp.log(mp.ncdf(-(q + mp.mpf("0.5")) / mp.sqrt(sigma2)))
+    if sigma2 < 100:
+        terms = [mp.exp(-(mp.mpf(k) ** 2) / (2 * sigma2)) for k in range(2 * q)]
+        exact = mp.log(sum(terms[q + 1 :]) / (2 * sum(terms[1:]) + 1))
+    assert DiscreteGaussian(sigma2).log_cdf(-q - 1.0) == pytest.approx(float(exact), rel=1e-11)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -149,6 +160,7 @@ def test_continuous_excess_equals_quadrature(law: Laplace | Gaussian) -> None:
                 return mp.exp(-abs(x) / law.scale) / (2 * law.scale)
             return mp.npdf(x, 0, law.std)
 
+        assert float(law.pdf(-q)) == pytest.approx(float(density(mp.mpf(-q))), rel=1e-12)
         far = [q, q + 5, q + 20, q + 80, q + 300]
         for power, got in zip((1, 2), law.excess(q), strict=True):
             exact = mp.quad(lambda x, p=power, q=q: (x - q) ** p * density(x), far)

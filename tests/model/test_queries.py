@@ -102,6 +102,7 @@ CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
         (lambda: Gaussian(np.nan), "deviation is nan; it must be a positive number of counts"),
         (lambda: AsymmetricLaplace(1.0, -1.0), "the left rate is -1.0; it must be a positive"),
         (lambda: PureDP(1.0).group(0), "the group size is 0; it must be a whole number"),
+        (lambda: ApproximateDP(0.0, 1e-6), "epsilon is 0; it must be a positive"),
         (lambda: ApproximateDP(1.0, 1.0), "delta is 1; it must be between 0 and 1"),
     ],
 )
