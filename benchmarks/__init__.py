@@ -8,5 +8,6 @@ Each module has one function that returns a data frame:
 - `workloads.workloads`: overlapping workloads, with and without cells, beside other solvers, and
   `workloads.ratios`, which must stay below `workloads.PROMISED`;
 - `workloads.sizes`: the largest tables, with their memory;
-- `before.before`: the paper's fits against another version of the package (``--base``).
+- `before.before`: the paper's fits against another version of the package (``--base``);
+- `book.book`: the processor time of the whole book against another version (``--only book``).
 """

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import json
 import os
-import resource
 import shutil
 import subprocess
 import sys
@@ -15,19 +12,31 @@ from pathlib import Path
 
 import pandas as pd
 
-_SUBREAPER = 36  # Linux: processes whose parent is gone become this one's children
+_MEASURE = """
+import contextlib, ctypes, os, resource, subprocess, sys
+if sys.platform == "linux":
+    ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)  # adopt processes whose parent ends before them
+subprocess.run(sys.argv[1:], check=True, stdout=sys.stderr)
+with contextlib.suppress(ChildProcessError):
+    while True:
+        os.wait()
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+print(used.ru_utime + used.ru_stime)
+"""
+
+
+def processor_seconds(command: list[str], root: Path) -> float:
+    """Return user and system time of a command and of all processes that come of it."""
+    environment = os.environ | {"PYTHONPATH": f"{root}/src"}
+    measure = [sys.executable, "-c", _MEASURE, *command]
+    done = subprocess.run(
+        measure, cwd=root, env=environment, check=True, stdout=subprocess.PIPE, text=True
+    )
+    return float(done.stdout)
 
 
 def _build(root: Path, python: Path, *levels: str) -> float:
-    """Build a book; return user and system time of all processes that this starts."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    command = [str(python), "-m", "microdata_price", "book", *levels]
-    subprocess.run(command, cwd=root, env=os.environ | {"PYTHONPATH": f"{root}/src"}, check=True)
-    with contextlib.suppress(ChildProcessError):
-        while True:
-            os.wait()
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return processor_seconds([str(python), "-m", "microdata_price", "book", *levels], root)
 
 
 def _add_sentence(root: Path) -> None:
@@ -53,8 +62,6 @@ def book(base: Path) -> pd.DataFrame:
         One line for a build from nothing, one after a sentence was added to one notebook, and one
         at another level: processor seconds ``now`` and ``before``, and their ``ratio``.
     """
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
     found = {}
     built = shutil.ignore_patterns("_build", "_generated", ".venv", ".git", "results")
     for name, checkout in {"now": Path(__file__).parents[1], "before": base.parent}.items():

@@ -107,6 +107,29 @@ def test_a_file_of_persons_is_released_from_end_to_end(tmp_path):
     assert not (tmp_path / "again").exists()
 
 
+def test_books_are_built_in_copies_and_count_all_processes(tmp_path, monkeypatch):
+    from benchmarks import book
+
+    before = (ROOT / "notebooks" / "dice.ipynb").read_bytes()
+    (tmp_path / "src").mkdir()
+    (tmp_path / "notebooks").mkdir()
+    (tmp_path / "notebooks" / "dice.ipynb").write_bytes(before)
+    burn = "[x * x for x in range(3 * 10**6)]"
+    orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {burn!r}])"
+    seen = []
+
+    def build(root, python, *_levels):
+        seen.append((root / "notebooks" / "dice.ipynb").read_bytes())
+        return book.processor_seconds([str(python), "-c", orphan], root)
+
+    monkeypatch.setattr(book, "_build", build)
+    frame = book.book(tmp_path / "src")
+    assert frame["build"].tolist() == ["from nothing", "a sentence more", "other levels"]
+    assert (frame[["now", "before"]] > 0.05).all(axis=None)
+    assert seen[0] == seen[3] == before != seen[1] == seen[2]
+    assert (ROOT / "notebooks" / "dice.ipynb").read_bytes() == before
+
+
 def test_memory_is_what_the_call_takes():
     from functools import partial
 

@@ -348,6 +348,24 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(
     assert sorted(p.suffix or p.name for p in home.iterdir()) == [".ipynb"] * 6
 
 
+def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
+    root, path, said = home.parent / "checkout", home / "own.ipynb", list[str]()
+    body = ("code", "print('result', 10 * n)")
+    texts = [[("text", "# Own"), N, body], [("text", "# New"), N, ("text", "More."), body]]
+    for cells in texts:
+        write(path, *cells)
+        chapter = Chapter(path, notebook.read(path), {"n": 4})
+        (run,) = run_all(root, [chapter], home.parent / "cache", {}, {}, said.append)
+        found = notebook.read(run.path).cells
+        told = [c.source for c in found if "injected-parameters" not in notebook.tags(c)]
+        assert told == [source for _, source, *_ in cells]
+        assert found[-1].outputs[0].text == "result 40\n"
+        assert "injected-parameters" in notebook.tags(found[2])
+    assert [line.split(":")[0] for line in said][1] == (
+        "taken from an earlier run of the same code, data and values"
+    )
+
+
 def test_a_notebook_of_ones_own_is_compared_by_all_that_it_shows(home: Path) -> None:
     cells = [("text", "# Own\n\nText."), N, ("code", "print('result', 10 * n)\nn + 1")]
     own = write(home / "own.ipynb", *cells, ("code", "print('the same')"))

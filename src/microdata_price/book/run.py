@@ -56,8 +56,12 @@ def _code(chapter: Chapter) -> list[str]:
     return [*map(notebook.python_only, sources), *(f"import {module}" for module in loaded)]
 
 
+def _cells_key(cells: Sequence[notebook.Notebook]) -> str:
+    return digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in cells])
+
+
 def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
-    """Return the hash of all that a notebook's results depend on."""
+    """Return the hash of all that a notebook's results depend on, its plain text not."""
     beside = [  # what it may read there: data, modules of its own
         path
         for path in chapter.path.parent.rglob("*")
@@ -66,7 +70,7 @@ def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) ->
         and not any(p.startswith(".") for p in path.relative_to(chapter.path.parent).parts)
     ]
     return digest(
-        digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in chapter.source.cells]),
+        _cells_key([c for c in chapter.source.cells if c.cell_type == "code"]),
         digest_json(chapter.values),
         digest_json({name: folder_keys[name] for name in chapter.folders}),
         digest_files(beside, chapter.path.parent),
@@ -167,7 +171,7 @@ def _compute(chapter: Chapter, folders: Mapping[str, Path], place: Path, manager
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
     run = Run(
         chapter.name,
-        place / "executed.ipynb",
+        place / f"{_cells_key(chapter.source.cells)}.ipynb",
         round(time.perf_counter() - start, 1),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
         {n: v for n, v in values.items() if n not in chapter.folders},
@@ -179,13 +183,22 @@ def _compute(chapter: Chapter, folders: Mapping[str, Path], place: Path, manager
     return run
 
 
-def _cached(place: Path) -> Run | None:
-    """Return what the same code, data and values gave before."""
-    record = place / "run.json"
-    if not record.is_file() or not (place / "executed.ipynb").is_file():
+def _cached(chapter: Chapter, place: Path) -> Run | None:
+    """Return what the same code, data and values gave before, amid the text of today."""
+    record, path = place / "run.json", place / f"{_cells_key(chapter.source.cells)}.ipynb"
+    kept = [p for p in place.glob("*.ipynb") if not p.name.startswith("draft-")]
+    if not record.is_file() or not kept:
         return None
-    facts = json.loads(record.read_text(encoding="utf-8"))
-    return Run(**{**facts, "path": place / "executed.ipynb"})
+    if path not in kept:
+        told = notebook.read(kept[0])
+        code = [c for c in told.cells if c.cell_type == "code"]
+        told.cells = []
+        for cell in notebook.read(chapter.path).cells:
+            told.cells.append(code.pop(0) if cell.cell_type == "code" else cell)
+            if code and "injected-parameters" in notebook.tags(code[0]):
+                told.cells.append(code.pop(0))
+        notebook.write(told, path)
+    return Run(**{**json.loads(record.read_text(encoding="utf-8")), "path": path})
 
 
 def run_all(
@@ -198,7 +211,8 @@ def run_all(
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
     places = {c.name: cache / c.name / chapter_key(root, c, folder_keys) for c in chapters}
-    found = {name: run for name, place in places.items() if (run := _cached(place)) is not None}
+    cached = {c.name: _cached(c, places[c.name]) for c in chapters}
+    found = {name: run for name, run in cached.items() if run is not None}
     todo = [c for c in chapters if c.name not in found]
     if found:
         report(f"taken from an earlier run of the same code, data and values: {', '.join(found)}")

@@ -68,7 +68,7 @@ def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> di
         # Processes that start afresh inherit no thread, so that nothing can lock up.
         context = multiprocessing.get_context("spawn")
         with ProcessPoolExecutor(workers, mp_context=context) as pool:
-            found = found | dict(zip(todo, pool.map(_call, todo, chunksize=2), strict=True))
+            found.update(zip(todo, pool.map(_call, todo, chunksize=2), strict=True))
     if kept is not None and todo:
         write_whole(kept, pickle.dumps(found))
     return {task: found[task] for task in tasks}
