@@ -51,6 +51,7 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("floor", "ceil"), ("any", "al
 _NAMES = dict([*_PAIRS, *((b, a) for a, b in _PAIRS)])
 _CONDITIONS = (ast.If, ast.IfExp, ast.While)
 _SKIPPED = {"annotation", "returns", "decorator_list", "exc", "bases", "format_spec"}
+_SKIPPED |= {"defaults", "kw_defaults"}  # which are no part of a function's code
 
 
 def _walk(node: ast.AST, name: str = "", function: str = "") -> Iterator[tuple[ast.AST, str]]:
@@ -104,26 +105,25 @@ def _text(node: ast.AST) -> str:
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a module's functions and methods, compiled."""
+    """Yield all functions compiled within a module's code."""
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             yield constant
-            if "<locals>" not in constant.co_qualname:
-                yield from _codes(constant)
+            yield from _codes(constant)
 
 
 def _apply(mutant: dict[str, object]) -> None:
-    """Give the living function its changed code, and forget what the package has computed."""
+    """Give living functions their changed code, and forget what the package has computed."""
     path = str(ROOT / str(mutant["file"]))
     tree, node, change = mutant["change"]
     vars(node).update(change)
     module = compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
-    new = next(c for c in _codes(module) if c.co_qualname == mutant["function"])
+    new = {(c.co_qualname, c.co_firstlineno): c for c in _codes(module)}
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
-            code = thing.__code__
-            if (code.co_filename, code.co_qualname) == (path, new.co_qualname):
-                thing.__code__ = new
+            old = thing.__code__
+            if old.co_filename == path:
+                thing.__code__ = new[old.co_qualname, old.co_firstlineno]
         elif isinstance(thing, _lru_cache_wrapper):
             thing.cache_clear()
         elif str(type(thing).__module__).startswith("microdata_price."):
@@ -181,9 +181,9 @@ class Session:
                 seen.add((frame.f_code.co_filename, frame.f_code.co_qualname.split(".<locals>")[0]))
 
         start = time.perf_counter()
-        sys.setprofile(note)
+        sys.settrace(note)
         good = self._passes(item)
-        sys.setprofile(None)
+        sys.settrace(None)
         if good:
             self.seconds[item], self.reached[item] = time.perf_counter() - start, seen
 

@@ -16,7 +16,6 @@ from . import notebook
 from . import pages as book_pages
 from . import site as book_site
 from . import stage as book_stage
-from .clean import faults_of_notebook, faults_of_site, machine_paths
 from .config import repository, site_config
 from .extras import EXTRA, Extras, stage_extras, stage_redirects
 from .grids import Folders, compute_folders
@@ -24,6 +23,7 @@ from .picture import for_the_site
 from .plain import read_terms, with_links
 from .plan import Edition, chapters, toc_entries
 from .run import Run, run_all
+from .site import faults_of_notebook, faults_of_site, machine_paths
 from .stage import Found, collect, quote
 
 STUDENTS = "students"
@@ -36,13 +36,7 @@ Report = Callable[[str], None]
 
 
 def default_site(root: Path, edition: Edition) -> Path:
-    """Return the folder of an edition's site.
-
-    Examples
-    --------
-    >>> default_site(Path("."), Edition(epsilon=0.25)).as_posix()
-    'book/_build/eps-0.25/html'
-    """
+    """Return the folder of an edition's site, as book/_build/eps-0.25/html."""
     return root / "book" / "_build" / edition.slug / "html"
 
 

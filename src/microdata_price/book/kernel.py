@@ -97,14 +97,8 @@ def kernels(
 ) -> Iterator[type[AsyncKernelManager]]:
     """Give a manager of kernels that work in a folder; none outlives the block.
 
-    Parameters
-    ----------
-    folder
-        Where notebooks work.
-    preload
-        Modules that all kernels have imported from the start; empty for fresh Pythons.
-    temporary
-        Folders that are removed when the command ends by no choice of its own.
+    All have imported the modules `preload` from the start; without any they are fresh Pythons. The
+    folders `temporary` are removed when the command is killed.
     """
     context: Any = multiprocessing.get_context("spawn")
     if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork

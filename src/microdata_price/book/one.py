@@ -56,14 +56,7 @@ def find_notebook(given: str) -> tuple[Path, Path]:
 
 
 def combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> list[dict[str, Any]]:
-    """Return every combination of several values of some parameters, checked.
-
-    Examples
-    --------
-    >>> from .parameters import declared
-    >>> combinations(declared("epsilon = 0.5"), [("epsilon", ["0.1", 1])], "x")
-    [{'epsilon': 0.1}, {'epsilon': 1.0}]
-    """
+    """Return every combination of several values of some parameters, checked."""
     names = [name for name, _ in grid]
     no_repeats(names, where)
     rows = itertools.product(*(values for _, values in grid))
@@ -109,25 +102,10 @@ def run_one(
 ) -> Path:
     """Execute a notebook and return the path of its first page.
 
-    Parameters
-    ----------
-    given
-        A path, or the name of a chapter.
-    values
-        Parameters by name.
-    grid
-        Parameters with several values: one run for each combination, compared on one page.
-    out
-        The folder to make anew; by default one in ``results``, named by what is given.
-    report
-        Is told what happens.
-
-    Raises
-    ------
-    InputError
-        A notebook, a parameter or a folder that cannot be used, before anything runs.
-    BuildError
-        A cell that failed, or a page that could not be made.
+    `given` is a path or the name of a chapter, `values` are its parameters; each combination of a
+    `grid` is a run, and all are compared on one page. The folder is made anew; without `out` it is
+    one in ``results``, named by what is given. What cannot be used is an `InputError` before
+    anything runs, a cell that fails a `BuildError`.
     """
     path, root = find_notebook(given)
     original = notebook.read(path)
@@ -192,8 +170,8 @@ def _keep_failed(kept: Path, target: Path, report: Report) -> None:
 
 def _only_the_book(path: Path, root: Path, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Say whether a run depends on the book and the package alone, so that it may be kept."""
-    texts = [v for row in rows for v in row.values() if isinstance(v, str) and v]
-    given = any(Path(v).exists() or (path.parent / v).exists() for v in texts if len(v) < 4096)
+    texts = [v for row in rows for v in row.values() if isinstance(v, str) and 0 < len(v) < 4096]
+    given = any(Path(v).exists() or (path.parent / v).exists() for v in texts)
     return path in [p.resolve() for p in notebook_paths(root)] and not given
 
 

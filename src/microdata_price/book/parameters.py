@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,13 +32,7 @@ _KINDS = {"None" if kind is type(None) else kind.__name__: kind for kind in _WOR
 
 @dataclass(frozen=True)
 class Parameter:
-    """One parameter as a notebook's tagged cell declares it; `item` is the kind of list entries.
-
-    Examples
-    --------
-    >>> declared("epsilon = 0.5")["epsilon"].kinds
-    (<class 'float'>,)
-    """
+    """One parameter as a notebook's tagged cell declares it; `item` is the kind of list entries."""
 
     name: str
     default: Any
@@ -49,12 +43,8 @@ class Parameter:
 def declared(source: str, *, strict: bool = True) -> dict[str, Parameter]:
     """Read the parameters from the source of the cell tagged ``parameters``.
 
-    Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count.
-
-    Raises
-    ------
-    InputError
-        Where `strict`, a line that is not a name and a plain value; otherwise it is passed over.
+    Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count. A
+    line that is not a name and a plain value is an error if `strict`, and passed over otherwise.
 
     Examples
     --------
@@ -163,22 +153,19 @@ def _list(given: Any, item: type | None) -> Any:
     return _NO if any(v is _NO for v in found) else found
 
 
-def _whole(name: str, least: int) -> Callable[[Any], None]:
-    def check(value: Any) -> None:
-        if isinstance(value, (int, float)) and value < least:
-            raise InputError(f"{name} is {value}; it must be a whole number of {least} or more")
-
-    return check
+_LEVELS = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
+_LEAST = {"runs": 1, "seed": 0, "d": 2}
 
 
-_RANGES: dict[str, Callable[[Any], object]] = {
-    "epsilon": check_epsilon,
-    "rho": check_rho,
-    "delta": check_delta,
-    "runs": _whole("runs", 1),
-    "seed": _whole("seed", 0),
-    "d": _whole("d", 2),
-}
+def _check_range(name: str, value: Any) -> None:
+    """Refuse a value that its name tells to be out of range; the name may be a plural."""
+    one = name if name in _LEVELS or name in _LEAST else name.removesuffix("s")
+    for entry in value if isinstance(value, list) else [value]:
+        if one in _LEVELS and entry is not None:
+            _LEVELS[one](entry)
+        least = _LEAST.get(one)
+        if least is not None and isinstance(entry, (int, float)) and entry < least:
+            raise InputError(f"{name} is {entry}; it must be a whole number of {least} or more")
 
 
 def check(
@@ -201,34 +188,20 @@ def check(
         if name not in parameters:
             raise InputError(f"{where}: {unknown_name('parameter', name, parameters)}")
         try:
-            checked[name] = value = coerce(parameters[name], value)
-            in_range = _RANGES.get(name) or _RANGES.get(name.removesuffix("s"))
-            for entry in value if isinstance(value, list) else [value]:
-                if in_range is not None and entry is not None:
-                    in_range(entry)
+            checked[name] = coerce(parameters[name], value)
+            _check_range(name, checked[name])
         except InputError as error:
             raise InputError(f"{where}: {error}") from None
     return checked
 
 
 def split_values(text: str) -> list[str]:
-    """Split several values at the commas that stand in no bracket.
-
-    Examples
-    --------
-    >>> split_values("0.1, [1, 2],[3]")
-    ['0.1', '[1, 2]', '[3]']
-    """
+    """Split several values at the commas that stand in no bracket: ``0.1, [1, 2]`` has two."""
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text)]
 
 
 def no_repeats(names: Iterable[str], where: str) -> None:
-    """Refuse a parameter that is given two values.
-
-    Examples
-    --------
-    >>> no_repeats(["epsilon", "runs"], "the parameter file")
-    """
+    """Refuse a parameter that is given two values."""
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
         raise InputError(f"{where}: {twice[0]!r} is given twice; give it one value")

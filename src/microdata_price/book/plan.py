@@ -97,13 +97,7 @@ class Chapter:
 
 
 def find_root(*starts: Path) -> Path:
-    """Return the checkout that holds the book: the nearest folder with ``book/_toc.yml``.
-
-    Raises
-    ------
-    InputError
-        There is none above the given places nor above this file.
-    """
+    """Return the checkout that holds the book: the nearest folder with ``book/_toc.yml``."""
     for start in (*starts, Path.cwd(), Path(__file__)):
         for folder in (start.resolve(), *start.resolve().parents):
             if (folder / "book" / "_toc.yml").is_file():
@@ -147,14 +141,7 @@ def notebook_paths(root: Path) -> list[Path]:
 
 
 def chapters(root: Path, edition: Edition) -> list[Chapter]:
-    """Read every notebook of the book and check what it will be run with, before any runs.
-
-    Raises
-    ------
-    InputError
-        A notebook that is missing or broken, a parameter that it never reads, or a value that it
-        cannot take.
-    """
+    """Read every notebook of the book and check what it will be run with, before any runs."""
     found = []
     for path in notebook_paths(root):
         source = notebook.strip(notebook.read(path))

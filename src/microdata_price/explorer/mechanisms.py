@@ -31,25 +31,22 @@ KNOTS = (2, 5, 10, 50, 500, 20_000, 10**7, 10**9)
 cubics of ln d that do not overshoot."""
 SPLITS = 17  # points of a path that is drawn
 
-ABOUT = {
-    key: dict(zip(("title", "short", "subject", "sure", "status"), texts, strict=True))
-    for key, *texts in (
-        ("signed", "signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
-        ("counts_first", "clip", "clip", "Clip", "exact", "exact, the worst of all tables"),
-        ("mapped", "mapped clip", "mapped", "The mapped clip", "exact",
-         "exact, the worst of all tables"),
-        ("sum_first", "keep the sum", "keep the sum", "Keep the sum", "exact",
-         "C: on its worst table up to an overshoot, and certified for all; D: exact"),
-        ("weighted", "weighted fits", "weighted", "A weighted fit", "known",
-         "on the worst tables known"),
-        ("split", "split budget, certified", "split", "A split budget", "certified",
-         "certified for all tables"),
-        ("asymmetric", "asymmetric noise, certified", "asymmetric", "Asymmetric noise",
-         "certified", "certified for all tables"),
-        ("truncated", "cut tails, certified", "cut tails", "Noise with cut tails", "certified",
-         "certified for all tables"),
-    )
+_EXACT = ("exact", "exact, the worst of all tables")
+_SURE = ("certified", "certified for all tables")
+_FIELDS = ("title", "short", "subject", "sure", "status")
+_ABOUT = {
+    "signed": ("signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
+    "counts_first": ("clip", "clip", "Clip", *_EXACT),
+    "mapped": ("mapped clip", "mapped", "The mapped clip", *_EXACT),
+    "sum_first": ("keep the sum", "keep the sum", "Keep the sum", "exact",
+                  "C: on its worst table up to an overshoot, and certified for all; D: exact"),
+    "weighted": ("weighted fits", "weighted", "A weighted fit", "known",
+                 "on the worst tables known"),
+    "split": ("split budget, certified", "split", "A split budget", *_SURE),
+    "asymmetric": ("asymmetric noise, certified", "asymmetric", "Asymmetric noise", *_SURE),
+    "truncated": ("cut tails, certified", "cut tails", "Noise with cut tails", *_SURE),
 }  # fmt: skip
+ABOUT = {key: dict(zip(_FIELDS, texts, strict=True)) for key, texts in _ABOUT.items()}
 """A mechanism's names, how surely it is known (a key of the page) and that in words."""
 
 

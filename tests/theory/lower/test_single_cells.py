@@ -132,7 +132,7 @@ def test_no_lower_bound_is_above_what_is_reached(seed: int) -> None:
     error = float(np.exp(rng.uniform(-1, 3))) * guarantee.signed_error
     given_error = {"sum_error" if rng.random() < 0.5 else "point_error": error}
     cells, _ = pure.single_cell_bounds(guarantee, d, **given_error)
-    best = lower_bounds(guarantee, d, **given_error).best
+    best = max(lower_bounds(guarantee, d, **given_error).values.values())
     values = reached(guarantee, d, **given_error).values
     for name, value in values.items():
         low = cells["channel_whole" if name in {"clipping", "remap"} else "channel"]

@@ -12,6 +12,7 @@ from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarant
 from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.projection import project
+from microdata_price.theory.upper.upper_bounds import certified_truncated
 from rounding import at_most
 
 PURE = [PureDP(e) for e in (0.01, 0.5, 10.0)]
@@ -38,7 +39,9 @@ def test_every_place_is_allowed(guarantee: Guarantee) -> None:
             assert at_most(known.C[0], sure.C[0])
             assert known.D[0] == sure.D[0] == pytest.approx(guarantee.signed_error)
         if isinstance(guarantee, ApproximateDP):
-            places.append(points.truncated(guarantee, d))
+            found = certified_truncated(guarantee.epsilon, guarantee.delta, d)
+            one = np.atleast_1d(found.C), np.atleast_1d(found.D)
+            places.append(points.Operating("truncated", "certified", *one, np.zeros(1)))
         for place in places:
             assert_allowed(guarantee, d, place)
 

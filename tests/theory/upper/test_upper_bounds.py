@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from microdata_price.model.noise import Gaussian
 from microdata_price.model.noise_discrete import (
     DiscreteGaussian,
     DoubleGeometric,
@@ -22,6 +23,7 @@ from microdata_price.theory.laws.audit import (
     log_clipped_law,
 )
 from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
+from microdata_price.theory.upper.extremes import lemma1
 from microdata_price.theory.upper.truncation import (
     joint_profile,
     paper_bound,
@@ -31,12 +33,10 @@ from microdata_price.theory.upper.truncation import (
 from microdata_price.theory.upper.upper_bounds import (
     certified,
     certified_truncated,
+    equation_bound,
     exact_clipping,
     item1,
-    item2,
     item3,
-    item4,
-    item5,
 )
 from rounding import at_most
 
@@ -97,29 +97,29 @@ def test_extreme_levels_of_truncated_noise() -> None:
 @given(LEVELS)
 @settings(max_examples=60)
 def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
-    for exact, printed in (
-        (exact_clipping(PureDP(level), D), item1(level, D)),
-        (exact_clipping(ConcentratedDP(level), D), item2(level, D)),
+    for exact, square in (
+        (exact_clipping(PureDP(level), D), 2 / level**2),
+        (exact_clipping(ConcentratedDP(level), D), 1 / (2 * level)),
     ):
-        assert at_most(exact.C, printed.C)
-        assert at_most(exact.D, printed.D)
-    assert item1(level, D).C[0] ** 2 == pytest.approx(2 / level**2)
-    assert item2(level, D).D[1] ** 2 == pytest.approx(100 / (2 * level))
+        assert at_most(exact.C, math.sqrt(square))
+        assert at_most(exact.D, D * math.sqrt(square))
+    assert pytest.approx(D * math.sqrt(2) / level) == item1(level, D).D
 
 
 @given(LEVELS)
 @settings(max_examples=60)
 def test_tighter_constants_are_tighter(level: float) -> None:
-    for g, item in ((PureDP(level), item3), (ConcentratedDP(level), item4)):
-        loose, ours = item(level, D), certified(g, D)
-        assert at_most(ours.C, loose.C)
-        np.testing.assert_allclose(ours.D, loose.D, rtol=1e-12)
+    pure, noise = item3(level, D), Gaussian(1 / math.sqrt(level))
+    zcdp = np.sqrt(equation_bound(noise, lemma1(noise, D)))  # item 4
+    for g, loose in ((PureDP(level), pure.C), (ConcentratedDP(level), zcdp)):
+        ours = certified(g, D)
+        assert at_most(ours.C, loose)
+        assert pytest.approx(g.signed_error, rel=1e-12) == ours.D
         # No lower bound may cross them.
         for name in BOUNDS:
             assert at_most(point_error_bound(name, g, D, ours.D), ours.C)
             assert at_most(sum_error_bound(name, g, D, ours.C), ours.D)
-    assert item3(level, D).D[0] ** 2 == pytest.approx(8 / level**2)
-    assert item4(level, D).D[0] ** 2 == pytest.approx(1 / level)
+    assert pure.D[0] ** 2 == pytest.approx(8 / level**2)
 
 
 def test_item_3_and_4_in_the_papers_own_letters() -> None:
@@ -133,20 +133,22 @@ def test_item_3_and_4_in_the_papers_own_letters() -> None:
     tail = 4 / math.sqrt(2 * math.pi)
     size = math.sqrt(2 / math.pi)
     C2 = s2 * (1 + 4 * size * (g + tail / g**2) + 4 * (g**2 + tail / g))
-    assert float(item4(0.125, 1000).C) ** 2 == pytest.approx(C2, rel=1e-12)
+    noise = Gaussian(math.sqrt(s2))
+    assert float(equation_bound(noise, lemma1(noise, 1000))) == pytest.approx(C2, rel=1e-12)
 
 
 @given(LEVELS, st.floats(-10, -0.5).map(lambda x: 10.0**x))
 @settings(max_examples=60)
 def test_item_5_does_not_depend_on_d(epsilon: float, delta: float) -> None:
-    loose, tight = item5(epsilon, delta, D), certified_truncated(epsilon, delta, D)
-    assert np.ptp(loose.C) == 0
-    assert at_most(tight.C, loose.C)
-    assert at_most(loose.D * epsilon, math.sqrt(8))
+    tight, B = certified_truncated(epsilon, delta, D), smallest_bound(epsilon, delta)
+    noise = TruncatedDoubleGeometric(epsilon / 2, B)
+    # The item's own C^2 is E (|z*| + 2 B)^2, whatever d.
+    size = 2 * float(noise.excess(0.0).first)
+    assert at_most(tight.C, math.sqrt(noise.variance + 4 * B * size + 4 * B**2))
+    assert at_most(tight.D * epsilon, math.sqrt(8))
     for name in ("packing_empty", "first_moment"):
         bound = point_error_bound(name, ApproximateDP(epsilon, delta), D, tight.D)
         assert at_most(bound, tight.C)
-    B = smallest_bound(epsilon, delta)
     assert at_most(tight.C, 2 * tight.D + B)
 
 
