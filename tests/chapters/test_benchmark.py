@@ -50,6 +50,13 @@ def test_marks_and_ends_of_the_map(found: Findings) -> None:
     assert places["Step50"] == (49, 50)
     assert found.corners[0] > 1.1 > 1.05 > found.corners[1]
     assert found.all_but_one_empty(100, 8).loc["nnls", "sum"] == found.corners[0]
+    draws = np.random.default_rng(3).laplace(scale=4.0, size=(20_000, 101))
+    down = -np.sort(-np.column_stack([draws[:, 0] + 1e6, draws[:, 1:100]]))
+    level = (np.cumsum(down, 1) - 1e6 - draws[:, 100:]) / np.arange(2, 102)
+    level = np.where(down > level, level, -np.inf).max(1)
+    off = level + draws[:, 100]  # the level is the excess over the noisy sum
+    price = np.sqrt((off**2).mean() / (32 * 100 / 101))
+    assert found.corners[0] == pytest.approx(price, rel=0.02)
     one = price_map(PureDP(0.5), [99], [1, 50], 8, 3)
     assert one.groupby("size")["sum"].sum().nunique() == 1
     again = price_map(PureDP(0.5), [99], [1, 50], 8, 3)

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pytest
 from chapter_texts import EPSILONS, cases, filled, says
+from scipy.optimize import brentq
 
 from microdata_price.base.numbers import Mean
 from microdata_price.chapters import difficult_table as chapter
@@ -12,14 +13,9 @@ CASES = cases(epsilon=EPSILONS, d=(1000, 2, 100_000))
 
 
 def level(cells: np.ndarray, total: float, stiffness: float) -> float:
-    """The t with sum(max(0, cells - t)) = total + stiffness t, by halving."""
-    high = 3.0 * (np.abs(cells).max() + abs(total))
-    low = -high
-    for _ in range(100):
-        middle = (low + high) / 2
-        above = np.maximum(cells - middle, 0).sum() > total + stiffness * middle
-        low, high = (middle, high) if above else (low, middle)
-    return high
+    """The t with sum(max(0, cells - t)) = total + stiffness t."""
+    far = 3.0 * (np.abs(cells).max() + abs(total)) + 1
+    return brentq(lambda t: np.maximum(cells - t, 0).sum() - total - stiffness * t, -far, far)
 
 
 def close(values: list[float], claimed: float, runs: np.ndarray) -> bool:

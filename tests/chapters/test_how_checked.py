@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-
 from chapter_texts import filled
+
 from microdata_price.base.data import data_path
 from microdata_price.chapters.how_checked import CHECKS, Findings
 

@@ -1,5 +1,6 @@
 """The benchmark and the price: its tables, prices over the whole grid, a map of lists."""
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,6 +15,7 @@ from ..model.benchmark import LARGE, DataSet, data_set, data_sets, names, synthe
 from ..model.measurement import noise_for
 from ..model.privacy import PureDP, level_of
 from ..model.workload import Workload
+from ..theory.upper.fitted_errors import lone_cell_sum_error
 from . import experiments as ex
 from .experiments import DEAR, LABELS, MICRO, QUERY_NAMES
 from .grids import RUNS_ALONE, grid_part
@@ -35,15 +37,26 @@ def two_part_list(empty, size, cells=CELLS):
     return DataSet(f"{empty} empty, others {size}", "own", table, Workload.table(cells))
 
 
+def alone(noise, cells=CELLS):
+    """NNLS's exact price of the sum where one cell is huge and all others are empty.
+
+    >>> round(alone(noise_for(Workload.table(CELLS), PureDP(0.5))[0]), 3)
+    1.911
+    """
+    ols = noise.variance * cells / (cells + 1)
+    return math.sqrt(lone_cell_sum_error(noise, noise, cells, 1.0) / ols)
+
+
 def price_map(guarantee, empties, sizes, runs, seed, cells=CELLS):
     """Estimate the price of the sum and of the worst cell, a row a list and method.
 
     The worst cell's is the split estimate, which does not overshoot. Where all but the large cell
-    are empty the size does not matter, and all sizes share one estimate.
+    are empty the size does not matter, and all sizes share one estimate; NNLS's sum is exact there.
 
     >>> price_map(PureDP(0.5), [3], [5], runs=4, seed=1, cells=4).shape
     (4, 8)
     """
+    noise = noise_for(Workload.table(cells), guarantee)[0]
     known, rows = {}, []
     for empty in empties:
         for size in sizes:
@@ -58,6 +71,8 @@ def price_map(guarantee, empties, sizes, runs, seed, cells=CELLS):
             split = ex.root_ratio(worst["max_split"], worst["se_split"], worst["ols"])
             table["worst"], table["worst_error"] = split
             table["certificate"] = total["worst_certificate"]
+            if empty == cells - 1 and 50 * noise.std < LARGE:
+                table.loc["nnls", ["sum", "sum_error"]] = alone(noise, cells), 0.0
             rows.append(table.reset_index().assign(empty=empty, size=size))
     return pd.concat(rows, ignore_index=True)
 
@@ -202,7 +217,8 @@ class Findings:
         own = own[own["dataset"].eq("Level00-1d") & own["method"].eq("nnls")]
         own = own[own["privacy"].eq(self.privacy)]
         listed = ", ".join(map(format_number, own["price"]))
-        return {"prices": listed, "error": own["price_error"].max()}
+        noise = noise_for(Workload.table(CELLS), self.focus)[0]
+        return {"prices": listed, "error": own["price_error"].max(), "exact": alone(noise)}
 
     @cached_property
     def focus(self):

@@ -9,12 +9,17 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import format_number, rounded_down
+from ..model.benchmark import data_set
+from ..model.measurement import noise_for
+from ..model.noise import Gaussian
 from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from ..theory.laws.audit import audits
 from ..theory.lower.lower_bounds import BOUNDS, point_error_bound
 from ..theory.lower.printed_bounds import printed_sides
 from ..theory.upper.exact_errors import m_epsilon, m_rho, worst_clipped_sum
+from ..theory.upper.extremes import extremes, lemma1
 from ..theory.upper.truncation import paper_bound, smallest_bound
+from .published import published_tables
 
 LETTERS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 
@@ -116,3 +121,48 @@ class Findings:
         """The printed B of item 5, rounded up, and the smallest that suffices."""
         levels = self.epsilon, self.delta
         return paper_bound(*levels), smallest_bound(*levels)
+
+    # What depends on no level.
+
+    @property
+    def false_pure(self):
+        return false_at(PureDP(10.0), 10**4, np.array([0.01]))
+
+    @property
+    def false_zcdp(self):
+        return false_at(ConcentratedDP(50.0), 10**9, np.geomspace(1e-4, 0.45, 400))
+
+    @property
+    def shares(self):
+        """D^2 epsilon^2 / d^2 of M with a million cells, at epsilon 0.1 and 10."""
+        return [(clipped(m_epsilon(e), 10**6)[1] * e / 10**6) ** 2 for e in (0.1, 10.0)]
+
+    @property
+    def normal(self):
+        """The mean of the largest of 1,000 normal noises, and the printed bound."""
+        return [float(f(Gaussian(1.0), 1000).mean) for f in (extremes, lemma1)]
+
+    @cached_property
+    def _printed_tables(self):
+        keys = ["query_set", "metric", "dataset"]
+        return published_tables().pivot(index=keys, columns="method", values="squared_error")
+
+    @property
+    def four_to_five(self):
+        sums = self._printed_tables.loc[("sum", "total")]
+        return [int((sums[m] / sums["ols"]).between(4, 5).sum()) for m in ("nnls", "maxfit")]
+
+    @property
+    def sequential(self):
+        sums = self._printed_tables.loc[("sum", "total")]["sequential"]
+        return sums.min(), sums.max()
+
+    @property
+    def max_ols(self):
+        return self._printed_tables.loc[("identity", "max")]["ols"].max()
+
+    @property
+    def ols(self):
+        """OLS's exact squared error of each answer on the real tables."""
+        noise = noise_for(data_set("PUMA0101301").workload, PureDP(0.5))[0]
+        return noise.variance * 9 / 10 * 24 / 25
