@@ -10,6 +10,7 @@ import pandas as pd
 
 from .against_mbi import against_mbi
 from .before import before
+from .book import book
 from .explorer_moves import explorer_moves
 from .keep import keep as keep_in_book
 from .large_tables import SIDES, large_tables
@@ -31,6 +32,7 @@ NAMES = (
     "sizes",
     "against_mbi",
     "before",
+    "book",
     "release_loss",
     "whole_releases",
     "explorer_moves",
@@ -50,7 +52,7 @@ NAMES = (
 @click.option(
     "--base",
     type=click.Path(path_type=Path, file_okay=False, exists=True),
-    help="The src folder of another version, for `before`.",
+    help="The src folder of another version, for `before` and `book`.",
 )
 @click.option(
     "--case",
@@ -91,6 +93,8 @@ def main(
         frames["against_mbi"] = against_mbi(runs=3 if quick else 30)
     if "before" in wanted and base is not None:
         frames["before"] = before(base, *((50, 1) if quick else ()))
+    if "book" in only and base is not None:
+        frames["book"] = book(base)
     if "release_loss" in wanted:
         frames["release_loss"] = release_loss(500 if quick else 5000)
     if "whole_releases" in wanted and not (quick and not only):

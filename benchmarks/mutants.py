@@ -1,9 +1,10 @@
-"""Mutation tests: break a room's code in one place after another; do its tests notice?
+"""Mutation tests: break a room's functions in one place after another; do its tests notice?
 
-A seeded sample of all single changes (an operator, a number, a condition, a call left out; never
-words) is made in a copy of the last commit. For each, the room's tests and docstring examples that
-reach the changed function run, fastest first, until one fails. What is found goes to mutants.csv
-with the commit; a reason typed there for a survivor stays as long as that change does.
+A single change is an operator, a number, a condition or a call left out; never words. A seeded
+sample of them is made in memory: the room's tests and docstring examples run once as they are; then
+for each change a child process gives the living function its new code and runs the tests that call
+it, fastest first, until one fails. What is found goes to mutants.csv with the commit; a reason
+typed there for a survivor stays as long as that change does.
 
 Own code: mutmut 3.8 and cosmic-ray 8.7 draw no sample, and a whole room takes days. mutmut renames
 every function, which tests that read sources or names notice; cosmic-ray starts Python and all of
@@ -13,18 +14,18 @@ a room's tests anew for each mutant, in the checkout itself.
 from __future__ import annotations
 
 import ast
-import importlib
+import contextlib
+import gc
 import os
-import pickle
 import random
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import traceback
 from collections.abc import Iterator
+from functools import _lru_cache_wrapper, cached_property
 from pathlib import Path
+from types import CodeType, FrameType, FunctionType
 
 import click
 import pandas as pd
@@ -32,10 +33,10 @@ import pytest
 from scipy.stats import binomtest
 
 ROOMS = ("model", "optimize", "fitting", "theory", "release")
+ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("mutants.csv")
-# Tests of checksums and lengths notice any change, and say nothing of what it does.
-LEFT_OUT = ("tests/release/test_trusted_core.py",)
-LOADED_ONCE = ("scipy.stats", "scipy.sparse.csgraph", "cvxpy", "clarabel", "opendp")
+# Tests of a room's files that stand with what they are for.
+ALSO = {"model": ("tests/theory/upper/test_asymmetric.py",)}
 
 _OPERATORS: tuple[tuple[type, type], ...] = (
     *((ast.Add, ast.Sub), (ast.Sub, ast.Add), (ast.Mult, ast.Div), (ast.Div, ast.Mult)),
@@ -50,18 +51,18 @@ _PAIRS = (("min", "max"), ("minimum", "maximum"), ("floor", "ceil"), ("any", "al
 _NAMES = dict([*_PAIRS, *((b, a) for a, b in _PAIRS)])
 _CONDITIONS = (ast.If, ast.IfExp, ast.While)
 _SKIPPED = {"annotation", "returns", "decorator_list", "exc", "bases", "format_spec"}
+_SKIPPED |= {"defaults", "kw_defaults"}  # which are no part of a function's code
 
 
 def _walk(node: ast.AST, name: str = "", function: str = "") -> Iterator[tuple[ast.AST, str]]:
-    """Visit the nodes that may change, each with the name of the function that holds it, if any."""
+    """Visit the nodes that may change, each with the outermost function that holds it, if any."""
     yield node, function
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
             if field in _SKIPPED or isinstance(child, ast.Assert) or not isinstance(child, ast.AST):
                 continue
-            if isinstance(child, (ast.FunctionDef, ast.ClassDef)):
-                within = f"{name}.<locals>." if name == function else f"{name}."
-                inner = (within if name else "") + child.name
+            if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and not function:
+                inner = f"{name}.{child.name}" if name else child.name
                 yield from _walk(child, inner, "" if isinstance(child, ast.ClassDef) else inner)
             else:
                 yield from _walk(child, name, function)
@@ -87,107 +88,126 @@ def _changes(node: ast.AST) -> Iterator[dict[str, object]]:
         yield {"value": ast.Constant(None)}
     elif isinstance(node, _CONDITIONS) and isinstance(node.test, (ast.Name, ast.Call)):
         yield {"test": ast.UnaryOp(ast.Not(), node.test)}
-    elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-        yield {"operand": ast.UnaryOp(ast.Not(), node.operand)}
 
 
-def mutants(root: Path, room: str) -> Iterator[dict[str, object]]:
-    """Yield every single change of a room: its place, the text before and after, the new source."""
-    for path in sorted((root / "src" / "microdata_price" / room).rglob("*.py")):
+def mutants(room: str) -> Iterator[dict[str, object]]:
+    """Yield each single change inside a room's functions: its place, its text, what it changes."""
+    for path in sorted((ROOT / "src" / "microdata_price" / room).rglob("*.py")):
         tree = ast.parse(path.read_text())
         for node, function in _walk(tree):
-            for change in _changes(node):
-                before, line, old = ast.unparse(node), getattr(node, "lineno", 0), dict(vars(node))
-                vars(node).update(change)
-                after, source = ast.unparse(node), ast.unparse(tree)
-                vars(node).update(old)
-                file = str(path.relative_to(root))
-                place = {"file": file, "line": line, "function": function}
-                texts = {"before": before.split("\n")[0], "after": after.split("\n")[0]}
-                yield {"room": room, **place, **texts, "source": source}
+            for change in _changes(node) if function else ():
+                place = {"file": str(path.relative_to(ROOT)), "line": node.lineno}
+                yield {"room": room, **place, "function": function, "change": (tree, node, change)}
 
 
-class Reached:
-    """Notes each passing test's seconds and the room's functions that it calls."""
+def _text(node: ast.AST) -> str:
+    return ast.unparse(node).split("\n")[0]
 
-    def __init__(self, prefix: str) -> None:
-        self.prefix, self.tests = prefix, {}
 
-    @pytest.hookimpl(hookwrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        seen: set[tuple[str, str]] = set()
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield all functions compiled within a module's code."""
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield constant
+            yield from _codes(constant)
 
-        def note(frame, event, _):
-            if event == "call" and frame.f_code.co_filename.startswith(self.prefix):
-                seen.add((frame.f_code.co_filename, frame.f_code.co_qualname))
 
-        self.good, start = True, time.perf_counter()
-        sys.setprofile(note)
-        yield
-        sys.setprofile(None)
-        if self.good:
-            self.tests[item.nodeid] = time.perf_counter() - start, seen
+def _apply(mutant: dict[str, object]) -> None:
+    """Give living functions their changed code, and forget what the package has computed."""
+    path = str(ROOT / str(mutant["file"]))
+    tree, node, change = mutant["change"]
+    vars(node).update(change)
+    module = compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
+    new = {(c.co_qualname, c.co_firstlineno): c for c in _codes(module)}
+    for thing in gc.get_objects():
+        if isinstance(thing, FunctionType):
+            old = thing.__code__
+            if old.co_filename == path:
+                thing.__code__ = new[old.co_qualname, old.co_firstlineno]
+        elif isinstance(thing, _lru_cache_wrapper):
+            thing.cache_clear()
+        elif str(type(thing).__module__).startswith("microdata_price."):
+            for name in [n for n in getattr(thing, "__dict__", ()) if _is_cached(thing, n)]:
+                del thing.__dict__[name]
+
+
+def _is_cached(thing: object, name: str) -> bool:
+    return isinstance(getattr(type(thing), name, None), cached_property)
+
+
+class Session:
+    """Runs the tests once as they are, then in a child process for each mutant."""
+
+    def __init__(self, room: str, number: int, seed: int, out: int) -> None:
+        self.prefix = str(ROOT / "src" / "microdata_price" / room)
+        self.every = list(mutants(room))
+        whole = not 0 < number < len(self.every)
+        self.some = self.every if whole else random.Random(seed).sample(self.every, number)
+        self.out, self.seconds, self.reached = out, {}, {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         self.good = self.good and report.passed
 
+    def _passes(self, item: pytest.Item) -> bool:
+        self.good = True
+        if isinstance(item, pytest.DoctestItem):
+            kept = dict(item.dtest.globs)  # an example clears them
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=None)
+        if isinstance(item, pytest.DoctestItem):
+            item.dtest.globs = kept
+        return self.good
 
-class Chosen:
-    """Runs some tests, fastest first, and ends where one takes many times as long as it did."""
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        for item in session.items:
+            self._note(item)
+        self._say(f"{len(self.seconds)} tests; {len(self.some)} of {len(self.every)} mutants")
+        for mutant in self.some:
+            _, node, change = mutant["change"]
+            texts = _text(node), _text(type(node)(**(dict(vars(node)) | change)))
+            mutant |= {"before": texts[0], "after": texts[1]}
+            mutant["outcome"] = self._outcome(mutant, session.items)
+            self._say("{outcome} {file}:{line} {before} -> {after}".format(**mutant))
+        return True
 
-    def __init__(self, seconds: dict[str, float]) -> None:
-        self.seconds = seconds
+    def _say(self, text: str) -> None:
+        os.write(self.out, f"{text}\n".encode())
 
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((i for i in items if i.nodeid in self.seconds), key=self._order)
+    def _note(self, item: pytest.Item) -> None:
+        """Note a passing test's time and the functions of the room that it calls."""
+        seen: set[tuple[str, str]] = set()
 
-    def _order(self, item: pytest.Item) -> float:
-        return self.seconds[item.nodeid]
+        def note(frame: FrameType, event: str, _: object) -> None:
+            if event == "call" and frame.f_code.co_filename.startswith(self.prefix):
+                seen.add((frame.f_code.co_filename, frame.f_code.co_qualname.split(".<locals>")[0]))
 
-    def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        signal.setitimer(signal.ITIMER_PROF, 20 + 10 * self._order(item))
-        signal.setitimer(signal.ITIMER_REAL, 120 + 60 * self._order(item))
+        start = time.perf_counter()
+        sys.settrace(note)
+        good = self._passes(item)
+        sys.settrace(None)
+        if good:
+            self.seconds[item], self.reached[item] = time.perf_counter() - start, seen
 
-
-def _forked(root: Path, arguments: list[str], plugin: object, keep: Path | None = None) -> int:
-    """Run pytest in a child process that need not load the libraries again; return its status."""
-    child = os.fork()
-    if child == 0:
-        status = 3
-        try:
-            os.chdir(root)
-            os.environ["PYTHONPATH"] = sys.path[0] = str(root / "src")
-            sys.dont_write_bytecode = keep is None
-            log = os.open(root / "pytest.log", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-            os.dup2(log, 1)
-            os.dup2(log, 2)
-            stop = ["-x"] if keep is None else []
-            status = pytest.main([*arguments, *stop, "-pno:cacheprovider"], [plugin])
-            if keep is not None:
-                keep.write_bytes(pickle.dumps(plugin.tests))
-        except BaseException:
-            traceback.print_exc()
-        os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-
-
-def survives(root: Path, mutant: dict[str, object], tests: dict) -> bool:
-    """Return whether no test notices a change; one that never ends, or cannot load, does."""
-    path = root / str(mutant["file"])
-    place = str(path), mutant["function"]
-    everywhere = not mutant["function"]  # such as a constant
-    # A test that reaches no function here may start a process of its own that does.
-    chosen = {n: s for n, (s, seen) in tests.items() if everywhere or place in seen or not seen}
-    original = path.read_text()
-    path.write_text(str(mutant["source"]))
-    try:
-        files = sorted({name.split("::")[0] for name in chosen})
-        status = _forked(root, files, Chosen(chosen))
-    finally:
-        path.write_text(original)
-    if status not in (0, 1, 2) and status >= 0:
-        raise RuntimeError(f"pytest ended with status {status} on {mutant['file']}")
-    return status == 0
+    def _outcome(self, mutant: dict[str, object], items: list[pytest.Item]) -> str:
+        """Run the tests that reach a change, fastest first, in a child process."""
+        place = str(ROOT / str(mutant["file"])), mutant["function"]
+        chosen = [i for i in items if place in self.reached.get(i, ())]
+        child = os.fork()
+        if child == 0:
+            status = 2
+            with contextlib.suppress(BaseException):
+                _apply(mutant)
+                status = 1
+                for item in sorted(chosen, key=self.seconds.__getitem__):
+                    # A test that takes many times as long as it did is ended by a signal.
+                    signal.setitimer(signal.ITIMER_PROF, 20 + 10 * self.seconds[item])
+                    signal.setitimer(signal.ITIMER_REAL, 120 + 60 * self.seconds[item])
+                    if not self._passes(item):
+                        break
+                else:
+                    status = 0
+            os._exit(status)
+        status = os.waitpid(child, 0)[1]
+        return {0: "survived", 2 << 8: "not applied"}.get(status, "killed")
 
 
 @click.command()
@@ -196,26 +216,14 @@ def survives(root: Path, mutant: dict[str, object], tests: dict) -> bool:
 @click.option("--seed", default=1, show_default=True, help="Of the sample.")
 def main(room: str, number: int, seed: int) -> None:
     """Break ROOM's code in one place after another, and count what its tests notice."""
-    for name in LOADED_ONCE:
-        importlib.import_module(name)
-    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True).strip()
-    with tempfile.TemporaryDirectory() as folder:
-        root = Path(folder).resolve()
-        archive = subprocess.run(["git", "archive", "HEAD"], check=True, capture_output=True)
-        subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
-        own = [f"src/microdata_price/{room}", f"tests/{room}"]
-        arguments = [*own, *(f"--deselect={name}" for name in LEFT_OUT)]
-        noted = root / "tests.pickle"
-        _forked(root, arguments, Reached(str(root / own[0])), noted)
-        tests = pickle.loads(noted.read_bytes())
-        every = list(mutants(root, room))
-        some = random.Random(seed).sample(every, number) if 0 < number < len(every) else every
-        click.echo(f"{len(tests)} tests that pass as it is; {len(some)} of {len(every)} mutants")
-        for mutant in some:
-            mutant["outcome"] = "survived" if survives(root, mutant, tests) else "killed"
-            place = f"{mutant['file']}:{mutant['line']} {mutant['before']} -> {mutant['after']}"
-            click.echo(f"{mutant['outcome']} {place}")
-    _keep(pd.DataFrame(some).drop(columns="source").assign(possible=len(every), commit=commit))
+    asked = ["git", "log", "-1", "--format=%h", "--", "src", "tests"]
+    commit = subprocess.check_output(asked, text=True, cwd=ROOT).strip()
+    made = Session(room, number, seed, os.dup(1))
+    places = [f"src/microdata_price/{room}", f"tests/{room}", *ALSO.get(room, ())]
+    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
+        pytest.main([*places, "-pno:cacheprovider"], [made])
+    found = pd.DataFrame(made.some).drop(columns="change").query("outcome != 'not applied'")
+    _keep(found.assign(possible=len(made.every), commit=commit))
 
 
 def _keep(found: pd.DataFrame) -> None:

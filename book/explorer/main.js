@@ -2,7 +2,7 @@
 (function (E) {
   "use strict";
   var plane = window.EXPLORER_PLANE, draws = window.EXPLORER_DRAWS, State = E.State;
-  var state, values, playing = null, speakLater = null, writeLater = null, lastMove = 0;
+  var state, values, playing = null, speakLater = null, writeLater = null, untellLater = null, lastMove = 0;
   var SLIDERS = ["epsilon", "rho", "delta", "d", "sum"];
   function by(id) { return document.getElementById(id); }
 
@@ -198,7 +198,11 @@
     playing = window.setInterval(function () { if (state.draw < draws.draws) { step(1); } else { stop(); } }, 900);
   }
 
-  function told(text) { by("told").textContent = text; window.setTimeout(function () { by("told").textContent = ""; }, 8000); }
+  function told(text) {
+    by("told").textContent = text;
+    window.clearTimeout(untellLater);
+    untellLater = window.setTimeout(function () { by("told").textContent = ""; }, 8000);
+  }
 
   /** Copy the address; where the browser keeps the clipboard shut, show it to be copied by hand. */
   function copy(text) {

@@ -34,6 +34,17 @@ def test_bounds_are_rounded_outward_and_stay_near(value: float, digits: int) -> 
     assert low <= value <= high
     tiny = 10.0 ** (1 - digits) * abs(value) * 1.0001
     assert high - low <= 2 * tiny or abs(value) < 1e-300
+    near = pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=5e-324)
+    assert read(format_number(value, digits)) == near
+
+
+@given(st.floats(-1e9, 1e9), st.floats(1e-9, 1e9))
+def test_a_standard_error_is_written_to_its_second_digit_and_its_value_as_far(
+    value: float, se: float
+) -> None:
+    first, second = map(read, format_number(value, se=se).split(" ± "))
+    assert second == pytest.approx(se, rel=0.051)
+    assert abs(first - value) <= 0.051 * se * 1.0001 + 1e-9 * abs(value)
 
 
 def test_what_is_written_in_full_is_not_moved_and_what_is_no_number_refused() -> None:

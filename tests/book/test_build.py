@@ -13,8 +13,8 @@ from bs4 import BeautifulSoup
 from microdata_price.book import build as book
 from microdata_price.book import notebook
 from microdata_price.book import site as book_site
-from microdata_price.book.clean import faults_of_site, machine_paths
 from microdata_price.book.plan import Edition
+from microdata_price.book.site import faults_of_site, machine_paths
 from microdata_price.exceptions import BuildError
 from tiny_book import SETUP, make_notebook, make_root
 

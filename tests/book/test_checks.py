@@ -11,7 +11,7 @@ import pytest
 
 from microdata_price.book import notebook
 from microdata_price.book.extras import stage_redirects
-from microdata_price.book.number import places, renumbered
+from microdata_price.book.number import renumbered
 from microdata_price.book.plan import notebook_paths
 from microdata_price.page.say import MAGIC
 from tiny_book import ROOT, make_notebook, make_root
@@ -66,7 +66,7 @@ def boxes() -> Iterator[tuple[notebook.Notebook, str]]:
 
 
 def test_the_books_own_numbers_run_in_reading_order() -> None:
-    assert places(ROOT)[0]
+    assert any(" O1" in name for _, name in boxes())
     assert [path.name for path in renumbered(ROOT)] == []
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from microdata_price.base.provenance import PACKAGE, code_files, code_key, digest
+from microdata_price.book.build import COMPUTED
 from microdata_price.book.grids import grid_specs
 from microdata_price.book.plan import Edition, chapters, find_root, notebook_paths, toc_entries
 from microdata_price.book.run import chapter_key
@@ -18,13 +19,8 @@ SRC = ROOT / "src" / PACKAGE
 @pytest.mark.parametrize(
     "bad",
     [
-        {"epsilon": 0},
-        {"epsilon": float("nan")},
-        {"rho": -1},
-        {"delta": 1.0},
-        {"delta": 0},
-        {"runs": 1},
-        {"runs": -5},
+        *({"epsilon": 0}, {"epsilon": float("nan")}, {"rho": -1}, {"delta": 1.0}, {"delta": 0}),
+        *({"runs": 1}, {"runs": -5}),
     ],
 )
 def test_an_edition_refuses_levels_out_of_range(bad: dict[str, float]) -> None:
@@ -33,17 +29,12 @@ def test_an_edition_refuses_levels_out_of_range(bad: dict[str, float]) -> None:
 
 
 def test_editions_have_folders_and_titles_of_their_own() -> None:
-    editions = [
-        Edition(),
-        Edition(epsilon=0.25),
-        Edition(rho=0.25),
-        Edition(epsilon=0.25, rho=0.03, delta=1e-8, runs=500),
-        Edition(solutions=False),
-        Edition(epsilon=0.25, solutions=False),
-    ]
-    assert len({e.slug for e in editions}) == len(editions)
-    assert len({e.title for e in editions}) == len(editions)
-    assert editions[3].slug == "eps-0.25-rho-0.03-delta-1e-08-runs-500"
+    given = [{}, {"epsilon": 0.25}, {"rho": 0.25}, {"solutions": False}]
+    given += [{"epsilon": 0.25, "rho": 0.03, "delta": 1e-8, "runs": 500}]
+    given += [{"epsilon": 0.25, "solutions": False}]
+    editions = [Edition(**g) for g in given]
+    assert len({e.slug for e in editions}) == len({e.title for e in editions}) == len(editions)
+    assert editions[4].slug == "eps-0.25-rho-0.03-delta-1e-08-runs-500"
 
 
 def test_a_given_level_replaces_its_kind_and_leaves_the_other() -> None:
@@ -57,26 +48,18 @@ def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_i
     assert default["grid_dir"] == default["published_dir"]
     other = grid_specs(Edition(epsilon=0.25, runs=50))
     assert other["grid_dir"].epsilons == (0.25,)
-    assert other["published_dir"].epsilons == (0.5,)
-    assert other["published_dir"].rhos == ()
-    assert len(other["published_dir"].datasets) == 16
+    published = other["published_dir"]
+    assert (published.epsilons, published.rhos, len(published.datasets)) == ((0.5,), (), 16)
     assert {s.runs for s in other.values()} == {50}
 
 
 def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path: Path) -> None:
-    lists = make_notebook(
-        ("text", "# B"),
-        (
-            "code",
-            'epsilons = [1.0, 0.5]\nrho = 0.125\npublished_epsilon = 0.5\ngrid_dir = ""',
-            "parameters",
-        ),
-        ("code", "epsilons, rho, published_epsilon, grid_dir"),
-    )
+    source = 'epsilons = [1.0, 0.5]\nrho = 0.125\npublished_epsilon = 0.5\ngrid_dir = ""'
+    uses = ("code", "epsilons, rho, published_epsilon, grid_dir")
+    lists = make_notebook(("text", "# B"), ("code", source, "parameters"), uses)
     root = make_root(tmp_path, {"a": ordinary(), "b": lists}, {})
     a, b = chapters(root, Edition(epsilon=0.25, delta=1e-8, runs=7))
-    assert a.values == {"epsilon": 0.25, "runs": 7}
-    assert b.values == {"epsilons": [0.25]}
+    assert (a.values, b.values) == ({"epsilon": 0.25, "runs": 7}, {"epsilons": [0.25]})
     assert (a.folders, b.folders) == ((), ("grid_dir",))
 
 
@@ -87,17 +70,13 @@ def test_every_notebook_is_checked_before_any_runs(tmp_path: Path) -> None:
         chapters(root, Edition())
 
 
-def test_the_root_is_found_from_below_and_its_absence_explained(
+def test_the_root_is_found_from_below_and_a_page_is_listed_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = make_root(tmp_path, {"a": ordinary()}, {})
     assert find_root(root / "notebooks") == root.resolve()
     monkeypatch.chdir(root / "book" / "reference")
     assert find_root() == root.resolve()
-
-
-def test_a_page_listed_twice_is_an_error(tmp_path: Path) -> None:
-    root = make_root(tmp_path, {"a": ordinary()}, {})
     toc = root / "book" / "_toc.yml"
     toc.write_text("format: jb-book\nroot: intro\nchapters:\n- file: intro\n", encoding="utf-8")
     with pytest.raises(InputError, match="lists intro more than once"):
@@ -105,70 +84,55 @@ def test_a_page_listed_twice_is_an_error(tmp_path: Path) -> None:
 
 
 def test_every_page_of_the_book_is_there_or_is_written_by_the_build() -> None:
-    from microdata_price.book.build import COMPUTED
-
-    for entry in toc_entries(ROOT):
-        if entry.startswith("notebooks/"):
-            continue
-        assert entry == COMPUTED or (ROOT / "book" / f"{entry}.md").is_file(), entry
+    pages = [e for e in toc_entries(ROOT) if not e.startswith("notebooks/") and e != COMPUTED]
+    assert all((ROOT / "book" / f"{entry}.md").is_file() for entry in pages)
     assert all(path.is_file() for path in notebook_paths(ROOT))
 
 
 def test_code_files_follow_imports_however_deep() -> None:
-    found = {
-        p.relative_to(SRC).as_posix()
-        for p in code_files(SRC, ["from microdata_price.page import output"])
-    }
-    assert {"__init__.py", "page/output.py", "page/style.py", "exceptions.py"} <= found
-    assert "grid.py" not in found
-    deep = code_files(SRC, ["def f():\n    import microdata_price.fitting.methods as m"])
-    names = {p.relative_to(SRC).as_posix() for p in deep}
-    assert {"fitting/__init__.py", "fitting/nnls.py", "optimize/dual_newton.py"} <= names
-    assert code_files(SRC, ["import numpy", "from math import pi"]) == []
+    def found(code: str) -> set[str]:
+        return {p.relative_to(SRC).as_posix() for p in code_files(SRC, [code])}
 
-
-def make_package(home: Path) -> Path:
-    package = home / "src" / PACKAGE
-    (package / "sub").mkdir(parents=True)
-    for name, text in {
-        "__init__.py": "",
-        "a.py": "from .sub import b",
-        "sub/__init__.py": "",
-        "sub/b.py": "from ..c import f",
-        "c.py": "f = 1",
-        "other.py": "",
-    }.items():
-        (package / name).write_text(text, encoding="utf-8")
-    (home / "data").mkdir()
-    (home / "data" / "x.csv").write_text("1", encoding="utf-8")
-    return package
+    page = found("from microdata_price.page import output")
+    assert {"__init__.py", "page/output.py", "page/style.py", "exceptions.py"} <= page
+    assert "grid/run.py" not in page
+    deep = found("def f():\n    import microdata_price.fitting.methods as m")
+    assert {"fitting/__init__.py", "fitting/nnls.py", "optimize/dual_newton.py"} <= deep
+    assert found("import numpy\nfrom math import pi") == set()
 
 
 @pytest.mark.parametrize(
     ("changed", "matters"),
-    [
-        ("src/microdata_price/c.py", True),
-        ("src/microdata_price/sub/__init__.py", True),
-        ("src/microdata_price/other.py", False),
-        ("data/x.csv", True),
-    ],
+    [("c.py", True), ("sub/__init__.py", True), ("other.py", False), ("../../data/x.csv", True)],
 )
 def test_the_key_changes_with_what_matters_and_with_nothing_else(
     tmp_path: Path, changed: str, matters: bool
 ) -> None:
-    make_package(tmp_path)
+    package = tmp_path / "src" / PACKAGE
+    files = {"__init__.py": "", "a.py": "from .sub import b", "sub/__init__.py": ""}
+    files |= {"sub/b.py": "from ..c import f", "c.py": "f = 1", "other.py": ""}
+    for name, text in {**files, "../../data/x.csv": "1"}.items():
+        (package / name).parent.mkdir(parents=True, exist_ok=True)
+        (package / name).write_text(text, encoding="utf-8")
     source = ["from microdata_price.a import b"]
     before = code_key(tmp_path, source)
     assert code_key(tmp_path, source) == before
-    (tmp_path / changed).write_text("f = 2", encoding="utf-8")
+    (package / changed).write_text("f = 2", encoding="utf-8")
     assert (code_key(tmp_path, source) != before) == matters
 
 
-def test_a_notebooks_key_depends_on_text_values_and_grid(tmp_path: Path) -> None:
+def test_a_notebooks_key_depends_on_text_values_grid_and_files_beside_it(tmp_path: Path) -> None:
     root = make_root(tmp_path, {"a": ordinary(), "b": ordinary(body="twice = epsilon * 2")}, {})
     (a, b), (a_other, _) = chapters(root, Edition()), chapters(root, Edition(epsilon=0.25))
     keys = [chapter_key(root, c, {}) for c in (a, b, a_other)]
-    assert len(set(keys)) == 3
+    beside = root / "notebooks" / "helper.py"
+    for text in ("x = 1", "x = 2"):
+        beside.write_text(text, encoding="utf-8")
+        keys.append(chapter_key(root, a, {}))
+    assert len(set(keys)) == 5
+    beside.unlink()
+    for name in ("other.ipynb", ".hidden"):
+        (root / "notebooks" / name).write_text("{}", encoding="utf-8")
     assert chapter_key(root, a, {"grid_dir": "x"}) == keys[0]
 
 

@@ -11,10 +11,10 @@ from bs4 import BeautifulSoup
 
 from microdata_price.book import notebook
 from microdata_price.book.build import build
+from microdata_price.book.finish import folder_of
 from microdata_price.book.pages import exercises
 from microdata_price.book.plan import Edition, notebook_paths
 from microdata_price.book.slides import write_deck
-from microdata_price.book.sphinx import folder_of
 from microdata_price.book.stage import without_solutions
 from microdata_price.chapters.lesson import Lesson
 from microdata_price.exceptions import InputError

@@ -31,22 +31,25 @@ def go(page: Page, setting: str) -> None:
     page.evaluate(GO, setting)
 
 
-def act(page: Page, *steps: tuple[str, ...]) -> None:
-    """Take steps: ``click``, ``fill``, ``press``, ... what; or check what is seen or hidden."""
-    for verb, *rest in steps:
+def act(page: Page, steps: str) -> None:
+    """Take steps, one a line: a verb, where, and what: `sees #told = left`, `click #next`, ..."""
+    for step in map(str.strip, steps.strip().splitlines()):
+        verb, _, rest = step.partition(" ")
+        where, _, what = rest.partition(" =")
+        what = what.strip()
         if verb == "sees":
-            where, text = rest
-            assert re.search(text, page.inner_text(where)), (rest, page.inner_text(where))
-        elif verb == "hidden":
-            assert page.is_hidden(rest[0]), rest
+            assert re.search(what, page.inner_text(where)), (step, page.inner_text(where))
+        elif verb == "hides":
+            assert page.is_hidden(where), step
         elif verb == "state":
-            key, value = rest
-            page.wait_for_function("([k, v]) => String(explorerState().state[k]) === v", arg=rest)
-            assert str(now(page)["state"][key]) == value
+            script = "([key, value]) => String(explorerState().state[key]) === value"
+            page.wait_for_function(script, arg=[where, what])
         elif verb == "press":
-            page.keyboard.press(rest[0])
+            page.keyboard.press(where)
+        elif verb == "fill":
+            page.fill(where, what.replace("/", "\n"))
         else:
-            getattr(page, verb)(*rest)
+            getattr(page, verb)(where)
 
 
 def now(page: Page) -> dict[str, Any]:

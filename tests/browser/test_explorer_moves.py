@@ -38,104 +38,125 @@ def phone(chromium: Browser, site: Path) -> Iterator[Page]:
         yield page
 
 
-def refused(typed: str, says: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """What is no table is refused in words, nothing stays beside it, and the next one counts."""
-    steps = (
-        ("fill", "#own-text", "1 2 3"),
-        ("sees", "#own-headline", "true total is 6"),
-        ("fill", "#own-text", typed),
-        ("sees", "#own-headline", "^$"),
-        ("sees", "#own-error", says),
-        ("hidden", "#own-panels"),
-        ("fill", "#own-text", "4 5 6"),
-        ("hidden", "#own-error"),
-        ("sees", "#own-headline", "true total is 15"),
-    )
-    return OWN, steps
-
-
-def explained(setting: str, says: str, after: str) -> tuple[str, tuple[tuple[str, ...], ...]]:
-    """A wrong address is explained and harmless."""
-    return setting, (("sees", "#message", says), ("click", after), ("hidden", "#message"))
+STORY = """
+    sees #story-title = ^1
+    click #story-next
+    sees #story-title = ^2
+    click #story-next
+    sees #story-title = ^3
+    click #story-next
+    sees #story-title = ^4
+    click #story-next
+    sees #story-title = ^5
+    sees #story-marks = Keep the sum
+    press Enter
+    state view = plane
+"""
+PRESET = """
+    click a[data-setting] >> nth=0
+    state view = plane
+    sees #told = left the story
+"""
+PLAY = """
+    click #play
+    sees #play[aria-pressed=true] = Pause
+    state draw = 2
+    click #play
+    sees #play[aria-pressed=false] = Play
+    state draw = 2
+    focus #draw
+    press End
+    state draw = 40
+    click #next
+    state draw = 1
+"""
+PRIVACY = """
+    focus input[name=privacy]:checked
+    press ArrowRight
+    state privacy = approximate
+    sees #delta-row = Slack
+    press ArrowRight
+    state privacy = zcdp
+    hides #delta-row
+    hides #epsilon-row
+    sees #rho-row = ρ
+    press ArrowRight
+    state privacy = pure
+    hides #rho-row
+"""
 
 
 @pytest.mark.parametrize(
     ("setting", "steps"),
     [
-        # The story opens first and hands over to the sliders.
-        (
-            "",
-            (
-                *(("sees", "#story-title", "^1"), ("click", "#story-next")),
-                *(("sees", "#story-title", "^2"), ("click", "#story-next")),
-                *(("sees", "#story-title", "^3"), ("click", "#story-next")),
-                *(("sees", "#story-title", "^4"), ("click", "#story-next")),
-                *(("sees", "#story-title", "^5"), ("sees", "#story-marks", "Keep the sum")),
-                *(("press", "Enter"), ("state", "view", "plane")),
-            ),
-        ),
-        # A preset says that it leaves the story.
-        (
-            "",
-            (
-                ("click", "a[data-setting] >> nth=0"),
-                ("state", "view", "plane"),
-                ("sees", "#told", "left the story"),
-            ),
-        ),
+        ("", STORY),
+        ("", PRESET),
+        ("#view=draws", PLAY),
+        (ALL, PRIVACY),
         # What the plane draws is explained beside it, and nowhere else.
-        (ALL, (("sees", ABOUT, "drawn"),)),
-        ("#view=story&step=5", (("hidden", ABOUT),)),
-        ("#view=draws&draw=7", (("hidden", ABOUT),)),
-        (OWN, (("hidden", ABOUT),)),
-        # A table of one's own.
-        refused("", "Type counts"),
-        refused("1 2\n3", "different numbers of counts"),
-        refused("1 -2", "“-2” is not a count"),
-        refused("1.5 2", "“1.5” is not a count"),
-        refused("1,5 2", "“1,5” is not a count"),
-        refused("1;5", "“1;5” is not a count"),
-        refused("3", "from 2 counts"),
-        refused("\n".join(["1 2"] * 7), "from 2 counts"),
-        ("#view=own&counts=4.x", (("sees", "#message", "is not a count"),)),
-        # Addresses.
-        explained("#view=story&step=6", "whole number from 1 to 5", "#story-next"),
-        explained("#epsilon=0.37", "nearest, 0.3", "#reset"),
-        explained("#d=abc", "must be a positive number", "#reset"),
-        explained("#epsilon=-1", "must be a positive number", "#reset"),
-        explained("#privacy=none", "it can be pure, approximate, zcdp", "#reset"),
-        explained("#view=draws&draw=0", "whole number from 1 to", "#next"),
-        explained("#view=draws&draw=%E0%A4%A", "whole number from 1 to", "#next"),
-        explained("#colour=red", "means nothing here", "#reset"),
-        # Draws.
-        (
-            "#view=draws",
-            (
-                *(("click", "#play"), ("sees", "#play[aria-pressed=true]", "Pause")),
-                *(("state", "draw", "2"), ("click", "#play")),
-                *(("sees", "#play[aria-pressed=false]", "Play"), ("state", "draw", "2")),
-                *(("focus", "#draw"), ("press", "End"), ("state", "draw", "40")),
-                *(("click", "#next"), ("state", "draw", "1")),
-            ),
-        ),
-        # The keyboard switches the kind of privacy.
-        (
-            ALL,
-            (
-                *(("focus", "input[name=privacy]:checked"), ("press", "ArrowRight")),
-                *(("state", "privacy", "approximate"), ("sees", "#delta-row", "Slack")),
-                *(("press", "ArrowRight"), ("state", "privacy", "zcdp")),
-                *(("hidden", "#delta-row"), ("hidden", "#epsilon-row"), ("sees", "#rho-row", "ρ")),
-                *(("press", "ArrowRight"), ("state", "privacy", "pure"), ("hidden", "#rho-row")),
-            ),
-        ),
+        (ALL, f"sees {ABOUT} = drawn"),
+        ("#view=story&step=5", f"hides {ABOUT}"),
+        ("#view=draws&draw=7", f"hides {ABOUT}"),
+        (OWN, f"hides {ABOUT}"),
     ],
 )
-def test_each_action_has_its_effect(
-    desk: Page, setting: str, steps: tuple[tuple[str, ...], ...]
+def test_each_action_has_its_effect(desk: Page, setting: str, steps: str) -> None:
+    go(desk, setting)
+    act(desk, steps)
+
+
+@pytest.mark.parametrize(
+    ("typed", "says"),
+    [
+        ("", "Type counts"),
+        ("1 2/3", "different numbers of counts"),
+        ("1 -2", "“-2” is not a count"),
+        ("1.5 2", "“1.5” is not a count"),
+        ("1,5 2", "“1,5” is not a count"),
+        ("1;5", "“1;5” is not a count"),
+        ("3", "from 2 counts"),
+        ("/".join(["1 2"] * 7), "from 2 counts"),
+    ],
+)
+def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(
+    desk: Page, typed: str, says: str
+) -> None:
+    go(desk, OWN)
+    act(
+        desk,
+        f"""
+        fill #own-text = 1 2 3
+        sees #own-headline = true total is 6
+        fill #own-text = {typed}
+        sees #own-headline = ^$
+        sees #own-error = {says}
+        hides #own-panels
+        fill #own-text = 4 5 6
+        hides #own-error
+        sees #own-headline = true total is 15
+        """,
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "says", "after"),
+    [
+        ("#view=story&step=6", "whole number from 1 to 5", "#story-next"),
+        ("#epsilon=0.37", "nearest, 0.3", "#reset"),
+        ("#d=abc", "must be a positive number", "#reset"),
+        ("#epsilon=-1", "must be a positive number", "#reset"),
+        ("#privacy=none", "it can be pure, approximate, zcdp", "#reset"),
+        ("#view=draws&draw=0", "whole number from 1 to", "#next"),
+        ("#view=draws&draw=%E0%A4%A", "whole number from 1 to", "#next"),
+        ("#view=own&counts=4.x", "is not a count", "#own-draw"),
+        ("#colour=red", "means nothing here", "#reset"),
+    ],
+)
+def test_a_wrong_address_is_explained_and_harmless(
+    desk: Page, setting: str, says: str, after: str
 ) -> None:
     go(desk, setting)
-    act(desk, *steps)
+    act(desk, f"sees #message = {says}\nclick {after}\nhides #message")
 
 
 def test_keys_move_every_slider_to_the_packages_numbers(desk: Page) -> None:
@@ -184,13 +205,13 @@ def test_mouse_and_finger_move_sliders_and_the_plane(desk: Page, phone: Page) ->
         phone.touchscreen.tap(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
         assert now(phone)["state"][name] > before
         check_numbers(phone)
-    act(phone, ("tap", "input[value=draws]"), ("tap", "#next"), ("state", "draw", "2"))
+    act(phone, "tap input[value=draws]\ntap #next\nstate draw = 2")
 
 
 def test_the_address_carries_the_setting(desk: Page) -> None:
     go(desk, ALL)
     desk.check("input[value=approximate]", force=True)
-    act(desk, ("focus", "#delta"), ("press", "ArrowLeft"), ("focus", "#epsilon"), ("press", "End"))
+    act(desk, "focus #delta\npress ArrowLeft\nfocus #epsilon\npress End")
     desk.uncheck("#layers input[value=printed]")
     desk.wait_for_function("() => location.hash.includes('hide=printed')")
     state = now(desk)["state"]
@@ -200,9 +221,9 @@ def test_the_address_carries_the_setting(desk: Page) -> None:
     assert state["hide"] == ["printed"]
     assert desk.locator("#plane path.bound.printed").count() == 0
     go(desk, "#view=draws&table=large&draw=3")
-    act(desk, ("state", "view", "draws"), ("sees", "#panels", "True table"))
+    act(desk, "state view = draws\nsees #panels = True table")
     desk.go_back()
-    act(desk, ("state", "view", "plane"))
+    act(desk, "state view = plane")
     assert now(desk)["state"] == state
     # An address just given is not overwritten by the setting before.
     desk.evaluate(
@@ -215,7 +236,7 @@ def test_the_address_carries_the_setting(desk: Page) -> None:
             window.setTimeout = usual;
         }"""
     )
-    act(desk, ("state", "d", "100"), ("state", "privacy", "zcdp"))
+    act(desk, "state d = 100\nstate privacy = zcdp")
 
 
 def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk: Page) -> None:
@@ -229,7 +250,7 @@ def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk:
     assert text.startswith("<svg")
     assert "signed answers" in text
     go(desk, OWN)
-    act(desk, ("fill", "#own-text", "4 5\n 6  0 "), ("click", "#copy"))
+    act(desk, "fill #own-text = 4 5/ 6  0 \nclick #copy")
     assert "counts" not in desk.url
     go(desk, "#" + desk.evaluate("() => copied.pop()").split("#")[1])
     assert desk.input_value("#own-text") == "4 5\n6 0"
@@ -267,7 +288,7 @@ def test_curves_follow_the_sliders(desk: Page) -> None:
     go(desk, ALL)
     before = desk.eval_on_selector_all("#plane path.bound", drawn)
     assert len(before) == 4
-    act(desk, ("focus", "#d"), ("press", "PageUp"))
+    act(desk, "focus #d\npress PageUp")
     after = desk.eval_on_selector_all("#plane path.bound", drawn)
     assert all(a != b for a, b in zip(before, after, strict=True))
     # The nodes that are drawn are numbers of the package, in both directions.

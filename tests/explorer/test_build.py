@@ -153,7 +153,7 @@ def test_it_is_computed_again_only_when_something_changed(
 ) -> None:
     built: list[Edition] = []
 
-    def build(folder: Path, _sources: Path, edition: Edition) -> None:
+    def build(folder: Path, _sources: Path, edition: Edition, **_named: object) -> None:
         built.append(edition)
         folder.mkdir()
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -278,13 +279,16 @@ def test_the_knots_of_the_weighted_family_are_close_enough() -> None:
     np.testing.assert_allclose(found, want, rtol=0.01)
 
 
-def test_the_result_does_not_depend_on_the_number_of_workers() -> None:
+def test_the_result_depends_neither_on_the_workers_nor_on_what_was_kept(tmp_path: Path) -> None:
     tasks: list[tuple[Any, ...]] = [
         *((bound_nodes, name, PureDP(1.0)) for name in ("printed", "first_moment")),
         *((sum_first, g, 2) for g in (PureDP(1.0), ConcentratedDP(0.5))),
         (weighted_family, ConcentratedDP(0.5), 2),
     ]
-    one, two = (compute(tasks, workers) for workers in (1, 2))
+    kept = tmp_path / "kept"
+    one, two, part = compute(tasks, 1), compute(tasks, 2), compute(tasks[:3], 1, kept)
+    rest = compute([*tasks[2:], tasks[0]], 1, kept)  # reads the first three
     assert list(one) == list(two) == tasks
     for task in tasks:
-        assert all(np.array_equal(a, b) for a, b in zip(one[task], two[task], strict=True))
+        for other in (two, {**rest, **part}, {**part, **rest}):
+            assert all(np.array_equal(a, b) for a, b in zip(one[task], other[task], strict=True))

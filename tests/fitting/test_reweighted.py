@@ -76,10 +76,6 @@ def test_low_answers_count_for_less_and_their_sum_joins(answers, cutoff, low):
     assert w.low_sum_weight[0] == pytest.approx(1 / (2 * count * 128) if count else 0.0)
 
 
-def test_a_downweight_is_one_at_least():
-    assert reweighting(one_set([0.01, -0.05, 0.03], Laplace(0.02)))[0].downweight[0] == 1.0
-
-
 @pytest.mark.parametrize(
     ("total", "rules", "expected"),
     [*((t, Rules(), 1.0) for t in (-20.0, 3.0, 500.0)), (3.0, Rules(5.0), 1 / 50 + 1 / 2)],

@@ -15,85 +15,23 @@ import pytest
 from microdata_price.exceptions import InputError
 from microdata_price.grid import GridSpec, run_grid
 
-SPEC = GridSpec.choose(
-    datasets=["Stair-1d", "Level16-2d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260
-)
-
-# A cluster needs a process of its own, whose main module the workers may import again.
-PROGRAM = """
-import sys
-from pathlib import Path
-from distributed import LocalCluster
-from microdata_price.cli import main
-from microdata_price.exceptions import InputError
-from microdata_price.grid import run_grid
-from microdata_price.grid.spec import GridSpec
-
-if __name__ == "__main__":
-    workers, out = int(sys.argv[1]), sys.argv[2]
-    with LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None,
-        host="127.0.0.1", silence_logs=50,
-    ) as cluster:
-        main([
-            "grid", "--dataset", "Stair-1d,Level16-2d,PUMA0101301", "--epsilon", "0.5",
-            "--rho", "0.125", "--runs", "260", "--quiet", "--out", out,
-            "--scheduler", cluster.scheduler_address,
-        ])
-"""
-
-
-def on_cluster(folder: Path, workers: int) -> subprocess.CompletedProcess[str]:
-    program = folder / "cluster.py"
-    program.write_text(PROGRAM)
-    return subprocess.run(
-        [sys.executable, str(program), str(workers), str(folder / "out")],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-
-
-def test_a_cluster_of_two_workers_gives_the_same_numbers(tmp_path: Path) -> None:
-    done = on_cluster(tmp_path, 2)
-    assert done.returncode == 0, done.stderr
-    assert "7800 fits" in done.stdout
-    local = run_grid(SPEC, tmp_path / "local", workers=1)
-    for name in ("errors.parquet", "queries.parquet"):
-        assert (tmp_path / "out" / name).read_bytes() == (local.folder / name).read_bytes()
-
-
-def test_a_cluster_without_workers_is_refused(tmp_path: Path) -> None:
-    done = on_cluster(tmp_path, 0)
-    assert done.returncode == 2, done.stderr
-    assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in done.stderr
+SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
 
 
 def test_a_scheduler_that_does_not_answer(tmp_path: Path) -> None:
-    program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
-    arguments = ["grid", "--dataset", "Stair-1d", "--runs", "5", "--out", str(tmp_path / "out")]
-    done = subprocess.run(
-        [sys.executable, "-c", program, *arguments, "--scheduler", "tcp://127.0.0.1:9"],
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 2, done.stderr
-    assert done.stderr.startswith(
-        "microdata-price: the scheduler tcp://127.0.0.1:9 does not answer (5 seconds); start one"
-    )
-    assert done.stderr.count("\n") == 1
+    words = ["grid", "--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
+    command = [sys.executable, "-m", "microdata_price", *words]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
+    assert "tcp://127.0.0.1:9 does not answer (5 seconds); start one" in done.stderr
 
 
-@pytest.mark.parametrize(
-    "address", ["here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"]
-)
-def test_an_address_that_is_none(tmp_path: Path, address: str) -> None:
-    with pytest.raises(InputError, match=r"it must be an address such as tcp://10\.0\.0\.1:8786"):
-        run_grid(SPEC, tmp_path, scheduler=address)
-
-
-def test_without_the_optional_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_address_that_is_none_or_a_missing_package(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for address in ("here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
+        with pytest.raises(InputError, match=r"must be an address such as tcp://10\.0\.0\.1:8786"):
+            run_grid(SPEC, tmp_path, scheduler=address)
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
@@ -130,8 +68,8 @@ class Cluster:
 
     def grid(self, runs: int) -> subprocess.Popen[str]:
         program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
-        words = ["grid", "--dataset", "Stair-1d,Level16-1d", "--epsilon", "0.5", "--quiet"]
-        words += ["--runs", str(runs), "--scheduler", self.address, "--out"]
+        words = ["grid", "--dataset", "Stair-1d,PUMA0101301", "--epsilon", "0.5", "--rho", "0.125"]
+        words += ["--quiet", "--runs", str(runs), "--scheduler", self.address, "--out"]
         command = [sys.executable, "-c", program, *words, str(self.folder / "out")]
         with (self.folder / "grid.log").open("wb") as log:
             process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
@@ -157,6 +95,21 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
     for process in made.processes:
         process.kill()
         process.wait()
+
+
+def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    assert cluster.grid(260).wait(300) == 2
+    said = "has no workers; start some with: dask worker tcp://127.0.0.1:"
+    assert said in cluster.log("grid")
+    cluster.worker()
+    cluster.worker()
+    assert cluster.grid(260).wait(300) == 0
+    assert "5200 fits" in cluster.log("grid")
+    local = run_grid(SPEC, tmp_path / "local", workers=1).folder
+    for name in ("errors.parquet", "queries.parquet"):
+        assert (cluster.folder / "out" / name).read_bytes() == (local / name).read_bytes()
 
 
 MANY = 20_000  # more than are finished before the end

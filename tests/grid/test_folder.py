@@ -108,6 +108,7 @@ NO_ROOM = r"the disk has no room left for .*/grid \(No space.* what is finished 
     ("at", "problem", "said", "kept"),
     [
         (6, KeyboardInterrupt(), "interrupted; 5 of 32 blocks are kept", 5),
+        (2, CertificateError("run 301: 1e-3"), "run 301", 1),
         (6, FULL, NO_ROOM, 5),
         ("queries.parquet", FULL, NO_ROOM, BLOCKS),
         ("errors.parquet", FULL, NO_ROOM, BLOCKS),
@@ -134,8 +135,9 @@ def test_what_was_written_before_an_error_is_kept(
 
     write = grid_files.write_whole
     monkeypatch.setattr(grid_files, "write_whole", failing)
-    with pytest.raises((InputError, GridInterrupted), match=said):
+    with pytest.raises((InputError, GridInterrupted, CertificateError), match=said):
         run_grid(SPEC, tmp_path / "grid", workers=1)
+    assert not (tmp_path / "grid" / "errors.parquet").exists()
     monkeypatch.undo()
     if kept:
         assert run_grid(SPEC, tmp_path / "grid", workers=1).reused == kept
@@ -232,22 +234,6 @@ def test_a_kill_between_the_last_file_and_tidying_up(
     assert bytes_of(tmp_path) == bytes_of(whole)
 
 
-def test_a_missed_certificate_stops_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fails(task: Task) -> object:
-        if task.block == 1:
-            raise CertificateError("Level00-1d at epsilon 0.5, method nnls, run 301: 1e-3")
-        return run(task)
-
-    run = grid_workers.run_block
-    monkeypatch.setattr(grid_workers, "run_block", fails)
-    with pytest.raises(CertificateError, match="run 301"):
-        run_grid(SPEC, tmp_path, workers=1)
-    assert not (tmp_path / "errors.parquet").exists()
-    assert len(saved(tmp_path)) == 1
-
-
 def killed(*_: object) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -309,7 +295,7 @@ def test_what_a_worker_refuses_is_told_as_if_there_were_none(
     assert not multiprocessing.active_children()
     monkeypatch.setattr(grid_workers, "blocks_code", lambda: {"code": "another"})
     with pytest.raises(InputError, match="a worker runs other code, data or library versions"):
-        run_grid(SPEC, tmp_path, workers=2)
+        run_grid(SPEC, tmp_path / "other", workers=2)
 
 
 @pytest.mark.parametrize("workers", [1, 2, 3])

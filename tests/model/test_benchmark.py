@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import subprocess
 import sys
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -19,52 +21,41 @@ from microdata_price.model import benchmark
 DATA = Path(__file__).parents[2] / "data"
 
 
-def test_checksums_agree() -> None:
+def test_every_data_file_has_its_checksum_and_a_description() -> None:
+    described = (DATA / "README.md").read_text()
     lines = (DATA / "SHA256SUMS").read_text().splitlines()
     named = dict(reversed(line.split("  ")) for line in lines)
-    assert {"pums2016.csv", "published_tables.csv", "dictionary.csv"} <= named.keys()
+    files = {path.name for path in DATA.iterdir()} - {"README.md", "SHA256SUMS"}
+    assert {"pums2016.csv", "published_tables.csv", "dictionary.csv"} <= files == named.keys()
     for name, digest in named.items():
         assert hashlib.sha256((DATA / name).read_bytes()).hexdigest() == digest, name
+        assert f"`{name}`" in described, name
 
 
-def test_every_data_file_has_a_checksum_and_a_description() -> None:
-    described = (DATA / "README.md").read_text()
-    summed = (DATA / "SHA256SUMS").read_text()
-    for path in DATA.iterdir():
-        if path.name not in ("README.md", "SHA256SUMS"):
-            assert f"  {path.name}\n" in summed, path.name
-            assert f"`{path.name}`" in described, path.name
-
-
-def test_there_are_31_with_distinct_names() -> None:
+def test_there_are_31_each_of_its_familys_shape() -> None:
     sets = benchmark.data_sets()
-    assert len({d.name for d in sets}) == len(sets) == 31
+    assert [d.name for d in sets] == list(dict.fromkeys(benchmark.names()))
     assert [sum(d.family == f for d in sets) for f in benchmark.FAMILIES] == [8, 8, 15]
-
-
-@pytest.mark.parametrize("name", benchmark.names())
-def test_each_has_its_familys_shape(name: str) -> None:
-    d = benchmark.data_set(name)
-    assert d.name == name
-    assert d.table.shape == {"1d": (100,), "2d": (10, 10), "pums": (9, 24)}[d.family]
-    assert d.workload.shape == d.table.shape
-    assert not d.table.flags.writeable
-    assert d.empty_cells == int((d.table.ravel() == 0).sum())
+    for d in sets:
+        assert d.table.shape == {"1d": (100,), "2d": (10, 10), "pums": (9, 24)}[d.family]
+        assert d.workload.shape == d.table.shape
+        assert not d.table.flags.writeable
+        assert d.empty_cells == int((d.table.ravel() == 0).sum())
 
 
 def test_synthetic_tables_cell_by_cell() -> None:
-    zeros = [0.0] * 49
-    expected = {
-        "Level00": [10000.0] + [0.0] * 99,
-        "Level01": [10000.0] + [1.0] * 99,
-        "Level16": [10000.0] + [16.0] * 99,
-        "Level32": [10000.0] + [32.0] * 99,
-        "Stair": [10000.0, *map(float, range(2, 101))],
-        "Step16": [10000.0, *zeros, *[16.0] * 50],
-        "Step50": [10000.0, *zeros, *[50.0] * 50],
-        "SplitStairs": [10000.0, *map(float, range(2, 50)), *[0.0] * 51],
+    expected: dict[str, list[float]] = {
+        "Level00": [0] * 99,
+        "Level01": [1] * 99,
+        "Level16": [16] * 99,
+        "Level32": [32] * 99,
+        "Stair": [*range(2, 101)],
+        "Step16": [0] * 49 + [16] * 50,
+        "Step50": [0] * 49 + [50] * 50,
+        "SplitStairs": [*range(2, 50)] + [0] * 51,
     }
-    for kind, cells in expected.items():
+    for kind, behind in expected.items():
+        cells = [10_000, *behind]
         assert len(cells) == 100
         assert benchmark.data_set(f"{kind}-1d").table.tolist() == cells
         table = benchmark.data_set(f"{kind}-2d").table
@@ -104,26 +95,22 @@ def test_published_values_are_complete() -> None:
     assert np.array_equal(rows["paper_table"] == 1, rows["query_set"] == "sum")
 
 
-@pytest.mark.parametrize(
-    ("given", "suggested"),
-    [("PUMA101301", "PUMA0101301"), ("level00-1d", "Level00-1d"), ("Stairs-2d", "Stair-2d")],
-)
-def test_an_unknown_data_set_gets_the_nearest_suggested(given: str, suggested: str) -> None:
-    with pytest.raises(InputError, match=f"there is no data set '{given}'.*{suggested}"):
-        benchmark.data_set(given)
+UNKNOWN = [
+    (benchmark.data_set, ["PUMA101301"], "there is no data set 'PUMA101301'.*PUMA0101301"),
+    (benchmark.data_set, ["level00-1d"], "there is no data set 'level00-1d'.*Level00-1d"),
+    (benchmark.data_set, ["Stairs-2d"], "there is no data set 'Stairs-2d'.*Stair-2d"),
+    (benchmark.names, ["3d"], "there is no family '3d'"),
+    (benchmark.synthetic, ["Level99"], "there is no synthetic table 'Level99'"),
+    (benchmark.labels, ["age"], "there is no variable 'age'"),
+    (benchmark.labels, ["race", "long"], "there is no form 'long'"),
+    (datafiles.data_path, ["nothing.csv"], r"the data file 'nothing\.csv' is neither"),
+]
 
 
-def test_other_unknown_names() -> None:
-    with pytest.raises(InputError, match="there is no family '3d'"):
-        benchmark.names("3d")
-    with pytest.raises(InputError, match="there is no synthetic table 'Level99'"):
-        benchmark.synthetic("Level99")
-    with pytest.raises(InputError, match="there is no variable 'age'"):
-        benchmark.labels("age")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="there is no form 'long'"):
-        benchmark.labels("race", "long")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"the data file 'nothing\.csv' is neither"):
-        datafiles.data_path("nothing.csv")
+@pytest.mark.parametrize(("function", "given", "said"), UNKNOWN)
+def test_unknown_names(function: Callable[..., object], given: list[str], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        function(*given)
 
 
 def test_data_is_found_without_a_checkout(tmp_path: Path) -> None:
@@ -141,21 +128,13 @@ def test_data_is_found_without_a_checkout(tmp_path: Path) -> None:
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: microdata-price\nVersion: 0\n")
     (info / "RECORD").write_text("../../share/microdata-price/data/dictionary.csv,,\n")
-    program = "from microdata_price.base.data import data_path; print(data_path('dictionary.csv'))"
-    done = subprocess.run(
-        [
-            sys.executable,
-            "-I",
-            "-S",
-            "-c",
-            f"import sys; sys.path.insert(0, {str(site)!r}); {program}",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-        cwd=tmp_path,
+    program = (
+        f"import sys; sys.path.insert(0, {str(site)!r}); "
+        "from microdata_price.base.data import data_path; print(data_path('dictionary.csv'))"
     )
-    assert Path(done.stdout.strip()) == shared / "dictionary.csv"
+    command = [sys.executable, "-I", "-S", "-c", program]
+    told = subprocess.check_output(command, text=True, cwd=tmp_path).strip()
+    assert Path(told) == shared / "dictionary.csv"
 
 
 def test_the_wheel_carries_the_data(tmp_path: Path) -> None:
@@ -165,14 +144,11 @@ def test_the_wheel_carries_the_data(tmp_path: Path) -> None:
     )
     copy = tmp_path / "source"
     copy.mkdir()
-    root = DATA.parent
-    for item in ("pyproject.toml", "README.md", "LICENSE", "data", "src"):
-        path = root / item
-        for file in [path] if path.is_file() else sorted(path.rglob("*")):
-            if file.is_file() and "egg-info" not in str(file) and "__pycache__" not in str(file):
-                target = copy / file.relative_to(root)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(file.read_bytes())
+    for item in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(DATA.parent / item, copy)
+    for folder in ("data", "src"):
+        ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
+        shutil.copytree(DATA.parent / folder, copy / folder, ignore=ignored)
     done = subprocess.run(
         [sys.executable, "-c", build, str(copy), str(tmp_path)],
         capture_output=True,

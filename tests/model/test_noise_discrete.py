@@ -45,19 +45,16 @@ def weights(law: DiscreteNoise) -> dict[int, mp.mpf]:
     """Every probability that matters, from the definition, in 40 digits."""
     if isinstance(law, DiscreteGaussian):
         far = int(25 * law.sigma) + 12
-        raw = {
-            k: mp.exp(-(mp.mpf(k) ** 2) / (2 * mp.mpf(law.sigma2))) for k in range(-far, far + 1)
-        }
+        two = 2 * mp.mpf(law.sigma2)
+        raw = {k: mp.exp(-(mp.mpf(k) ** 2) / two) for k in range(-far, far + 1)}
         total = sum(raw.values())
         return {k: w / total for k, w in raw.items()}
-    e = mp.mpf(law.epsilon)
-    r = mp.exp(-e)
-    if isinstance(law, DoubleGeometric):
-        far = int(80 / law.epsilon) + 60
-        return {k: (1 - r) / (1 + r) * r ** abs(k) for k in range(-far, far + 1)}
-    inner = {k: (1 - r) / (1 + r) * r ** abs(k) for k in range(-law.bound + 1, law.bound)}
-    edge = r**law.bound / (1 + r)
-    return inner | {-law.bound: edge, law.bound: edge}
+    r = mp.exp(-mp.mpf(law.epsilon))
+    far = int(80 / law.epsilon) + 60 if isinstance(law, DoubleGeometric) else law.bound
+    p = {k: (1 - r) / (1 + r) * r ** abs(k) for k in range(-far, far + 1)}
+    if isinstance(law, TruncatedDoubleGeometric):
+        p[far] = p[-far] = r**far / (1 + r)
+    return p
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -82,6 +79,17 @@ def test_probabilities_moments_and_tails_equal_direct_sums(law: DiscreteNoise) -
         if below > -600:
             assert law.log_cdf(-q - 0.5) == pytest.approx(below, rel=1e-11)
         assert np.exp(law.log_cdf(q + 0.3)) == pytest.approx(1 - above, rel=1e-12)
+        assert law.sf(-q - 1.0) == pytest.approx(1 - above, rel=1e-12)
+    assert law.excess(np.arange(3000.0)).second[-1] == pytest.approx(0, abs=1e-60)
+
+
+@pytest.mark.parametrize(("sigma2", "q"), [(50.0, 300), (1.0, 60), (4e10, 10**7)])
+def test_tails_too_small_to_write_have_their_logarithms(sigma2: float, q: int) -> None:
+    exact = mp.log(mp.ncdf(-(q + mp.mpf("0.5")) / mp.sqrt(sigma2)))
+    if sigma2 < 100:
+        terms = [mp.exp(-(mp.mpf(k) ** 2) / (2 * sigma2)) for k in range(2 * q)]
+        exact = mp.log(sum(terms[q + 1 :]) / (2 * sum(terms[1:]) + 1))
+    assert DiscreteGaussian(sigma2).log_cdf(-q - 1.0) == pytest.approx(float(exact), rel=1e-11)
 
 
 @pytest.mark.parametrize("law", LAWS, ids=repr)
@@ -94,17 +102,10 @@ def test_quantile_is_the_smallest_integer_with_little_enough_above(law: Discrete
     assert law.upper_quantile(0.5).shape == ()
 
 
-@pytest.mark.parametrize(
-    "law",
-    [
-        DoubleGeometric(0.3),
-        DoubleGeometric(40.0),
-        TruncatedDoubleGeometric(0.3, 4),
-        DiscreteGaussian(0.2),
-        DiscreteGaussian(30.0),
-    ],
-    ids=repr,
-)
+DRAWN = [DoubleGeometric(0.3), DoubleGeometric(40.0), TruncatedDoubleGeometric(0.3, 4)]
+
+
+@pytest.mark.parametrize("law", [*DRAWN, DiscreteGaussian(0.2), DiscreteGaussian(30.0)], ids=repr)
 def test_samples_follow_the_law(law: DiscreteNoise) -> None:
     n = 200_000
     draws = law.sample(np.random.default_rng(20), (4, n // 4))
@@ -159,21 +160,17 @@ def test_continuous_excess_equals_quadrature(law: Laplace | Gaussian) -> None:
                 return mp.exp(-abs(x) / law.scale) / (2 * law.scale)
             return mp.npdf(x, 0, law.std)
 
+        assert float(law.pdf(-q)) == pytest.approx(float(density(mp.mpf(-q))), rel=1e-12)
         far = [q, q + 5, q + 20, q + 80, q + 300]
         for power, got in zip((1, 2), law.excess(q), strict=True):
             exact = mp.quad(lambda x, p=power, q=q: (x - q) ** p * density(x), far)
             assert float(got) == pytest.approx(float(exact), rel=1e-11)
 
 
-@pytest.mark.parametrize("bad", [0, -1, 2.5, True, "3"])
-def test_bad_bound_is_one_sentence(bad: object) -> None:
+@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), "3", True])
+def test_a_bad_parameter_is_one_sentence(bad: object) -> None:
     with pytest.raises(InputError, match="bound is"):
         TruncatedDoubleGeometric(0.5, bad)  # type: ignore[arg-type]
-
-
-@pytest.mark.parametrize("bad", [0, -1.0, float("nan"), float("inf"), "3"])
-def test_bad_scale_is_one_sentence(bad: object) -> None:
-    with pytest.raises(InputError, match=r"sigma2|epsilon"):
-        DiscreteGaussian(bad)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="epsilon"):
-        DoubleGeometric(bad)  # type: ignore[arg-type]
+    for law, name in ((DiscreteGaussian, "sigma2"), (DoubleGeometric, "epsilon")):
+        with pytest.raises(InputError, match=f"{name} is"):
+            law(bad)  # type: ignore[arg-type]

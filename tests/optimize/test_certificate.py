@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from microdata_price.model.queryset import QuerySet
-from microdata_price.optimize import TOLERANCE, Problem, Solution, SubsetSum, Term, certify, solve
+from microdata_price.optimize import TOLERANCE, Problem, Solution, Term, certify, solve
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem
 
 SUM, CELLS = QuerySet.sum_query(3), QuerySet.identity(3)
@@ -129,17 +129,3 @@ def test_every_perturbed_optimum_is_flagged(structure, kind):
             found = certify(problem, replace(solution, x=moved)).per_run
             assert found[0] <= TOLERANCE
             assert (found[1:] > size / 100).all()
-
-
-def test_a_sum_of_some_queries_is_judged_with_its_members():
-    low = np.array([[True, False, True], [False, False, False]])
-    target = np.array([[4.0], [0.0]])
-    some = SubsetSum(CELLS, low, target, np.array([[1.0], [0.0]]))
-    cells = Term(CELLS, np.array([[1.0, 5.0, 2.0], [1.0, 2.0, 3.0]]), np.ones((2, 3)))
-    problem = Problem((some, cells))
-    third = 1 / 3
-    x = np.array([[1 + third, 5, 2 + third], [1, 2, 3]])
-    y = (np.array([[-third], [0]]), np.array([[third, 0, third], [0, 0, 0]]))
-    assert certify(problem, Solution(x, y)).worst < 1e-14
-    x[0, 1] += 1
-    assert certify(problem, Solution(x, y)).dual[0] > 0.1

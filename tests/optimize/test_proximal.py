@@ -7,7 +7,6 @@ import pytest
 
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import (
-    TOLERANCE,
     WORST_TOLERANCE,
     Problem,
     Term,
@@ -119,12 +118,3 @@ def test_cells_that_no_query_tells_apart_share_evenly():
     np.testing.assert_array_equal(x[:, :, 0], x[:, :, 1])
     cells = Term(QuerySet.identity(shape), np.zeros((1, 24)), np.ones((1, 24)))
     assert merge(Problem((*terms, cells))) is None
-
-
-def test_cells_that_no_query_counts_are_empty():
-    some = QuerySet.from_labels([0, 1, -1, 1, -1], "some")
-    total = QuerySet.from_labels([0, 0, -1, 0, -1], "their sum")
-    terms = [Term(q, np.full((1, q.size), 6.0), np.ones((1, q.size))) for q in (some, total)]
-    solution, certificate = solve(Problem(tuple(terms)))
-    assert certificate.worst <= TOLERANCE
-    assert solution.x[0, 2] == solution.x[0, 4] == 0

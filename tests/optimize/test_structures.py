@@ -13,7 +13,6 @@ from microdata_price.optimize import conjugate as conjugate_module
 from microdata_price.optimize.boxed import split
 from microdata_price.optimize.conjugate import Conjugate, conjugate
 from microdata_price.optimize.partitions import Partitions, partitions
-from microdata_price.optimize.structured import solve_structured
 from microdata_price.optimize.tree import Tree, tree
 from microdata_price.optimize.tuning import TUNING
 from microdata_price.optimize.two_way import TwoWay, two_way
@@ -90,33 +89,6 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, le
         one = structure.select(np.array([1]))
         np.testing.assert_allclose(one.matvec(x[1:2])[0], structure.matvec(x)[1], atol=1e-12)
     assert compared >= least
-
-
-def test_one_problem_has_the_same_answer_through_every_structure():
-    rng = np.random.default_rng(5)
-    shape = (4, 6)
-    truth = rng.integers(0, 9, (5, 24)).astype(float)
-
-    def term(q):
-        target = q.answers(truth) + 4 * rng.laplace(size=(5, q.size))
-        return Term(q, target, np.full(target.shape, 1 / 32))
-
-    base = [term(QuerySet.marginal(shape, kept)) for kept in ((), (0,), (0, 1))]
-    answers = []
-    for relabelled in (False, True):  # labels hide that these are marginals: a tree
-        terms = [
-            Term(QuerySet.from_labels(t.queries.labels.reshape(shape), t.name), t.target, t.weight)
-            if relabelled and t.size < 24
-            else t
-            for t in base
-        ]
-        # A set that nothing refines and that weighs nothing: a general structure.
-        other = QuerySet.from_labels(rng.integers(0, 2, shape), "other")
-        nothing = Term(other, np.zeros((5, other.size)), np.zeros((5, other.size)))
-        for extra in ((), (nothing,)):
-            answers.append(solve_structured(Problem((*extra, *terms))).x)
-    for other in answers[1:]:
-        np.testing.assert_allclose(other, answers[0], atol=1e-9)
 
 
 def test_nested_totals_must_be_nested():

@@ -19,20 +19,18 @@ def data_path(name: str) -> Path:
     >>> data_path("pums2016.csv").name
     'pums2016.csv'
     """
-    for path in (_CHECKOUT / name, *_installed(name)):
+    if (checkout := _CHECKOUT / name).is_file():
+        return checkout
+    try:
+        recorded = files("microdata-price") or []
+    except PackageNotFoundError:
+        recorded = []
+    ends = _INSTALLED + name
+    installed = [Path(str(f.locate())).resolve() for f in recorded if f.as_posix().endswith(ends)]
+    for path in installed:
         if path.is_file():
             return path
     raise InputError(
         f"the data file {name!r} is neither in {_CHECKOUT} nor among the installed package's files "
         f"(…/{_INSTALLED}); run from a checkout, or install microdata-price again"
     )
-
-
-def _installed(name: str) -> list[Path]:
-    """List where the installed package's record says that the file is."""
-    try:
-        recorded = files("microdata-price") or []
-    except PackageNotFoundError:
-        return []
-    wanted = _INSTALLED + name
-    return [Path(str(f.locate())).resolve() for f in recorded if f.as_posix().endswith(wanted)]

@@ -65,20 +65,14 @@ def at_least(value: float, digits: int = 3) -> str:
 
     Examples
     --------
-    >>> at_least(17.68, 2), at_least(1.1249), at_least(0.5)
-    ('17', '1.12', '0.5')
+    >>> at_least(17.68, 2), at_most(17.68, 2), at_least(0.5)
+    ('17', '18', '0.5')
     """
     return format_number(rounded_down(value, digits), digits)
 
 
 def at_most(value: float, digits: int = 3) -> str:
-    """Write a number for a sentence that says "at most": never below the value.
-
-    Examples
-    --------
-    >>> at_most(1.1249, 2), at_most(17.68, 2), at_most(0.5)
-    ('1.2', '18', '0.5')
-    """
+    """Write a number for a sentence that says "at most": never below the value."""
     return format_number(rounded_up(value, digits), digits)
 
 
@@ -145,13 +139,7 @@ def _fixed(number: float, places: int) -> str:
 
 @dataclass(frozen=True)
 class Mean:
-    """A Monte Carlo mean with its standard error (NaN with one run); as text it carries both.
-
-    Examples
-    --------
-    >>> str(Mean(105.7851, 0.4321))
-    '105.79 ± 0.43'
-    """
+    """A Monte Carlo mean with its standard error (NaN with one run); as text it carries both."""
 
     value: float
     error: float
@@ -189,34 +177,21 @@ def check_whole(
     raise InputError(f"{name} is {value!r}; it must be a whole number {wanted}{hint}")
 
 
-_FEWEST = 10  # runs that a simulation has at least, whatever is cut short
-
-
 def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
     """Return how many runs to make: those asked for, fewer where each draws very many numbers.
 
     What is said afterwards must give this number, not the one asked for.
-
-    Examples
-    --------
-    >>> runs_within(2000, 1000), runs_within(2000, 1_000_000)
-    (2000, 40)
     """
+    fewest = 10
     check_whole(runs, "runs", 2, hint=", so that there are standard errors")
-    largest = most // _FEWEST
-    check_whole(size, "d", 1, largest, hint=": every cell is drawn")
-    return min(runs, max(_FEWEST, most // size))
+    check_whole(size, "d", 1, most // fewest, hint=": every cell is drawn")
+    return min(runs, max(fewest, most // size))
 
 
 def mean_and_error(runs: Array | float, first: Array, second: Array) -> tuple[Array, Array]:
     """Return a mean and its standard error from the sums of a variable and of its square.
 
     The standard error is NaN with fewer than two runs, the mean with none.
-
-    Examples
-    --------
-    >>> [float(v) for v in mean_and_error(2.0, np.array(4.0), np.array(10.0))]
-    [2.0, 1.0]
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         mean = first / runs

@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import resolve_name
 from pathlib import Path
@@ -65,7 +65,8 @@ def _module_files(package: Path, dotted: str) -> list[Path]:
     return [f for p in places for f in (p.with_suffix(".py"), p / "__init__.py") if f.is_file()]
 
 
-def _imported(source: str, package: str) -> set[str]:
+@cache
+def _imported(source: str, package: str) -> frozenset[str]:
     """Return the dotted names of the package that code names in imports, at any depth."""
     found: set[str] = set()
     for node in ast.walk(ast.parse(source)):
@@ -74,7 +75,7 @@ def _imported(source: str, package: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             base = resolve_name("." * node.level + (node.module or ""), package)
             found |= {base} | {f"{base}.{a.name}" for a in node.names}
-    return {name for name in found if f"{name}.".startswith(f"{PACKAGE}.")}
+    return frozenset(name for name in found if f"{name}.".startswith(f"{PACKAGE}."))
 
 
 def code_files(package: Path, sources: Iterable[str]) -> list[Path]:

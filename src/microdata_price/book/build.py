@@ -16,14 +16,14 @@ from . import notebook
 from . import pages as book_pages
 from . import site as book_site
 from . import stage as book_stage
-from .clean import faults_of_notebook, faults_of_site, machine_paths
 from .config import repository, site_config
 from .extras import EXTRA, Extras, stage_extras, stage_redirects
 from .grids import Folders, compute_folders
 from .picture import for_the_site
 from .plain import read_terms, with_links
-from .plan import Chapter, Edition, chapters, toc_entries
+from .plan import Edition, chapters, toc_entries
 from .run import Run, run_all
+from .site import faults_of_notebook, faults_of_site, machine_paths
 from .stage import Found, collect, quote
 
 STUDENTS = "students"
@@ -36,31 +36,8 @@ Report = Callable[[str], None]
 
 
 def default_site(root: Path, edition: Edition) -> Path:
-    """Return the folder of an edition's site.
-
-    Examples
-    --------
-    >>> default_site(Path("."), Edition(epsilon=0.25)).as_posix()
-    'book/_build/eps-0.25/html'
-    """
+    """Return the folder of an edition's site, as book/_build/eps-0.25/html."""
     return root / "book" / "_build" / edition.slug / "html"
-
-
-def _read_runs(
-    root: Path, edition: Edition, report: Report
-) -> tuple[list[Chapter], list[Run], Folders]:
-    planned = chapters(root, edition)
-    cache = root / "book" / "_generated"
-    folders = compute_folders(planned, edition, cache / "grid", report)
-    runs = run_all(root, planned, cache / "notebooks", folders.paths, folders.keys, report)
-    return planned, runs, folders
-
-
-def _announcement(edition: Edition) -> str | None:
-    said = [f"This edition was computed at {edition.levels}."] if edition.levels else []
-    if not edition.solutions:
-        said.append("This is the students' edition, without solutions.")
-    return " ".join(said) or None
 
 
 def _editions(edition: Edition, students: bool) -> str:
@@ -83,28 +60,26 @@ def stage(
 ) -> None:
     """Write all pages that the site's builder reads into an empty folder."""
     found = Found(terms=read_terms(root / "book"), address=repository(root))
-    stage_notebooks(root, edition, runs, found, target)
-    executed = {run.name: notebook.read(run.path) for run in runs}
+    executed = stage_notebooks(root, edition, runs, found, target)
     found.quoted["book"] = {
         "students": _editions(edition, students),
         "exercises": book_pages.exercises(executed, solutions=edition.solutions),
     }
     _stage_prose(root, edition, found, target)
     stage_generated(root, edition, runs, found, folders, target)
-    _write(target / "_config.yml", site_config(root, edition.title, _announcement(edition)))
-    missing = [
-        entry
-        for entry in toc_entries(root)
-        if not any((target / f"{entry}{end}").is_file() for end in (".md", ".ipynb"))
-    ]
+    told = f"This edition was computed at {edition.levels}. " if edition.levels else ""
+    told += "" if edition.solutions else "This is the students' edition, without solutions."
+    _write(target / "_config.yml", site_config(root, edition.title, told.strip() or None))
+    entries = {e: (target / f"{e}.md", target / f"{e}.ipynb") for e in toc_entries(root)}
+    missing = [e for e, places in entries.items() if not any(p.is_file() for p in places)]
     if missing:
         raise BuildError(f"book/_toc.yml lists pages that do not exist: {', '.join(missing)}")
 
 
 def stage_notebooks(
     root: Path, edition: Edition, runs: Sequence[Run], found: Found, target: Path
-) -> None:
-    """Write the pages, pictures and downloads of executed notebooks.
+) -> dict[str, notebook.Notebook]:
+    """Write the pages, pictures and downloads of executed notebooks, and return these.
 
     A notebook that the table of contents does not list has no page: it computes what the prose
     pages quote and show.
@@ -125,6 +100,7 @@ def stage_notebooks(
         notebook.write(copy, target / "downloads" / f"{run.name}.ipynb")
         for file, content in book_stage.files(executed[run.name]).items():
             _write(target / "downloads" / file, content)
+    return executed
 
 
 def _with_pages(root: Path, runs: Sequence[Run]) -> set[str]:
@@ -143,9 +119,8 @@ def stage_generated(
 ) -> None:
     """Write the page that comes from results alone."""
     pages = _with_pages(root, runs)
-    _write(
-        target / f"{COMPUTED}.md", book_pages.computed(edition, runs, pages, found, folders.facts)
-    )
+    text = book_pages.computed(edition, runs, pages, found, folders.facts)
+    _write(target / f"{COMPUTED}.md", text)
 
 
 def _write(path: Path, text: str) -> None:
@@ -215,7 +190,9 @@ def build(
     site = default_site(root, edition) if site is None else site
     book_site.recover(site)
     claim_folder(site, "searchindex.js", "an earlier site")
-    _, runs, folders = _read_runs(root, edition, report)
+    planned, cache = chapters(root, edition), root / "book" / "_generated"
+    folders = compute_folders(planned, edition, cache / "grid", report)
+    runs = run_all(root, planned, cache / "notebooks", folders.paths, folders.keys, report)
     paths = machine_paths(root, site.parent)
     _refuse([f for r in runs for f in faults_of_notebook(r.name, notebook.read(r.path), paths)])
     site.parent.mkdir(parents=True, exist_ok=True)

@@ -1,15 +1,20 @@
-"""Finished pages of a site: mended, described for those who link to them, with previews."""
+"""A Sphinx extension that finishes a site: no network needed, pages that everyone can read.
+
+Pages are mended, described for those who link to them, and get previews of what they link to.
+"""
 
 from __future__ import annotations
 
 import html
+import importlib.util
 import io
 import json
-import posixpath
 import re
+import shutil
 import textwrap
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote, urldefrag
 
 from bs4 import BeautifulSoup, Tag
@@ -17,6 +22,7 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from ..base.colours import COLOURS
+from .slides import write_deck
 
 _FORMULA = r'<span class="math notranslate nohighlight">[^<]*</span>'
 _MENDED = [
@@ -26,7 +32,7 @@ _MENDED = [
         (r"<script[^>]*fontawesome\.js[^>]*></script>", ""),
         # What the theme gets wrong for screen readers. A table's empty corner is no heading; the
         # words that are seen are the words that are read.
-        (r'<(?=div id="pst-primary-sidebar")div', '<div role="region" aria-label="Contents"'),
+        (r'<div (?=id="pst-primary-sidebar")', '<div role="region" aria-label="Contents" '),
         (r'role="doc-biblioentry"', 'role="listitem"'),
         (r'<summary aria-label="Toggle hidden content">', "<summary>"),
         (r"<th([^>]*)>\s*(?:<p>\s*</p>)?\s*</th>", r"<td\1></td>"),
@@ -42,6 +48,15 @@ _MENDED = [
 _GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "gamma": "γ", "lambda": "λ", "ln": "ln"}
 _LONGEST = 2500
 """A box with more characters has no preview: it is read on its own page."""
+
+# What the site uses of MathJax: the one bundle that the configuration names, with all of TeX.
+# It draws with paths, so it needs no font file, and adds MathML for screen readers.
+_MATHJAX = "static/mathjax/tex-svg-full.js"
+_LEFTOVERS = ("webpack-macros.html", "sbt-webpack-macros.html", "scripts/fontawesome.js")
+# A page opened from a folder may not read other pages, so search shows titles without excerpts.
+_SEARCH = (
+    'if (location.protocol === "file:") { DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false; }'
+)
 
 
 def finish(site: Path, title: str, address: str) -> None:
@@ -64,21 +79,18 @@ def finish(site: Path, title: str, address: str) -> None:
 
 def _tags(page: BeautifulSoup, site: Path, name: str, title: str, address: str) -> str:
     """Return a page's description and the address of its picture, as links to it show them."""
-    heading = page.select_one(".bd-article h1")
-    called = _words(heading) if heading else title
+    called = _words(page.select_one(".bd-article h1") or page)
     said = description(page) or called
     card = f"_images/cards/{name.removesuffix('.html').replace('/', '-')}.png"
     _draw_card(site / card, called, "" if called == title else title)
-    home = f"{address.rstrip('/')}/"
+    home = f"{address.rstrip('/')}/" if address else "../" * name.count("/")
     tags = {
         'name="description"': said,
         'property="og:type"': "website",
         'property="og:site_name"': title,
         'property="og:title"': called,
         'property="og:description"': said,
-        'property="og:image"': home + card
-        if address
-        else posixpath.relpath(card, posixpath.dirname(name) or "."),
+        'property="og:image"': home + card,
         'property="og:image:alt"': called,
         'name="twitter:card"': "summary_large_image",
     }
@@ -156,3 +168,31 @@ def _plain(node: Tag) -> str:
     for named in copy.select("[id]"):
         del named["id"]
     return copy.decode().strip()
+
+
+def folder_of(package: str) -> Path:
+    """Return the folder of an installed package, whose name need be no Python identifier."""
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
+        raise RuntimeError(f"{package} is not installed; run make install")
+    return Path(spec.origin).parent
+
+
+def _finish(app: Any, error: Exception | None) -> None:
+    if error is not None or app.builder.format != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    for name in _LEFTOVERS:
+        (static / name).unlink(missing_ok=True)
+    (static / "mathjax").mkdir(exist_ok=True)
+    shutil.copy2(folder_of("sphinx-mathjax-offline") / _MATHJAX, static / "mathjax")
+    finish(static.parent, app.config.html_title, app.config.html_baseurl)
+    reveal = folder_of("sphinx_revealjs") / "_static" / "revealjs"
+    write_deck(static.parent, Path(app.srcdir) / "slides", reveal)
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Register with Sphinx."""
+    app.add_js_file(None, body=_SEARCH, priority=250)
+    app.connect("build-finished", _finish, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

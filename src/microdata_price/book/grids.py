@@ -78,15 +78,17 @@ def compute_folders(
         if name not in wanted:
             continue
         key = digest_json(manifest_of(spec))
+        known = key in found.keys.values()
         found.paths[name], found.keys[name] = cache / key, key
         record = cache / f"{key}.json"
         if not record.is_file():
             cache.mkdir(parents=True, exist_ok=True)
             report(f"computing {spec.fits:,} fits of the experiment grid")
             result = run_grid(spec, cache / key, progress=sys.stderr.isatty())
+            levels = [f"epsilon = {e:g}" for e in spec.epsilons]
             facts = {
                 "fits": f"{spec.fits:,}",
-                "levels": _levels(spec),
+                "levels": ", ".join(levels + [f"rho = {r:g}" for r in spec.rhos]),
                 "runs": f"{spec.runs:,}",
                 "seconds": f"{result.seconds:.0f}",
                 "worst certificate": f"{result.errors['worst_certificate'].max():.1e}",
@@ -95,12 +97,7 @@ def compute_folders(
             }
             write_whole(record, json.dumps(facts))
             report(f"experiment grid: {result.seconds:.0f} s")
-        if name == "grid_dir" or found.paths.get("grid_dir") != cache / key:
+        if not known:
             facts = json.loads(record.read_text(encoding="utf-8"))
             found.facts.update({f"{_CALLED[name]}: {k}": v for k, v in facts.items()})
     return found
-
-
-def _levels(spec: GridSpec) -> str:
-    parts = [f"epsilon = {e:g}" for e in spec.epsilons] + [f"rho = {r:g}" for r in spec.rhos]
-    return ", ".join(parts)

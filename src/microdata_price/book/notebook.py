@@ -7,6 +7,7 @@ tests ask for: no outputs, no counts, the same cell names for the same content.
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import re
 import sys
@@ -14,7 +15,9 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
+import click
 import nbformat
+from IPython.core.inputtransformer2 import TransformerManager
 
 from ..base.files import write_whole
 from ..exceptions import InputError
@@ -26,19 +29,11 @@ Notebook = Any
 """A notebook as nbformat reads it; it has no types of its own."""
 
 KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
-BOXES = (
-    "algorithm",
-    "corollary",
-    "definition",
-    "exercise",
-    "lemma",
-    "proposition",
-    "remark",
-    "theorem",
-)
+BOXES = {"algorithm", "corollary", "definition", "exercise"}
+BOXES |= {"lemma", "proposition", "remark", "theorem"}
 """Tags of text that the site frames."""
 FOLDS = ("proof", "solution", "fold")
-"""Tags of what the site folds."""
+"""Tags of cells that the site folds."""
 SWITCH = "switch"
 """The tag of things that the site shows one at a time, each under its name."""
 DIFFICULTIES = ("easy", "medium", "hard")
@@ -46,23 +41,10 @@ DIFFICULTIES = ("easy", "medium", "hard")
 SETUP = "setup"
 """The tag of imports: the site folds them, with the parameters, into one line."""
 LABEL = "label:"
-"""How the tag begins that names a cell, so that links can lead to it."""
+"""The beginning of a tag that names a cell, so that links can lead to it."""
 HIDDEN = ("hide-input", "remove-input", "remove-cell", "hide-cell")
-KNOWN_TAGS = {
-    *BOXES,
-    *FOLDS,
-    *DIFFICULTIES,
-    SETUP,
-    SWITCH,
-    TAG,
-    "hide-input",
-    "hide-output",
-    "hide-cell",
-    "remove-input",
-    "remove-output",
-    "remove-cell",
-    "full-width",
-}
+KNOWN_TAGS = {*BOXES, *FOLDS, *DIFFICULTIES, SETUP, SWITCH, TAG, *HIDDEN}
+KNOWN_TAGS |= {"hide-output", "remove-output", "full-width"}
 
 
 def read(path: Path) -> Notebook:
@@ -99,10 +81,9 @@ def role(cell: Notebook) -> str:
 
 
 def difficulty(cell: Notebook) -> str:
-    """Return how hard an exercise is; empty for other cells and for one without that tag."""
-    if role(cell) != "exercise":
-        return ""
-    return next((tag for tag in tags(cell) if tag in DIFFICULTIES), "")
+    """Return the difficulty of an exercise; empty for other cells and for one without that tag."""
+    told = (tag for tag in tags(cell) if tag in DIFFICULTIES and role(cell) == "exercise")
+    return next(told, "")
 
 
 def is_hidden(cell: Notebook) -> bool:
@@ -115,35 +96,34 @@ def is_prose(cell: Notebook) -> bool:
     return cell.cell_type == "code" and MAGIC.match(cell.source) is not None
 
 
-def parameters_cell(notebook: Notebook, where: str) -> Notebook:
-    """Return the one code cell tagged ``parameters``."""
-    cells = [c for c in notebook.cells if c.cell_type == "code" and TAG in tags(c)]
-    if len(cells) != 1:
-        raise InputError(f"{where} has {len(cells)} cells tagged '{TAG}'; it must have one")
-    return cells[0]
-
-
 def parameters(
     notebook: Notebook, where: str = "the notebook", given: Collection[str] | None = None
 ) -> dict[str, Parameter]:
-    """Return the parameters that a notebook declares and reads."""
-    code_cells = [c for c in notebook.cells if c.cell_type == "code"]
-    if given is not None and not any(TAG in tags(c) for c in code_cells):
+    """Return the parameters that a notebook declares and reads.
+
+    With names that are `given`, as to a notebook that somebody brings, only those must be in order
+    and there may be no cell of parameters.
+
+    Raises
+    ------
+    InputError
+        Not one cell of parameters, a line that is no parameter, one that is never read or is
+        overwritten.
+    """
+    code = [c for c in notebook.cells if c.cell_type == "code"]
+    tagged = [i for i, c in enumerate(code) if TAG in tags(c)]
+    if given is not None and not tagged:
         return {}
-    cell = parameters_cell(notebook, where)
+    if len(tagged) != 1:
+        raise InputError(f"{where} has {len(tagged)} cells tagged '{TAG}'; it must have one")
     try:
-        found = declared(cell.source, given)
+        found = declared(code[tagged[0]].source, strict=given is None)
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
     except SyntaxError as error:
         raise InputError(f"{where}: the parameters cell is not Python: {error}") from None
-    after = notebook.cells[notebook.cells.index(cell) + 1 :]
-    loads: set[str] = set()
-    stores: set[str] = set()
-    for code in (c for c in after if c.cell_type == "code"):
-        read, written = names_in(code.source)
-        loads |= read
-        stores |= written
+    uses = [names_in(c.source) for c in code[tagged[0] + 1 :]]
+    loads, stores = (set[str]().union(*(use[k] for use in uses)) for k in (0, 1))
     for name in found if given is None else [n for n in found if n in given]:
         if name not in loads:
             raise InputError(
@@ -156,19 +136,6 @@ def parameters(
                 "another name"
             )
     return found
-
-
-def plain_python(source: str) -> str:
-    """Return a cell as the Python that IPython runs: magics and commands become calls.
-
-    Examples
-    --------
-    >>> plain_python("%matplotlib inline" + chr(10) + "x = 1").splitlines()
-    ["get_ipython().run_line_magic('matplotlib', 'inline')", 'x = 1']
-    """
-    from IPython.core.inputtransformer2 import TransformerManager
-
-    return str(TransformerManager().transform_cell(source))
 
 
 def python_only(source: str) -> str:
@@ -184,11 +151,11 @@ def python_only(source: str) -> str:
     if source.lstrip().startswith("%%"):
         source = source.lstrip().partition("\n")[2]
     try:
-        plain = plain_python(source)
+        plain = TransformerManager().transform_cell(source)
         ast.parse(plain)
     except SyntaxError:
         return ""
-    return plain.removesuffix("\n") if not source.endswith("\n") else plain
+    return str(plain if source.endswith("\n") else plain.removesuffix("\n"))
 
 
 def names_in(source: str) -> tuple[set[str], set[str]]:
@@ -205,20 +172,14 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
     """
     if MAGIC.match(source):
         return names_of(source), set()
-    loads: set[str] = set()
-    stores: set[str] = set()
     plain = python_only(source)
-    for node in ast.walk(ast.parse(plain)):
-        if isinstance(node, ast.Name):
-            (loads if isinstance(node.ctx, ast.Load) else stores).add(node.id)
+    named = [node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Name)]
+    loads = {node.id for node in named if isinstance(node.ctx, ast.Load)}
+    stores = {node.id for node in named if not isinstance(node.ctx, ast.Load)}
     if not plain or "get_ipython" in loads or source.lstrip().startswith("%%"):
-        other = source if not plain else "\n".join(_other_lines(source))
-        loads |= set(re.findall(r"[^\W\d]\w*", other))
+        other = [x for x in source.split("\n") if not plain or re.search(r"^\s*%|[!?]", x)]
+        loads |= set(re.findall(r"[^\W\d]\w*", "\n".join(other)))
     return loads, stores
-
-
-def _other_lines(source: str) -> list[str]:
-    return [line for line in source.splitlines() if re.search(r"^\s*%|[!?]", line)]
 
 
 def strip(notebook: Notebook) -> Notebook:
@@ -265,7 +226,7 @@ def faults(path: Path) -> list[str]:
     try:
         notebook = read(path)
         for code in (c for c in notebook.cells if c.cell_type == "code"):
-            ast.parse(plain_python(code.source))
+            ast.parse(TransformerManager().transform_cell(code.source))
         parameters(notebook, path.name)
     except InputError as error:
         return [str(error)]
@@ -288,27 +249,21 @@ def faults(path: Path) -> list[str]:
     return found + plain_faults(notebook, path.name)
 
 
-def main(argv: list[str]) -> int:
-    """Strip or check notebooks from the command line; return the exit status."""
-    if len(argv) < 2 or argv[0] not in ("strip", "check"):
-        print(
-            "use: python -m microdata_price.book.notebook {strip,check} NOTEBOOK.ipynb ...",
-            file=sys.stderr,
-        )
-        return 2
-    status = 0
-    for path in map(Path, argv[1:]):
-        if argv[0] == "strip":
-            try:
+@click.command()
+@click.argument("task", type=click.Choice(["strip", "check"]))
+@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+def main(task: str, paths: tuple[Path, ...]) -> None:
+    """Strip or check notebooks; tell the faults that are left."""
+    found = []
+    for path in paths:
+        if task == "strip":
+            with contextlib.suppress(InputError):  # which its faults will tell
                 write(strip(read(path)), path)
-            except InputError as error:
-                print(error, file=sys.stderr)
-                return 2
-        for fault in faults(path):
-            print(fault, file=sys.stderr)
-            status = 1
-    return status
+        found += faults(path)
+    for fault in found:
+        click.echo(fault, err=True)
+    sys.exit(bool(found))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main()

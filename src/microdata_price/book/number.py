@@ -21,24 +21,18 @@ _OWN = re.compile(r"\A(\*\*[A-Z][a-z]+ )(O\d+)(?= \(|\.\*\*)")
 _LINK = re.compile(r"\[([^\[\]]*)\]\(([\w./]*)#([\w-]+)\)")
 
 
-def places(root: Path) -> tuple[dict[str, str], dict[str, Path]]:
-    """Return the numbers of the book's own boxes, in reading order, and the file of each label."""
-    numbers: dict[str, str] = {}
-    homes: dict[str, Path] = {}
-    for path in notebook_paths(root):
-        for cell in notebook.read(path).cells:
-            shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
-            name = shown[2] if shown and shown[1] != "say" else notebook.label(cell)
-            if name:
-                homes[name] = path
-            if name and cell.cell_type == "markdown" and _OWN.match(cell.source):
-                numbers[name] = f"O{len(numbers) + 1}"
-    return numbers, homes
-
-
 def renumbered(root: Path) -> dict[Path, str]:
     """Return the texts of the notebooks and pages that change, by file."""
-    numbers, homes = places(root)
+    books = {path: notebook.read(path) for path in notebook_paths(root)}
+    numbers: dict[str, str] = {}
+    homes: dict[str, Path] = {}
+    for path, content in books.items():
+        for cell in content.cells:
+            shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
+            name = shown[2] if shown and shown[1] != "say" else notebook.label(cell)
+            homes |= {name: path} if name else {}
+            if name and cell.cell_type == "markdown" and _OWN.match(cell.source):
+                numbers[name] = f"O{len(numbers) + 1}"
 
     def relinked(text: str, here: Path) -> str:
         def link(match: re.Match[str]) -> str:
@@ -53,8 +47,7 @@ def renumbered(root: Path) -> dict[Path, str]:
         return _LINK.sub(link, text)
 
     changed = {}
-    for path in notebook_paths(root):
-        content = notebook.read(path)
+    for path, content in books.items():
         for cell in content.cells:
             if cell.cell_type == "markdown" or notebook.is_prose(cell):
                 cell.source = relinked(cell.source, path)

@@ -23,7 +23,7 @@ from .build import COMPUTED, stage_generated, stage_notebooks
 from .compare import comparison
 from .config import site_config
 from .extras import EXTRA, redirect
-from .grids import Folders, compute_folders
+from .grids import Folders
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
 from .plain import read_terms
@@ -33,7 +33,12 @@ from .stage import Found
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
+_PATHS = ("table", "schema", *FOLDERS)
+"""Parameters that are paths: notebooks run in another folder than the one they are given in."""
+
 Report = Callable[[str], None]
+Grid = Sequence[tuple[str, Sequence[Any]]]
+"""Several values of some parameters, by name."""
 
 
 def find_notebook(given: str) -> tuple[Path, Path]:
@@ -50,17 +55,8 @@ def find_notebook(given: str) -> tuple[Path, Path]:
     return known[given], root
 
 
-def combinations(
-    declared: Mapping[str, Parameter], grid: Sequence[tuple[str, Sequence[Any]]], where: str
-) -> list[dict[str, Any]]:
-    """Return every combination of several values of some parameters, checked.
-
-    Examples
-    --------
-    >>> from .parameters import declared
-    >>> combinations(declared("epsilon = 0.5"), [("epsilon", ["0.1", 1])], "x")
-    [{'epsilon': 0.1}, {'epsilon': 1.0}]
-    """
+def combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> list[dict[str, Any]]:
+    """Return every combination of several values of some parameters, checked."""
     names = [name for name, _ in grid]
     no_repeats(names, where)
     rows = itertools.product(*(values for _, values in grid))
@@ -72,50 +68,25 @@ def combinations(
     return found
 
 
-def _edition(values: Mapping[str, Any]) -> Edition:
-    """Return the levels at which a notebook reads the experiment grid."""
-    found: dict[str, Any] = {}
-    for name in ("epsilon", "rho", "delta", "runs"):
-        given = values.get(name, values.get(f"{name}s"))
-        if isinstance(given, list):
-            if len(given) != 1:
-                raise InputError(
-                    f"{name}s is {given}; a notebook that reads the grid takes one level at a time"
-                )
-            given = given[0]
-        found[name] = given
-    return Edition(**found)
-
-
-def _file_name(*words: object) -> str:
-    """Return words as a name for a file: no odd letters, and short.
+def file_name(*words: object) -> str:
+    """Return words as a name for a file: short, without odd letters, and no other words' name.
 
     Examples
     --------
-    >>> _file_name("dice", "table", "../a/b c.csv")
-    'dice-table-.._a_b_c.csv'
+    >>> file_name("dice", "epsilon", 1.0), file_name("dice", "file", "../b")
+    ('dice-epsilon-1', 'dice-file-.._b-08a62cbb')
     """
-    exact = "-".join(map(str, words))
-    text = "-".join(re.sub(r"[^\w.+-]+", "_", str(word)).strip("_") for word in words)
-    if len(text) <= _LONGEST_NAME:
-        return text
-    return f"{text[:_LONGEST_NAME]}-{digest(exact)[:8]}"
+    exact = "-".join(re.sub(r"\.0$", "", str(word)) for word in words)
+    plain = re.sub(r"[^\w.+-]+", "_", exact)
+    if plain == exact and len(plain) <= _LONGEST_NAME:
+        return plain
+    return f"{plain[:_LONGEST_NAME]}-{digest(exact)[:8]}"
 
 
-def _short(value: object) -> str:
-    """Return a value as one types it: 1 for 1.0."""
-    short = f"{value:g}" if isinstance(value, float) else str(value)
-    return short if not isinstance(value, float) or float(short) == value else str(value)
-
-
-def _names(name: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return a file's name for each run; those whose values are written alike are numbered."""
-    found = [_file_name(name, *(_short(w) for pair in row.items() for w in pair)) for row in rows]
-    return [n if found.count(n) == 1 else f"{n}-{i}" for i, n in enumerate(found, 1)]
-
-
-_PATHS = ("table", "schema", *FOLDERS)
-"""Parameters that are paths: notebooks run in another folder than the one they are given in."""
+def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:
+    """Name the folder by what is given, so that different runs lie side by side."""
+    told = {k: [Path(str(v)).stem if k in _PATHS else v] for k, v in values.items()} | dict(grid)
+    return Path("results") / file_name(name, *(w for k, many in told.items() for w in (k, *many)))
 
 
 def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -126,28 +97,16 @@ def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _folder_name(
-    name: str, values: Mapping[str, Any], grid: Sequence[tuple[str, Sequence[Any]]]
-) -> str:
-    """Name the default folder by what is given, so that different runs lie side by side.
-
-    Examples
-    --------
-    >>> _folder_name("dice", {"epsilon": 0.25}, [("runs", [10, 20])])
-    'dice-epsilon-0.25-runs-10-20'
-    """
-    told = [(k, [Path(str(v)).stem if k in _PATHS else v]) for k, v in values.items()] + list(grid)
-    return _file_name(name, *(word for k, many in told for word in (k, *many)))
-
-
 def run_one(
-    given: str,
-    values: Mapping[str, Any],
-    grid: Sequence[tuple[str, Sequence[Any]]],
-    out: Path | None,
-    report: Report,
+    given: str, values: Mapping[str, Any], grid: Grid, out: Path | None, report: Report
 ) -> Path:
-    """Execute a notebook and return the path of its first page."""
+    """Execute a notebook and return the path of its first page.
+
+    `given` is a path or the name of a chapter, `values` are its parameters; each combination of a
+    `grid` is a run, and all are compared on one page. The folder is made anew; without `out` it is
+    one in ``results``, named by what is given. What cannot be used is an `InputError` before
+    anything runs, a cell that fails a `BuildError`.
+    """
     path, root = find_notebook(given)
     original = notebook.read(path)
     check_can_run(path, original)
@@ -157,12 +116,11 @@ def run_one(
             f"{path} is an executed copy, which has its values in a cell of its own; give the "
             "notebook that it was made from"
         )
-    names = {*values, *(name for name, _ in grid)}
-    declared = notebook.parameters(source, path.stem, names)
-    base = _paths_here(check(declared, values, path.stem))
+    declared = notebook.parameters(source, path.stem, {*values, *(name for name, _ in grid)})
+    base = check(declared, values, path.stem)
     varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
-    rows = [{**base, **row} for row in varied]
-    out = Path("results") / _folder_name(path.stem, values, grid) if out is None else out
+    rows = [_paths_here(base) | row for row in varied]
+    out = _default_folder(path.stem, values, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):
         raise InputError(
@@ -170,29 +128,25 @@ def run_one(
             f"anew; name another, for example --out {path.stem}-run"
         )
     secret = any(row.get("table") for row in rows)
-    cache = root / "book" / "_generated"
+    cache = root / "book" / "_generated" / "notebooks"
     with contextlib.ExitStack() as stack:
-        kept = cache / "notebooks"
+        kept = cache
         stack.enter_context(stopping_politely())
         if secret or not _only_the_book(path, root, rows):
             # Kept for this run alone: what the notebook reads may change without a trace in the
             # notebook; and nobody else may read what comes of a true table.
-            cache.mkdir(parents=True, exist_ok=True)
-            kept = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix=".run-", dir=cache)))
-        runs, folders = [], Folders()
-        for row in rows:
-            wanted = tuple(f for f in FOLDERS if f in declared and f not in row)
-            chapter = Chapter(path, source, row, wanted)
-            edition = _edition(row) if wanted else Edition()
-            folders = compute_folders([chapter], edition, cache / "grid", report)
-            try:
-                runs += run_all(root, [chapter], kept, folders.paths, folders.keys, report)
-            except BuildError:
-                if not secret:
-                    _keep_failed(kept, cache / "notebooks", report)
-                raise
+            cache.parent.mkdir(parents=True, exist_ok=True)
+            home = tempfile.TemporaryDirectory(prefix=".run-", dir=cache.parent)
+            kept = Path(stack.enter_context(home))
         try:
-            page = _write(root, out, runs, varied, folders, secret, report)
+            chapters = [Chapter(path, source, row) for row in rows]
+            runs = [run for c in chapters for run in run_all(root, [c], kept, {}, {}, report)]
+        except BuildError:
+            if not secret:
+                _keep_failed(kept, cache, report)
+            raise
+        try:
+            page = _write(root, out, runs, varied, secret, report)
         except (BuildError, InputError, OSError):
             raise
         except Exception as error:
@@ -216,8 +170,8 @@ def _keep_failed(kept: Path, target: Path, report: Report) -> None:
 
 def _only_the_book(path: Path, root: Path, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Say whether a run depends on the book and the package alone, so that it may be kept."""
-    texts = [v for row in rows for v in row.values() if isinstance(v, str) and v]
-    given = any(Path(v).exists() or (path.parent / v).exists() for v in texts if len(v) < 4096)
+    texts = [v for row in rows for v in row.values() if isinstance(v, str) and 0 < len(v) < 4096]
+    given = any(Path(v).exists() or (path.parent / v).exists() for v in texts)
     return path in [p.resolve() for p in notebook_paths(root)] and not given
 
 
@@ -226,7 +180,6 @@ def _write(
     out: Path,
     runs: Sequence[Run],
     varied: Sequence[Mapping[str, Any]],
-    folders: Folders,
     secret: bool,
     report: Report,
 ) -> Path:
@@ -236,9 +189,10 @@ def _write(
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
         draft = Path(home) / "out"
         draft.mkdir()
-        for run, name in zip(runs, _names(runs[0].name, varied), strict=True):
+        for run, row in zip(runs, varied, strict=True):
+            name = file_name(run.name, *itertools.chain(*row.items())) if row else run.name
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
-        page = f"{_pages(root, runs, varied, folders, Path(home) / 'book')}.html"
+        page = f"{_pages(root, runs, varied, Path(home) / 'book')}.html"
         html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
         (html / "index.html").write_text(redirect(urllib.parse.quote(page)), encoding="utf-8")
         html.rename(draft / "html")
@@ -255,39 +209,32 @@ def _write(
 
 
 def _pages(
-    root: Path,
-    runs: Sequence[Run],
-    varied: Sequence[Mapping[str, Any]],
-    folders: Folders,
-    target: Path,
+    root: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]], target: Path
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     (target / EXTRA).mkdir(parents=True)
-    found = Found(terms=read_terms(root / "book"))
+    book, one, pages = root / "book", f"notebooks/{runs[0].name}", [COMPUTED]
+    found = Found(terms=read_terms(book))
     stage_notebooks(root, Edition(), runs[:1], found, target)
-    stage_generated(root, Edition(), runs[:1], found, folders, target)
-    first = f"notebooks/{runs[0].name}"
+    stage_generated(root, Edition(), runs[:1], found, Folders(), target)
+    for entry in toc_entries(root):
+        page = book / f"{entry}.md"
+        text = page.read_text(encoding="utf-8") if page.is_file() else "{{ "
+        if entry.startswith("reference/") and "{{ " not in text:
+            (target / f"{entry}.md").write_text(text, encoding="utf-8")
+            pages.insert(-1, entry)
+    first = "comparison" if len(runs) > 1 else one
     if len(runs) > 1:
         text, pictures = comparison(runs, varied)
         (target / "comparison.md").write_text(text, encoding="utf-8")
         (target / "images").mkdir(exist_ok=True)
         for name, body in pictures.items():
             (target / "images" / name).write_bytes(body)
-        first = "comparison"
-    book = root / "book"
-    pages = [f"notebooks/{runs[0].name}"] if len(runs) > 1 else []
-    for entry in toc_entries(root):
-        page = book / f"{entry}.md"
-        if entry.startswith("reference/") and page.is_file():
-            text = page.read_text(encoding="utf-8")
-            if "{{ " not in text:
-                (target / page.relative_to(book)).write_text(text, encoding="utf-8")
-                pages.append(entry)
-    pages.append(COMPUTED)
+        pages.insert(0, one)
     toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
     (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    title = f"{runs[0].name}, run alone"
-    (target / "_config.yml").write_text(site_config(root, title, None), encoding="utf-8")
+    config = site_config(root, f"{runs[0].name}, run alone", None)
+    (target / "_config.yml").write_text(config, encoding="utf-8")
     shutil.copyfile(book / "references.bib", target / "references.bib")
     shutil.copytree(book / "_static", target / "_static")
     return first

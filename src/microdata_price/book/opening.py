@@ -14,6 +14,7 @@ from ..exceptions import InputError
 
 _AGAIN = "open it in Jupyter and save it again, or take it anew from where it came from"
 _PYTHON = re.compile(r"py|conda|venv", re.IGNORECASE)
+_OTHER = re.compile(r"julia|octave|matlab|bash|sos|scala|java|ir$|r$", re.IGNORECASE)
 
 
 def open_notebook(path: Path) -> Any:
@@ -52,8 +53,9 @@ def check_can_run(path: Path, notebook: Any) -> None:
     names = [str(spec.get(key) or "") for key in ("name", "display_name")]
     languages = [str(said) for said in (spec.get("language"), info.get("name")) if said]
     other = [f"in {said}" for said in languages if not _PYTHON.search(said)]
-    if not languages and any(names) and not _PYTHON.search(" ".join(names)):
-        other = [f"for the kernel {names[0] or names[1]!r}"]
+    known = _PYTHON.search(" ".join(names)) or spec.get("language")
+    if any(names) and not known and (not languages or _OTHER.match(names[0])):
+        other.append(f"for the kernel {names[0] or names[1]!r}")
     if other:
         raise InputError(
             f"{path} is a notebook {other[0]}; only Python notebooks are run here: if it is one, "

@@ -22,6 +22,7 @@ from .notebook import FOLDS, SWITCH
 GLOSSARY = "reference/notation.md"
 KINDS = ("figure", "table")
 _HEAD = re.compile(r"(\*\*?)(?P<title>.+?)\.\1\s*")
+_SET = "\n:::::::::"
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]+)\)")
 _TAGGED = re.compile(r"^\$\$(?:(?!\$\$).)*?\\tag\{(?P<tag>[^}]+)\}.*?\$\$", re.M | re.S)
 
@@ -103,34 +104,30 @@ def assemble(
         else:
             parts.append((cell, [*staged]))
     made: list[notebook.Notebook] = []
-    tabs: list[str] = []
-    exercise = ""
+    exercise = role = ""
     for cell, cells in parts:
-        role = notebook.role(cell)
-        if tabs and role != SWITCH:
-            made.append(_tab_set(tabs))
-            tabs = []
+        before, role = role, notebook.role(cell)
         if not role:
             made += cells
             continue
         title, rest = _opened(page, role, cells)
         text = "\n\n".join([rest, *(c.source for c in cells[1:])]).strip()
-        if role == SWITCH:
-            tabs.append(f"::::::::{{tab-item}} {title}\n\n{text}\n::::::::")
-        elif role in FOLDS:
+        if role in FOLDS:
             named = f"Solution of {exercise}" if exercise and title == "Solution" else title
             made += [markdown(_fold_opening(role, named)), markdown(rest), *cells[1:]]
             made.append(markdown("</div>\n</details>\n"))
+        elif role == SWITCH:  # tabs, which need no script
+            tabs = made.pop().source if before == SWITCH else f"{_SET}{{tab-set}}{_SET}"
+            tab = f"::::::::{{tab-item}} {title}\n\n{text}\n::::::::"
+            made.append(markdown(f"{tabs.removesuffix(_SET)}\n\n{tab}{_SET}"))
         else:
-            if role == "exercise":
-                exercise = title.partition(" (")[0]
+            exercise = title.partition(" (")[0] if role == "exercise" else exercise
             look = role if role == "exercise" else f"proof {role}"
             mark = " · ".join(filter(None, [title, notebook.difficulty(cell)]))
             name = f":name: {notebook.label(cell)}\n" if notebook.label(cell) else ""
-            made.append(
-                markdown(f":::::::{{admonition}} {mark}\n:class: {look}\n{name}\n{text}\n:::::::\n")
-            )
-    return [*made, _tab_set(tabs)] if tabs else made
+            box = f"{{admonition}} {mark}\n:class: {look}\n{name}\n{text}\n"
+            made.append(markdown(f":::::::{box}:::::::\n"))
+    return made
 
 
 def _opened(page: str, role: str, cells: Sequence[notebook.Notebook]) -> tuple[str, str]:
@@ -149,11 +146,6 @@ def _opened(page: str, role: str, cells: Sequence[notebook.Notebook]) -> tuple[s
         begin = repr(cells[0].source[:50]) if cells else "with nothing"
         raise BuildError(f"page {page!r} has cells tagged {role!r} that begin {begin}; {fault}")
     return found["title"], cells[0].source[found.end() :]
-
-
-def _tab_set(tabs: Sequence[str]) -> notebook.Notebook:
-    """Return the states of a switch as tabs, which need no script."""
-    return markdown("\n\n".join([":::::::::{tab-set}", *tabs, ":::::::::"]))
 
 
 def _fold_opening(role: str, title: str) -> str:

@@ -13,7 +13,7 @@ from ..exceptions import InputError
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS
 from ..model.privacy import check_delta, check_epsilon, check_rho
 from . import notebook
-from .parameters import Parameter, check
+from .parameters import check
 
 FOLDERS = ("grid_dir", "published_dir", "better_dir")
 """Parameters that the book fills with folders of computed results."""
@@ -38,13 +38,9 @@ class Edition:
     solutions: bool = True
 
     def __post_init__(self) -> None:
-        for name, checked in (
-            ("epsilon", check_epsilon),
-            ("rho", check_rho),
-            ("delta", check_delta),
-        ):
-            value = getattr(self, name)
-            if value is not None:
+        checks = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
+        for name, checked in checks.items():
+            if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked(value))
         if self.runs is not None and self.runs < 2:
             raise InputError(
@@ -54,15 +50,13 @@ class Edition:
     @property
     def given(self) -> dict[str, float | int]:
         """The levels that were given, by the names of the parameters that they replace."""
-        pairs = (("epsilon", self.epsilon), ("rho", self.rho), ("delta", self.delta))
-        found: dict[str, float | int] = {k: v for k, v in pairs if v is not None}
-        return found if self.runs is None else {**found, "runs": self.runs}
+        pairs = {k: getattr(self, k) for k in ("epsilon", "rho", "delta", "runs")}
+        return {k: v for k, v in pairs.items() if v is not None}
 
     @property
     def slug(self) -> str:
         """The edition's folder in book/_build; empty for the default book."""
-        short = {"epsilon": "eps", "rho": "rho", "delta": "delta", "runs": "runs"}
-        parts = [f"{short[k]}-{v:g}" for k, v in self.given.items()]
+        parts = [f"{'eps' if k == 'epsilon' else k}-{v:g}" for k, v in self.given.items()]
         return "-".join(parts + ([] if self.solutions else ["students"]))
 
     @property
@@ -73,10 +67,8 @@ class Edition:
     @property
     def title(self) -> str:
         """The title of the site."""
-        parts = ["The price of microdata"]
-        if self.levels:
-            parts.append(f"at {self.levels}")
-        return " ".join(parts) + ("" if self.solutions else " (students' edition)")
+        at = f" at {self.levels}" if self.levels else ""
+        return f"The price of microdata{at}" + ("" if self.solutions else " (students' edition)")
 
     @property
     def epsilons(self) -> tuple[float, ...]:
@@ -105,13 +97,7 @@ class Chapter:
 
 
 def find_root(*starts: Path) -> Path:
-    """Return the checkout that holds the book: the nearest folder with ``book/_toc.yml``.
-
-    Raises
-    ------
-    InputError
-        There is none above the given places nor above this file.
-    """
+    """Return the checkout that holds the book: the nearest folder with ``book/_toc.yml``."""
     for start in (*starts, Path.cwd(), Path(__file__)):
         for folder in (start.resolve(), *start.resolve().parents):
             if (folder / "book" / "_toc.yml").is_file():
@@ -123,15 +109,12 @@ def find_root(*starts: Path) -> Path:
 
 
 def _files(node: Any) -> Iterator[str]:
-    if isinstance(node, dict):
-        for key, value in node.items():
-            if key in ("root", "file") and isinstance(value, str):
-                yield value
-            else:
-                yield from _files(value)
-    elif isinstance(node, list):
+    if isinstance(node, list):
         for entry in node:
             yield from _files(entry)
+    elif isinstance(node, dict):
+        for key, value in node.items():
+            yield from [value] if key in ("root", "file") else _files(value)
 
 
 def toc_entries(root: Path) -> list[str]:
@@ -141,8 +124,7 @@ def toc_entries(root: Path) -> list[str]:
         entries = list(_files(yaml.safe_load(path.read_text(encoding="utf-8"))))
     except yaml.YAMLError as error:
         raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    twice = sorted({e for e in entries if entries.count(e) > 1})
-    if twice:
+    if twice := sorted({e for e in entries if entries.count(e) > 1}):
         raise InputError(f"{path} lists {', '.join(twice)} more than once")
     return entries
 
@@ -158,34 +140,15 @@ def notebook_paths(root: Path) -> list[Path]:
     return [*listed, *others]
 
 
-def values_for(
-    declared: dict[str, Parameter], edition: Edition, where: str
-) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """Return what an edition replaces in one notebook, checked, and the folders it reads.
-
-    A level reaches the parameter of its name, and as a list of one the plural of it.
-    """
-    given: dict[str, Any] = {}
-    for name, value in edition.given.items():
-        if name in declared:
-            given[name] = value
-        if f"{name}s" in declared and name != "runs":
-            given[f"{name}s"] = [value]
-    return check(declared, given, where), tuple(f for f in FOLDERS if f in declared)
-
-
 def chapters(root: Path, edition: Edition) -> list[Chapter]:
-    """Read every notebook of the book and check what it will be run with, before any runs.
-
-    Raises
-    ------
-    InputError
-        A notebook that is missing or broken, a parameter that it never reads, or a value that it
-        cannot take.
-    """
+    """Read every notebook of the book and check what it will be run with, before any runs."""
     found = []
     for path in notebook_paths(root):
         source = notebook.strip(notebook.read(path))
-        values, folders = values_for(notebook.parameters(source, path.stem), edition, path.stem)
-        found.append(Chapter(path, source, values, folders))
+        declared = notebook.parameters(source, path.stem)
+        # A level reaches the parameter of its name, and as a list of one the plural of it.
+        given: dict[str, Any] = {k: v for k, v in edition.given.items() if k in declared}
+        given |= {f"{k}s": [v] for k, v in edition.given.items() if f"{k}s" in declared}
+        folders = tuple(f for f in FOLDERS if f in declared)
+        found.append(Chapter(path, source, check(declared, given, path.stem), folders))
     return found

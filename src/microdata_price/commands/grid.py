@@ -27,9 +27,9 @@ def _numbers(ctx: click.Context, option: click.Parameter, values: tuple[str, ...
     return [NUMBER.convert(part, option, ctx) for part in _names(ctx, option, values)]
 
 
-def _several(*names: str, read: Callable[..., Any] = _names, **asked: str) -> Callable[..., Any]:
+def _several(name: str, metavar: str, text: str, read: Any = _names) -> Callable[..., Any]:
     """Make an option that is repeated, or takes values separated by commas."""
-    return click.option(*names, multiple=True, callback=read, **asked)  # type: ignore[arg-type]
+    return click.option(name, multiple=True, callback=read, metavar=metavar, help=text)
 
 
 def _count(number: int, noun: str) -> str:
@@ -41,42 +41,29 @@ def _count(number: int, noun: str) -> str:
 )
 @_several(
     "--family",
-    metavar="|".join((*FAMILIES, "all")),
-    help="Lists, 10 x 10 tables, real tables, or all of them (the default).",
+    "|".join((*FAMILIES, "all")),
+    "Lists, 10 x 10 tables, real tables, or all of them (the default).",
 )
-@_several("--dataset", "datasets", metavar="NAME", help="Only this data set.")
-@_several(
-    "--epsilon",
-    read=_numbers,
-    metavar="E",
-    help=f"Level of pure differential privacy. Default: {_EPSILONS}, unless --rho.",
-)
-@_several(
-    "--rho",
-    read=_numbers,
-    metavar="R",
-    help=f"Level of zCDP. Default: {_RHOS}, unless --epsilon.",
-)
+@_several("--dataset", "NAME", "Only this data set.")
+@_several("--epsilon", "E", f"Level of pure DP. Default: {_EPSILONS}, unless --rho.", _numbers)
+@_several("--rho", "R", f"Level of zCDP. Default: {_RHOS}, unless --epsilon.", _numbers)
 @_several(
     "--methods",
-    metavar="M",
-    help=f"Some of {', '.join(METHODS)}. Default: the paper's own, {', '.join(paper_methods())}.",
+    "M",
+    f"Some of {', '.join(METHODS)}. Default: the paper's own, {', '.join(paper_methods())}.",
 )
 @click.option("--runs", type=WHOLE, default=PAPER_RUNS, show_default=True, help="Repetitions.")
 @click.option("--seed", type=WHOLE, default=SEED, show_default=True, help="Of the random streams.")
 @click.option("--workers", type=WHOLE, help="Worker processes. Default: one a processor.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use the Dask cluster found there.")
 @click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results/grid"),
-    show_default=True,
-    help="Folder for errors.parquet and queries.parquet.",
+    "--out", type=click.Path(path_type=Path), default="results/grid", help="Default: results/grid."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run.")
 @click.option("--quiet", is_flag=True, help="Report no progress.")
 def command(
     family: list[str],
+    dataset: list[str],
     workers: int | None,
     scheduler: str | None,
     out: Path,
@@ -99,16 +86,15 @@ def command(
     max_split, se_split      "max" without the bias of choosing the largest by its own
                              noise: chosen on one half of the runs, taken from the other
     exact                    the expected error itself where it is known, else empty
-    runs, failures           repetitions; fits that missed their certificate (they stop
-                             the grid, so it is 0)
+    runs, failures           repetitions; fits that missed their certificate, 0 as they
+                             stop the grid
     worst_certificate        largest relative violation of optimality of any fit
-    conic_calls              how often the fast solvers missed a fit, so that the
-                             general one solved it
+    conic_calls              fits that the fast solvers missed and the general one solved
 
     queries.parquet has a row for every query of a set: its true count, bias, variance,
     mean_squared_error with its standard_error, and estimate_cv, se_cv and exact as above.
     """  # noqa: D301 - click reads the control character, which keeps the lines of a table
-    spec = GridSpec.choose(family or "all", **asked)
+    spec = GridSpec.choose(family or "all", datasets=dataset, **asked)
     result = run_grid(spec, out, workers, progress=not quiet, scheduler=scheduler)
     errors = result.errors
     summary = {

@@ -123,17 +123,24 @@ def write_page(
 
 
 def build_explorer(
-    out_dir: Path, sources: Path, edition: Edition, *, levels: Levels = _ALL, workers: int = 2
+    out_dir: Path,
+    sources: Path,
+    edition: Edition,
+    *,
+    levels: Levels = _ALL,
+    workers: int = 2,
+    kept: Path | None = None,
 ) -> Path:
     """Compute the explorer's numbers, write its folder, which must not exist, and return the page.
 
-    The edition's levels become stops of the sliders, beside `levels`, and what is shown first.
+    The edition's levels become stops of the sliders, beside `levels`, and what is shown first. A
+    file that is `kept` holds numbers for explorers at other levels.
     """
     given = {k: v for k, v in edition.given.items() if k in ("epsilon", "rho", "delta")}
     start = Setting(**given)  # type: ignore[arg-type]
     pure = [PureDP(e) for e in edition.epsilons]
     both: list[PureDP | ConcentratedDP] = [*pure, *(ConcentratedDP(r) for r in edition.rhos)]
-    plane = plane_data(start, levels, workers=workers)
+    plane = plane_data(start, levels, workers=workers, kept=kept)
     draws = draws_data(both, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
     said = numbers_said(start, plane, draws)
     made = {
@@ -171,6 +178,9 @@ def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
     """
     sources = root / "book" / "explorer"
     levels = {k: v for k, v in edition.given.items() if k != "runs"}
-    return kept_folder(
-        root, sources, __name__, levels, cache, lambda f: build_explorer(f, sources, edition)
-    )
+    kept = cache / f"{code_key(root, [f'import {plane_data.__module__}'])}.pickle"
+
+    def build(folder: Path) -> Path:
+        return build_explorer(folder, sources, edition, kept=kept)
+
+    return kept_folder(root, sources, __name__, levels, cache, build)

@@ -12,11 +12,9 @@ from scipy.interpolate import PchipInterpolator
 from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ..theory.upper.operating_points import (
     Operating,
-    asymmetric,
     clipping,
     fitted,
     mapped,
-    split,
     weighted,
 )
 from ..theory.upper.upper_bounds import certified_truncated
@@ -31,27 +29,24 @@ EXPONENTS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
 KNOTS = (2, 5, 10, 50, 500, 20_000, 10**7, 10**9)
 """Numbers d at which the weighted family is computed; between them the logarithms of its errors are
 cubics of ln d that do not overshoot."""
-_SPLITS = 17  # points of a path that is drawn
+SPLITS = 17  # points of a path that is drawn
 
-ABOUT = {
-    key: dict(zip(("title", "short", "subject", "sure", "status"), texts, strict=True))
-    for key, *texts in (
-        ("signed", "signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
-        ("counts_first", "clip", "clip", "Clip", "exact", "exact, the worst of all tables"),
-        ("mapped", "mapped clip", "mapped", "The mapped clip", "exact",
-         "exact, the worst of all tables"),
-        ("sum_first", "keep the sum", "keep the sum", "Keep the sum", "exact",
-         "C: on its worst table up to an overshoot, and certified for all; D: exact"),
-        ("weighted", "weighted fits", "weighted", "A weighted fit", "known",
-         "on the worst tables known"),
-        ("split", "split budget, certified", "split", "A split budget", "certified",
-         "certified for all tables"),
-        ("asymmetric", "asymmetric noise, certified", "asymmetric", "Asymmetric noise",
-         "certified", "certified for all tables"),
-        ("truncated", "cut tails, certified", "cut tails", "Noise with cut tails", "certified",
-         "certified for all tables"),
-    )
+_EXACT = ("exact", "exact, the worst of all tables")
+_SURE = ("certified", "certified for all tables")
+_FIELDS = ("title", "short", "subject", "sure", "status")
+_ABOUT = {
+    "signed": ("signed answers", "signed", "Signed answers", "exact", "exact; not microdata"),
+    "counts_first": ("clip", "clip", "Clip", *_EXACT),
+    "mapped": ("mapped clip", "mapped", "The mapped clip", *_EXACT),
+    "sum_first": ("keep the sum", "keep the sum", "Keep the sum", "exact",
+                  "C: on its worst table up to an overshoot, and certified for all; D: exact"),
+    "weighted": ("weighted fits", "weighted", "A weighted fit", "known",
+                 "on the worst tables known"),
+    "split": ("split budget, certified", "split", "A split budget", *_SURE),
+    "asymmetric": ("asymmetric noise, certified", "asymmetric", "Asymmetric noise", *_SURE),
+    "truncated": ("cut tails, certified", "cut tails", "Noise with cut tails", *_SURE),
 }  # fmt: skip
+ABOUT = {key: dict(zip(_FIELDS, texts, strict=True)) for key, texts in _ABOUT.items()}
 """A mechanism's names, how surely it is known (a key of the page) and that in words."""
 
 
@@ -88,14 +83,15 @@ def mechanisms(
     deltas: Sequence[float] | None,
     kept: Sequence[tuple[float, float]],
     known: Mapping[int, tuple[Array, Array]],
+    turned: Mapping[str, Sequence[Operating]],
 ) -> list[dict[str, Any]]:
     """Return the mechanisms at all levels of one kind of privacy, ready for JSON.
 
     `given` has one guarantee a level (of approximate ones, at any delta), `kept` the `sum_first` at
-    every d of `POINTS`, `known` the `weighted_family` at the knots. Where C is not known exactly,
-    ``upper`` is an upper end for it.
+    every d of `POINTS`, `known` the `weighted_family` at the knots, `turned` the paths of split
+    budgets and asymmetric noise. Where C is not known exactly, ``upper`` is an upper end for it.
     """
-    first, units = given[0], np.array([g.signed_error for g in given])
+    units = np.array([g.signed_error for g in given])
     each, both = units[:, None], units[:, None, None]
     places = [[clipping(g, d) for d in POINTS] for g in given]
     maps = [[mapped(g, d) for d in POINTS] for g in given]
@@ -115,10 +111,7 @@ def mechanisms(
     C, D = between_knots(known, POINTS)
     C, D = np.column_stack([C, low]), np.column_stack([D, np.ones(len(low))])
     paths = {"weighted": (C, D)}
-    paths["split"] = _path([split(first, d, _SPLITS) for d in POINTS], units[0])
-    if not isinstance(first, ConcentratedDP):
-        uneven = [asymmetric(first, d, _SPLITS) for d in POINTS]
-        paths["asymmetric"] = _path(uneven, units[0])
+    paths |= {name: _path(places, units[0]) for name, places in turned.items()}
     for key, (C, D) in paths.items():
         found[key] = {"path": True, "C": pack("d node", C), "D": pack("d node", D)}
     if deltas is not None:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import multiprocessing
+import pickle
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..base.files import write_whole
 from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ..theory.upper.operating_points import asymmetric, split
 from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, TITLES, bound_nodes, nodes_of
-from .mechanisms import ABOUT, KNOTS, mechanisms, sum_first, weighted_family
+from .mechanisms import ABOUT, KNOTS, SPLITS, mechanisms, sum_first, weighted_family
 from .pack import SCALE, pack_logarithms
 
 Task = tuple[Any, ...]
@@ -49,21 +53,33 @@ def _call(task: Task) -> Any:
     return task[0](*task[1:])
 
 
-def compute(tasks: Sequence[Task], workers: int) -> dict[Task, Any]:
-    """Return what each task gives; the result does not depend on the number of processes."""
+def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> dict[Task, Any]:
+    """Return what each task gives; the result does not depend on the number of processes.
+
+    A file that is `kept` has what was computed before, and gets the rest.
+    """
+    found = pickle.loads(kept.read_bytes()) if kept is not None and kept.is_file() else {}
+    todo = [task for task in tasks if task not in found]
     if workers == 1:
-        return {task: _call(task) for task in tasks}
-    # Processes that start afresh inherit no thread, so that nothing can lock up.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        return dict(zip(tasks, pool.map(_call, tasks, chunksize=2), strict=True))
+        found |= {task: _call(task) for task in todo}
+    elif todo:
+        # Processes that start afresh inherit no thread, so that nothing can lock up.
+        context = multiprocessing.get_context("spawn")
+        with ProcessPoolExecutor(workers, mp_context=context) as pool:
+            found |= zip(todo, pool.map(_call, todo, chunksize=2), strict=True)
+    if kept is not None and todo:
+        write_whole(kept, pickle.dumps(found))
+    return {task: found[task] for task in tasks}
 
 
-def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str, Any]:
+def plane_data(
+    start: Setting, levels: Levels, *, workers: int = 1, kept: Path | None = None
+) -> dict[str, Any]:
     """Compute the plane at every stop of the sliders, ready for JSON.
 
     The levels of `start`, which is shown first, become stops. Errors are in multiples of the signed
-    error of their level, packed by `pack_logarithms`.
+    error of their level, packed by `pack_logarithms`. What a file that is `kept` has is not
+    computed again.
     """
     epsilons = _stops(levels.epsilons, start.epsilon)
     deltas = _stops(levels.deltas, start.delta)
@@ -78,7 +94,9 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
         tasks += [(sum_first, basis, d) for d in POINTS]
     drawn = {kind: DRAWN[kind == "approximate" :] for kind in kinds}
     tasks += [(bound_nodes, n, g) for kind in kinds for n in drawn[kind] for g in kinds[kind]]
-    found = compute(tasks, workers)
+    turned = {kind: [split, asymmetric][: 1 + (kind != "zcdp")] for kind in kinds}
+    tasks += [(f, kinds[k][0], d, SPLITS) for k in kinds for f in turned[k] for d in POINTS]
+    found = compute(tasks, workers, kept)
     modes = {}
     for kind, given in kinds.items():
         slack = deltas if kind == "approximate" else None
@@ -93,14 +111,15 @@ def plane_data(start: Setting, levels: Levels, *, workers: int = 1) -> dict[str,
             title = TITLES[name]
             about = {"key": name, "title": title, "sums": sums, "counts": counts}
             bounds.append({**about, "C": C, "D": D})
-        kept = [found[sum_first, basis, d] for d in POINTS]
+        ends = [found[sum_first, basis, d] for d in POINTS]
         known = {d: found[weighted_family, basis, d] for d in levels.knots}
+        paths = {f.__name__: [found[f, first[0], d, SPLITS] for d in POINTS] for f in turned[kind]}
         modes[kind] = {
             "levels": [g.level for g in first],
             "deltas": list(slack) if slack else None,
             "signed": [g.signed_error for g in first],
             "bounds": bounds,
-            "mechanisms": mechanisms(first, slack, kept, known),
+            "mechanisms": mechanisms(first, slack, ends, known, paths),
         }
     titles = TITLES | {name: about["title"] for name, about in ABOUT.items()}
     return {

@@ -26,7 +26,8 @@ from ..exceptions import GridStoppedError, InputError
 from .blocks import BlockResult, Task, blocks_code, run_block
 from .folder import GridFolder
 
-_PATIENCE = 5  # seconds to wait for a scheduler to answer
+_PATIENCE = 5  # seconds to wait for a scheduler to answer at first,
+_SILENCE = 60  # and later, when it may have to load libraries on a busy machine
 _LOOK = 2  # seconds without a result after which a cluster is looked at
 
 Answer = BlockResult | Exception | None
@@ -195,7 +196,7 @@ def _cluster(address: str) -> Iterator[_Crew]:
         try:
             if client.status != "running":
                 raise OSError
-            return len(client.sync(client.scheduler.ncores, callback_timeout=_PATIENCE))
+            return len(client.sync(client.scheduler.ncores, callback_timeout=_SILENCE))
         except Exception as error:
             raise GridStoppedError(
                 f"the scheduler {address} has ended or does not answer any more; what is finished "

@@ -55,7 +55,8 @@ class Noise(Protocol):
 
 def positive(value: float, name: str, unit: str) -> float:
     """Return a parameter of noise as a float, or say why it is no positive number."""
-    if not (isinstance(value, (int, float)) and math.isfinite(value) and value > 0):
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    if not (number and math.isfinite(value) and value > 0):
         raise InputError(f"{name} is {value!r}; it must be a positive number{unit}")
     return float(value)
 

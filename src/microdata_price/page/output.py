@@ -33,13 +33,7 @@ class Caption(NamedTuple):
 
 
 def plain(text: str, what: str) -> str:
-    """Return text that every reader of Markdown understands, or name the mark that it has.
-
-    Raises
-    ------
-    InputError
-        Empty text, or a mark such as ``{ref}`` or a fence with a directive.
-    """
+    """Return text that every reader of Markdown understands; refuse a role or a directive."""
     mark = MARKS.search(text)
     if mark:
         raise InputError(
@@ -55,11 +49,6 @@ def say(*paragraphs: str, name: str = "") -> None:
     """Show computed Markdown where it is computed, one paragraph an argument.
 
     With a `name`, prose pages quote it as ``{{ chapter.name }}``; it is one paragraph then.
-
-    Raises
-    ------
-    InputError
-        Nothing to say, or a mark that only the book's builder understands.
     """
     text = "\n\n".join(plain(p, "a sentence to say") for p in paragraphs or [""])
     _publish({"text/markdown": text, "text/plain": text}, say=text)
@@ -92,23 +81,9 @@ def record(**values: str) -> None:
 def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits: int = 3) -> None:
     """Put a figure or a table on the page, with its caption; the book numbers it.
 
-    Parameters
-    ----------
-    thing
-        What a function marked by `drawn` returned, or a frame: columns of numbers or of Markdown,
-        its index is not shown, missing values become dashes.
-    name
-        Its name in links (``[Figure](#name)``), unique in the book: ``"difficult-histograms"``.
-    caption
-        What is said about it; a plain text for a table.
-    digits
-        Significant digits of a table's numbers.
-
-    Raises
-    ------
-    InputError
-        A name that cannot be part of a link; a caption that is no sentence, or for a figure no
-        `Caption`; a table without rows; a figure that no function marked by `drawn` has drawn.
+    A figure comes from a function marked by `drawn` and has a `Caption`; a frame has columns of
+    numbers or of Markdown, its index is not shown, missing values become dashes. Its name, unique
+    in the book, is the one in links, ``[Figure](#name)``.
     """
     if isinstance(thing, Figure):
         if not isinstance(caption, Caption):

@@ -73,25 +73,14 @@ _RC: Any = {
 
 
 def drawn(function: Callable[P, Figure]) -> Callable[P, Figure]:
-    """Mark a function of computed results as one that draws a figure in the common style.
-
-    The figure remembers who drew it.
-
-    Examples
-    --------
-    >>> @drawn
-    ... def nothing() -> Figure:
-    ...     return panels(1)[0]
-    >>> nothing().drawn_by.endswith("style.nothing")
-    True
-    """
+    """Mark a function of computed results as one that draws a figure in the common style."""
 
     @functools.wraps(function)
     def draw(*args: P.args, **kwargs: P.kwargs) -> Figure:
         with sns.axes_style("white"), mpl.rc_context(_RC):
             figure = function(*args, **kwargs)
             _make_legible(figure)
-        figure.drawn_by = f"{function.__module__}.{function.__qualname__}"  # type: ignore[attr-defined]
+        figure.set_label("drawn")
         return figure
 
     return draw
@@ -171,17 +160,9 @@ def check_name(kind: str, name: str) -> None:
 
 
 def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str]:
-    """Check what is said about a figure and return it as plain text.
-
-    Raises
-    ------
-    InputError
-        A name that cannot be part of a link, or an alternative text or caption that is missing or
-        not a sentence, or a figure that no function marked by `drawn` has drawn.
-    """
+    """Check a figure, its name and what is said about it, and return this as plain text."""
     check_name("figure", name)
-    drawn_by = getattr(figure, "drawn_by", "")
-    if not drawn_by:
+    if figure.get_label() != "drawn":
         raise InputError(
             f"figure {name!r} was drawn by no function marked with @drawn; draw it in a module of "
             "microdata_price.figures"
@@ -190,18 +171,11 @@ def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str
         "name": name,
         "alt": check_sentence(alt, "alternative text", f"figure {name!r}"),
         "caption": check_sentence(caption, "caption", f"figure {name!r}"),
-        "drawn_by": drawn_by,
     }
 
 
 def render(figure: Figure) -> str:
-    """Return a figure as an SVG document, the same text for the same figure.
-
-    Examples
-    --------
-    >>> render(panels(1)[0]).startswith("<?xml")
-    True
-    """
+    """Return a figure as an SVG document, the same text for the same figure."""
     buffer = BytesIO()
     with mpl.rc_context(_RC):
         figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import integrate, optimize
 
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
+from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws import divergences as dv
 from microdata_price.theory.laws import outputs
 
@@ -74,3 +75,11 @@ def test_clipped_law_is_a_law_and_the_clipped_noise(noise):
     pmf = noise.pmf(far)
     expected = np.bincount(np.clip(far + 3, 0, 200), weights=pmf, minlength=201)
     np.testing.assert_allclose(law, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+def test_the_laws_of_two_neighbouring_counts(guarantee):
+    pair, noise = outputs.output_pair(guarantee, 3.0), guarantee.noise()
+    for density, count in ((pair.first, 3.0), (pair.second, 4.0)):
+        np.testing.assert_allclose(density, noise.pdf(pair.x - count), rtol=1e-12)
+    np.testing.assert_allclose(pair.loss, np.log(pair.first / pair.second), atol=1e-12)

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws import signed
@@ -33,15 +32,3 @@ def test_safe_count_is_the_least_safe_one(d, chance, scale):
     q = signed.safe_count(Laplace(scale), d, chance)
     assert d * math.exp(-q / scale) / 2 <= chance * (1 + 1e-9)
     assert q == 0 or d * math.exp(-(q - 1) / scale) / 2 > chance * (1 - 1e-9)
-
-
-@pytest.mark.parametrize(
-    "call",
-    [
-        lambda: signed.safe_count(Laplace(1.0), 5, 0.0),
-        lambda: signed.sampled_signed([1, 2], PureDP(1.0), 1, np.random.default_rng(0)),
-    ],
-)
-def test_bad_input_is_one_sentence(call):
-    with pytest.raises(InputError):
-        call()

@@ -14,7 +14,6 @@ from hypothesis.extra.numpy import arrays
 from scipy import optimize
 
 from digits import digits
-from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import (
     DiscreteGaussian,
@@ -28,7 +27,7 @@ from microdata_price.theory.upper.exact_errors import (
     m_rho,
     worst_clipped_sum,
 )
-from microdata_price.theory.upper.extremes import extremes, harmonic, lemma1, lemma1_split
+from microdata_price.theory.upper.extremes import extremes, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import project, threshold
 from rounding import at_most
 
@@ -55,22 +54,16 @@ def test_gaussian_extremes_equal_quadrature_in_many_digits(d: int) -> None:
     assert float(found.square) == pytest.approx(float(square), rel=1e-12)
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 100, 3000])
-def test_laplace_extremes_equal_direct_sums(d: int) -> None:
-    first = math.fsum(1 / i for i in range(1, d + 1))
-    second = math.fsum(1 / i**2 for i in range(1, d + 1))
+@pytest.mark.parametrize("d", [1, 2, 5, 100, 3000, 10**12])
+def test_laplace_extremes_are_harmonic_sums(d: int) -> None:
+    first, second = mp.harmonic(d), mp.zeta(2) - mp.zeta(2, d + 1)
     found = extremes(Laplace(3.0), d)
-    assert float(found.mean) == pytest.approx(3 * first, rel=1e-14)
-    assert float(found.square) == pytest.approx(9 * (first**2 + second), rel=1e-14)
+    assert float(found.mean) == pytest.approx(float(3 * first), rel=1e-14)
+    assert float(found.square) == pytest.approx(float(9 * (first**2 + second)), rel=1e-13)
     # The same through the integral that defines it.
-    integral = mp.quad(lambda t: 2 * t * (1 - (1 - mp.exp(-t)) ** d), [0, 1, 3, 8, 20, 60, 100])
-    assert float(found.square) == pytest.approx(float(9 * integral), rel=1e-12)
-
-
-def test_harmonic_sums_at_a_trillion() -> None:
-    first, second = harmonic(1e12)
-    assert float(first) == pytest.approx(float(mp.harmonic(10**12)), rel=1e-14)
-    assert float(second) == pytest.approx(float(mp.zeta(2) - mp.mpf(10) ** -12), rel=1e-14)
+    ends = [0, 1, 3, 8, 20, 60, 100]
+    integral = mp.quad(lambda t: 2 * t * (1 - mp.exp(d * mp.log1p(-mp.exp(-t)))), ends)
+    assert float(found.square) == pytest.approx(float(9 * integral), rel=1e-12 if d < 1e4 else 1e-3)
 
 
 @pytest.mark.parametrize("law", NOISES[2:], ids=repr)
@@ -104,14 +97,6 @@ def test_lemma1_bounds_hold_and_its_split_is_one_of_many(d: int, scale: float) -
         laplace, gaussian = Laplace(1.0), Gaussian(1.0)
         assert at_most(extremes(laplace, d).square, lemma1_split(laplace, d, split).square)
         assert at_most(extremes(gaussian, d).mean, lemma1_split(gaussian, d, split).mean)
-
-
-def test_lemma1_for_gaussian_noise_needs_two_draws() -> None:
-    with pytest.raises(InputError, match="2 or more draws"):
-        lemma1(Gaussian(1.0), 1)
-    for bad in (0, 1.5, math.nan, math.inf, "many", 10**400):
-        with pytest.raises(InputError, match="number of point queries"):
-            extremes(Laplace(1.0), bad)  # type: ignore[arg-type]
 
 
 # Lemma 2
@@ -158,40 +143,6 @@ def test_threshold_falls_with_the_total_and_joins_the_two_ends(a: np.ndarray, to
     assert batch[0] == pytest.approx(threshold(a, total), abs=1e-12)
     again = project(project(a, total), total)
     np.testing.assert_allclose(again, project(a, total), atol=1e-12)
-
-
-def test_bracket_contains_gamma_on_every_table() -> None:
-    rng = np.random.default_rng(5)
-    slack = []
-    for table in ([0.0] * 8, [30.0] + [0.0] * 7, [1.0, 2.0, 0.0, 50.0]):
-        z, star = rng.laplace(0, 4, (20_000, len(table))), rng.laplace(0, 4, 20_000)
-        total = np.maximum(np.sum(table) + star, 0)
-        gamma = threshold(np.array(table) + z, total)
-        low, high = z.min(axis=1) - np.abs(star), z.max(axis=1) + np.abs(star)
-        seen = total > 0
-        assert (low <= gamma + 1e-9).all()
-        assert (gamma <= high + 1e-9)[seen].all()
-        # Where the sum is clipped to 0, the upper end itself is a threshold.
-        assert (np.maximum(table + z - high[:, None], 0) == 0)[~seen].all()
-        slack.append(float((high - gamma)[seen].min()))
-    assert min(slack) < 1.0
-
-
-@pytest.mark.parametrize(
-    ("answers", "total", "weight", "words"),
-    [
-        ([1.0], -1.0, math.inf, "0 or more"),
-        ([1.0, math.nan], 1.0, 1.0, "finite"),
-        ([], 1.0, 1.0, "at least one cell"),
-        ([1.0], 1.0, -1.0, "weight"),
-        ([1.0], 1.0, math.nan, "weight"),
-    ],
-)
-def test_bad_projections_are_one_sentence(
-    answers: list[float], total: float, weight: float, words: str
-) -> None:
-    with pytest.raises(InputError, match=words):
-        threshold(answers, total, weight)
 
 
 # Clipping at zero
@@ -280,8 +231,3 @@ def test_worst_sum_of_m_epsilon_and_of_m_rho_obey_theorem_4() -> None:
     assert worst_clipped_sum(m_epsilon(0.01), 6).all_zero
     assert not worst_clipped_sum(m_epsilon(10.0), 20_000).all_zero
     assert worst_clipped_sum(m_epsilon(10.0), 30_000).all_zero
-
-
-def test_negative_counts_are_refused() -> None:
-    with pytest.raises(InputError, match="0 or more"):
-        clipped(Laplace(1.0), [-1.0])

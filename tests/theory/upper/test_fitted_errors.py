@@ -11,10 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from digits import digits
-from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace
-from microdata_price.model.privacy import ConcentratedDP, PureDP
-from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.excess_gaussian import GaussianExcess
 from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
@@ -26,8 +23,6 @@ from microdata_price.theory.upper.fitted_errors import (
     vanishing_chance,
 )
 from microdata_price.theory.upper.projection import project
-from microdata_price.theory.upper.upper_bounds import certified
-from rounding import at_most
 
 Array = NDArray[np.float64]
 _digits = digits(25)
@@ -231,26 +226,6 @@ def test_large_counts_are_the_limit_and_the_worst(kind: type) -> None:
     values = [cell_errors(noise, noise, 500, q).squared_error for q in (0, 1, 3, 6, 12, 40)]
     assert all(a < b * (1 + 1e-12) for a, b in itertools.pairwise(values))
     assert values[-1] == pytest.approx(cell_errors(noise, noise, 500).squared_error, rel=1e-9)
-
-
-@pytest.mark.parametrize("d", [2, 100, 10**5, 10**12])
-def test_between_the_lower_bounds_and_the_certified_upper_bound(d: int) -> None:
-    for g, noise in ((PureDP(0.5), Laplace(4.0)), (ConcentratedDP(0.25), Gaussian(2.0))):
-        C = math.sqrt(cell_errors(noise, noise, d).squared_error)
-        low = float(point_error_bound("first_moment", g, d, noise.std))
-        assert at_most(low, C)
-        assert at_most(C, certified(g, d).C)
-
-
-def test_bad_input_is_one_sentence() -> None:
-    with pytest.raises(InputError, match="2 or more"):
-        cell_errors(Laplace(1.0), Laplace(1.0), 1)
-    with pytest.raises(InputError, match="count is"):
-        cell_errors(Laplace(1.0), Laplace(1.0), 5, -1.0)
-    with pytest.raises(InputError, match="weight"):
-        cell_errors(Laplace(1.0), Laplace(1.0), 5, weight=-1.0)
-    with pytest.raises(InputError, match="both"):
-        cell_errors(Laplace(1.0), Gaussian(1.0), 5)
 
 
 @pytest.mark.parametrize("noise", [Laplace(2.0), Gaussian(1.5)])

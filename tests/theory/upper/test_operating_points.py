@@ -6,14 +6,13 @@ import math
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
-from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.projection import project
+from microdata_price.theory.upper.upper_bounds import certified_truncated
 from rounding import at_most
 
 PURE = [PureDP(e) for e in (0.01, 0.5, 10.0)]
@@ -35,9 +34,14 @@ def test_every_place_is_allowed(guarantee: Guarantee) -> None:
     for d in POINTS:
         places = [points.clipping(guarantee, d), points.split(guarantee, d, 5)]
         if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
-            places += points.fitted(guarantee, d)
+            known, sure = points.fitted(guarantee, d)
+            places += [known, sure]
+            assert at_most(known.C[0], sure.C[0])
+            assert known.D[0] == sure.D[0] == pytest.approx(guarantee.signed_error)
         if isinstance(guarantee, ApproximateDP):
-            places.append(points.truncated(guarantee, d))
+            found = certified_truncated(guarantee.epsilon, guarantee.delta, d)
+            one = np.atleast_1d(found.C), np.atleast_1d(found.D)
+            places.append(points.Operating("truncated", "certified", *one, np.zeros(1)))
         for place in places:
             assert_allowed(guarantee, d, place)
 
@@ -66,46 +70,6 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(
         assert math.isclose(path.C[0], guarantee.signed_error, rel_tol=1e-3)
 
 
-def sampled_weighted(
-    guarantee: Guarantee, d: int, weight: float, runs: int, rng: np.random.Generator
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Simulate weighted least squares on the family: its worst C and D, and standard errors."""
-    noise = points.half_budget_noise(guarantee)
-    cells, star = noise.sample(rng, (runs, d)), noise.sample(rng, runs)
-    # A count beyond every noise: the cell that has it is never clipped.
-    count = 1e4 * noise.std * math.sqrt(d)
-    squares: tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]] = ([], [])
-    for filled in (0, 1, d):
-        table = np.where(np.arange(d) < filled, count, 0.0)
-        fit = project(table + cells, table.sum() + star, weight)
-        if filled:
-            squares[0].append((fit[:, 0] - count) ** 2)
-        squares[1].append((fit.sum(axis=1) - table.sum()) ** 2)
-    worst = [max(errors, key=lambda e: float(e.mean())) for errors in squares]
-    found = np.array([math.sqrt(e.mean()) for e in worst])
-    spread = np.array([e.std(ddof=1) / math.sqrt(runs) for e in worst])
-    return found, spread / (2 * found)
-
-
-@pytest.mark.parametrize("guarantee", [PURE[1], ZCDP[1]], ids=str)
-def test_sampling_agrees_with_the_exact_family(guarantee: PureDP | ConcentratedDP) -> None:
-    rng = np.random.default_rng(7)
-    weights = [0.0, 0.01, 0.1, 1.0, 30.0]
-    exact = points.weighted(guarantee, 100, weights)
-    for i, weight in enumerate(weights):
-        found, se = sampled_weighted(guarantee, 100, weight, 4000, rng)
-        assert abs(found[0] - exact.C[i]) < 4 * se[0], weight
-        assert abs(found[1] - exact.D[i]) < 4 * se[1], weight
-
-
-def test_certified_is_never_below_the_worst_known() -> None:
-    for guarantee in (PURE[1], ZCDP[1]):
-        for d in (2, 10, 1000):
-            known, sure = points.fitted(guarantee, d)
-            assert at_most(known.C[0], sure.C[0])
-            assert known.D[0] == sure.D[0] == pytest.approx(guarantee.signed_error)
-
-
 def test_the_family_holds_the_worst_of_many_sampled_tables() -> None:
     """No sampled table of 40 cells errs more than the stated family, by 5 standard errors."""
     rng = np.random.default_rng(9)
@@ -124,10 +88,3 @@ def test_the_family_holds_the_worst_of_many_sampled_tables() -> None:
             for found, worst in ((cells, place.C), (sums, place.D)):
                 mean, se = found.mean(axis=0), found.std(axis=0) / math.sqrt(runs)
                 assert (mean - 5 * se <= worst**2).all()
-
-
-def test_bad_input_is_refused() -> None:
-    with pytest.raises(InputError, match="cells"):
-        points.clipping(PureDP(1.0), 1)
-    with pytest.raises(InputError, match="weight"):
-        points.weighted_certified(ConcentratedDP(1.0), 10, [-1.0])

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-from microdata_price.exceptions import InputError
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.upper.asymmetric import certified_asymmetric
@@ -72,9 +71,3 @@ def test_what_is_not_reached_has_a_note() -> None:
     far = reached(PureDP(0.5), int(1e250), point_error=1e30)
     assert all(v is None or math.isfinite(v) for v in far.values.values())
     assert "64 bits" in far.notes["clipping"]
-
-
-@pytest.mark.parametrize("wrong", [{}, {"sum_error": 1.0, "point_error": 1.0}, {"sum_error": 0.0}])
-def test_bad_input_is_said(wrong: dict[str, float]) -> None:
-    with pytest.raises(InputError):
-        reached(PureDP(0.5), 10, **wrong)

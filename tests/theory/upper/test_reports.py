@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price.exceptions import InputError
-from microdata_price.theory.upper.leading_constant import least_variance
+from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.reports import Reports
 
 Array = np.ndarray
@@ -67,12 +66,6 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread() -> None:
             assert low - 1e-12 <= step.min() <= step.max() <= high + 1e-12
 
 
-def test_its_variance_tends_to_the_least_possible() -> None:
-    case = Reports(1.0, 1e6, 1.2, 0.05, 1e5)
-    least = float(least_variance((1 - case.sigma) * case.tau, (1 - case.eta) * case.tau))
-    assert case.variance == pytest.approx(least, rel=1e-4)
-
-
 @pytest.mark.parametrize("s", [1.0, 1.7, 5.0])
 def test_thresholds_tend_to_their_limit(s: float) -> None:
     for k in (0.001, 0.2, 0.45, 0.55, 0.9):
@@ -125,11 +118,7 @@ def test_cells_err_by_no_more_than_the_proof_says(seed: int, kappa: float, h: fl
         x = x0 + share
         assert (np.abs(x - q)[~seen] <= np.maximum(q, share)[~seen] + 1e-9).all()
     else:
-        low, g = 0.0, float(x0.max())
-        for _ in range(200):
-            mid = (low + g) / 2
-            low, g = (mid, g) if np.maximum(x0 - mid, 0).sum() > target else (low, mid)
-        x = np.maximum(x0 - g, 0)
+        g, x = float(threshold(x0, target)), project(x0, target)
         Z = float(np.maximum(z - h, 0).max(initial=0.0, where=big & seen))
         X = float(x0.max(initial=0.0, where=~big))
         assert g <= Z + X + wrong + 1e-6
@@ -143,12 +132,3 @@ def test_frozen_alarms_hardly_move_the_sum() -> None:
         # As many cells as nu says, each at the count that moves the sum most often and far.
         expected = math.exp(case.log_p + 0.2 * log_d)
         assert case.G**2 * (expected**2 + expected) < 0.05 * case.variance
-
-
-def test_bad_input() -> None:
-    with pytest.raises(InputError, match="s must be 1"):
-        Reports(1.0, 100.0, 0.9, 0.02, 50.0)
-    with pytest.raises(InputError, match="larger"):
-        Reports(1.0, 10.0, 1.0, 0.05, 5.0)
-    with pytest.raises(InputError, match="ln nu"):
-        Reports(1.0, 100.0, 1.0, 0.05, 2.0)

@@ -185,11 +185,6 @@ class LowerBounds(NamedTuple):
     """For each bound the k (printed) or m, alpha, beta and k that give it."""
     notes: tuple[str, ...]
 
-    @property
-    def best(self) -> float:
-        """The largest of the bounds."""
-        return max(self.values.values())
-
 
 def lower_bounds(
     guarantee: Guarantee,

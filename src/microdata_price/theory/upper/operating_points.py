@@ -28,7 +28,7 @@ from .fitted_errors import (
 from .one_sided import certified_split, split_sides
 from .projection import check_weight
 from .remap import LEVELS, best_gaussian_map, best_map
-from .upper_bounds import certified_truncated, exact_clipping
+from .upper_bounds import exact_clipping
 from .worst_table import certified_fit
 
 Array = NDArray[np.float64]
@@ -185,12 +185,6 @@ def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 17) -> 
     rates = best_rates(epsilon, points, D)
     C = _certified(guarantee.basis, points, D, even=False)
     return Operating("asymmetric noise", "certified", C, D, rates.right / epsilon)
-
-
-def truncated(guarantee: ApproximateDP, d: float) -> Operating:
-    """Return M'_(epsilon,delta), whose noise is bounded; certified for all tables."""
-    found = certified_truncated(guarantee.epsilon, guarantee.delta, check_cells(d))
-    return _one("clipped noise", "certified", float(found.C), float(found.D))
 
 
 def _one(name: str, status: Status, C: float, D: float) -> Operating:

@@ -55,11 +55,13 @@ def reached(
     >>> found["clipping"] is None, found["asymmetric"] < found["split_budget"]
     (True, True)
     """
-    if (sum_error is None) == (point_error is None):
-        raise InputError("give either the sum error or the point error")
     points, sums = float(check_queries(d)), sum_error is not None
-    error = np.asarray(sum_error if sums else point_error)
-    limit = float(check_error(error, "sum error" if sums else "point error"))
+    if sum_error is not None and point_error is None:
+        limit = float(check_error(sum_error, "sum error"))
+    elif point_error is not None and sum_error is None:
+        limit = float(check_error(point_error, "point error"))
+    else:
+        raise InputError("give either the sum error or the point error")
     basis = guarantee.basis
     # Where d is huge some errors are beyond all doubles.
     with np.errstate(over="ignore", invalid="ignore"):

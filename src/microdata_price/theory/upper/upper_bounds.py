@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...model.noise import Gaussian, Laplace
 from ...model.noise_discrete import TruncatedDoubleGeometric
-from ...model.privacy import ConcentratedDP, PureDP, check_delta, check_epsilon, check_rho
+from ...model.privacy import ConcentratedDP, PureDP, check_delta, check_epsilon
 from ...theory.given import check_points
 from .exact_errors import AnyNoise, m_epsilon, m_rho, worst_clipped_sum
 from .extremes import Extremes, extremes, lemma1
@@ -40,13 +40,6 @@ def item1(epsilon: float, d: float | Array) -> Guaranteed:
     """Bound M_epsilon as Theorem 4, item 1 does: ``C^2 <= 2/eps^2``, ``D^2 <= 2 d^2/eps^2``."""
     points = check_points(d)
     C = np.full(points.shape, math.sqrt(2) / check_epsilon(epsilon))
-    return Guaranteed(C, points * C)
-
-
-def item2(rho: float, d: float | Array) -> Guaranteed:
-    """Bound M_rho as Theorem 4, item 2 does: ``C^2 <= 1/(2 rho)``, ``D^2 <= d^2/(2 rho)``."""
-    points = check_points(d)
-    C = np.full(points.shape, 1 / math.sqrt(2 * check_rho(rho)))
     return Guaranteed(C, points * C)
 
 
@@ -76,33 +69,9 @@ def item3(epsilon: float, d: float | Array) -> Guaranteed:
 
     With b = 2/eps ``C^2 <= b^2 (2 + 4 (ln d + 1) + 4 (ln^2 d + 2 ln d + 2))``.
     """
-    noise = Laplace(2 / check_epsilon(epsilon))
-    return _projected(noise, d)
-
-
-def item4(rho: float, d: float | Array) -> Guaranteed:
-    """Bound M'_rho as Theorem 4, item 4 does: item 3 with N(0, 1/rho) noise, ``D^2 <= 1/rho``."""
-    noise = Gaussian(1 / math.sqrt(check_rho(rho)))
-    return _projected(noise, d)
-
-
-def _projected(noise: Laplace | Gaussian, d: float | Array) -> Guaranteed:
-    points = check_points(d)
+    noise, points = Laplace(2 / check_epsilon(epsilon)), check_points(d)
     C = np.sqrt(equation_bound(noise, lemma1(noise, points)))
     return Guaranteed(C, np.full(points.shape, noise.std))
-
-
-def item5(epsilon: float, delta: float, d: float | Array) -> Guaranteed:
-    """Bound M'_(epsilon,delta) as Theorem 4, item 5 does, constants and all.
-
-    With TDGeo(eps/2, B) noise z, ``D^2 <= Var z <= 8/eps^2`` and ``C^2 <= E (|z*| + 2B)^2``,
-    whatever d.
-    """
-    noise = _truncated(epsilon, delta)
-    size, B = 2 * float(noise.excess(0.0).first), noise.bound
-    C = math.sqrt(noise.variance + 4 * B * size + 4 * B**2)
-    shape = check_points(d).shape
-    return Guaranteed(np.full(shape, C), np.full(shape, noise.std))
 
 
 def _truncated(epsilon: float, delta: float) -> TruncatedDoubleGeometric:

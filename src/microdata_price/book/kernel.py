@@ -1,0 +1,151 @@
+"""Kernels for notebooks: this very Python with one thread, forked where many start.
+
+A kernel is a process of its own, as in Jupyter, so that no notebook sees what another one did. A
+build forks its kernels from one process that has imported what the notebooks import, and has done
+nothing else; a notebook that is run alone gets a fresh Python.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import uuid
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from jupyter_client.kernelspec import KernelSpec
+from jupyter_client.manager import AsyncKernelManager
+from jupyter_client.provisioning.local_provisioner import LocalProvisioner
+
+from ..base.threads import ONE_THREAD
+
+_NO_EXIT = (
+    "get_ipython().ask_exit = lambda: (_ for _ in ()).throw("
+    "SystemExit('it calls exit(), which ends the kernel; leave it out'))"
+)
+"""Left to itself the kernel ends some moments later, in whichever cell is running then."""
+# A kernel that is stopped logs it as an error; errors of cells come otherwise.
+_ARGUMENTS = ["--log-level=CRITICAL", f"--IPKernelApp.exec_lines={_NO_EXIT}"]
+_ENVIRONMENT = {
+    **ONE_THREAD,
+    "PYTHONHASHSEED": "0",
+    # The caller's backend of matplotlib, without a window, would lose plots in silence.
+    "MPLBACKEND": "module://matplotlib_inline.backend_inline",
+}
+_LONGEST_FOLDER = 60
+"""Characters: with a kernel's own name a socket's path stays below the 104 that systems allow."""
+
+
+def _serve(
+    arguments: list[str], environment: dict[str, str], folder: str, temporary: list[str]
+) -> None:
+    """Be a kernel in this new process until it is told to stop, or its command has ended.
+
+    With the command go its temporary folders: they may hold what a confidential table gave.
+    """
+    from ipykernel.kernelapp import IPKernelApp
+
+    def end_with_command() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+        for path in temporary:
+            shutil.rmtree(path, ignore_errors=True)
+        os.killpg(0, signal.SIGKILL)
+
+    os.setsid()  # so that what a cell starts ends with the kernel
+    os.environ.clear()
+    os.environ.update(environment)
+    os.chdir(folder)
+    threading.Thread(target=end_with_command, daemon=True).start()
+    if "numpy" in sys.modules:
+        sys.modules["numpy"].random.seed()  # forked, it would be that of every other kernel
+    IPKernelApp.launch_instance(arguments)
+    os._exit(0)
+
+
+class _Started:
+    """A process of multiprocessing's, handled as Jupyter handles one of subprocess's."""
+
+    stdin = stdout = stderr = None
+
+    def __init__(self, process: Any) -> None:
+        self._process, self.pid = process, process.pid
+        self.kill, self.terminate = process.kill, process.terminate
+
+    def poll(self) -> Any:
+        return self._process.exitcode
+
+    def wait(self) -> Any:
+        self._process.join()
+        return self.poll()
+
+    def send_signal(self, number: int) -> None:
+        os.kill(self.pid, number)
+
+
+@contextlib.contextmanager
+def kernels(
+    folder: Path, preload: Sequence[str], temporary: Sequence[Path]
+) -> Iterator[type[AsyncKernelManager]]:
+    """Give a manager of kernels that work in a folder; none outlives the block.
+
+    All have imported the modules `preload` from the start; without any they are fresh Pythons. The
+    folders `temporary` are removed when the command is killed.
+    """
+    context: Any = multiprocessing.get_context("spawn")
+    if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(["ipykernel.kernelapp", *preload])
+    started: list[Any] = []
+    starting, ended = threading.Lock(), threading.Event()
+
+    class Provisioner(LocalProvisioner):
+        async def launch_kernel(self, cmd: list[str], **_given: Any) -> Any:
+            given = (cmd, dict(os.environ), str(folder), [home, *map(str, temporary)])
+            process = context.Process(target=_serve, args=given)
+            with starting:
+                if ended.is_set():
+                    raise RuntimeError("stopped")
+                process.start()
+                started.append(process)
+            self.process = _Started(process)  # type: ignore[assignment]
+            self.pid = self.pgid = process.pid
+            return self.connection_info
+
+    class Manager(AsyncKernelManager):
+        def __init__(self, **given: Any) -> None:
+            super().__init__(**given)
+            own = f"{home}/{uuid.uuid4().hex[:12]}"
+            argv = [*_ARGUMENTS, "-f", "{connection_file}"]
+            spec = KernelSpec(argv=argv, display_name="Python 3", language="python")
+            self._kernel_spec, self.connection_file = spec, f"{own}.json"
+            self.provisioner = Provisioner(kernel_spec=spec, parent=self)
+            # Two kernels that start at once may be given the same free port, and one of them dies:
+            # they get files to talk by, where paths may be so long.
+            if len(home) <= _LONGEST_FOLDER:
+                self.transport, self.ip = "ipc", f"{own}-ipc"
+
+    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
+    with tempfile.TemporaryDirectory(prefix="microdata-price-") as home:
+        os.environ.update(_ENVIRONMENT)
+        try:
+            yield Manager
+        finally:
+            with starting:
+                ended.set()
+            for process in (p for p in started if p.exitcode is None):
+                with contextlib.suppress(OSError):
+                    os.killpg(process.pid, signal.SIGKILL)
+                process.kill()
+            for name, value in before.items():
+                os.environ.pop(name)
+                if value is not None:
+                    os.environ[name] = value

@@ -1,0 +1,127 @@
+"""Bad input is refused in one sentence that names it; no function puts out a number for it."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from microdata_price.exceptions import InputError
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
+from microdata_price.model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.theory.laws import signed
+from microdata_price.theory.lower import validity, variants
+from microdata_price.theory.lower.lower_bounds import lower_bounds, point_error_bound
+from microdata_price.theory.proofs import fano_walk, packing_walk
+from microdata_price.theory.proofs.packing import Packing
+from microdata_price.theory.upper import asymmetric, leading_constant, operating_points
+from microdata_price.theory.upper.concentrated_noise import SmoothNoise, core_and_flanks
+from microdata_price.theory.upper.exact_errors import clipped
+from microdata_price.theory.upper.extremes import extremes, lemma1
+from microdata_price.theory.upper.fitted_errors import cell_errors
+from microdata_price.theory.upper.one_sided import certified_split
+from microdata_price.theory.upper.projection import threshold
+from microdata_price.theory.upper.reached import reached
+from microdata_price.theory.upper.reports import Reports
+from microdata_price.theory.upper.truncated_sampling import sampled_truncated
+from microdata_price.theory.upper.truncation import smallest_bound
+
+PURE, LAPLACE = PureDP(1.0), Laplace(1.0)
+CUT = TruncatedDoubleGeometric(0.5, 8)
+TINY = DoubleGeometric(1e-6)
+HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
+first_above = validity.first_above
+few_records = functools.partial(point_error_bound, max_records=3)
+BAD: list[tuple[str, Callable[..., object], tuple[object, ...]]] = [
+    ("printed bound cannot", few_records, ("printed", PURE, 10, 1.0)),
+    ("first_moment", point_error_bound, ("first_moments", PURE, 10, 1.0)),
+    *(("number of point queries", point_error_bound, ("printed", PURE, d, 1.0)) for d in (1, 2.5)),
+    *(("number of point queries", extremes, (LAPLACE, d)) for d in (0, 1.5, math.nan, "many")),
+    *(("number of point queries", extremes, (LAPLACE, d)) for d in (math.inf, 10**400)),
+    *(("threshold", first_above, ("printed", PURE, 1.0, t)) for t in (-1.0, math.nan)),
+    ("largest d", first_above, ("printed", PURE, 1.0, 1.0, math.inf)),
+    ("bound", first_above, ("printd", PURE, 1.0)),
+    *(("other than 0", validity.sparse_point_error, (1.0, 10, n)) for n in (0.0, -1.0, math.inf)),
+    ("sum error", variants.public_total_bound, (1.0, 10, -1.0)),
+    ("k", variants.placement_chance, (1.0, 10, 5, 5.0, 1.0)),
+    ("runs", lambda: sampled_truncated(CUT, 10, runs=1), ()),
+    ("between 2", sampled_truncated, (CUT, 1)),
+    ("right rate", AsymmetricLaplace, (0.0, 1.0)),
+    ("left rate", AsymmetricGeometric, (1.0, math.inf)),
+    ("between 0 and epsilon", asymmetric.certified_asymmetric, (1.0, 10, 1.0, 0.5)),
+    ("more than sqrt", asymmetric.best_rates, (1.0, 10, math.sqrt(2))),
+    *(("theta", certified_split, (PURE, 10, theta)) for theta in (0.0, 1.0, math.nan)),
+    ("knots must", SmoothNoise, ((), ())),
+    ("knots must", SmoothNoise, ((2.0, 1.0), (1.0, 1.0, 1.0))),
+    *(("knots must", SmoothNoise, ((1.0,), bends)) for bends in ((0.0, 0.0), (1.0, -1.0))),
+    ("between 0 and 1", core_and_flanks, (0.125, 1.0, 0.9, 8.0, 60.0)),
+    ("2 or more draws", lemma1, (Gaussian(1.0), 1)),
+    ("0 or more", threshold, ([1.0], -1.0)),
+    ("finite", threshold, ([1.0, math.nan], 1.0, 1.0)),
+    ("at least one cell", threshold, ([], 1.0, 1.0)),
+    *(("weight", threshold, ([1.0], 1.0, weight)) for weight in (-1.0, math.nan)),
+    ("0 or more", clipped, (LAPLACE, [-1.0])),
+    ("2 or more", cell_errors, (LAPLACE, LAPLACE, 1)),
+    ("count is", cell_errors, (LAPLACE, LAPLACE, 5, -1.0)),
+    ("weight", cell_errors, (LAPLACE, LAPLACE, 5, 0.0, -1.0)),
+    ("both", cell_errors, (LAPLACE, Gaussian(1.0), 5)),
+    ("no mechanism", leading_constant.leading_constant, (1.95, 0.5)),
+    ("above a million", leading_constant.leading_constant, (1.958849046, 0.5)),
+    ("above 1/2", leading_constant.needed_lambda, (0.5, 1.0)),
+    ("0.001", lambda: leading_constant.needed_lambda(1.0, 1e-4, whole=True), ()),
+    ("above 2", leading_constant.cell_share, (2.0,)),
+    ("cells", operating_points.clipping, (PURE, 1)),
+    ("weight", operating_points.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
+    ("s must be 1", Reports, (1.0, 100.0, 0.9, 0.02, 50.0)),
+    ("larger", Reports, (1.0, 10.0, 1.0, 0.05, 5.0)),
+    ("ln nu", Reports, (1.0, 100.0, 1.0, 0.05, 2.0)),
+    *(("delta", smallest_bound, (1.0, delta)) for delta in (0.0, 1.0, -1.0, math.nan)),
+    ("chance", signed.safe_count, (LAPLACE, 5, 0.0)),
+    ("runs", signed.sampled_signed, ([1, 2], PURE, 1, np.random.default_rng(0))),
+    ("2 or more", Packing, (1, 4, 2, 0.5, 1.0)),
+    ("k = m - alpha C", Packing, (5, 4, 2, 1.0, 1.0)),
+    ("n >= m >= 1", Packing, (5, 1, 2, 0.5, 1.0)),
+    ("would need", packing_walk.packing_odds, (TINY, HUGE)),
+    ("cannot put out", fano_walk.cell_divergences, (TruncatedDoubleGeometric(1.0, 5), 9)),
+]
+
+
+@pytest.mark.parametrize(("words", "call", "given"), BAD)
+def test_bad_input_is_one_sentence(
+    words: str, call: Callable[..., object], given: tuple[object, ...]
+) -> None:
+    with pytest.raises(InputError, match=words) as error:
+        call(*given)
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("function", [lower_bounds, reached])
+@pytest.mark.parametrize(
+    ("words", "d", "errors"),
+    [
+        ("either the sum error", 10, {}),
+        ("either the sum error", 10, {"sum_error": 1.0, "point_error": 1.0}),
+        ("sum error is 0", 10, {"sum_error": 0}),
+        ("sum error is nan", 10, {"sum_error": math.nan}),
+        ("point error is -1", 10, {"point_error": -1}),
+        ("point error is inf", 10, {"point_error": math.inf}),
+        ("point error is 1e-16; it must lie between", 10, {"point_error": 1e-16}),
+        ("sum error is 1e.31; it must lie between", 10, {"sum_error": 1e31}),
+        *(("number of ", d, {"sum_error": 1.0}) for d in (1, 0, -3, 2.5, math.nan, 10**400)),
+    ],
+)
+def test_bad_errors_and_sizes_are_one_sentence(
+    function: Callable[..., object], words: str, d: float, errors: dict[str, float]
+) -> None:
+    with pytest.raises(InputError, match=words):
+        function(PURE, d, **errors)
+
+
+def test_there_are_at_most_so_many_point_queries() -> None:
+    with pytest.raises(InputError, match="number of point queries"):
+        lower_bounds(PURE, 10**251, sum_error=1.0)
