@@ -117,10 +117,8 @@ class Findings(Methods):
     @cached_property
     def growth(self):
         """Bias of the sum by clipping (exact), by NNLS, and as predicted, on longer lists."""
-        noise, rng = (
-            noise_for(Workload.table(2), self.guarantee)[0],
-            np.random.default_rng(self.seed),
-        )
+        noise = noise_for(Workload.table(2), self.guarantee)[0]
+        rng = np.random.default_rng(self.seed)
         large, measured = LARGE * noise.std, []
         for n in COUNTS:
             runs = min(400, 400_000 // n)
