@@ -85,6 +85,12 @@ def test_an_interruption(monkeypatch, capsys):
         (["release", "--share", "sum=0.5,sum=0.5"], "needed are query sets, each once"),
         (["grid", "--epsilon", "1,1_5"], "'1_5' is not a number"),
         (["bounds"], "missing option"),
+        (["price", "a", "--epsilon", "1", "--epsilon", "2"], "--epsilon is given twice; give it"),
+        (
+            ["run", "a", "-p", "b", "1", "-p", "c", "2", "--out", "d", "--out=e"],
+            "--out is given twice",
+        ),
+        (["budget", "--json", "a", "--json"], "--json is given twice"),
         (["price", "none.csv", "--epsilon", "1"], "'none.csv' does not exist"),
     ],
 )

@@ -28,14 +28,13 @@ from microdata_price.model.benchmark import data_set
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.release import measure as release_measure
-from microdata_price.release import publish, release, release_again
 from microdata_price.release import run as release_module
 from microdata_price.release.files import release_files
 from microdata_price.release.folder import load_measured
 from microdata_price.release.measure import measure, measure_privately
 from microdata_price.release.mechanism import ROOT_OF_TWO, mechanism_for
 from microdata_price.release.plan import plan_release
-from microdata_price.release.run import finish
+from microdata_price.release.run import finish, publish, release, release_again
 from microdata_price.tables.read import read_table
 from microdata_price.tables.schemas import Schema, load_schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload

@@ -44,6 +44,16 @@ def regression_estimate(
     return mean - slope * away, error
 
 
+def root_ratio(value: Array, error: Array, ols: Array) -> tuple[Array, Array]:
+    """Return the ratio of root errors, the second exact, and its standard error (first order).
+
+    >>> root_ratio(np.array([8.0]), np.array([0.4]), np.array([2.0]))
+    (array([2.]), array([0.05]))
+    """
+    ratio = np.sqrt(value / ols)
+    return ratio, error / ols / (2 * np.where(ratio > 0, ratio, np.nan))
+
+
 @dataclass(frozen=True, eq=False)
 class Estimate:
     """A value with its standard error; scalars or arrays, in squared counts."""
