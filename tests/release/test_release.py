@@ -105,7 +105,8 @@ RELEASE = [
     f"{PACKAGE}.release.{m.name}" for m in pkgutil.iter_modules(microdata_price.release.__path__)
 ]
 SEES = {f"{PACKAGE}.release.measure"}
-READERS = {f"{PACKAGE}.tables.read", f"{PACKAGE}.tables.tabulate", f"{PACKAGE}.model.benchmark"}
+READERS = {f"{PACKAGE}.tables.read", f"{PACKAGE}.model.benchmark"}
+COMMANDS = [f"{PACKAGE}.commands.{name}" for name in ("release", "budget", "reading")]
 
 
 def tree(name):
@@ -124,11 +125,9 @@ def imports(name):
             yield from ((alias.name, "") for alias in node.names)
 
 
-@pytest.mark.parametrize("name", RELEASE)
+@pytest.mark.parametrize("name", sorted({*RELEASE, *COMMANDS} - SEES))
 def test_only_measuring_sees_a_true_table(name):
-    """Of every file of the room: no reader, and of `measure` only what needs no table."""
-    if name in SEES:
-        return
+    """Of every file of the room and its commands: no reader, of `measure` one door."""
     open_doors = {"measure_file"} if name.endswith(".run") else set()
     for module, what in imports(name):
         assert module not in READERS, module
