@@ -60,6 +60,11 @@ def test_a_mean_is_that_of_its_runs() -> None:
     assert mean.value == pytest.approx(3.0)
     assert mean.error == pytest.approx(math.sqrt(7 / 3))
     assert mean.times(-2.0).error == pytest.approx(2 * mean.error)
+    assert math.isnan(Mean.of([3.0]).error)
+    assert str(Mean(3.0, 1.5)) == "3 ± 1.5"
+    for wrong in (-1.0, math.nan, math.inf):
+        with pytest.raises(InputError, match="standard error to write is"):
+            format_number(1.0, se=wrong)
 
 
 @given(st.integers(2, 10**6), st.integers(1, 4 * 10**6))

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
+import base64
 import re
+from pathlib import Path
 
+import nbformat
 import numpy as np
 import pytest
 
 from microdata_price.base.colours import COLOURS, on_dark
+from microdata_price.book import notebook
+from microdata_price.book.compare import comparison
 from microdata_price.book.picture import SMALLEST, for_the_site
+from microdata_price.book.run import Run
 from microdata_price.figures.difficult import one_draw
 from microdata_price.figures.experiments_price import Heat, glance_map
 from microdata_price.figures.scales import price_shades
 from microdata_price.page.style import Figure, drawn, panels, render
+from tiny_book import make_notebook
 
 PAPER = "#121212"
+KINDS = ((0, "svg"), (1, "png"))
 
 
 def luminance(colour: str) -> float:
@@ -72,6 +80,31 @@ def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names() -> N
     assert len(fills) == 5
     assert not [c for c in fills if f'"fill: {c}"' in style]
     assert '[id^="PolyQuadMesh"] ~ [id^="PathCollection"] *' in style
+
+
+def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path: Path) -> None:
+    runs = []
+    for i, size in enumerate((5.0, 12.0)):
+        same = nbformat.v4.new_output("stream", text="the same")
+        shown = [
+            {"image/svg+xml": picture(size), "text/plain": f"letters of {size}"},
+            {"image/png": base64.b64encode(b"png%d" % i).decode()},
+            {"text/plain": f"a < {i}"},
+        ]
+        nb = make_notebook(("text", "# Own\n\nText."), ("code", "f()"), ("code", "g()"))
+        nb.cells[1].outputs = [same]
+        nb.cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
+        notebook.write(nb, tmp_path / f"{i}.ipynb")
+        runs.append(Run("own", tmp_path / f"{i}.ipynb", 1.0, "2026-01-01", {}, {}))
+    text, pictures = comparison(runs, [{"size": 5}, {"size": 12}])
+    assert text.startswith("# Own: 2 runs compared\n")
+    assert "the same" not in text
+    assert [*pictures] == [f"compare-{i}-1-{j}.{end}" for i in (0, 1) for j, end in KINDS]
+    assert all(f"{{image}} images/{name}\n" in text for name in pictures)
+    assert pictures["compare-1-1-1.png"] == b"png1"
+    assert pictures["compare-1-1-0.svg"].decode() == for_the_site(picture(12.0))
+    for words in ("**size = 12**", ':alt: "letters of 12.0"', "<pre>a &lt; 1</pre>"):
+        assert words in text
 
 
 @pytest.mark.parametrize("size", [5.0, 12.0])

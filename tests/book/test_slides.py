@@ -26,7 +26,7 @@ SLIDES = """# Slides
 <a href="../slides/index.html">Open the slides</a> (keys)
 and more.
 
-Text $a < b$ and [a page](../notebooks/a.ipynb), [a plan](lesson.md).
+Text $a < b$ and [a page](../notebooks/a.ipynb), [a plan](lesson.md), [it](https://example.org).
 
 :::{dropdown} Say, minutes 0 to 2
 :class-container: fold
@@ -90,7 +90,8 @@ def test_each_section_is_a_slide_with_its_notes_and_its_time(deck: Path) -> None
     assert notes["class"] == ["notes"]
     assert notes.get_text(" ", strip=True) == "Minutes 0 to 2. Hello class ."
     assert "\\(a < b\\)" in first.get_text()
-    assert [a["href"] for a in first.select("a")] == ["../notebooks/a.html", "../teach/lesson.html"]
+    links = ["../notebooks/a.html", "../teach/lesson.html", "https://example.org"]
+    assert [a["href"] for a in first.select("a")] == links
     assert [n.name for n in second.select(".fragment")] == ["li", "li", "div"]
     assert second["class"] == ["pictured"]
     picture = second.select_one(".fragment > .picture img")

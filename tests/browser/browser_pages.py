@@ -24,6 +24,7 @@ FLAGS = (
     "--disable-component-update",
     "--disable-sync",
 )
+FAULTS = ("error", "warning")
 STILL = """async () => {
     await document.fonts.ready;
     for (let before = "", still = 0; still < 12; ) {
@@ -53,8 +54,8 @@ def opened(
         reduced_motion="reduce",
         **options,
     )
-    page, problems = context.new_page(), []
-    page.on("console", lambda m: problems.append(m.text) if m.type in ("error", "warning") else 0)
+    page, problems = context.new_page(), list[str]()
+    page.on("console", lambda m: problems.append(m.text) if m.type in FAULTS else None)
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("requestfailed", lambda r: problems.append(f"failed: {r.url}"))
     local = ("file:", "data:", "blob:")
@@ -68,12 +69,12 @@ def opened(
         context.close()
 
 
-def violations(page: Page) -> list[str]:
+def violations(page: Page, within: str | None = None) -> list[str]:
     """What axe finds; a heading that is one formula has no text for it, but has MathML."""
     page.evaluate(STILL)
     # Preloading style sheets is what axe does, and from a folder it may not.
     options: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
-    found = Axe().run(page, options=options)
+    found = Axe().run(page, context=within, options=options)
     return [
         f"{fault['id']}: {node['html'][:160]} | {node.get('failureSummary', '')[:300]}"
         for fault in found.response["violations"]

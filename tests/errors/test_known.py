@@ -15,6 +15,7 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from random_measurements import random_workload
 
 
 def dense(workload: Workload, variances: list[float]) -> np.ndarray:
@@ -35,58 +36,18 @@ def test_lists_and_tables_have_the_closed_form(r: int, c: int, s2: float) -> Non
     np.testing.assert_allclose(found, s2 * r * c / ((r + 1) * (c + 1)), rtol=1e-12)
 
 
-workloads = st.lists(st.integers(1, 4), min_size=1, max_size=3).flatmap(
-    lambda shape: st.tuples(
-        st.just(tuple(shape)),
-        st.lists(
-            st.sets(st.integers(0, len(shape) - 1)).map(lambda s: tuple(sorted(s))),
-            min_size=1,
-            max_size=4,
-        ),
-        st.lists(st.floats(0.01, 100), min_size=4, max_size=4),
-    )
-)
-
-
 @settings(max_examples=150)
-@given(workloads)
-def test_any_marginals_and_weights(
-    problem: tuple[tuple[int, ...], list[tuple[int, ...]], list[float]],
-) -> None:
-    shape, kept, v = problem
-    sets = tuple(QuerySet.marginal(shape, keep=k, name=f"q{i}") for i, k in enumerate(kept))
-    workload = Workload(sets)
-    variances = v[: len(sets)]
+@given(st.integers(0, 10**6))
+def test_any_workload_and_weights(seed: int) -> None:
+    """Marginals, labels that leave cells out, or both; with and without their known structure."""
+    rng = np.random.default_rng(seed)
+    workload = random_workload(rng, 30)
+    variances = (10.0 ** rng.uniform(-2, 2, len(workload.query_sets))).tolist()
     found = ke.ols_variances(workload, variances)
-    assert [f.size for f in found] == [q.size for q in sets]
-    np.testing.assert_allclose(np.concatenate(found), dense(workload, variances), rtol=1e-7)
-    plain = Workload(tuple(QuerySet(q.name, q.shape, q.labels, q.size) for q in sets))
-    np.testing.assert_allclose(
-        np.concatenate(ke.ols_variances(plain, variances)), np.concatenate(found), rtol=1e-7
-    )
-
-
-@settings(max_examples=50)
-@given(
-    st.integers(1, 8).flatmap(
-        lambda d: st.lists(
-            st.lists(st.integers(-1, 2), min_size=d, max_size=d), min_size=1, max_size=3
-        )
-    ),
-    st.lists(st.floats(0.1, 10), min_size=4, max_size=4),
-)
-def test_any_labels(columns: list[list[int]], v: list[float]) -> None:
-    sets = []
-    for i, column in enumerate(columns):
-        used = sorted(set(column) - {-1})
-        if used:
-            sets.append(
-                QuerySet.from_labels([used.index(c) if c >= 0 else -1 for c in column], f"q{i}")
-            )
-    sets.append(QuerySet.identity(len(columns[0])))
-    workload = Workload(tuple(sets))
-    found = np.concatenate(ke.ols_variances(workload, v[: len(sets)]))
-    np.testing.assert_allclose(found, dense(workload, v[: len(sets)]), rtol=1e-7)
+    assert [f.size for f in found] == [q.size for q in workload.query_sets]
+    sets = tuple(QuerySet(q.name, q.shape, q.labels, q.size) for q in workload.query_sets)
+    for each in (found, ke.ols_variances(Workload(sets), variances)):
+        np.testing.assert_allclose(np.concatenate(each), dense(workload, variances), rtol=1e-7)
 
 
 def test_large_workloads() -> None:

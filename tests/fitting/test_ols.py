@@ -43,13 +43,15 @@ def test_large_workloads_without_structure_go_to_lsmr(monkeypatch):
 
 
 @pytest.mark.parametrize("shape", [(6,), (4, 5), (2, 3, 4)])
-@pytest.mark.parametrize("hidden", [False, True], ids=["marginals", "labels"])
-def test_what_has_a_closed_form_needs_no_other_solver(shape, hidden, monkeypatch):
+@pytest.mark.parametrize("kind", ["marginals", "labels", "twice"])
+def test_what_has_a_closed_form_needs_no_other_solver(shape, kind, monkeypatch):
     monkeypatch.setattr(module, "_solve_any", None)
     m = measured(np.ones(shape))
-    if hidden:  # the cells, and aggregates to be eliminated
-        sets = [
-            QuerySet.from_labels(q.labels.reshape(shape), q.name) for q in m.workload.query_sets
-        ]
-        m = Measurements(Workload(tuple(sets)), m.answers, m.noise)
+    sets, answers, noise = m.workload.query_sets, m.answers, m.noise
+    if kind == "labels":  # the cells, and aggregates to be eliminated
+        sets = [QuerySet.from_labels(q.labels.reshape(shape), q.name) for q in sets]
+    if kind == "twice":
+        again = QuerySet.marginal(shape, sets[-1].axes, "again")
+        sets, answers, noise = (*sets, again), (*answers, answers[-1] + 9), (*noise, noise[0])
+    m = Measurements(Workload(tuple(sets)), answers, noise)
     assert fit_ols(m).certificate.worst <= TOLERANCE

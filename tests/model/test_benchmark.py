@@ -7,15 +7,12 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from microdata_price.base import data as datafiles
-from microdata_price.exceptions import InputError
 from microdata_price.model import benchmark
 
 DATA = Path(__file__).parents[2] / "data"
@@ -93,24 +90,6 @@ def test_published_values_are_complete() -> None:
     assert set(rows["dataset"]) == {"Level00-2d", *benchmark.names("pums")}
     assert (rows["squared_error"] > 0).all()
     assert np.array_equal(rows["paper_table"] == 1, rows["query_set"] == "sum")
-
-
-UNKNOWN = [
-    (benchmark.data_set, ["PUMA101301"], "there is no data set 'PUMA101301'.*PUMA0101301"),
-    (benchmark.data_set, ["level00-1d"], "there is no data set 'level00-1d'.*Level00-1d"),
-    (benchmark.data_set, ["Stairs-2d"], "there is no data set 'Stairs-2d'.*Stair-2d"),
-    (benchmark.names, ["3d"], "there is no family '3d'"),
-    (benchmark.synthetic, ["Level99"], "there is no synthetic table 'Level99'"),
-    (benchmark.labels, ["age"], "there is no variable 'age'"),
-    (benchmark.labels, ["race", "long"], "there is no form 'long'"),
-    (datafiles.data_path, ["nothing.csv"], r"the data file 'nothing\.csv' is neither"),
-]
-
-
-@pytest.mark.parametrize(("function", "given", "said"), UNKNOWN)
-def test_unknown_names(function: Callable[..., object], given: list[str], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        function(*given)
 
 
 def test_data_is_found_without_a_checkout(tmp_path: Path) -> None:

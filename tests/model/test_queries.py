@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from microdata_price.base.data import data_path
 from microdata_price.exceptions import InputError
+from microdata_price.model.benchmark import data_set, labels, names, synthetic
 from microdata_price.model.measurement import Measurements, measure, noise_for
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricLaplace
@@ -98,6 +100,14 @@ CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
             lambda: Measurements(TWO, ([[7.0]], [[3.0, 4.0]]), EIGHT).select(np.zeros(1, bool)),
             "number of runs",
         ),
+        (lambda: data_set("PUMA101301"), "there is no data set 'PUMA101301'.*PUMA0101301"),
+        (lambda: data_set("level00-1d"), "there is no data set 'level00-1d'.*Level00-1d"),
+        (lambda: data_set("Stairs-2d"), "there is no data set 'Stairs-2d'.*Stair-2d"),
+        (lambda: names("3d"), "there is no family '3d'"),
+        (lambda: synthetic("Level99"), "there is no synthetic table 'Level99'"),
+        (lambda: labels("age"), "there is no variable 'age'"),  # type: ignore[arg-type]
+        (lambda: labels("race", "long"), "there is no form 'long'"),  # type: ignore[arg-type]
+        (lambda: data_path("nothing.csv"), r"the data file 'nothing\.csv' is neither"),
         (lambda: Laplace(0), "scale is 0; it must be a positive number of counts"),
         (lambda: Gaussian(np.nan), "deviation is nan; it must be a positive number of counts"),
         (lambda: AsymmetricLaplace(1.0, -1.0), "the left rate is -1.0; it must be a positive"),

@@ -85,6 +85,7 @@ ONES, CELL_ANSWERS = np.ones((1, 3)), Term(CELLS, row(1, 2, 3), np.ones((1, 3)))
 HELD = Problem((Term(SUM, row(6), row(np.inf)), CELL_ANSWERS))
 FREE = Problem((Term(SUM, row(6), row(0)), CELL_ANSWERS))
 BOUNDED = Problem((Term(CELLS, row(1, 2, -3), ONES, 3 * ONES),))
+PARTLY = Problem((Term(CELLS, row(1, 2, 3), row(4, 4, 0)),))
 INSIDE = Problem((Term(CELLS, row(1, 2, 3), ONES, 3 * ONES),))
 NO_FORCE = (row(0), row(0, 0, 0))
 
@@ -100,6 +101,7 @@ NO_FORCE = (row(0), row(0, 0, 0))
         (INSIDE, row(1, 2, 3), (row(0, 0, 5),), "dual", 3),  # it calls for a residual of 3
         (FREE, row(1, 2, 3), NO_FORCE, "per_run", 0),
         (FREE, row(1, 2, 3), (row(1), row(0, 0, 0)), "dual", 1),  # of a query that is not asked
+        (PARTLY, row(1, 2, 3), (row(0, 0, 1),), "dual", 0.5),  # over the others' largest force
     ],
 )
 def test_each_kind_of_violation_is_seen(problem, x, y, part, expected):

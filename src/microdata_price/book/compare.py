@@ -18,17 +18,17 @@ from .stage import INJECTED
 def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
     """Return an output as Markdown; a picture goes into a file of its own."""
     data = output.get("data", {})
-    alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
-    if svg := data.get("image/svg+xml"):
-        name, look, pictures[f"{name}.svg"] = f"{name}.svg", "computed", for_the_site(svg).encode()
-    elif png := data.get("image/png"):
-        name, look, pictures[f"{name}.png"] = f"{name}.png", "plain", base64.b64decode(png)
-    elif "text/markdown" in data:
+    for kind, end, look in (("image/svg+xml", "svg", "computed"), ("image/png", "png", "plain")):
+        if kind in data:
+            svg = end == "svg"
+            body = for_the_site(data[kind]).encode() if svg else base64.b64decode(data[kind])
+            pictures[f"{name}.{end}"] = body
+            alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
+            return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
+    if "text/markdown" in data:
         return with_links(str(data["text/markdown"]), "comparison", {})
-    else:
-        text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
-        return f"<pre>{html.escape(str(text))}</pre>"
-    return f"```{{image}} images/{name}\n:alt: {alt}\n:class: {look}-figure\n```"
+    text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
+    return f"<pre>{html.escape(str(text))}</pre>"
 
 
 def comparison(

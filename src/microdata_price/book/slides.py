@@ -70,8 +70,8 @@ def slides(page: BeautifulSoup) -> Iterator[Tag]:
         for picture in section.select(".wide-figure"):
             picture["class"], section["class"] = "picture", "pictured"
         for link in section.select("a[href]"):
-            place = posixpath.join(posixpath.dirname(PAGE), str(link["href"]))
-            if "://" not in place:
+            if not re.match("#|[a-z]+:", str(link["href"])):
+                place = posixpath.join(posixpath.dirname(PAGE), str(link["href"]))
                 link["href"] = posixpath.relpath(place, FOLDER)
         yield section
 

@@ -115,24 +115,10 @@ class Findings(Methods):
         return float(ols_variances(m.workload, m.variances)[0][0])
 
     @cached_property
-    def pulls(self):
-        """What each aggregate takes off its cells under NNLS, in counts."""
-        m, f = self.case.measurements, self.fits["nnls"]
-        sets = list(zip(m.workload.query_sets, f.answers(), m.answers, m.variances, strict=True))
-        return [q.spread(x - a) * (m.variances[-1] / v) for q, x, a, v in sets[:-1]]
-
-    @property
-    def formula_gap(self):
-        expected = np.maximum(self.case.noisy - sum(self.pulls), 0)
-        return float(np.abs(self.cells["nnls"] - expected).max())
-
-    @cached_property
     def growth(self):
         """Bias of the sum by clipping (exact), by NNLS, and as predicted, on longer lists."""
-        noise, rng = (
-            noise_for(Workload.table(2), self.guarantee)[0],
-            np.random.default_rng(self.seed),
-        )
+        noise = noise_for(Workload.table(2), self.guarantee)[0]
+        rng = np.random.default_rng(self.seed)
         large, measured = LARGE * noise.std, []
         for n in COUNTS:
             runs = min(400, 400_000 // n)

@@ -27,11 +27,7 @@ EMPTIES = (0, 10, 25, 49, 75, 90, 99)
 
 
 def two_part_list(empty, size, cells=CELLS):
-    """Make a list of one large cell, some empty cells, and all others of one size.
-
-    >>> two_part_list(2, 7, cells=5).table.tolist()
-    [10000.0, 0.0, 0.0, 7.0, 7.0]
-    """
+    """Make a list of one large cell, some empty cells, and all others of one size."""
     table = np.full(cells, float(size))
     table[0], table[1 : empty + 1] = LARGE, 0
     return DataSet(f"{empty} empty, others {size}", "own", table, Workload.table(cells))
@@ -52,9 +48,6 @@ def price_map(guarantee, empties, sizes, runs, seed, cells=CELLS):
 
     The worst cell's is the split estimate, which does not overshoot. Where all but the large cell
     are empty the size does not matter, and all sizes share one estimate; NNLS's sum is exact there.
-
-    >>> price_map(PureDP(0.5), [3], [5], runs=4, seed=1, cells=4).shape
-    (4, 8)
     """
     noise = noise_for(Workload.table(cells), guarantee)[0]
     known, rows = {}, []
@@ -78,11 +71,7 @@ def price_map(guarantee, empties, sizes, runs, seed, cells=CELLS):
 
 
 def landmarks():
-    """Place the benchmark's lists of one size on the map: name, empty cells, size.
-
-    >>> landmarks()["Step16"]
-    (49, 16)
-    """
+    """Place the benchmark's lists of one size on the map: name, empty cells, size."""
     places = {}
     for name in names("1d"):
         others = synthetic(name.removesuffix("-1d"))[1:]

@@ -96,24 +96,8 @@ def priced(errors):
     """Add prices, ratios of root errors, to a grid's errors.
 
     Every estimate is the sharpest one: exact where it is known, else with OLS, whose error is
-    known, as control variate.
-
-    Parameters
-    ----------
-    errors
-        From `grid.load_errors`; OLS must be among the methods.
-
-    Returns
-    -------
-    DataFrame
-        With the columns ``ols`` (OLS's exact squared error), ``price`` (root of the estimate over
-        it), ``price_error`` (its standard error) and ``best`` (the smallest of the methods that
-        make microdata).
-
-    Raises
-    ------
-    InputError
-        A grid without OLS.
+    known, as control variate. New are ``ols`` (OLS's exact squared error), ``price`` (root of the
+    estimate over it), ``price_error`` (its standard error) and ``best`` (the smallest of MICRO).
     """
     control = errors[errors["method"] == CONTROL]
     if control.empty:
@@ -172,10 +156,5 @@ def sparsity(tables=None):
 
 
 def percentile_of(noise, count, size):
-    """Return the place of a size among the largest of several noises, in percent.
-
-    >>> from microdata_price.model.noise import Laplace
-    >>> round(percentile_of(Laplace(4.0), 100, 16.0), 1)
-    39.9
-    """
+    """Return the place of a size among the largest of several noises, in percent."""
     return 100 * (1 - float(max_exceeds(noise, count, size)))

@@ -94,22 +94,7 @@ def _max(queries, answers):
 
 
 def imitate(m, method, runs=None):
-    """Fit the first runs as the paper's authors did: a first-order solver, slacks, its own success.
-
-    Raises
-    ------
-    InputError
-        Another method than ``"sequential"`` or ``"maxfit"``, of which they lost runs.
-
-    Examples
-    --------
-    >>> from microdata_price.model.measurement import Measurements
-    >>> from microdata_price.model.noise import Laplace
-    >>> from microdata_price.model.workload import Workload
-    >>> m = Measurements(Workload.table(2), ([[9.0]], [[8.0, 4.0]]), (Laplace(8), Laplace(8)))
-    >>> imitate(m, "sequential").solved
-    array([ True])
-    """
+    """Fit the first runs as the paper's authors did: a first-order solver, slacks, its success."""
     if method not in ("sequential", "maxfit"):
         raise unknown_name("imitated method", str(method), ("sequential", "maxfit"))
     # Max fitting is in units of the noise, so that the tolerance means the same at every level of

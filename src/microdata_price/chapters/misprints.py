@@ -143,23 +143,20 @@ class Findings:
         return [float(f(Gaussian(1.0), 1000).mean) for f in (extremes, lemma1)]
 
     @cached_property
-    def _printed_tables(self):
-        keys = ["query_set", "metric", "dataset"]
-        return published_tables().pivot(index=keys, columns="method", values="squared_error")
+    def table_1(self):
+        own = published_tables().query("query_set == 'sum'")
+        return own.pivot(index="dataset", columns="method", values="squared_error")
 
     @property
     def four_to_five(self):
-        sums = self._printed_tables.loc[("sum", "total")]
-        return [int((sums[m] / sums["ols"]).between(4, 5).sum()) for m in ("nnls", "maxfit")]
-
-    @property
-    def sequential(self):
-        sums = self._printed_tables.loc[("sum", "total")]["sequential"]
-        return sums.min(), sums.max()
+        t = self.table_1
+        return [int((t[m] / t["ols"]).between(4, 5).sum()) for m in ("nnls", "maxfit")]
 
     @property
     def max_ols(self):
-        return self._printed_tables.loc[("identity", "max")]["ols"].max()
+        return (
+            published_tables().query("metric == 'max' and method == 'ols'")["squared_error"].max()
+        )
 
     @property
     def ols(self):

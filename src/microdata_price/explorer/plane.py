@@ -58,10 +58,12 @@ def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> di
 
     A file that is `kept` has what was computed before, and gets the rest.
     """
-    found = pickle.loads(kept.read_bytes()) if kept is not None and kept.is_file() else {}
+    found: dict[Task, Any] = {}
+    if kept is not None and kept.is_file():
+        found = pickle.loads(kept.read_bytes())
     todo = [task for task in tasks if task not in found]
     if workers == 1:
-        found |= {task: _call(task) for task in todo}
+        found = found | {task: _call(task) for task in todo}
     elif todo:
         # Processes that start afresh inherit no thread, so that nothing can lock up.
         context = multiprocessing.get_context("spawn")

@@ -59,8 +59,10 @@ def channel_sum_error(guarantee: PureDP, d: float, point_error: float, *, whole:
     0.3285
     """
     n, error = float(check_queries(d)), float(check_error(point_error, "point error"))
-    near = error**2 < _NEAR * DoubleGeometric(guarantee.epsilon).variance
-    grid = _grid(guarantee.epsilon, _FAR if near else _RANGE, whole)
+    grid = _grid(guarantee.epsilon, _RANGE, whole)
+    if error**2 < _NEAR * DoubleGeometric(guarantee.epsilon).variance:
+        # As far as steps stay as fine as they are: coarser ones would cost more.
+        grid = grid._replace(N=max(grid.N, min(_LARGEST, math.ceil(_FAR / grid.epsilon) + 3)))
     square = (error / grid.step) ** 2 + grid.rounding
     multipliers = grid.multipliers(square=square)
     if multipliers is None:
