@@ -30,6 +30,20 @@ class _Lazy(click.Group):
         module = importlib.import_module(f".commands.{cmd_name.replace('-', '_')}", __package__)
         return cast(click.Command, module.command)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Refuse an option that is given twice, of which click would take the last."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            inner = click.Context(command, ctx, info_name=name)
+            given = command.make_parser(inner).parse_args(list(rest))[2]
+            once = (o for o in given if isinstance(o, click.Option) and not o.multiple)
+            twice = next((o for o in once if given.count(o) > 1 and not o.is_eager), None)
+            if twice is not None:
+                raise click.UsageError(f"{twice.opts[0]} is given twice; give it once", inner)
+        return name, command, rest
+
 
 @click.command(
     cls=_Lazy,

@@ -103,7 +103,13 @@ def test_code_files_follow_imports_however_deep() -> None:
 
 @pytest.mark.parametrize(
     ("changed", "matters"),
-    [("c.py", True), ("sub/__init__.py", True), ("other.py", False), ("../../data/x.csv", True)],
+    [
+        ("c.py", True),
+        ("sub/__init__.py", True),
+        ("other.py", False),
+        ("../../data/x.csv", True),
+        ("sub/readme.txt", True),
+    ],
 )
 def test_the_key_changes_with_what_matters_and_with_nothing_else(
     tmp_path: Path, changed: str, matters: bool
@@ -111,6 +117,7 @@ def test_the_key_changes_with_what_matters_and_with_nothing_else(
     package = tmp_path / "src" / PACKAGE
     files = {"__init__.py": "", "a.py": "from .sub import b", "sub/__init__.py": ""}
     files |= {"sub/b.py": "from ..c import f", "c.py": "f = 1", "other.py": ""}
+    files |= {"sub/readme.txt": "{{ name }}"}
     for name, text in {**files, "../../data/x.csv": "1"}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text, encoding="utf-8")

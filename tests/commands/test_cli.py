@@ -74,6 +74,9 @@ def test_what_the_system_refuses_is_one_sentence(monkeypatch, capsys, problem, s
         ("grid --epsilon 1,1_5", "'1_5' is not a number"),
         ("bounds", "missing option"),
         ("price none.csv --epsilon 1", "'none.csv' does not exist"),
+        ("price a --epsilon 1 --epsilon 2", "--epsilon is given twice; give it"),
+        ("run a -p b 1 -p c 2 --out d --out=e", "--out is given twice"),
+        ("budget --json a --json", "--json is given twice"),
     ],
 )
 def test_what_cannot_be_read_is_one_sentence(arguments, said, capsys):

@@ -13,10 +13,10 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.conversion import approximate_together
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
-from microdata_price.release import publish
 from microdata_price.release.budget import Entry, add_up, guarantee_from
 from microdata_price.release.folder import load_measured, sealed
 from microdata_price.release.measure import measure_privately
+from microdata_price.release.run import publish
 from microdata_price.tables.schemas import Schema
 
 LEVELS = st.floats(1e-3, 10.0)

@@ -13,11 +13,11 @@ from command_line import refused, run
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.privacy import PureDP
 from microdata_price.release import folder as release_keep
-from microdata_price.release import release, release_again
 from microdata_price.release import run as release_module
 from microdata_price.release.folder import load_measured
 from microdata_price.release.ledger import Account
 from microdata_price.release.plan import plan_release
+from microdata_price.release.run import release, release_again
 from release_samples import SCHEMA, WORKLOAD
 
 KILLS = 30

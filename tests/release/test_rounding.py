@@ -11,6 +11,7 @@ from hypothesis.extra import numpy as hnp
 from microdata_price.exceptions import InputError
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.release import rounding
 from microdata_price.release.rounding import round_table, two_hierarchies
 
 
@@ -91,10 +92,24 @@ def test_the_nearest_of_all_roundings_is_found(data):
     assert found == pytest.approx(best, abs=1e-5)
 
 
+def test_very_many_cells_are_rounded_by_a_smaller_program_at_nearly_the_same_cost(monkeypatch):
+    workload = Workload.table((40, 50))
+    fitted = np.random.default_rng(4).gamma(0.5, 3.0, workload.shape)
+    fitted[:, ::2] = np.floor(fitted[:, ::2]) + 0.25  # ties
+    cost = []
+    for at_once in (10**6, 400, 20):
+        monkeypatch.setattr(rounding, "_AT_ONCE", at_once)
+        table = round_table(fitted, workload)
+        assert table.sum() == round(float(fitted.sum()))
+        assert max(furthest(q, table, fitted) for q in workload.query_sets) < 1
+        cost.append(float(((table - fitted) ** 2).sum()))
+    assert max(cost) <= min(cost) + 1e-3 * fitted.size
+
+
 @settings(max_examples=25)
 @given(data=st.data())
-def test_more_ways_are_kept_within_about_one(data):
-    """Exchanges may end a little above the least that any rounding reaches."""
+def test_more_ways_are_kept_within_one_where_any_rounding_is(data):
+    """Where none is, exchanges may end a little above the least that any reaches."""
     shape = (2, 2, 2)
     workload = marginals(shape, (), (0, 1), (0, 2), (1, 2))
     assert not two_hierarchies(workload)
@@ -110,7 +125,7 @@ def test_more_ways_are_kept_within_about_one(data):
         if tried.sum() == total and np.abs(tried - fitted).max() < 1 - 1e-6:
             best = min(best, max(furthest(q, tried, fitted) for q in sets))
     largest = max(furthest(q, table, fitted) for q in sets)
-    assert best - 1e-5 <= largest <= max(best + 0.5, 1.3)
+    assert best - 1e-5 <= largest <= (1 if best < 1 - 1e-5 else best + 0.5)
 
 
 @pytest.mark.parametrize(
@@ -137,7 +152,7 @@ def test_exchanges_bring_many_cells_near_and_always_alike(seed, shape):
     assert table.sum() == round(float(fitted.sum()))
     assert np.abs(table.ravel() - fitted).max() < 1
     reached = max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
-    assert reached <= 1.5
+    assert reached < 1
     nearest = np.floor(fitted)
     ups = round(float(fitted.sum())) - int(nearest.sum())
     nearest[np.argsort(nearest - fitted)[:ups]] += 1

@@ -11,8 +11,8 @@ from microdata_price.fitting import METHODS
 from microdata_price.model.privacy import PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
-from microdata_price.release import publish, release_again
 from microdata_price.release.measure import measure_privately
+from microdata_price.release.run import publish, release_again
 from microdata_price.tables.read import read_table
 from microdata_price.tables.schemas import Schema, parse_schema
 from microdata_price.tables.workloads import parse_workload

@@ -106,11 +106,40 @@ def test_an_absent_engine_is_named(monkeypatch, read, ending):
 
 
 def test_a_sheet_of_cells_is_read_as_text(monkeypatch, read):
-    sheet = pd.DataFrame(
-        {"region": ["north", "01"], "sex": ["f", "m"], "count": [3, 4.0]}, dtype=object
-    )
-    monkeypatch.setattr(pd, "read_excel", lambda _, **__: sheet)
+    cells = [["region", "sex ", "count"], ["north", "f", 3], ["01", "m", 4.0]]
+    monkeypatch.setitem(_FRAMES, ".xlsx", (lambda _: pd.DataFrame(cells, dtype=object), ""))
     assert read(b"x", name="t.xlsx") == [[3, 0], [0, 0], [0, 4]]
+    cells[0][0] = "sex"  # pandas would have called the second one "sex.1"
+    with pytest.raises(InputError, match="'sex' twice"):
+        read(b"x", schema=Schema(("sex",), (("f", "m"),), ignore=("*",)), name="t.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        (["f", 3.0, 3, "f"], ["f", "3"]),  # labels, and a code that has none
+        ([1.5, 3.0, np.nan], ["1.5", "3", "none"]),
+        (np.array([17.5, 0.7], dtype=np.float32), ["17.5", "0.7"]),
+        ([True, 1, None], ["True", "1", "none"]),
+        ([2**60 + 1, 2**60], [str(2**60 + 1), str(2**60)]),
+        (pd.to_datetime(["2020-01-31", None]), ["2020-01-31", "none"]),
+        (pd.Categorical(["f", None, "f"]), ["f", "none"]),
+    ],
+    ids=str,
+)
+def test_a_value_is_read_as_csv_writes_it(monkeypatch, read, values, texts):
+    frame = pd.DataFrame({"v": values, "other": "x"})
+    monkeypatch.setitem(_FRAMES, ".sav", (lambda _: frame, ""))
+    rule = Rule(empty="none" if "none" in texts else "")
+    schema = Schema(("v", "other"), (tuple(texts), ("x",)), (rule, Rule()))
+    assert sum(map(sum, read(b"x", schema, name="t.sav"))) == len(frame)
+    assert np.min(read(b"x", schema, name="t.sav")) >= 1
+
+
+@pytest.mark.parametrize("data", [b"PK\3\4\0\0", COUNTS.encode("utf-16-le"), b"\xd0\xcf\x11\xe0\0"])
+def test_what_is_no_text_is_told(read, data):
+    with pytest.raises(InputError, match="is no text; give CSV in UTF-8"):
+        read(data, name="t.ods")
 
 
 @given(st.lists(st.integers(0, 10**12), min_size=6, max_size=6), st.permutations(range(6)))

@@ -94,8 +94,10 @@ def code_key(root: Path, sources: Iterable[str]) -> str:
     """Return the hash of everything but parameters that code's results depend on."""
     package = root / "src" / PACKAGE
     data = [p for p in (root / "data").rglob("*") if p.is_file()]
+    code = code_files(package, sources)
+    texts = {p for file in code for p in file.parent.iterdir() if p.suffix in (".txt", ".md")}
     return digest(
-        digest_files(code_files(package, sources), package),
+        digest_files([*code, *texts], package),
         digest_files(data, root),
         digest_json(versions()),
     )

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import format_number
+from ..errors.estimates import root_ratio
 from ..fitting import METHODS, paper_methods
 from ..grid.run import evaluate
 from ..grid.spec import GridSpec
@@ -61,7 +62,7 @@ def price_map(guarantee, empties, sizes, runs, seed, cells=CELLS):
             total = ex.of_micro(found, "sum").set_index("method")
             worst = ex.of_micro(found, "identity", "max").set_index("method")
             table = total[["price", "price_error"]].set_axis(["sum", "sum_error"], axis=1)
-            split = ex.root_ratio(worst["max_split"], worst["se_split"], worst["ols"])
+            split = root_ratio(worst["max_split"], worst["se_split"], worst["ols"])
             table["worst"], table["worst_error"] = split
             table["certificate"] = total["worst_certificate"]
             if empty == cells - 1 and 50 * noise.std < LARGE:

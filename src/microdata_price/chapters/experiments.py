@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from ..errors.estimates import root_ratio
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, microdata_methods, paper_methods
 from ..grid.tables import sharpest, squared_parts
@@ -80,16 +81,6 @@ def experiments(errors):
         for kind, level in levels(errors)
         if kind == privacy and (kind, level, family) in there
     ]
-
-
-def root_ratio(value, error, ols):
-    """Return the ratio of root errors of two squared errors, and its standard error.
-
-    >>> root_ratio(np.array([8.0]), np.array([0.4]), np.array([2.0]))
-    (array([2.]), array([0.05]))
-    """
-    price = np.sqrt(value / ols)
-    return price, error / ols / (2 * price)
 
 
 def priced(errors):

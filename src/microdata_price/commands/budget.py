@@ -15,7 +15,7 @@ from ..model.privacy import ConcentratedDP, PureDP
 from ..release.budget import Budget, add_up
 from ..release.folder import entry_of, load_measured
 from ..release.ledger import Account, read_ledger
-from .reading import NUMBER, guarantee_of
+from .reading import JSON, NUMBER, guarantee_of
 
 
 def _fields(budget: Budget, delta: float) -> dict[str, object]:
@@ -67,7 +67,7 @@ def _missing(ledger: Path, noted: dict[Path, str]) -> dict[Path, str]:
 @click.option("--name", help="The table's name in the ledger.")
 @click.option("--cap-epsilon", type=NUMBER, help="Refuse releases beyond this epsilon from now on.")
 @click.option("--cap-rho", type=NUMBER, help="Refuse releases beyond this rho from now on.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def command(
     folders: tuple[Path, ...],
     delta: float,

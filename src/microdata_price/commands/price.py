@@ -19,7 +19,7 @@ from ..price.simulation import Price, price_table
 from ..tables.read import read_matrix, read_table
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
-from .reading import NUMBER, WHOLE, guarantee_of, read_shares, reading_options
+from .reading import FILE, JSON, NUMBER, SHARE, WHOLE, guarantee_of, reading_options
 
 
 @contextlib.contextmanager
@@ -51,10 +51,10 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
 
 
 @click.command()
-@click.argument("table", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("table", type=FILE)
 @click.option(
     "--schema",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    type=FILE,
     help="Columns and allowed values (JSON). Default: the file with the table's name and "
     ".schema.json in place of .csv; without any, TABLE is a matrix of counts with labels.",
 )
@@ -68,19 +68,13 @@ def _document(made: Price, out: Path | None) -> dict[str, object]:
     show_default=True,
     help=f"Some of {', '.join(METHODS)}, separated by commas.",
 )
-@click.option(
-    "--share",
-    callback=read_shares,
-    metavar="SET=SHARE,...",
-    help="Shares of the budget by query set (or marginals, divided alike); the others share the "
-    "rest.  [default: all alike]",
-)
+@SHARE
 @click.option("--runs", type=WHOLE, default=1000, show_default=True, help="Simulated runs.")
 @click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of the simulation.")
 @click.option(
     "--out", type=click.Path(path_type=Path), help="A folder to make, for your eyes only."
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def command(
     table: Path,
     schema: Path | None,

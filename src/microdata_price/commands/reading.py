@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import click
@@ -28,7 +29,7 @@ class _Decimal(click.ParamType):  # type: ignore[type-arg]
 
 
 NUMBER, WHOLE = _Decimal(float, "number", "0.5"), _Decimal(int, "whole number", "1000")
-"""Types of options."""
+FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 def reading_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -112,3 +113,13 @@ def read_shares(
             "that add up to 1 or less, for example sum=0.5,identity=0.3"
         )
     return shares
+
+
+SHARE = click.option(
+    "--share",
+    callback=read_shares,
+    metavar="SET=SHARE,...",
+    help="Shares of the budget by query set (or marginals, divided alike); the others share the "
+    "rest.  [default: all alike]",
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")

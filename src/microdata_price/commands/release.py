@@ -20,7 +20,7 @@ from ..release.plan import plan_release, warnings_of
 from ..release.run import release, release_again
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
-from .reading import NUMBER, guarantee_of, read_shares, reading_options
+from .reading import FILE, JSON, NUMBER, SHARE, guarantee_of, reading_options
 
 
 class _Noted(Account):
@@ -107,30 +107,18 @@ def _telling(out: Path, account: Account | None) -> Iterator[Callable[[], None]]
 
 
 @click.command()
-@click.argument(
-    "table", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path)
-)
+@click.argument("table", required=False, type=FILE)
 @click.option(
     "--again",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Instead of TABLE: a release whose measurements are fitted anew, at no further cost.",
 )
-@click.option(
-    "--schema",
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Columns and allowed values (JSON).",
-)
+@click.option("--schema", type=FILE, help="Columns and allowed values (JSON).")
 @reading_options
 @click.option("--epsilon", type=NUMBER, help="Pure differential privacy: discrete Laplace noise.")
 @click.option("--rho", type=NUMBER, help="Concentrated (zCDP): discrete Gaussian noise.")
 @click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
-@click.option(
-    "--share",
-    callback=read_shares,
-    metavar="SET=SHARE,...",
-    help="Shares of the budget by query set (or marginals, divided alike); the others share the "
-    "rest.  [default: all alike]",
-)
+@SHARE
 @click.option(
     "--known",
     type=click.Choice(["sum"]),
@@ -158,7 +146,7 @@ def _telling(out: Path, account: Account | None) -> Iterator[Callable[[], None]]
     type=click.Path(path_type=Path),
     help="The folder to make; with --again, leave it out to complete a folder where it is.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+@JSON
 def command(
     table: Path | None,
     again: Path | None,

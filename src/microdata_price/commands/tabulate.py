@@ -10,17 +10,12 @@ import click
 from ..base.files import check_new, write_whole
 from ..tables.read import read_table
 from ..tables.schemas import COUNT, Schema, load_schema, schema_path
-from .reading import reading_options
+from .reading import FILE, reading_options
 
 
 @click.command()
-@click.argument("persons", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option(
-    "--schema",
-    required=True,
-    type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Columns and allowed values (JSON).",
-)
+@click.argument("persons", type=FILE)
+@click.option("--schema", required=True, type=FILE, help="Columns and allowed values (JSON).")
 @reading_options
 @click.option(
     "--out",

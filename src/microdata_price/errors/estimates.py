@@ -58,6 +58,16 @@ def _both(runs: float, sums: Array, control: Array | None, exact: Array) -> tupl
     return plain, _regression_estimate(runs, sums, control, exact)
 
 
+def root_ratio(value: Array, error: Array, ols: Array) -> tuple[Array, Array]:
+    """Return the ratio of root errors, the second exact, and its standard error (first order).
+
+    >>> root_ratio(np.array([8.0]), np.array([0.4]), np.array([2.0]))
+    (array([2.]), array([0.05]))
+    """
+    ratio = np.sqrt(value / ols)
+    return ratio, error / ols / (2 * np.where(ratio > 0, ratio, np.nan))
+
+
 @dataclass(frozen=True, eq=False)
 class QueryErrors:
     """Estimates for every query of a workload, the query sets one after the other."""

@@ -12,6 +12,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from ..base.numbers import check_whole
+from ..errors.estimates import root_ratio
 from ..errors.known import ols_variances
 from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
 from ..grid.blocks import BlockResult, block_size, fit_block
@@ -208,7 +209,6 @@ def _queries(queries: pd.DataFrame) -> tuple[Array, pd.DataFrame]:
 
 
 def _priced(value: Array, error: Array, ols: Array) -> dict[str, Array]:
-    price = np.sqrt(value / ols)
-    off = error / (2 * ols * np.where(price > 0, price, np.nan))  # of a root, to first order
+    price, off = root_ratio(value, error, ols)
     told = {"squared_error": value, "standard_error": error, "ols": ols}
     return told | {"price": price, "price_error": off}

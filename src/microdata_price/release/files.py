@@ -15,7 +15,7 @@ from pyarrow import parquet
 
 from ..base.numbers import at_most
 from ..fitting import METHODS
-from ..tables.schemas import COUNT, Schema
+from ..tables.schemas import COUNT, Rule, Schema
 from ..tables.workloads import query_values
 from . import folder
 from .intervals import Told
@@ -125,14 +125,12 @@ def _example(release: Release) -> dict[str, object]:
 
 def _columns(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say of each column what programs or readers may take it for."""
-    found = []
+    found, rules = [], dict(zip(schema.columns, schema.rules, strict=True))
     for name in schema.names:
-        values = schema.values_of(name)
+        values, rule = schema.values_of(name), rules.get(name, Rule())
         notes = [f"{len(values)} values"]
-        if name in schema.columns:
-            rule = schema.rules[schema.columns.index(name)]
-            notes += [f"others counted at {rule.other!r}"] * bool(rule.other)
-            notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
+        notes += [f"others counted at {rule.other!r}"] * bool(rule.other)
+        notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
         if misread := [v for v in values if v in MISREAD]:
             notes.append(f"{', '.join(misread)}: a word, not a missing value (keep_default_na)")
         if any(v.isdecimal() and v != str(int(v)) for v in values if len(v) < 400):

@@ -37,29 +37,14 @@ MANIFEST, MEASUREMENTS = "manifest.json", "measurements.csv"
 SCHEMA, README = "schema.json", "README.txt"
 FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"  # which is read, too
 _DRAFT = ".unfinished-"
+_UNFINISHED = Path(__file__).with_name("unfinished.txt")
 _BYTES_AN_ANSWER = 400  # in all files together, generously
 _NEAR = 1e-9  # numbers that other machines and versions of libraries compute differ by no more
 _LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
-_UNFINISHED = """\
-NOISY ANSWERS, NOT YET A RELEASE
-
-The privacy budget is spent and these answers are safe, but they were not yet fitted. Go on from
-here; it costs no more privacy, and the true table is not needed:
-
-  microdata-price release --again FOLDER --method METHOD
-
-Do not measure the table again: that would spend the budget a second time.
-"""
 
 
 def csv_bytes(frame: pd.DataFrame) -> bytes:
-    r"""Return a table as CSV text in UTF-8; texts are quoted where one needs it.
-
-    Examples
-    --------
-    >>> csv_bytes(pd.DataFrame({"a": ["x", "y,z"], "n": [1.5, np.nan]}))
-    b'a,n\n"x",1.5\n"y,z",\n'
-    """
+    """Return a table as CSV text in UTF-8; texts are quoted where one needs it."""
     table = pa.Table.from_pandas(frame, preserve_index=False)
     head, out = io.StringIO(), io.BytesIO()
     csv.writer(head, lineterminator="\n").writerow(frame.columns)
@@ -138,7 +123,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterato
         )
     with naming(parent):
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
-    files = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.encode()}
+    files = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.read_bytes()}
 
     def keep(measured: Measured) -> None:
         files[MEASUREMENTS] = measurements_csv(measured)

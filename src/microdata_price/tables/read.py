@@ -16,6 +16,7 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -31,19 +32,20 @@ from .schemas import COUNT, Schema, plain, require
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
-LARGEST_COUNT = 10**12
-"""Larger counts are refused, so that every total is exact in floating point."""
+LARGEST_COUNT = 10**12  # so that every total is exact in floating point
 _NO_COUNT = "column {!r} holds no whole number of records"
 _NOBODY = (
     "all columns of the schema are empty; leave out what is no record (a household in a file of "
     "persons), and write a word where nothing is known of one"
 )
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
     ".parquet": (pd.read_parquet, "pyarrow"),
-    ".xlsx": (lambda path: pd.read_excel(path, dtype=object, na_filter=False), "openpyxl"),
+    ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     ".sav": (pd.read_spss, "pyreadstat"),
+    ".zsav": (pd.read_spss, "pyreadstat"),
 }
 
 
@@ -59,8 +61,7 @@ class _Fields(NamedTuple):
 
 
 Blocks = Callable[[Sequence[str]], Iterator[dict[str, _Fields]]]
-Faults = defaultdict[str, list[Whole]]
-"""Rows that cannot be counted, by what is wrong with them."""
+Faults = defaultdict[str, list[Whole]]  # rows that cannot be counted, by what is wrong
 
 
 def _check(path: Path, faults: Faults) -> None:
@@ -104,7 +105,8 @@ def _reading(path: Path) -> Iterator[None]:
         uneven = re.search(r"Row #(\d+): Expected", str(error))
         raise InputError(
             f"{path}{f', row {uneven[1]},' if uneven else ''} is damaged, locked, or not what its "
-            "name says; in CSV each row has as many fields as the first"
+            "name says; in CSV each row has as many fields as the first, in Stata each value a "
+            "label of its own"
         ) from None
 
 
@@ -125,10 +127,15 @@ def _open(path: Path) -> Iterator[Any]:
         yield io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
 
 
-def _csv(path: Path, wanted: Sequence[str]) -> tuple[list[str], Blocks]:
-    """Return a CSV file's header, and what reads some of its columns, a block of rows at once."""
+def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
+    """Return a file's header, and what reads some of its columns, a block of rows at once."""
+    if path.suffix.lower() in _FRAMES:
+        return _frame(path)
     with _open(path) as file:
-        lines = file.read(1 << 20).decode("utf-8-sig", "replace").splitlines() or [""]
+        start = file.read(1 << 20)
+    need = "CSV in UTF-8 (or UTF-16 with its mark)"
+    require(b"\0" not in start, f"{path} is no text; give {need}, or {', '.join(_FRAMES)}")
+    lines = start.decode("utf-8-sig", "replace").splitlines() or [""]
     headers = {mark: [*map(plain, next(csv.reader(lines, delimiter=mark)))] for mark in ",;\t"}
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
@@ -159,21 +166,31 @@ def _arrow(column: Any) -> _Fields:
     return _Fields(column.indices.to_numpy().astype(np.int64), texts)
 
 
+def _text(value: Any) -> str:
+    """Write a value as a CSV file has it: 3 for 3.0, a day without its hour, nothing for none."""
+    if pd.api.types.is_scalar(value) and pd.isna(value):
+        return ""
+    whole = isinstance(value, float | np.floating) and float(value).is_integer()
+    return str(int(value) if whole else value).removesuffix(" 00:00:00")
+
+
 def _frame(path: Path) -> tuple[list[str], Blocks]:
     """Return the same of a file that pandas reads whole, by an engine of its own."""
     with _reading(path):
         frame = _FRAMES[path.suffix.lower()][0](path)
+    if path.suffix.lower() == ".xlsx":
+        frame = frame.iloc[1:].set_axis(frame.iloc[0].to_list() if len(frame) else [], axis=1)
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
-        codes, texts = pd.factorize(column.convert_dtypes().astype("string").fillna(""))
-        return _Fields(codes.astype(np.int64), [plain(text) for text in texts])
+        if column.dtype == object:  # where 1 and True are equal, but two values
+            column = column.map(_text)
+        if column.dtype == np.float32:  # 0.7, not the nearest double below it
+            column = pd.Series(column.to_numpy().astype(str).astype(float))
+        codes, values = pd.factorize(column, use_na_sentinel=False)
+        return _Fields(codes.astype(np.int64), [plain(_text(value)) for value in values])
 
     return list(frame.columns), lambda names: iter([{name: fields(frame[name]) for name in names}])
-
-
-def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
-    return _frame(path) if path.suffix.lower() in _FRAMES else _csv(path, wanted)
 
 
 def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[str, str]) -> bool:
@@ -181,8 +198,10 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
     missing = [name for name in needed if name not in header]
-    said = f"{path} has no column {', '.join(map(repr, missing))}; its first row, read with commas,"
-    require(not missing, f"{said} semicolons or tabs between the fields, must name the columns")
+    said = (
+        f"{path} has no column {', '.join(map(repr, missing))}; its first row must name the columns"
+    )
+    require(not missing, f"{said}, in CSV with commas, semicolons or tabs between them")
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")

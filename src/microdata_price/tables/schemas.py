@@ -20,17 +20,13 @@ from numpy.typing import NDArray
 
 from ..exceptions import InputError
 
-COUNT = "count"
-"""The column that holds the number of records of a cell."""
-MOST_CELLS = 2_000_000
-"""More cells than this are refused: every cell is measured, fitted and written."""
-KEYWORDS = ("sum", "marginals", "identity")
-"""Words of a workload, which no column may bear as its name."""
+COUNT = "count"  # the column that holds the number of records of a cell
+MOST_CELLS = 2_000_000  # every cell is measured, fitted and written
+KEYWORDS = ("sum", "marginals", "identity")  # words of a workload, no names of columns
 RESERVED = (
     *(COUNT, "query_set", "noisy_answer", "variance", "weight"),
     *("signed", "signed_variance", "published", "low", "high", "low_all", "high_all"),
-)
-"""Columns of the files that a release writes beside the table's own."""
+)  # columns that a release writes beside the table's own
 _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
 _GROUPS = '"groups": {"county": {"tract": {"A": ["a1", "a2"], "B": ["b1"]}}}'
 _USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout": "", "ignore": []}
@@ -42,10 +38,9 @@ _HARMLESS = re.compile(r"[+-][\d.][\w ., ]*")
 
 @dataclass(frozen=True)
 class Rule:
-    """Fields that a column may have beside its listed values.
+    """The values at which all else and empty fields are counted; rising cut points between values.
 
-    ``other`` and ``empty`` are the listed values at which all else, and empty fields, are counted
-    (``""`` for none); ``cuts`` are rising numbers, whose intervals the first listed values name.
+    ``""`` and ``()`` for none; the first values name the intervals between cut points.
     """
 
     other: str = ""

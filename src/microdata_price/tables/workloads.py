@@ -14,10 +14,8 @@ from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from .schemas import KEYWORDS, Schema, require
 
-DEFAULT = "sum, marginals, identity"
-"""The paper's workload and its order of priority."""
-LEAST_SHARE = 1e-6
-"""A smaller share of the budget would buy noise alone."""
+DEFAULT = "sum, marginals, identity"  # the paper's workload and its order of priority
+LEAST_SHARE = 1e-6  # a smaller share of the budget would buy noise alone
 
 
 def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
@@ -57,12 +55,6 @@ def _same(a: QuerySet, b: QuerySet) -> bool:
     return a.size == b.size and bool((a.labels == b.labels).all())
 
 
-def _expand(schema: Schema, part: str) -> list[QuerySet]:
-    if part == "marginals":
-        return [_query_set(schema, (name,)) for name in schema.columns]
-    return [_query_set(schema, _names(schema, part))]
-
-
 def parse_workload(text: str, schema: Schema) -> Workload:
     """Read a workload: query sets in order of priority, separated by commas or semicolons.
 
@@ -70,11 +62,6 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     marginal, but for those that ask what the sum or the cells ask. The name of a column or group
     is its marginal; names joined by stars are the marginal of several. Query sets are called so,
     columns in the schema's order: ``", ".join(workload.names)`` is read as the same workload.
-
-    Raises
-    ------
-    InputError
-        An unknown name, an empty part, or a query set asked twice.
 
     Examples
     --------
@@ -87,7 +74,9 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     sets: list[QuerySet] = []
     for part in parts:
         before = len(sets)
-        for new in _expand(schema, part):
+        single = [(name,) for name in schema.columns]
+        for names in single if part == "marginals" else [_names(schema, part)]:
+            new = _query_set(schema, names)
             known = next((q for q in sets if _same(q, new)), None)
             implied = new.size in (1, schema.cells) or known in sets[before:]
             if part == "marginals" and implied:
@@ -149,11 +138,7 @@ def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float,
 def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     """Name the queries of a set by the values that they count: one row a query, in order.
 
-    Returns
-    -------
-    DataFrame
-        A column for each column of the schema, then for each group; empty text where the query
-        counts all values.
+    Columns are those of the schema, then its groups; empty text where a query counts all values.
 
     Raises
     ------
