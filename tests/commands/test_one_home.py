@@ -39,7 +39,7 @@ def test_a_method_is_a_function_and_a_record(
         fitted = fit_nnls(m)
         return replace(fitted, method="doubled", cells=2 * fitted.cells)
 
-    record = Method("doubled", fit_doubled, "doubled fitting", "#123456", "v", ":", "Twice NNLS.")
+    record = Method("doubled", fit_doubled, "doubled fitting", "#123456", "v", ":")
     monkeypatch.setitem(METHODS, record.name, record)
     errors = _grid(tmp_path / "grid", "--dataset", "Stair-1d", "--methods", "ols,nnls,doubled")
     found = priced(errors)

@@ -12,13 +12,7 @@ _INSTALLED = "share/microdata-price/data/"
 
 
 def data_path(name: str) -> Path:
-    """Return the path of a data file, from a checkout or from an installed package.
-
-    Examples
-    --------
-    >>> data_path("pums2016.csv").name
-    'pums2016.csv'
-    """
+    """Return the path of a data file, from a checkout or from an installed package."""
     if (checkout := _CHECKOUT / name).is_file():
         return checkout
     try:

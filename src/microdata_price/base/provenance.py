@@ -8,7 +8,7 @@ import json
 import platform
 import re
 from collections.abc import Iterable
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import PackageNotFoundError, requires, version
 from importlib.util import resolve_name
 from pathlib import Path
@@ -45,7 +45,7 @@ def digest_files(paths: Iterable[Path], base: Path) -> str:
     return digest(*(part for file in files for part in file))
 
 
-@lru_cache(maxsize=1)
+@cache
 def versions() -> dict[str, str]:
     """Return the versions that results depend on: Python and the direct dependencies."""
     found = {"python": platform.python_version()}
