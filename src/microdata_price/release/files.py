@@ -49,11 +49,12 @@ class Release:
 
 def _records(schema: Schema, table: NDArray[np.int64]) -> dict[str, bytes]:
     """Return one row a record, in the order of the cells, which tells nothing more."""
-    cells, counts, packed = schema.frame(), table.ravel(), io.BytesIO()
-    places = pa.array(np.repeat(np.arange(schema.cells), counts))
-    listed = pa.Table.from_pandas(cells, preserve_index=False).replace_schema_metadata()
-    parquet.write_table(listed.take(places), packed)
-    head, *lines = folder.csv_bytes(cells).splitlines(keepends=True)
+    counts, packed, listed = table.ravel(), io.BytesIO(), {}
+    for name, values in zip(schema.columns, schema.values, strict=True):
+        places = np.repeat(schema.places(name).astype(np.int32), counts)
+        listed[name] = pa.DictionaryArray.from_arrays(places, list(values))
+    parquet.write_table(pa.table(listed), packed, store_schema=False)  # read as texts
+    head, *lines = folder.csv_bytes(schema.frame()).splitlines(keepends=True)
     repeated = [line * n for line, n in zip(lines, counts.tolist(), strict=True)]
     return {"records.csv": b"".join([head, *repeated]), "records.parquet": packed.getvalue()}
 

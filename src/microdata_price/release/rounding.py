@@ -17,8 +17,8 @@ from ..model.workload import Workload
 Array = NDArray[np.float64]
 
 _EXCHANGES = 20_000  # no table of the largest size has needed a third of so many
-_AT_ONCE = 200_000  # cells in a linear program: some 300 MB
-_MOST_SEARCHED = 30_000  # cells among which a rounding is searched for by branching
+_AT_ONCE, _MOST_SEARCHED = 200_000, 30_000  # cells in a linear program (300 MB), in a search
+_SEARCH = {"node_limit": 100, "mip_rel_gap": 0.5}  # without a clock
 
 
 def two_hierarchies(workload: Workload) -> bool:
@@ -86,9 +86,8 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
             add = _exchanges(add, part, rows, goal)
             if free.size <= _MOST_SEARCHED and np.abs(rows @ add - goal).max() >= 1:
                 limits = optimize.LinearConstraint(rows, low, high)
-                told: Any = {"integrality": 1, "options": {"node_limit": 100, "mip_rel_gap": 0.5}}
-                box = optimize.Bounds(0, 1)  # and no clock
-                found = optimize.milp(1 - 2 * part, bounds=box, constraints=limits, **told)
+                told: Any = {"integrality": 1, "bounds": (0, 1), "options": _SEARCH}
+                found = optimize.milp(1 - 2 * part, constraints=limits, **told)
                 add = add if found.x is None else found.x
         if np.abs(add - np.rint(add)).max() > 1e-5 or round(add.sum()) != ups:
             raise CertificateError("controlled rounding ended at a table that is not whole")
