@@ -49,14 +49,14 @@ class Release:
 
 def _records(schema: Schema, table: NDArray[np.int64]) -> dict[str, bytes]:
     """Return one row a record, in the order of the cells, which tells nothing more."""
-    counts, packed, listed = table.ravel(), io.BytesIO(), {}
+    counts, text, packed, listed = table.ravel(), io.BytesIO(), io.BytesIO(), {}
     for name, values in zip(schema.columns, schema.values, strict=True):
         places = np.repeat(schema.places(name).astype(np.int32), counts)
         listed[name] = pa.DictionaryArray.from_arrays(places, list(values))
     parquet.write_table(pa.table(listed), packed, store_schema=False)  # read as texts
-    head, *lines = folder.csv_bytes(schema.frame()).splitlines(keepends=True)
-    repeated = [line * n for line, n in zip(lines, counts.tolist(), strict=True)]
-    return {"records.csv": b"".join([head, *repeated]), "records.parquet": packed.getvalue()}
+    lines = folder.csv_bytes(schema.frame()).splitlines(keepends=True)
+    text.writelines(line * n for line, n in zip(lines, [1, *counts.tolist()], strict=True))
+    return {"records.csv": text.getvalue(), "records.parquet": packed.getvalue()}
 
 
 def intervals_csv(release: Release) -> bytes:
