@@ -123,6 +123,11 @@ def test_a_sheet_of_cells_is_read_as_text(monkeypatch, read):
         ([True, 1, None], ["True", "1", "none"]),
         ([2**60 + 1, 2**60], [str(2**60 + 1), str(2**60)]),
         (pd.to_datetime(["2020-01-31", None]), ["2020-01-31", "none"]),
+        (
+            pd.to_datetime(["2020-01-31 00:00", "2020-01-31 12:00"]),
+            [f"2020-01-31 {h}:00:00" for h in ("00", 12)],
+        ),
+        (["x 00:00:00", "x"], ["x 00:00:00", "x"]),
         (pd.Categorical(["f", None, "f"]), ["f", "none"]),
     ],
     ids=str,

@@ -16,6 +16,7 @@ import re
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime, time
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,8 +45,7 @@ _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
     ".parquet": (pd.read_parquet, "pyarrow"),
     ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
-    ".sav": (pd.read_spss, "pyreadstat"),
-    ".zsav": (pd.read_spss, "pyreadstat"),
+    **dict.fromkeys((".sav", ".zsav"), (pd.read_spss, "pyreadstat")),
 }
 
 
@@ -95,9 +95,7 @@ def _reading(path: Path) -> Iterator[None]:
         yield
     except ImportError:
         package = _FRAMES[path.suffix.lower()][1]
-        raise InputError(
-            f"{path} needs the package {package}: install it, or save the table as CSV"
-        ) from None
+        raise InputError(f"{path} needs the package {package}: install it, or use CSV") from None
     except Exception as error:
         # The system's word is no content: no such file, no permission.
         if isinstance(error, (InputError, MemoryError)) or getattr(error, "errno", None):
@@ -166,12 +164,13 @@ def _arrow(column: Any) -> _Fields:
     return _Fields(column.indices.to_numpy().astype(np.int64), texts)
 
 
-def _text(value: Any) -> str:
-    """Write a value as a CSV file has it: 3 for 3.0, a day without its hour, nothing for none."""
+def _text(value: Any, days: bool = False) -> str:
+    """Write a value as a CSV file has it: 3 for 3.0, nothing for none, a day without its hour."""
     if pd.api.types.is_scalar(value) and pd.isna(value):
         return ""
+    value = value.date() if days and isinstance(value, datetime) else value
     whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value) if whole else value).removesuffix(" 00:00:00")
+    return str(int(value) if whole else value)
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
@@ -183,8 +182,10 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
-        if column.dtype == object:  # where 1 and True are equal, but two values
-            column = column.map(_text)
+        if column.dtype.kind in "MO":  # where 1 and True are equal, but two values
+            cells = column.astype(object)
+            hours = {v.time() for v in cells if isinstance(v, datetime) and not pd.isna(v)}
+            column = cells.map(partial(_text, days=hours <= {time()}))
         if column.dtype == np.float32:  # 0.7, not the nearest double below it
             column = pd.Series(column.to_numpy().astype(str).astype(float))
         codes, values = pd.factorize(column, use_na_sentinel=False)
