@@ -32,7 +32,7 @@ from .experiments import QUERY_NAMES, experiments, levels
 from .grids import grid_part
 
 FOUR = microdata_methods(paper_methods())
-CHOSEN_ON = frozenset(names()[0::2])  # every second table of the benchmark
+CHOSEN_ON = frozenset(names()[0::2])  # every second table: the weights
 KINDS = ("level", "step", "ramp", "zipf", "negative binomial", "product")
 PARTS_TABLE, EPSILON = "PUMA2401004", 0.5
 FRESH_EPSILONS = (1.0, 0.5, 0.1)
@@ -254,7 +254,7 @@ class Findings:
         columns = [(name, q, "max") for q, name in QUERY_NAMES.items() if q != "sum"]
         return pd.DataFrame(self._rows(self.own, columns))
 
-    # Where it is worse, and tables that no choice looked at.
+    # Where it is worse, and tables that chose no weights.
 
     @cached_property
     def singles(self):

@@ -202,7 +202,7 @@ class Findings(Levels):
                 Ends(1, self.asymmetric_limit),
             ),
             ("the sum, pure DP, weights", "$D$ in signed errors", self.beside_of(whole=False)),
-            ("the sum, zCDP", "$D$ in signed errors", self.beside_zcdp),
+            ("the sum, zCDP, whole numbers", "$D$ in signed errors", self.beside_zcdp),
             ("a cell of NNLS", "$C$ in signed errors", self.nnls),
         ]
 
