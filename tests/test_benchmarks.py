@@ -197,3 +197,14 @@ def test_mbi_s_problem_holds_the_least_variance_total():
     scaled = free * (own.sum(axis=1) / free.sum(axis=1))[:, None]
     assert (objective(m, free) <= objective(m, own) + 1e-9).all()
     assert (objective(m, own) <= objective(m, scaled) + 1e-9).all()
+
+
+def test_the_benchmark_counts_what_it_says():
+    from benchmarks.release_loss import release_loss
+
+    from microdata_price.model.privacy import ConcentratedDP, PureDP
+
+    frame = release_loss(60, (PureDP(1.0), ConcentratedDP(0.25)), ("nnls", "reweighted"))
+    assert frame["claim"].tolist() == [1.0, 1.0, 0.25, 0.25]
+    assert set(frame["releases"]) == {120}
+    assert frame["within"].all()

@@ -342,14 +342,6 @@ def test_the_total_and_every_column_are_always_reported():
     assert abs(nnls["bias_error"] / np.sqrt((143 * 0.75 + 2) / 200) - 1) < 0.3
     assert "for one number by itself" in said
     assert "at once" in said
-    workload = parse_workload("sum, a, identity", schema)
-    asked = price_table(table, schema, workload, PureDP(1.0), ["nnls"], runs=20)
-    found = asked.always[asked.always["method"] == "nnls"].set_index("query_set")["asked"]
-    assert found.to_dict() == {"sum": True, "a": True, "b": False}
-    # What is asked is told alike in both tables.
-    total = asked.totals.set_index(["method", "query_set", "metric"]).loc[("nnls", "sum", "total")]
-    root = asked.always.set_index(["method", "query_set"]).loc[("nnls", "sum"), "root_error"]
-    assert root**2 == pytest.approx(total["squared_error"], rel=1e-12)
 
 
 @pytest.mark.parametrize("asked", ["sum, marginals, identity", "identity", "a*b, sum", "a", "sum"])
@@ -391,14 +383,6 @@ def test_errors_of_signed_answers_that_were_not_asked_agree_with_a_long_run():
     cells = every(made)[every(made)["query_set"] == "identity"]["squared_error"].iloc[0]
     # A value of b is two cells of different values of a, whose errors are independent.
     assert root["b"] ** 2 == pytest.approx(2 * cells)
-
-
-def test_signed_answers_alone_have_a_table_too():
-    made = price_table([3, 4], *CELLS, PureDP(1.0), ["ols"], runs=5)
-    said = report(made, CELLS[1])
-    assert "Empty" not in said
-    assert "signed answers" in said
-    assert f"{np.sqrt(made.totals['ols'].iloc[0]):.5g}" in said
 
 
 TRACTS = Schema(

@@ -16,7 +16,6 @@ from benchmarks.release_loss import (
     microdata,
     proven,
     ratio,
-    release_loss,
     releases,
 )
 from scipy import stats
@@ -132,10 +131,3 @@ def test_a_loss_beyond_the_claim_would_be_noticed():
             answers[1][:, 1] = table[1]
             bare.append(events(answers, zeros))
         assert proven(loss, *bare) > claim
-
-
-def test_the_benchmark_counts_what_it_says():
-    frame = release_loss(60, (PureDP(1.0), ConcentratedDP(0.25)), ("nnls", "reweighted"))
-    assert frame["claim"].tolist() == [1.0, 1.0, 0.25, 0.25]
-    assert set(frame["releases"]) == {120}
-    assert frame["within"].all()

@@ -5,7 +5,6 @@ import json
 import numpy as np
 import pytest
 
-from command_line import run
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS
 from microdata_price.model.privacy import PureDP
@@ -77,35 +76,3 @@ def test_words_that_programs_misread_are_named(tmp_path):
     assert "NA, None: a word, not a missing value" in text
     assert "leading zeros" in text
     assert (tmp_path / "o" / "table_integer.csv").read_text().startswith("code,count\n")
-
-
-def test_a_file_of_counties_tracts_and_blocks_is_released_end_to_end(tmp_path, capsys):
-    """Shares, structural zeros, a catch-all, public groups and a cap, by the command."""
-    rng = np.random.default_rng(5)
-    table, schema = tmp_path / "persons.csv", tmp_path / "schema.json"
-    schema.write_text(json.dumps(PLACES))
-    places = SCHEMA.values_of("block")
-    with table.open("w") as stream:
-        stream.write("block,age,job\n")
-        for _ in range(2000):
-            age = int(rng.integers(0, 90))
-            job = rng.choice(["none", "poet"] if age < 18 else ["none", "nurse", "baker"])
-            stream.write(f"{places[rng.integers(len(places))]},{age},{job}\n")
-    ledger = ["--ledger", str(tmp_path / "ledger.jsonl"), "--name", "persons"]
-    out = tmp_path / "out"
-    for words in (
-        ["budget", *ledger, "--cap-epsilon", "2"],
-        [
-            *["release", table, "--schema", schema, "--epsilon", "2", "--method", "nnls"],
-            *["--share", "sum=0.1,identity=0.5", "--out", out, *ledger],
-            *["--workload", "sum, county, tract, block, age, identity"],
-        ],
-        ["budget", out],
-    ):
-        assert run(capsys, *words)[0] == 0
-    manifest = json.loads((out / "manifest.json").read_text())
-    assert manifest["mechanism"]["scales"]["sum"] == pytest.approx(5.0)
-    assert manifest["mechanism"]["scales"]["identity"] == pytest.approx(1.0)
-    assert abs(len(rows(out / "records.csv")) - 2000) < 200
-    intervals = rows(out / "intervals.csv")
-    assert all(int(r["low_all"]) <= int(r["low"]) <= int(r["high"]) for r in intervals)
