@@ -35,7 +35,7 @@ class _Lazy(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Refuse an option that is given twice, of which click would take the last."""
         name, command, rest = super().resolve_command(ctx, args)
-        if command is not None:
+        if command is not None and not ctx.resilient_parsing:
             inner = click.Context(command, ctx, info_name=name)
             given = command.make_parser(inner).parse_args(list(rest))[2]
             once = (o for o in given if isinstance(o, click.Option) and not o.multiple)

@@ -45,7 +45,7 @@ def command(runs: int, seed: int, workers: int | None, out: Path | None, as_json
     card = scorecard(result.errors)
     found = [(not len(c.far), _account(_CHECKS[k], c)) for k, c in checks(card).items()]
     failed, worst = int(card["failures"].sum()), card["worst_certificate"].max()
-    found.append((not failed, f"{failed} runs failed; the worst certificate is {worst:.1e}"))
+    found.append((not failed, f"failed runs: {failed}; the worst certificate is {worst:.1e}"))
     passed = all(ok for ok, _ in found)
     if as_json:
         listed = [{"passed": ok, "account": account} for ok, account in found]

@@ -57,7 +57,10 @@ def _count(number: int, noun: str) -> str:
 @click.option("--workers", type=WHOLE, help="Worker processes. Default: one a processor.")
 @click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use the Dask cluster found there.")
 @click.option(
-    "--out", type=click.Path(path_type=Path), default="results/grid", help="Default: results/grid."
+    "--out",
+    type=click.Path(path_type=Path),
+    default="results/grid",
+    help="Folder for errors.parquet and queries.parquet. Default: results/grid.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON document about the run.")
 @click.option("--quiet", is_flag=True, help="Report no progress.")

@@ -48,7 +48,7 @@ class Release:
 
 
 def _records(schema: Schema, table: NDArray[np.int64]) -> dict[str, bytes]:
-    """Return one row a record, in the order of the cells, which tells nothing more."""
+    """Return one row per record, in the order of the cells, which tells nothing more."""
     counts, text, packed, listed = table.ravel(), io.BytesIO(), io.BytesIO(), {}
     for name, values in zip(schema.columns, schema.values, strict=True):
         places = np.repeat(schema.places(name).astype(np.int32), counts)
