@@ -111,7 +111,8 @@ workloads: $(STAMP) ## remake data/workloads.csv: other solvers, mbi and the lar
 
 picture: book ## take the README's picture from the built site
 	@sed -E 's/(<svg .*)width="[^"]*" height="[^"]*"/\1width="560" height="512"/' \
-	    book/_build/html/_images/plane-pure.svg > docs/main-result.svg
+	    book/_build/html/_images/plane-pure.svg > docs/.main-result.svg \
+	    && mv docs/.main-result.svg docs/main-result.svg
 
 lint: $(DEV_STAMP) ## style, types and the order of the rooms
 	@$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/mypy && $(BIN)/lint-imports

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,11 +19,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 import click
+import psutil
 
 from .checks import keep
 from .fuzz import COUNTS, SCHEMA
 
 COMMAND = (sys.executable, "-m", "microdata_price")
+SECONDS = 20
+"""In which all that a command started must have ended with it."""
 GRID = ("grid", "--family", "1d", "--epsilon", "0.5", "--runs", "40", "--quiet", "--workers", "2")
 
 
@@ -37,8 +41,8 @@ def whole(*words: object) -> float:
     return time.monotonic() - begun
 
 
-def killed(after: float, *words: object) -> bool:
-    """Kill a command and its children after some seconds; return if it was still at work."""
+def killed(after: float, *words: object) -> int | None:
+    """Kill a command after some seconds; return how many processes outlive it, if it was killed."""
     process = subprocess.Popen(
         [*COMMAND, *map(str, words)],
         stdout=subprocess.DEVNULL,
@@ -48,10 +52,11 @@ def killed(after: float, *words: object) -> bool:
     try:
         process.wait(after)
     except subprocess.TimeoutExpired:
+        family = psutil.Process(process.pid).children(recursive=True)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        return True
-    return False
+        return len(psutil.wait_procs(family, SECONDS)[1])
+    return None
 
 
 def grids(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
@@ -59,15 +64,18 @@ def grids(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
     names = ("errors.parquet", "queries.parquet")
     seconds = whole(*GRID, "--out", folder / "whole")
     right = bytes_of(folder / "whole", *names)
-    kills = same = finished = 0
+    kills = same = finished = outlived = 0
     while kills < number:
         finished += 1
         out = folder / str(finished)
-        while kills < number and killed(rng.uniform(0, seconds), *GRID, "--out", out):
-            kills += 1
+        while kills < number:
+            left = killed(rng.uniform(0, seconds), *GRID, "--out", out)
+            if left is None:
+                break
+            kills, outlived = kills + 1, outlived + left
         whole(*GRID, "--out", out)
         same += bytes_of(out, *names) == right
-    return kills, kills if same == finished else -1
+    return kills, kills if same == finished and not outlived else -1
 
 
 def releases(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
@@ -80,9 +88,12 @@ def releases(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
     kills = fine = 0
     while kills < number:
         out = folder / str(kills)
-        if not killed(rng.uniform(0, seconds), *words, "--out", out):
+        left = killed(rng.uniform(0, seconds), *words, "--out", out)
+        if left is None:
             continue
         kills += 1
+        if left:
+            continue
         if not out.exists() or (out / "records.csv").exists():
             fine += 1  # not begun, or done
             continue
@@ -93,17 +104,21 @@ def releases(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
 
 
 def runs(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
-    """Kill a notebook's run: the next one succeeds, and no process of the first is left."""
-    words = ("run", "notebooks/dice.ipynb", "--out")
+    """Kill a notebook's run: no process or folder of it is left, and the next one succeeds."""
+    own = folder / "own.ipynb"  # a chapter itself would be taken from an earlier run
+    shutil.copyfile("notebooks/dice.ipynb", own)
+    words = ("run", own, "--out")
     seconds = whole(*words, folder / "whole")
     kills = fine = 0
     while kills < number:
         out = folder / str(kills)
-        if not killed(rng.uniform(0, seconds), *words, out):
+        left = killed(rng.uniform(0, seconds), *words, out)
+        if left is None:
             continue
         kills += 1
+        stay = [*Path("book/_generated").glob(".run-*"), *folder.glob(".unfinished-*")]
         whole(*words, out)
-        fine += any(out.rglob("*.html"))
+        fine += not left and not stay and any(out.rglob("*.html"))
     return kills, fine
 
 

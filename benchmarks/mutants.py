@@ -33,6 +33,10 @@ import pandas as pd
 import pytest
 from scipy.stats import binomtest
 
+from microdata_price.base.files import write_whole
+
+from .checks import keep
+
 ROOMS = ("model", "optimize", "fitting", "theory", "release")
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("mutants.csv")
@@ -228,10 +232,17 @@ def main(room: str, number: int, seed: int) -> None:
     places = [f"src/microdata_price/{room}", f"tests/{room}", *ALSO.get(room, ())]
     with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere):
         pytest.main([*places, "-pno:cacheprovider"], [made])
-    found = (
-        pd.DataFrame(made.some).drop(columns="change").query("outcome in ('killed', 'survived')")
-    )
+    tried = [m for m in made.some if m.get("outcome") in ("killed", "survived")]
+    if not tried:
+        raise click.ClickException("stopped before the first mutant; nothing is kept")
+    found = pd.DataFrame(tried).drop(columns="change")
     _keep(found.assign(possible=len(made.every), commit=commit))
+
+
+def counts(found: pd.DataFrame) -> dict[str, tuple[int, int]]:
+    """Return how many mutants of each room were tried, and how many killed."""
+    killed = (found["outcome"] == "killed").groupby(found["room"])
+    return {room: (len(each), int(each.sum())) for room, each in killed}
 
 
 def _keep(found: pd.DataFrame) -> None:
@@ -245,7 +256,9 @@ def _keep(found: pd.DataFrame) -> None:
         found["reason"] = [reasons.get(p, "") for p in places]
         found.loc[found["outcome"] == "killed", "reason"] = ""
         found = pd.concat([old[old["room"] != room], found])
-    found.sort_values(["room", "file", "line"]).to_csv(RECORD, index=False)
+    text = found.sort_values(["room", "file", "line"]).to_csv(index=False)
+    write_whole(RECORD, text.encode())
+    keep("mutants", counts(found))
     mine = found[found["room"] == room]
     killed = int((mine["outcome"] == "killed").sum())
     low, high = binomtest(killed, len(mine)).proportion_ci(method="exact")

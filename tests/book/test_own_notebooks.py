@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from typing import Any
 import psutil
 import pytest
 
-from microdata_price.book import notebook
+from microdata_price.book import notebook, preload
 from microdata_price.book import one as book_one
 from microdata_price.book import run as book_run
 from microdata_price.book import site as book_site
@@ -118,6 +119,8 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(
         ("code", "if n:\n    !echo inside\nlen?"),
         ("code", "await __import__('asyncio').sleep(0)\nprint('awaited', y)"),
         ("code", "import os\nprint(os.environ['MPLBACKEND'], os.getcwd())"),
+        ("code", "1 / 0", "skip-execution"),
+        ("code", "if not n:\n    from . import elsewhere"),
     )
     found = shown(name, n="010")
     for word in ("hello", "system 10", "inside", "awaited 20", "inline", str(home)):
@@ -167,7 +170,8 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(
     assert said in err
     assert "Traceback" not in err
     assert "as far as it came" in err
-    assert not (home / "out").exists()
+    assert {p.name for p in home.iterdir()} == {"bad.ipynb", "out.failed.ipynb"}
+    assert not list((home.parent / "checkout" / "book" / "_generated").rglob("*.ipynb"))
 
 
 PRINTS = {"cell_type": "code", "source": "print(7)", "metadata": {}, "outputs": []}
@@ -276,6 +280,7 @@ def test_a_chapter_is_kept_unless_it_is_given_a_path(home: Path) -> None:
     (home / "numbers.csv").touch()
     for value in ("numbers.csv", str(home / "numbers.csv")):
         assert not book_one._only_the_book(path, root, [{"file": value}])
+    assert book_one._only_the_book(path, root, [{"file": "x" * 300}])
 
 
 @pytest.mark.parametrize(
@@ -348,6 +353,18 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(
     assert sorted(p.suffix or p.name for p in home.iterdir()) == [".ipynb"] * 6
 
 
+def test_a_module_that_cannot_be_imported_is_left_to_the_notebook_that_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in {"broken": "1 / 0", "ends": "exit()", "whole": ""}.items():
+        (tmp_path / f"preloaded_{name}.py").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    names = [f"preloaded_{name}" for name in ("none", "broken", "ends", "whole")]
+    monkeypatch.setenv(preload.NAMES, " ".join(names))
+    importlib.reload(preload)
+    assert [name in sys.modules for name in names] == [False, False, False, True]
+
+
 def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
     root, path, said = home.parent / "checkout", home / "own.ipynb", list[str]()
     body = ("code", "print('result', 10 * n)")
@@ -386,8 +403,9 @@ def wait(done: Any, seconds: float = 120) -> None:
 
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.parametrize("last", ["", "\nsum(range(10**13))"], ids=["idle", "in one call of C"])
 def test_kernels_end_with_the_command_and_nothing_confidential_stays(
-    tmp_path: Path, number: signal.Signals
+    tmp_path: Path, number: signal.Signals, last: str
 ) -> None:
     root = make_root(tmp_path, {"chapter": ordinary()}, {})
     mark = tmp_path / "started"
@@ -396,7 +414,7 @@ def test_kernels_end_with_the_command_and_nothing_confidential_stays(
         ("text", "# Own\n\nText."),
         ("code", 'table = ""', "parameters"),
         ("code", f"print(open(table).read())\nopen({str(mark)!r}, 'w').close()"),
-        ("code", "!sleep 600"),
+        ("code", f"import subprocess\nsubprocess.Popen(['sleep', '600']){last or '.wait()'}"),
     )
     (root / "true.csv").write_text("SECRET", encoding="utf-8")
     command = "from microdata_price.cli import main; main()"
@@ -412,6 +430,7 @@ def test_kernels_end_with_the_command_and_nothing_confidential_stays(
         wait(lambda: mark.exists() and "sleep" in [p.name() for p in parent.children(True)])
         family = parent.children(recursive=True)
         assert "sleep" in [p.name() for p in family]
+        time.sleep(1 if last else 0)
         process.send_signal(number)
 
     def left() -> list[psutil.Process]:

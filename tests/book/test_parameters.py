@@ -49,7 +49,8 @@ def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line: str) 
     [
         *[("epsilon", v, w) for v, w in ((1, 1.0), ("1e-3", 0.001), ("010", 10.0), (".5", 0.5))],
         *[("runs", v, w) for v, w in ((500.0, 500), ("500", 500), ("1e3", 1000), ("010", 10))],
-        *[("runs", " 7 ", 7), ("seed", None, None), ("seed", 3, 3), ("seed", "null", None)],
+        *[("runs", " 7 ", 7), ("seed", None, None), ("seed", 3, 3)],
+        *[("seed", text, None) for text in ("", "None", "~", "null", "Null", "NULL")],
         *[("name", text, text) for text in ("Stair-1d", "010", "yes", "1:30", "2026-01-31", "")],
         *[("fast", v, w) for v, w in ((True, True), ("true", True), ("No", False))],
         ("epsilons", "[0.1, 010]", [0.1, 10.0]),

@@ -128,7 +128,7 @@ def test_the_key_changes_with_what_matters_and_with_nothing_else(
     assert (code_key(tmp_path, source) != before) == matters
 
 
-def test_a_notebooks_key_depends_on_text_values_grid_and_files_beside_it(tmp_path: Path) -> None:
+def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_path: Path) -> None:
     root = make_root(tmp_path, {"a": ordinary(), "b": ordinary(body="twice = epsilon * 2")}, {})
     (a, b), (a_other, _) = chapters(root, Edition()), chapters(root, Edition(epsilon=0.25))
     keys = [chapter_key(root, c, {}) for c in (a, b, a_other)]

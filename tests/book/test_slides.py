@@ -14,10 +14,10 @@ from microdata_price.book.build import build
 from microdata_price.book.finish import folder_of
 from microdata_price.book.pages import exercises
 from microdata_price.book.plan import Edition, notebook_paths
-from microdata_price.book.slides import write_deck
+from microdata_price.book.slides import slides, write_deck
 from microdata_price.book.stage import without_solutions
 from microdata_price.chapters.lesson import Lesson
-from microdata_price.exceptions import InputError
+from microdata_price.exceptions import BuildError, InputError
 from tiny_book import ROOT, make_notebook, make_root
 
 TEACH = ROOT / "book" / "teach"
@@ -117,6 +117,14 @@ def test_a_site_can_hold_the_students_edition(deck: Path) -> None:
     assert 'href="../students/index.html"' in whole
     assert "students' edition" in theirs.replace("’", "'")
     assert (site / "students" / "index.html").is_file()
+
+
+def test_a_gap_in_the_clock_is_an_error() -> None:
+    fold = "<section><details><summary>Say, minutes {} to {}</summary></details></section>"
+    for begin in (1, 3):
+        page = f'<article class="bd-article">{fold.format(0, 2)}{fold.format(begin, 4)}</article>'
+        with pytest.raises(BuildError, match=f"minutes {begin} to 4' follows minute 2"):
+            list(slides(BeautifulSoup(page, "html.parser")))
 
 
 def test_a_site_without_slides_has_no_deck(tmp_path: Path) -> None:

@@ -72,7 +72,7 @@ def _imported(source: str, package: str) -> frozenset[str]:
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
             found |= {a.name for a in node.names}
-        elif isinstance(node, ast.ImportFrom):
+        elif isinstance(node, ast.ImportFrom) and (package or not node.level):
             base = resolve_name("." * node.level + (node.module or ""), package)
             found |= {base} | {f"{base}.{a.name}" for a in node.names}
     return frozenset(name for name in found if f"{name}.".startswith(f"{PACKAGE}."))

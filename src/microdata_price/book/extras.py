@@ -42,7 +42,7 @@ def stage_redirects(root: Path, extra: Path) -> None:
     """Write a small page at the place of each page of an earlier edition that has moved."""
     path = root / "book" / "_redirects.yml"
     moved = yaml.safe_load(path.read_text(encoding="utf-8")) if path.is_file() else {}
-    for old, new in moved.items():
+    for old, new in (moved or {}).items():
         page, hash_, place = str(new).partition("#")
         target = os.path.relpath(f"{page}.html", os.path.dirname(old) or ".")
         (extra / old).parent.mkdir(parents=True, exist_ok=True)

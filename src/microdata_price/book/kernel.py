@@ -10,21 +10,22 @@ from __future__ import annotations
 import contextlib
 import multiprocessing
 import os
-import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, cast
 
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from ..base.threads import ONE_THREAD
+from .preload import NAMES
 
 _NO_EXIT = (
     "get_ipython().ask_exit = lambda: (_ for _ in ()).throw("
@@ -43,21 +44,57 @@ _LONGEST_FOLDER = 60
 """Characters: with a kernel's own name a socket's path stays below the 104 that systems allow."""
 
 
-def _serve(
-    arguments: list[str], environment: dict[str, str], folder: str, temporary: list[str]
-) -> None:
-    """Be a kernel in this new process until it is told to stop, or its command has ended.
+_WATCH = """
+import os, shutil, signal, sys, time
+groups = []
+for line in sys.stdin:
+    groups = line.split()
+for group in groups:
+    try:
+        os.killpg(int(group), signal.SIGKILL)
+    except OSError:
+        pass
+for _ in range(10):  # another process may write there for a moment
+    shutil.rmtree(sys.argv[1], ignore_errors=True)
+    time.sleep(0.1)
+"""
+Tell = Callable[[Iterable[int]], object]
 
-    With the command go its temporary folders: they may hold what a confidential table gave.
+
+@contextlib.contextmanager
+def watched_folder(place: Path | None = None, prefix: str = "") -> Iterator[tuple[Path, Tell]]:
+    """Give a temporary folder that goes even if the command is killed: it may hold secrets.
+
+    Whoever heads a group of processes that shall end with the command is told to the function.
     """
+    with (
+        tempfile.TemporaryDirectory(prefix=prefix, dir=place) as folder,
+        # Its input ends with the command. It is a process of its own, as no thread of a kernel
+        # runs while a cell is in one long call of C.
+        subprocess.Popen(
+            [sys.executable, "-ISc", _WATCH, folder],
+            bufsize=0,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        ) as watcher,
+    ):
+        told = cast(IO[bytes], watcher.stdin).write
+        try:
+            yield Path(folder), lambda heads: told(f"{' '.join(map(str, heads))}\n".encode())
+        finally:
+            watcher.kill()
+
+
+def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> None:
+    """Be a kernel in this new process until it is told to stop, or its command has ended."""
     from ipykernel.kernelapp import IPKernelApp
 
     def end_with_command() -> None:
         parent = multiprocessing.parent_process()
         if parent is not None:
             parent.join()
-        for path in temporary:
-            shutil.rmtree(path, ignore_errors=True)
         os.killpg(0, signal.SIGKILL)
 
     os.setsid()  # so that what a cell starts ends with the kernel
@@ -92,30 +129,28 @@ class _Started:
 
 
 @contextlib.contextmanager
-def kernels(
-    folder: Path, preload: Sequence[str], temporary: Sequence[Path]
-) -> Iterator[type[AsyncKernelManager]]:
+def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelManager]]:
     """Give a manager of kernels that work in a folder; none outlives the block.
 
-    All have imported the modules `preload` from the start; without any they are fresh Pythons. The
-    folders `temporary` are removed when the command is killed.
+    All have imported the modules `preload` from the start; without any they are fresh Pythons.
     """
     context: Any = multiprocessing.get_context("spawn")
     if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["ipykernel.kernelapp", *preload])
+        context.set_forkserver_preload(["ipykernel.kernelapp", "microdata_price.book.preload"])
     started: list[Any] = []
     starting, ended = threading.Lock(), threading.Event()
 
     class Provisioner(LocalProvisioner):
         async def launch_kernel(self, cmd: list[str], **_given: Any) -> Any:
-            given = (cmd, dict(os.environ), str(folder), [home, *map(str, temporary)])
+            given = (cmd, dict(os.environ), str(folder))
             process = context.Process(target=_serve, args=given)
             with starting:
                 if ended.is_set():
                     raise RuntimeError("stopped")
                 process.start()
                 started.append(process)
+                tell(p.pid for p in started if p.exitcode is None)
             self.process = _Started(process)  # type: ignore[assignment]
             self.pid = self.pgid = process.pid
             return self.connection_info
@@ -133,9 +168,11 @@ def kernels(
             if len(home) <= _LONGEST_FOLDER:
                 self.transport, self.ip = "ipc", f"{own}-ipc"
 
-    before = {name: os.environ.get(name) for name in _ENVIRONMENT}
-    with tempfile.TemporaryDirectory(prefix="microdata-price-") as home:
-        os.environ.update(_ENVIRONMENT)
+    environment = {**_ENVIRONMENT, NAMES: " ".join(preload)}
+    before = {name: os.environ.get(name) for name in environment}
+    with watched_folder(prefix="microdata-price-") as (place, tell):
+        home = str(place)
+        os.environ.update(environment)
         try:
             yield Manager
         finally:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import os
 import re
 import shutil
-import tempfile
 import urllib.parse
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,6 +24,7 @@ from .compare import comparison
 from .config import site_config
 from .extras import EXTRA, redirect
 from .grids import Folders
+from .kernel import watched_folder
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
 from .plain import read_terms
@@ -44,8 +45,8 @@ Grid = Sequence[tuple[str, Sequence[Any]]]
 def find_notebook(given: str) -> tuple[Path, Path]:
     """Return a notebook's path and the checkout, from a path or the name of a chapter."""
     path = Path(given)
-    if path.suffix == ".ipynb" or path.exists():
-        if not path.is_file():
+    if path.suffix == ".ipynb" or os.path.exists(given):  # which passes over what is no path
+        if not os.path.isfile(given):
             raise InputError(f"there is no notebook {given!r}; give a path or a chapter's name")
         return path.resolve(), find_root(path.resolve().parent)
     root = find_root()
@@ -92,7 +93,7 @@ def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:
 def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
     """Make relative paths absolute that exist in the caller's folder."""
     return {
-        k: str(Path(v).absolute()) if k in _PATHS and v and Path(v).exists() else v
+        k: str(Path(v).absolute()) if k in _PATHS and os.path.exists(str(v)) else v
         for k, v in values.items()
     }
 
@@ -128,6 +129,7 @@ def run_one(
             f"anew; name another, for example --out {path.stem}-run"
         )
     secret = any(row.get("table") for row in rows)
+    beside = out.resolve().with_name(f"{out.resolve().name}.failed.ipynb")
     cache = root / "book" / "_generated" / "notebooks"
     with contextlib.ExitStack() as stack:
         kept = cache
@@ -136,14 +138,17 @@ def run_one(
             # Kept for this run alone: what the notebook reads may change without a trace in the
             # notebook; and nobody else may read what comes of a true table.
             cache.parent.mkdir(parents=True, exist_ok=True)
-            home = tempfile.TemporaryDirectory(prefix=".run-", dir=cache.parent)
-            kept = Path(stack.enter_context(home))
+            kept, _ = stack.enter_context(watched_folder(cache.parent, ".run-"))
         try:
             chapters = [Chapter(path, source, row) for row in rows]
             runs = [run for c in chapters for run in run_all(root, [c], kept, {}, {}, report)]
         except BuildError:
-            if not secret:
-                _keep_failed(kept, cache, report)
+            failed = kept / f"{path.stem}.failed.ipynb"
+            if failed.is_file() and not secret:
+                if kept != cache:  # it may hold what a file of the reader's gave
+                    beside.parent.mkdir(parents=True, exist_ok=True)
+                    failed = Path(shutil.copyfile(failed, beside))
+                report(f"the notebook as far as it came: {failed}")
             raise
         try:
             page = _write(root, out, runs, varied, secret, report)
@@ -154,24 +159,16 @@ def run_one(
                 f"notebook {path.stem!r} ran, but no page could be made of it: "
                 f"{type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
+    beside.unlink(missing_ok=True)
     if secret:
         report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
     return page
 
 
-def _keep_failed(kept: Path, target: Path, report: Report) -> None:
-    """Keep a notebook as far as it came, with what its cells printed before one failed."""
-    for path in kept.glob("*.failed.ipynb"):
-        target.mkdir(parents=True, exist_ok=True)
-        if path.parent != target:
-            shutil.copyfile(path, target / path.name)
-        report(f"the notebook as far as it came: {target / path.name}")
-
-
 def _only_the_book(path: Path, root: Path, rows: Sequence[Mapping[str, Any]]) -> bool:
     """Say whether a run depends on the book and the package alone, so that it may be kept."""
-    texts = [v for row in rows for v in row.values() if isinstance(v, str) and 0 < len(v) < 4096]
-    given = any(Path(v).exists() or (path.parent / v).exists() for v in texts)
+    texts = [v for row in rows for v in row.values() if isinstance(v, str) and v]
+    given = any(os.path.exists(v) or os.path.exists(path.parent / v) for v in texts)
     return path in [p.resolve() for p in notebook_paths(root)] and not given
 
 
@@ -186,14 +183,14 @@ def _write(
     """Write the executed notebooks and their pages, whole or not at all; return the first page."""
     out = out.resolve() if out.is_symlink() else out
     out.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=out.parent) as home:
-        draft = Path(home) / "out"
+    with watched_folder(out.parent, ".unfinished-") as (home, _):
+        draft = home / "out"
         draft.mkdir()
         for run, row in zip(runs, varied, strict=True):
             name = file_name(run.name, *itertools.chain(*row.items())) if row else run.name
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
-        page = f"{_pages(root, runs, varied, Path(home) / 'book')}.html"
-        html = book_site.run_builder(Path(home) / "book", Path(home) / "site", strict=False)
+        page = f"{_pages(root, runs, varied, home / 'book')}.html"
+        html = book_site.run_builder(home / "book", home / "site", strict=False)
         (html / "index.html").write_text(redirect(urllib.parse.quote(page)), encoding="utf-8")
         html.rename(draft / "html")
         (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
@@ -203,7 +200,7 @@ def _write(
             report(f"replacing the earlier run in {out}")
         with deferred_stop():  # stopped here, the folder is the earlier run or this one, whole
             if out.exists():
-                out.rename(Path(home) / "earlier")
+                out.rename(home / "earlier")
             draft.rename(out)
     return out / "html" / page
 

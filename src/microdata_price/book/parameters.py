@@ -119,6 +119,7 @@ def coerce(parameter: Parameter, given: Any) -> Any:
 
 
 _NO = object()
+_NONE = ("", "None", "~", "null", "Null", "NULL")
 _BOOLS = {"true": True, "yes": True, "false": False, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
@@ -126,7 +127,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 def _as(kind: type, given: Any) -> Any:
     """Return one value in a type, or `_NO`."""
     if kind is type(None):
-        return None if given is None or given in ("", "null", "None") else _NO
+        return None if given is None or given in _NONE else _NO
     if kind is str:
         return given if isinstance(given, str) else _NO
     if kind is bool:

@@ -1,4 +1,4 @@
-"""Print the built site to one PDF with Chromium: ``python -m microdata_price.book.pdf``."""
+"""Print a built site with Chromium: ``python -m microdata_price.book.pdf [SITE [PDF]]``."""
 
 from __future__ import annotations
 
@@ -88,18 +88,18 @@ def join(site: Path, pages: Sequence[str], printed: Sequence[bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def main() -> Path:
-    """Print the built book; return the PDF's path."""
+def main(site: str = "", pdf: str = "") -> Path:
+    """Print a built book to a file, by default the book's beside it; return the PDF's path."""
     root = find_root()
-    site, pages = default_site(root, Edition()), toc_entries(root)
-    target = site.parent / "the-price-of-microdata.pdf"
-    write_whole(target, join(site, pages, print_pages(site, pages)))
+    place, pages = Path(site or default_site(root, Edition())).resolve(), toc_entries(root)
+    target = Path(pdf or place.parent / "the-price-of-microdata.pdf")
+    write_whole(target, join(place, pages, print_pages(place, pages)))
     return target
 
 
 if __name__ == "__main__":
     try:
-        print(main())
+        print(main(*sys.argv[1:3]))
     except (BuildError, InputError) as error:
         print(f"microdata-price: {error}", file=sys.stderr)
         sys.exit(2 if isinstance(error, InputError) else 1)

@@ -119,7 +119,11 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
         for c in (notebook.read(draft).cells if draft.is_file() else [])
         if not {"injected-parameters", "papermill-error-cell-tag"} & {*notebook.tags(c)}
     ]
-    run = [(k, c) for k, c in enumerate(cells, 1) if c.cell_type == "code" and c.source.strip()]
+    run = [
+        (position, c)
+        for position, c in enumerate(cells, 1)
+        if c.cell_type == "code" and c.source.strip() and "skip-execution" not in notebook.tags(c)
+    ]
     stopped = [(k, c) for k, c in run if _failed(c)]
     if whole and stopped in ([], run[-1:]):
         return
@@ -222,10 +226,9 @@ def run_all(
         used = code_files(package, [line for c in todo for line in _code(c)])
         modules = [p.relative_to(package.parent).with_suffix("").parts for p in used]
         preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
-        hidden = [cache] if cache.name.startswith(".") else []
         with (
             ThreadPoolExecutor(AT_A_TIME) as pool,
-            kernels(todo[0].path.parent, preload, hidden) as manager,
+            kernels(todo[0].path.parent, preload) as manager,
         ):
             jobs = {pool.submit(_compute, c, folders, places[c.name], manager): c for c in todo}
             try:

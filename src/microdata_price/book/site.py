@@ -35,6 +35,17 @@ _REMOTE = {
 # Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
 _ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
 _READ = (".html", ".ipynb", ".svg", ".md", ".txt", ".csv")
+# The builder ends with the command, even one that is killed.
+_BUILDER = """
+import os, threading, time
+def end_with(parent):
+    while os.getppid() == parent:
+        time.sleep(0.2)
+    os._exit(1)
+threading.Thread(target=end_with, args=[os.getppid()], daemon=True).start()
+from jupyter_book.cli.main import main
+main()
+"""
 
 
 def staged_key(stage: Path) -> str:
@@ -57,9 +68,8 @@ def is_current(site: Path, key: str) -> bool:
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
     """Run Jupyter Book on staged pages and return the folder of HTML."""
-    code = "from jupyter_book.cli.main import main; main()"
     done = subprocess.run(
-        [sys.executable, "-c", code, "build", str(stage), "--path-output", str(target), "-q"]
+        [sys.executable, "-c", _BUILDER, "build", str(stage), "--path-output", str(target), "-q"]
         + (["-W", "-n", "--keep-going"] if strict else []),
         capture_output=True,
         text=True,

@@ -15,6 +15,8 @@ from pathlib import Path
 
 from bs4 import BeautifulSoup, Tag
 
+from ..exceptions import BuildError
+
 PAGE = "teach/slides.html"
 FOLDER = "slides"
 _REVEAL = ("dist/reset.css", "dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
@@ -47,6 +49,7 @@ def slides(page: BeautifulSoup) -> Iterator[Tag]:
     A slide's fold "Say, minutes 0 to 2" becomes its notes, "Ask (1 minute)" a question with its
     time; of ``steps`` each line, and every ``fragment``, waits for a key.
     """
+    clock = None
     for section in page.select("article.bd-article section"):
         section.attrs = {}
         for inner in section.find_all("section", recursive=False):
@@ -57,6 +60,9 @@ def slides(page: BeautifulSoup) -> Iterator[Tag]:
             box, said = title.parent or title, title.get_text().strip()
             if minutes := re.match(r"Say, minutes (\d+) to (\d+)", said):
                 begin, end = map(int, minutes.groups())
+                if clock not in (None, begin):
+                    raise BuildError(f"slides: {said!r} follows minute {clock}; let it begin there")
+                clock = end
                 section["data-timing"] = str(60 * (end - begin))
                 box.name, title.name = "aside", "p"
                 box.attrs, title.attrs = {"class": "notes"}, {}
