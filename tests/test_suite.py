@@ -21,10 +21,10 @@ CAPS = {  # rooms: (cap, goal)
     "price": (500, 500),
     "chapters": (4_400, 6_000),
     "figures": (2_350, 2_700),
-    "book page explorer": (4_350, 2_700),
+    "book page explorer": (4_420, 2_700),
     "commands cli.py": (1_300, 850),
 }
-ALL_ROOMS, ALL_TESTS = (29_950, 30_000), (17_900, 14_000)
+ALL_ROOMS, ALL_TESTS = (29_990, 30_000), (17_900, 14_000)
 PACKAGE = Path(__file__).parents[1] / "src" / "microdata_price"
 
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))
