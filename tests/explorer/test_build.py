@@ -166,3 +166,17 @@ def test_it_is_computed_again_only_when_something_changed(
     assert first == again == students
     assert other != first
     assert built == [Edition(), Edition(epsilon=0.2)]
+
+
+def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path: Path) -> None:
+    def late(folder: Path) -> None:
+        folder.mkdir()
+        raise InputError("exists already")
+
+    def broken(_: Path) -> None:
+        raise InputError("no such level")
+
+    given = (SOURCES.parents[1], SOURCES, "microdata_price.explorer.dice")
+    assert explorer.kept_folder(*given, 1, tmp_path, late).is_dir()
+    with pytest.raises(InputError, match="no such level"):
+        explorer.kept_folder(*given, 2, tmp_path, broken)

@@ -17,6 +17,7 @@ from ..base.numbers import format_number
 from ..base.provenance import code_key, digest, digest_files, digest_json
 from ..book.picture import for_the_site
 from ..book.plan import Edition
+from ..exceptions import InputError
 from ..figures.difficult import plane as plane_figure
 from ..fitting import METHODS, Method
 from ..model.privacy import ConcentratedDP, PureDP
@@ -160,7 +161,11 @@ def kept_folder(
     folder = cache / digest(code_key(root, [f"import {module}"]), files, digest_json(levels))
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
-        build(folder)
+        try:
+            build(folder)
+        except InputError:
+            if not folder.is_dir():  # else another build was quicker
+                raise
     return folder
 
 
