@@ -14,6 +14,7 @@ from microdata_price.figures.operating import plane
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper import operating_points as points
+from microdata_price.theory.upper.redrawn import redrawn
 
 SHOWN = ("first_moment", "printed")
 
@@ -49,8 +50,10 @@ def test_names_are_apart_at_any_level(guarantee: Guarantee, d: int) -> None:
     marks = [points.clipping(guarantee, d), *points.fitted(guarantee, d)]
     mapped = points.mapped(guarantee, d)
     marks += [mapped] if mapped is not None else []
-    if isinstance(guarantee, ApproximateDP):
-        marks.append(points.truncated(guarantee, d))
+    if isinstance(guarantee, ApproximateDP) and guarantee.epsilon <= 20:
+        made = redrawn(guarantee.epsilon, guarantee.delta, d, unit)
+        told = (np.array([x]) for x in (made.C, unit))
+        marks.append(points.Operating("redrawn noise", "certified", *told, np.zeros(1)))
     path = points.split if isinstance(guarantee, ConcentratedDP) else points.asymmetric
     scaled = [replace(p, C=p.C / unit, D=p.D / unit) for p in [*marks, path(guarantee, d, 17)]]
     sums = np.geomspace(0.3, 3 * max(4.0, *(float(p.D.max()) for p in scaled)), 60)

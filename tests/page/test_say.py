@@ -78,3 +78,8 @@ def test_mathematics_and_braces_in_an_expression_stay_as_they_are() -> None:
     load_ipython_extension(Shell())
     assert set(seen) == {"say", "figure", "table"}
     assert all(getattr(magic, MAGIC_NO_VAR_EXPAND_ATTR) for magic in seen.values())
+
+
+def test_a_text_that_cannot_be_read_names_every_word_and_says_so_when_it_runs() -> None:
+    for source in ("%%say\nHello {{ x y }}.", "%%figure a draw(x y)\nText."):
+        assert {"x", "y"} <= names_of(source)

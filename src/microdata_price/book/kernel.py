@@ -42,18 +42,14 @@ _ENVIRONMENT = {
 }
 _LONGEST_FOLDER = 60
 """Characters: with a kernel's own name a socket's path stays below the 104 that systems allow."""
-
-
 _WATCH = """
-import os, shutil, signal, sys, time
+import contextlib, os, shutil, signal, sys, time
 groups = []
 for line in sys.stdin:
     groups = line.split()
 for group in groups:
-    try:
+    with contextlib.suppress(OSError):
         os.killpg(int(group), signal.SIGKILL)
-    except OSError:
-        pass
 for _ in range(10):  # another process may write there for a moment
     shutil.rmtree(sys.argv[1], ignore_errors=True)
     time.sleep(0.1)
@@ -73,10 +69,8 @@ def watched_folder(place: Path | None = None, prefix: str = "") -> Iterator[tupl
         # runs while a cell is in one long call of C.
         subprocess.Popen(
             [sys.executable, "-ISc", _WATCH, folder],
-            bufsize=0,
             stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            bufsize=0,
             start_new_session=True,
         ) as watcher,
     ):

@@ -63,15 +63,19 @@ class _Names(dict[str, Any]):
 
 
 def names_of(source: str) -> set[str]:
-    """Return the names that a cell of prose reads: those of its expression and of its text."""
+    """Return the names that a cell of prose reads: those of its expression and of its text.
+
+    Of one that cannot be read every word counts: it says what is wrong when it runs.
+    """
     match = MAGIC.match(source)
     if match is None:
         return set()
-    names = jinja2.meta.find_undeclared_variables(_ENGINE.parse(match[4]))
-    for node in ast.walk(ast.parse(match[3].strip() or "None")):
-        if isinstance(node, ast.Name):
-            names.add(node.id)
-    return names
+    try:
+        names = jinja2.meta.find_undeclared_variables(_ENGINE.parse(match[4]))
+        nodes = ast.walk(ast.parse(match[3].strip() or "None"))
+    except (jinja2.TemplateSyntaxError, SyntaxError):
+        return set(re.findall(r"[^\W\d]\w*", source))
+    return names | {node.id for node in nodes if isinstance(node, ast.Name)}
 
 
 def render(text: str, names: Mapping[str, Any]) -> str:
