@@ -125,15 +125,15 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster: Cluster) 
     worker.kill()
     worker.wait()
     grid.send_signal(signal.SIGCONT)
-    # Well within ten seconds on an idle machine; this one may have other work.
-    wait_for(lambda: "no worker is left" in cluster.log("grid"), 60)
+    # Within ten seconds on an idle machine; a busy scheduler is waited for up to a minute.
+    wait_for(lambda: "no worker is left" in cluster.log("grid"), 240)
     assert "Ctrl-C stops it" in cluster.log("grid")
     kept = cluster.blocks()
     cluster.worker()
-    wait_for(lambda: "The grid goes on" in cluster.log("grid").partition("stops it")[2], 60)
+    wait_for(lambda: "The grid goes on" in cluster.log("grid").partition("stops it")[2], 240)
     wait_for(lambda: cluster.blocks() > kept)
     grid.send_signal(signal.SIGINT)
-    assert grid.wait(60) == 130
+    assert grid.wait(240) == 130
     assert "interrupted; " in cluster.log("grid")
     assert "Traceback" not in cluster.log("grid")
     assert cluster.log("grid").strip().count("\n") == 3
@@ -144,7 +144,7 @@ def test_a_grid_ends_with_its_scheduler_and_goes_on_with_another(cluster: Cluste
     grid = cluster.grid(MANY)
     wait_for(lambda: cluster.blocks() > 1)
     cluster.scheduler.kill()
-    assert grid.wait(60) == 1
+    assert grid.wait(240) == 1
     said = cluster.log("grid")
     assert "has ended or does not answer any more; what is finished is kept" in said
     assert said.count("\n") == 1
