@@ -41,10 +41,10 @@ def _faults(content: notebook.Notebook) -> Iterator[str]:
         )
     if content.cells and "\n" not in content.cells[0].source.strip():
         yield "the first cell must say in a paragraph under the title what the chapter is about"
-    section = ""
+    section = role = ""
     for cell in content.cells:
         start = repr(cell.source.strip().split("\n")[0][:50])
-        role = notebook.role(cell)
+        before, role = role, notebook.role(cell)
         shown = cell.cell_type == "code" and not notebook.is_hidden(cell)
         if mark := MARKS.search(cell.source):
             yield f"{mark.group().strip()!r} is a mark that Jupyter shows as it is"
@@ -52,6 +52,11 @@ def _faults(content: notebook.Notebook) -> Iterator[str]:
             yield f"the exercise {start} has none of the tags {', '.join(notebook.DIFFICULTIES)}"
         if role in notebook.BOXES and notebook.label(cell) and not head(role, cell):
             yield f"the cell {start} must begin '**{role.capitalize()} 1 (its title).**'"
+        if role in (*notebook.FOLDS, notebook.SWITCH):
+            if role != before and not head(role, cell):
+                yield f"the cell {start}, tagged {role!r}, must be text that begins '**A title.**'"
+            if notebook.label(cell):
+                yield f"the cell {start}, tagged {role!r}, has a label; label what stands before it"
         if section and shown:
             yield f"the section {section!r} begins with code; say first what it computes"
         last = cell.source.strip().split("\n")[-1] if cell.cell_type == "markdown" else ""
