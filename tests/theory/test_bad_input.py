@@ -112,6 +112,7 @@ def test_bad_input_is_one_sentence(
         ("point error is inf", 10, {"point_error": math.inf}),
         ("point error is 1e-16; it must lie between", 10, {"point_error": 1e-16}),
         ("sum error is 1e.31; it must lie between", 10, {"sum_error": 1e31}),
+        ("sum error is 1e-20; it must lie between", 10, {"sum_error": [1.0, 1e-20, 1e-21]}),
         *(("number of ", d, {"sum_error": 1.0}) for d in (1, 0, -3, 2.5, math.nan, 10**400)),
     ],
 )

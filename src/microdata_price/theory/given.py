@@ -39,10 +39,11 @@ def check_error(value: ArrayLike, name: str) -> Array:
             f"the {name} is {value!r}; it must be a positive number of counts (the root of the "
             "expected squared error)"
         )
-    if not ((errors >= LEAST_ERROR) & (errors <= LARGEST_ERROR)).all():
+    beyond = errors[(errors < LEAST_ERROR) | (errors > LARGEST_ERROR)]
+    if beyond.size:
         raise InputError(
-            f"the {name} is {value!r}; it must lie between {LEAST_ERROR:g} and {LARGEST_ERROR:g} "
-            "counts, as numbers of 64 bits hold no bound beyond"
+            f"the {name} is {float(beyond.flat[0])!r}; it must lie between {LEAST_ERROR:g} and "
+            f"{LARGEST_ERROR:g} counts, as numbers of 64 bits hold no bound beyond"
         )
     return errors
 
