@@ -14,7 +14,7 @@ from .grids import RUNS_ALONE, grid_part
 CHECKS = {
     "mutants": ("changes of one place in", "noticed by the tests", "make mutants ROOM=..."),
     "inputs": ("damaged", "answered rightly or refused", "python -m benchmarks.fuzz"),
-    "kills": ("killed", "went on to the same bytes", "python -m benchmarks.kills"),
+    "kills": ("killed", "went on, with nothing lost or half-written", "python -m benchmarks.kills"),
     "numbers": ("numbers of", "computed again by other code", "python -m benchmarks.recomputed"),
 }
 PRINTED = "as printed"
