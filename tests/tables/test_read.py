@@ -384,8 +384,8 @@ def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys):
     [
         (PERSONS.replace("01301", "1301.0"), ("ST=01", "PUMA=01301"), "no row with"),
         (PERSONS.replace(",PUMA", ",PUMA10"), ("ST=01", "PUMA=01301"), "no column 'PUMA'"),
-        (PERSONS, ("ST",), "needs COLUMN=VALUE"),
-        (PERSONS, ("ST=1", "ST=2"), "each column once"),
+        (PERSONS, ("ST",), "is not COLUMN=VALUE"),
+        (PERSONS, ("ST=1", "ST=2"), "'ST' is given twice"),
         (PERSONS.replace("SCHL", "count"), (), "column 'count' holds no whole number"),
     ],
 )
