@@ -1,7 +1,5 @@
 """Error sums and estimates against NumPy on the raw errors, and their statistical promises."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator
@@ -22,10 +20,8 @@ from microdata_price.errors.estimates import (
 from microdata_price.errors.sums import answer_errors, sum_errors
 from microdata_price.model.workload import Workload
 
-Batch = tuple[list[np.ndarray], list[np.ndarray]]
 
-
-def draw(seed: int, runs: int, sizes: list[int]) -> Batch:
+def draw(seed, runs, sizes):
     rng = np.random.default_rng(seed)
     control = [rng.laplace(0, 3, (runs, n)) for n in sizes]
     return [np.maximum(c, -1) + rng.normal(0.5, 1, c.shape) for c in control], control
@@ -40,7 +36,7 @@ batches = st.builds(
 
 
 @given(batches, st.sets(st.integers(1, 59), max_size=4))
-def test_sums_of_blocks_are_the_sums_of_the_whole(batch: Batch, cuts: set[int]) -> None:
+def test_sums_of_blocks_are_the_sums_of_the_whole(batch, cuts):
     errors, control = batch
     runs = len(errors[0])
     whole = sum_errors(errors, control)
@@ -55,9 +51,7 @@ def test_sums_of_blocks_are_the_sums_of_the_whole(batch: Batch, cuts: set[int]) 
     np.testing.assert_allclose(joined.totals, whole.totals, rtol=1e-12, atol=1e-9)
 
 
-def check_estimates(
-    plain: Estimate, sharp: Estimate, raw: np.ndarray, control: np.ndarray, exact: np.ndarray
-) -> None:
+def check_estimates(plain, sharp, raw, control, exact):
     """Compare with means of the raw squares, and with ordinary regression on the control."""
     runs = len(raw)
     np.testing.assert_allclose(plain.value, raw.mean(axis=0), rtol=1e-12)
@@ -76,7 +70,7 @@ def check_estimates(
 
 
 @given(batches)
-def test_estimates_are_those_of_the_raw_errors(batch: Batch) -> None:
+def test_estimates_are_those_of_the_raw_errors(batch):
     errors, control = batch
     sizes = np.array([e.shape[1] for e in errors])
     sums, own = sum_errors(errors, control), sum_errors(control)
@@ -101,7 +95,7 @@ def test_estimates_are_those_of_the_raw_errors(batch: Batch) -> None:
     assert np.isfinite(plain.value).all()
 
 
-def test_the_control_variate_sharpens_and_keeps_its_promise() -> None:
+def test_the_control_variate_sharpens_and_keeps_its_promise():
     """Over many experiments: unbiased, narrower, and its standard error is the true spread."""
     values, errors, plain_errors = [], [], []
     for seed in range(400):
@@ -120,14 +114,14 @@ def test_the_control_variate_sharpens_and_keeps_its_promise() -> None:
     assert np.mean(errors) < 0.6 * np.mean(plain_errors)
 
 
-def test_a_control_that_never_moves_changes_nothing() -> None:
+def test_a_control_that_never_moves_changes_nothing():
     e, still = np.array([[1.0], [2.0], [5.0], [7.0]]), np.ones((4, 1))
     found = query_errors(sum_errors([e], [still]), sum_errors([still]), np.array([9.0]))
     assert found.controlled.value == found.plain.value
     assert np.isfinite(found.controlled.error).all()
 
 
-def test_maxima_bracket_the_truth() -> None:
+def test_maxima_bracket_the_truth():
     """Fifty equal queries: the largest mean is too high, the split estimate is not."""
     high, split, spread = [], [], []
     for seed in range(200):
@@ -142,7 +136,7 @@ def test_maxima_bracket_the_truth() -> None:
     assert np.mean(spread) == pytest.approx(np.std(split), rel=0.15)
 
 
-def test_maxima_of_equal_and_of_unknown_values() -> None:
+def test_maxima_of_equal_and_of_unknown_values():
     halves = Estimate(np.array([[2.0] * 4, [5.0] * 4]), np.ones((2, 4)))
     assert float(largest_split(halves).value) == pytest.approx(3.5)
     nan = np.nan
@@ -159,7 +153,7 @@ def test_maxima_of_equal_and_of_unknown_values() -> None:
     st.integers(1, 4),
     st.integers(0, 2**32 - 1),
 )
-def test_answer_errors_are_differences_of_answers(shape: list[int], runs: int, seed: int) -> None:
+def test_answer_errors_are_differences_of_answers(shape, runs, seed):
     rng = np.random.default_rng(seed)
     w = Workload.table(shape)
     table = rng.integers(0, 50, shape).astype(float)

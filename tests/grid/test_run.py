@@ -1,7 +1,5 @@
 """The grid's two tables: contract, values, exact columns, and independence of how it was run."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess
@@ -19,7 +17,6 @@ from microdata_price.base.provenance import FOLDER, code_files
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import fit, paper_methods
 from microdata_price.grid import (
-    GridResult,
     GridSpec,
     blocks,
     evaluate,
@@ -46,18 +43,18 @@ FILES = ("errors.parquet", "queries.parquet")
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> GridResult:
+def whole(tmp_path_factory):
     return run_grid(SPEC, tmp_path_factory.mktemp("grid"), workers=1)
 
 
-def same(frame: pd.DataFrame, other: pd.DataFrame) -> None:
+def same(frame, other):
     """To the last bit."""
     pd.testing.assert_frame_equal(
         frame.reset_index(drop=True), other.reset_index(drop=True), check_exact=True
     )
 
 
-def test_columns_and_rows_are_the_contracts(whole: GridResult) -> None:
+def test_columns_and_rows_are_the_contracts(whole):
     assert tuple(whole.errors.columns) == ERROR_COLUMNS
     assert tuple(whole.queries.columns) == QUERY_COLUMNS
     assert len(whole.errors) == 2 * 5 * (3 + 7 + 7)
@@ -87,7 +84,7 @@ def test_columns_and_rows_are_the_contracts(whole: GridResult) -> None:
     assert np.isfinite(q[always]).all(axis=None)
 
 
-def test_values_are_those_of_the_raw_errors(whole: GridResult) -> None:
+def test_values_are_those_of_the_raw_errors(whole):
     """Draw the same noise, fit the same tables, and let NumPy average all runs at once."""
     data = data_set("SplitStairs-2d")
     pair = Pair(data.name, ConcentratedDP(0.125))
@@ -125,7 +122,7 @@ def test_values_are_those_of_the_raw_errors(whole: GridResult) -> None:
                 assert row["standard_error"] == pytest.approx(spread, rel=1e-6)
 
 
-def test_exact_values_stand_beside_the_estimates(whole: GridResult) -> None:
+def test_exact_values_stand_beside_the_estimates(whole):
     e = whole.errors
     ols = e[e["method"] == "ols"]
     assert (ols["estimate_cv"] == ols["exact"]).all()
@@ -145,7 +142,7 @@ def test_exact_values_stand_beside_the_estimates(whole: GridResult) -> None:
     assert (sums["se_cv"] / sums["standard_error"]).median() < 0.9
 
 
-def test_a_part_equals_that_part_of_the_whole(whole: GridResult, tmp_path: Path) -> None:
+def test_a_part_equals_that_part_of_the_whole(whole, tmp_path):
     name, methods = "SplitStairs-2d", ("reweighted", "maxfit")
     part = replace(SPEC, datasets=(name,), epsilons=(), rhos=(0.125, 3.0), methods=methods)
     found = run_grid(part, tmp_path, workers=3)
@@ -154,7 +151,7 @@ def test_a_part_equals_that_part_of_the_whole(whole: GridResult, tmp_path: Path)
     same(found.queries.query("level == 0.125"), whole.queries.query(chosen))
 
 
-def test_the_files_say_what_made_them_and_are_not_computed_again(whole: GridResult) -> None:
+def test_the_files_say_what_made_them_and_are_not_computed_again(whole):
     for name in FILES:
         about = json.loads(pq.read_schema(whole.folder / name).metadata[b"microdata-price"])
         assert about["parameters"]["runs"] == 260
@@ -174,13 +171,13 @@ def test_the_files_say_what_made_them_and_are_not_computed_again(whole: GridResu
 
 
 @pytest.mark.parametrize("absent", ["", "no-grid"])
-def test_a_notebook_without_a_grid_says_how_to_compute_one(absent: str) -> None:
+def test_a_notebook_without_a_grid_says_how_to_compute_one(absent):
     with pytest.raises(InputError, match=r"microdata-price grid --out "):
         load_errors(absent)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 20])
-def test_very_few_runs_and_extreme_levels(tmp_path: Path, runs: int) -> None:
+def test_very_few_runs_and_extreme_levels(tmp_path, runs):
     levels = {"epsilon": [1e-6, 0.5, 1e3], "rho": [1e-10, 1e5]}
     spec = GridSpec.choose(datasets=["Level01-2d"], **levels, methods=["nnls"], runs=runs)
     found = run_grid(spec, tmp_path, workers=1).errors
@@ -190,7 +187,7 @@ def test_very_few_runs_and_extreme_levels(tmp_path: Path, runs: int) -> None:
     assert np.isfinite(found.query("metric == 'max'")["max_split"]).all() == (runs > 1)
 
 
-def test_a_table_of_ones_own() -> None:
+def test_a_table_of_ones_own():
     table = np.array([[40.0, 0.0, 3.0], [0.0, 0.0, 7.0]])
     data = DataSet("mine", "own", table, Workload.table((2, 3)))
     found, again = (
@@ -206,7 +203,7 @@ def test_a_table_of_ones_own() -> None:
             evaluate(data, PureDP(0.5), methods, runs=runs, rng=np.random.default_rng(1))
 
 
-def test_the_fingerprint_covers_every_module_of_a_block() -> None:
+def test_the_fingerprint_covers_every_module_of_a_block():
     """A change in any module that computes the numbers must change the fingerprint."""
     program = (
         "import sys, microdata_price.grid\n"
@@ -217,9 +214,7 @@ def test_the_fingerprint_covers_every_module_of_a_block() -> None:
     assert {Path(f) for f in listed} <= set(code_files(FOLDER, ["import microdata_price.grid"]))
 
 
-def test_the_fingerprint_changes_with_code_and_data(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_fingerprint_changes_with_code_and_data(tmp_path, monkeypatch):
     fresh = blocks.blocks_code.__wrapped__
     first = fresh()
     assert first == fresh() == blocks.blocks_code()

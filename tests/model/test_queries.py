@@ -1,9 +1,5 @@
 """Query sets against their own matrices; what is no table, workload or measurement is refused."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -22,7 +18,7 @@ from random_measurements import random_workload
 
 
 @given(st.integers(0, 10**6), st.integers(0, 3))
-def test_queries_are_the_rows_of_their_matrices(seed: int, batch: int) -> None:
+def test_queries_are_the_rows_of_their_matrices(seed, batch):
     rng = np.random.default_rng(seed)
     workload = random_workload(rng)
     tables = rng.integers(0, 99, (batch, workload.cells)).astype(float)
@@ -43,12 +39,12 @@ def test_queries_are_the_rows_of_their_matrices(seed: int, batch: int) -> None:
 
 
 @given(st.integers(1, 9), st.floats(0.01, 9.0), st.floats(0.1, 0.9))
-def test_shares_of_the_budget_compose(d: int, level: float, share: float) -> None:
+def test_shares_of_the_budget_compose(d, level, share):
     """Each query set costs what its own noise costs, and together they cost the level."""
     split = (share, 1 - share)
     laplace = noise_for(Workload.table(d), PureDP(level), split)
-    assert sum(1 / n.scale for n in laplace) == pytest.approx(level)  # type: ignore[attr-defined]
-    assert laplace[0].scale == pytest.approx(1 / (level * share))  # type: ignore[attr-defined]
+    assert sum(1 / n.scale for n in laplace) == pytest.approx(level)
+    assert laplace[0].scale == pytest.approx(1 / (level * share))
     gaussian = noise_for(Workload.table(d), ConcentratedDP(level), split)
     assert sum(1 / (2 * n.variance) for n in gaussian) == pytest.approx(level)
 
@@ -105,8 +101,8 @@ CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
         (lambda: data_set("Stairs-2d"), "there is no data set 'Stairs-2d'.*Stair-2d"),
         (lambda: names("3d"), "there is no family '3d'"),
         (lambda: synthetic("Level99"), "there is no synthetic table 'Level99'"),
-        (lambda: labels("age"), "there is no variable 'age'"),  # type: ignore[arg-type]
-        (lambda: labels("race", "long"), "there is no form 'long'"),  # type: ignore[arg-type]
+        (lambda: labels("age"), "there is no variable 'age'"),
+        (lambda: labels("race", "long"), "there is no form 'long'"),
         (lambda: data_path("nothing.csv"), r"the data file 'nothing\.csv' is neither"),
         (lambda: Laplace(0), "scale is 0; it must be a positive number of counts"),
         (lambda: Gaussian(np.nan), "deviation is nan; it must be a positive number of counts"),
@@ -116,7 +112,7 @@ CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
         (lambda: ApproximateDP(1.0, 1.0), "delta is 1; it must be between 0 and 1"),
     ],
 )
-def test_what_is_none_is_refused_in_one_sentence(attempt: Callable[[], object], said: str) -> None:
+def test_what_is_none_is_refused_in_one_sentence(attempt, said):
     with pytest.raises(InputError, match=said) as caught:
         attempt()
     assert "\n" not in str(caught.value)

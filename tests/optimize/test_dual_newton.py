@@ -1,7 +1,5 @@
 """The fast solver against independent ones, on hard problems, and under symmetries."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Small Newton systems: regular, singular to rounding, and hopeless ones in one batch."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The line search against the dual function itself, evaluated point by point."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

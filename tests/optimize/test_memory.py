@@ -1,7 +1,5 @@
 """Workloads that do not fit in memory are refused before they begin."""
 
-from __future__ import annotations
-
 import pytest
 
 from microdata_price.exceptions import InputError

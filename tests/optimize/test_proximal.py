@@ -1,7 +1,5 @@
 """Problems whose cells have no weights: proximal steps against the conic solver."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """The door to the solvers: who is asked, and what happens when an answer misses."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import replace
 

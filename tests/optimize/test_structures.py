@@ -1,7 +1,5 @@
 """The three structures: each does with its own shortcuts what the dense matrix U would do."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -21,7 +19,7 @@ from random_problems import STRUCTURES, Recipe, random_problem
 RUNS = 3
 
 
-def recognised(problem: Problem, which: str):
+def recognised(problem, which):
     """Return the structure, the order of the terms and the order of the cells, or None."""
     _, aggregates = split(problem)
     cells = np.arange(problem.cells)

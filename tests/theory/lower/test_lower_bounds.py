@@ -1,15 +1,11 @@
 """Each lower bound against its own inequality, naive searches, limits and the paper's constants."""
 
-from __future__ import annotations
-
 import math
-from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from microdata_price.model.privacy import (
     LARGEST_LEVEL,
@@ -17,7 +13,6 @@ from microdata_price.model.privacy import (
     LEAST_LEVEL,
     ApproximateDP,
     ConcentratedDP,
-    Guarantee,
     PureDP,
 )
 from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
@@ -36,7 +31,6 @@ from microdata_price.theory.lower.printed_bounds import (
 from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
 from rounding import at_most
 
-Array = NDArray[np.float64]
 LEVELS = st.floats(-5, 2.5).map(lambda x: 10.0**x)
 GUARANTEES = st.one_of(
     LEVELS.map(PureDP),
@@ -47,14 +41,14 @@ POINTS = st.one_of(st.integers(2, 50), st.floats(1, 12).map(lambda x: int(10**x)
 ERRORS = st.floats(-3, 3).map(lambda x: 10.0**x)
 
 
-def scale(guarantee: Guarantee) -> float:
+def scale(guarantee):
     """The signed mechanism's own root error, in counts."""
     if isinstance(guarantee, ConcentratedDP):
         return 1 / math.sqrt(guarantee.rho)
     return math.sqrt(8) / guarantee.epsilon
 
 
-def group_delta(guarantee: Guarantee, m: Array) -> Array:
+def group_delta(guarantee, m):
     if not isinstance(guarantee, ApproximateDP):
         return np.zeros(np.shape(m))
     e = guarantee.epsilon
@@ -62,9 +56,7 @@ def group_delta(guarantee: Guarantee, m: Array) -> Array:
     return guarantee.delta * grown * np.expm1(-m * e) / math.expm1(-e)
 
 
-def packing_slack(
-    g: Guarantee, d: int, C: float, D: float, m: Array, a: Array, b: Array, base: str
-) -> Array:
+def packing_slack(g, d, C, D, m, a, b, base):
     """How far the inequality of one packing holds, in logarithms, straight from its statement."""
     k = m - a * C
     close = base == "close"
@@ -80,15 +72,13 @@ def packing_slack(
 
 @given(GUARANTEES, POINTS, ERRORS, st.sampled_from(["close", "empty"]), st.booleans())
 @settings(max_examples=100)
-def test_packing_bounds_are_attained_and_no_other_constants_do_better(
-    g: Guarantee, d: int, size: float, base: str, sums: bool
-) -> None:
+def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size, base, sums):
     error = size * scale(g)
     name = "optimised" if base == "close" else "packing_empty"
     found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
     value, chosen = found.values[name], found.constants[name]
 
-    def pair(other: float) -> tuple[float, float]:
+    def pair(other):
         return (other, error) if sums else (error, other)
 
     if value > 1e-200:
@@ -112,14 +102,12 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
 @settings(max_examples=100)
-def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(
-    g: Guarantee, d: int, size: float, sums: bool
-) -> None:
+def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, size, sums):
     error = size * scale(g)
     found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
     value = found.values["printed"]
 
-    def excluded(factor: float, k: Array) -> Array:
+    def excluded(factor, k):
         C, D = (factor * value, error) if sums else (error, factor * value)
         left, right = printed_sides(g, d, C, D, k)
         y = 2 * C + k
@@ -138,9 +126,7 @@ def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(
 
 @given(GUARANTEES, POINTS, ERRORS)
 @settings(max_examples=60)
-def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(
-    g: Guarantee, d: int, size: float
-) -> None:
+def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
     assume(scale(g) < 3e3)
     error = size * scale(g)
     m = np.arange(1.0, 200_000)
@@ -168,7 +154,7 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(
 
 @given(GUARANTEES, POINTS, ERRORS)
 @settings(max_examples=60)
-def test_the_order_of_the_bounds(g: Guarantee, d: int, size: float) -> None:
+def test_the_order_of_the_bounds(g, d, size):
     """Free constants are never worse than printed ones, nor the all-zero table than the close."""
     error = size * scale(g)
     for bound in (point_error_bound, sum_error_bound):
@@ -177,7 +163,7 @@ def test_the_order_of_the_bounds(g: Guarantee, d: int, size: float) -> None:
         assert free <= empty * (1 + 1e-9)
 
 
-def test_the_papers_constants_are_special_cases() -> None:
+def test_the_papers_constants_are_special_cases():
     d, eps, rho, C = 10**7, 0.2, 0.05, 9.0
     for guarantee, k, D, sides in (
         (PureDP(eps), C, C, (6 * eps * C, math.log((d - 1) / 28))),
@@ -212,7 +198,7 @@ def test_the_papers_constants_are_special_cases() -> None:
 
 @given(GUARANTEES, POINTS, ERRORS)
 @settings(max_examples=60)
-def test_branches_follow_from_the_printed_inequality(g: Guarantee, d: int, size: float) -> None:
+def test_branches_follow_from_the_printed_inequality(g, d, size):
     """With its k, alpha and beta each branch is implied by the best k (alpha = beta = 2)."""
     error = size * scale(g)
     points, sums = lower_bounds(g, d, sum_error=error), lower_bounds(g, d, point_error=error)
@@ -230,7 +216,7 @@ def test_branches_follow_from_the_printed_inequality(g: Guarantee, d: int, size:
 
 
 @pytest.mark.parametrize("name", list(BOUNDS)[1:])
-def test_limits_on_records_only_weaken(name: str) -> None:
+def test_limits_on_records_only_weaken(name):
     g, errors = PureDP(0.5), np.geomspace(1, 100, 20)
     for bound in (point_error_bound, sum_error_bound):
         free = bound(name, g, 10**6, errors)
@@ -244,7 +230,7 @@ def test_limits_on_records_only_weaken(name: str) -> None:
     assert at_most(point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
 
 
-def _between(least: float, most: float) -> st.SearchStrategy[float]:
+def _between(least, most):
     """Numbers of any size between two limits, and the limits."""
     inside = st.floats(math.log(least), math.log(most)).map(math.exp)
     return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
@@ -265,9 +251,7 @@ ANY_GUARANTEE = st.one_of(
     st.sampled_from(["sum_error", "point_error"]),
 )
 @settings(max_examples=60)
-def test_within_the_limits_nothing_overflows(
-    guarantee: Guarantee, d: int, error: float, given: str
-) -> None:
+def test_within_the_limits_nothing_overflows(guarantee, d, error, given):
     """Warnings are errors here, so that one from NumPy would fail."""
     found = lower_bounds(guarantee, min(d, int(MOST_POINTS)), **{given: error})
     assert all(0 <= found.values[name] < math.inf for name in BOUNDS)
@@ -279,9 +263,7 @@ def test_within_the_limits_nothing_overflows(
     ids=["pure", "approximate", "zcdp"],
 )
 @pytest.mark.parametrize("name", BOUNDS)
-def test_monotone_in_d_in_the_error_and_in_the_level(
-    make: Callable[[float], Guarantee], name: str
-) -> None:
+def test_monotone_in_d_in_the_error_and_in_the_level(make, name):
     d, error = np.geomspace(2, 1e12, 200).round(), np.geomspace(0.1, 1e4, 200)
     g, levels = make(0.3), np.geomspace(0.01, 5, 40).tolist()
     # The printed approximate form has delta/eps, which falls with eps: only nearly monotone.
@@ -299,7 +281,7 @@ def test_monotone_in_d_in_the_error_and_in_the_level(
 
 
 @pytest.mark.parametrize("name", BOUNDS)
-def test_approximate_bounds_tend_to_pure_ones_and_have_a_ceiling(name: str) -> None:
+def test_approximate_bounds_tend_to_pure_ones_and_have_a_ceiling(name):
     d, error = np.geomspace(10, 1e9, 30).round(), 5.0
     for bound in (point_error_bound, sum_error_bound):
         pure, small, large = (

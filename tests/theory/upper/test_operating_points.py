@@ -1,14 +1,12 @@
 """Known mechanisms lie on the allowed side of every bound, at many levels and numbers of cells."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
 from microdata_price.model.noise import Laplace
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.projection import project
@@ -21,7 +19,7 @@ ZCDP = [ConcentratedDP(r) for r in (0.001, 0.125, 10.0)]
 POINTS = (2, 10, 1000, 10**6, 10**12)
 
 
-def assert_allowed(guarantee: Guarantee, d: float, place: points.Operating) -> None:
+def assert_allowed(guarantee, d, place):
     for name in BOUNDS:
         low = point_error_bound(name, guarantee, d, place.D)
         assert (low <= place.C * (1 + 1e-9)).all(), (name, place)
@@ -30,7 +28,7 @@ def assert_allowed(guarantee: Guarantee, d: float, place: points.Operating) -> N
 
 
 @pytest.mark.parametrize("guarantee", [*PURE, *APPROXIMATE, *ZCDP], ids=str)
-def test_every_place_is_allowed(guarantee: Guarantee) -> None:
+def test_every_place_is_allowed(guarantee):
     for d in POINTS:
         places = [points.clipping(guarantee, d), points.split(guarantee, d, 5)]
         if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
@@ -47,9 +45,7 @@ def test_every_place_is_allowed(guarantee: Guarantee) -> None:
 
 
 @pytest.mark.parametrize("guarantee", [*PURE, *ZCDP], ids=str)
-def test_the_weighted_family_is_allowed_and_joins_its_ends(
-    guarantee: PureDP | ConcentratedDP,
-) -> None:
+def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee):
     for d in (2, 1000):
         path = points.weighted(guarantee, d, [1e-9, 0.01, 1.0, 1e6])
         assert_allowed(guarantee, d, path)
@@ -70,7 +66,7 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(
         assert math.isclose(path.C[0], guarantee.signed_error, rel_tol=1e-3)
 
 
-def test_the_family_holds_the_worst_of_many_sampled_tables() -> None:
+def test_the_family_holds_the_worst_of_many_sampled_tables():
     """No sampled table of 40 cells errs more than the stated family, by 5 standard errors."""
     rng = np.random.default_rng(9)
     noise, d, runs, column = Laplace(4.0), 40, 5000, np.arange(40)

@@ -1,11 +1,9 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.upper.asymmetric import certified_asymmetric
 from microdata_price.theory.upper.one_sided import certified_split
@@ -18,7 +16,7 @@ LEVELS = [PureDP(0.5), PureDP(0.05), PureDP(10.0), ApproximateDP(0.5, 1e-6), Con
 
 @pytest.mark.parametrize("d", [2, 1000])
 @pytest.mark.parametrize("guarantee", LEVELS, ids=str)
-def test_what_is_reached_beside_a_sum_error(guarantee: Guarantee, d: int) -> None:
+def test_what_is_reached_beside_a_sum_error(guarantee, d):
     for factor in (0.6, 1.5):
         D = factor * guarantee.signed_error
         found = reached(guarantee, d, sum_error=D).values
@@ -49,7 +47,7 @@ def test_what_is_reached_beside_a_sum_error(guarantee: Guarantee, d: int) -> Non
 
 @pytest.mark.parametrize("d", [1000, 10**12])
 @pytest.mark.parametrize("guarantee", LEVELS[::2], ids=str)
-def test_both_ways_agree(guarantee: Guarantee, d: int) -> None:
+def test_both_ways_agree(guarantee, d):
     paths = [split(guarantee, d)]
     if not isinstance(guarantee, ConcentratedDP):
         paths.append(asymmetric(guarantee, d))
@@ -63,7 +61,7 @@ def test_both_ways_agree(guarantee: Guarantee, d: int) -> None:
         assert back == pytest.approx(D, rel=2e-2)
 
 
-def test_what_is_not_reached_has_a_note() -> None:
+def test_what_is_not_reached_has_a_note():
     found = reached(PureDP(0.5), 10**6, sum_error=1.0)
     assert set(found.values.values()) == {None}
     assert set(found.notes) == set(found.values)

@@ -1,7 +1,5 @@
 """Theorem 4's constants, truncated noise and the privacy audits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -49,7 +47,7 @@ LEVELS = st.floats(-3, 1.3).map(lambda x: 10.0**x)
 
 @given(st.floats(0.02, 8), st.integers(1, 60), st.floats(0, 3))
 @settings(max_examples=150)
-def test_profiles_equal_sums_over_all_outputs(e: float, B: int, times: float) -> None:
+def test_profiles_equal_sums_over_all_outputs(e, B, times):
     z = TruncatedDoubleGeometric(e, B)
     k = np.arange(-B - 1.0, B + 3)
     p, q = z.pmf(k), z.pmf(k - 1)
@@ -66,7 +64,7 @@ def test_profiles_equal_sums_over_all_outputs(e: float, B: int, times: float) ->
 
 @given(LEVELS, st.floats(-12, -0.5).map(lambda x: 10.0**x))
 @settings(max_examples=100)
-def test_smallest_bound_suffices_and_one_less_does_not(epsilon: float, delta: float) -> None:
+def test_smallest_bound_suffices_and_one_less_does_not(epsilon, delta):
     e, B, joint = epsilon / 2, smallest_bound(epsilon, delta), 0
     joint = smallest_bound(epsilon, delta, joint=True)
     assert joint <= B <= paper_bound(epsilon, delta)
@@ -78,7 +76,7 @@ def test_smallest_bound_suffices_and_one_less_does_not(epsilon: float, delta: fl
         assert joint_profile(TruncatedDoubleGeometric(e, joint - 1), epsilon) > delta
 
 
-def test_the_papers_bound_is_a_few_steps_too_large() -> None:
+def test_the_papers_bound_is_a_few_steps_too_large():
     deltas = np.geomspace(1e-12, 0.1, 200)
     extra = [paper_bound(1.0, d) - smallest_bound(1.0, d) for d in deltas]
     assert set(extra) <= {3, 4}
@@ -86,7 +84,7 @@ def test_the_papers_bound_is_a_few_steps_too_large() -> None:
     assert 2 <= min(unrounded) < max(unrounded) <= 4
 
 
-def test_extreme_levels_of_truncated_noise() -> None:
+def test_extreme_levels_of_truncated_noise():
     assert paper_bound(1e-6, 1e-12) - smallest_bound(1e-6, 1e-12) < 2e6
     assert smallest_bound(1e3, 0.5) == 1
 
@@ -96,7 +94,7 @@ def test_extreme_levels_of_truncated_noise() -> None:
 
 @given(LEVELS)
 @settings(max_examples=60)
-def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
+def test_items_1_and_2_bound_the_exact_errors(level):
     for exact, square in (
         (exact_clipping(PureDP(level), D), 2 / level**2),
         (exact_clipping(ConcentratedDP(level), D), 1 / (2 * level)),
@@ -108,7 +106,7 @@ def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
 
 @given(LEVELS)
 @settings(max_examples=60)
-def test_tighter_constants_are_tighter(level: float) -> None:
+def test_tighter_constants_are_tighter(level):
     pure, noise = item3(level, D), Gaussian(1 / math.sqrt(level))
     zcdp = np.sqrt(equation_bound(noise, lemma1(noise, D)))  # item 4
     for g, loose in ((PureDP(level), pure.C), (ConcentratedDP(level), zcdp)):
@@ -122,7 +120,7 @@ def test_tighter_constants_are_tighter(level: float) -> None:
     assert pure.D[0] ** 2 == pytest.approx(8 / level**2)
 
 
-def test_item_3_and_4_in_the_papers_own_letters() -> None:
+def test_item_3_and_4_in_the_papers_own_letters():
     log, b = math.log(1000), 2 / 0.5
     C2 = b**2 * (2 + 4 * (log + 1) + 4 * (log**2 + 2 * log + 2))
     assert float(item3(0.5, 1000).C) ** 2 == pytest.approx(C2, rel=1e-12)
@@ -139,7 +137,7 @@ def test_item_3_and_4_in_the_papers_own_letters() -> None:
 
 @given(LEVELS, st.floats(-10, -0.5).map(lambda x: 10.0**x))
 @settings(max_examples=60)
-def test_item_5_does_not_depend_on_d(epsilon: float, delta: float) -> None:
+def test_item_5_does_not_depend_on_d(epsilon, delta):
     tight, B = certified_truncated(epsilon, delta, D), smallest_bound(epsilon, delta)
     noise = TruncatedDoubleGeometric(epsilon / 2, B)
     # The item's own C^2 is E (|z*| + 2 B)^2, whatever d.
@@ -156,21 +154,21 @@ def test_item_5_does_not_depend_on_d(epsilon: float, delta: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 10.0, 1e3])
-def test_geometric_noise_loses_exactly_epsilon(epsilon: float) -> None:
+def test_geometric_noise_loses_exactly_epsilon(epsilon):
     found = audit_clipping(DoubleGeometric(epsilon), epsilon, "M")
     assert found.worst == pytest.approx(epsilon, rel=1e-9, abs=1e-12)
     assert found.holds
 
 
 @pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.125, 1.0, 20.0, 1e3])
-def test_discrete_gaussian_noise_keeps_rho(rho: float) -> None:
+def test_discrete_gaussian_noise_keeps_rho(rho):
     found = audit_clipping(DiscreteGaussian(1 / (2 * rho)), rho, "M")
     assert found.holds
     assert found.worst > 0.98 * rho
     assert not audit_clipping(DiscreteGaussian(0.9 / (2 * rho)), rho, "M").holds
 
 
-def test_misprinted_mechanisms_are_caught() -> None:
+def test_misprinted_mechanisms_are_caught():
     assert audit_lifted_noise(0.125).worst == math.inf
     by_name = {a.mechanism: a for a in audits(0.5, 0.125, 1e-6)}
     wrong = by_name["M_epsilon as printed: DGeo(1/epsilon)"]
@@ -185,7 +183,7 @@ def test_misprinted_mechanisms_are_caught() -> None:
 
 
 @pytest.mark.parametrize("levels", [(0.01, 1e-6, 1e-12), (10.0, 10.0, 1e-3), (1.0, 0.5, 0.3)])
-def test_all_audits_at_other_levels(levels: tuple[float, float, float]) -> None:
+def test_all_audits_at_other_levels(levels):
     for a in audits(*levels):
         misprint = "printed" in a.mechanism
         smaller = "smaller" in a.mechanism
@@ -193,7 +191,7 @@ def test_all_audits_at_other_levels(levels: tuple[float, float, float]) -> None:
         assert not (smaller and a.holds)
 
 
-def test_log_laws_add_up_far_out() -> None:
+def test_log_laws_add_up_far_out():
     for noise in (DoubleGeometric(2.0), DiscreteGaussian(1e-3), DiscreteGaussian(9.0)):
         law = log_clipped_law(noise, 40, 0, 200)
         assert np.isfinite(law).all()

@@ -1,7 +1,5 @@
 """The projection's worst table, the map beside the best cells, and redrawn noise."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -28,11 +26,11 @@ from microdata_price.theory.upper.worst_table import (
 SIGNED = math.sqrt(8)
 
 
-def huge_loss(z: np.ndarray, w: float, i: int) -> float:
+def huge_loss(z, w, i):
     """Return Lam_i by root finding: the loss of cell i when it is huge and all others are empty."""
     others = np.delete(z, i)
 
-    def gap(g: float) -> float:
+    def gap(g):
         return g - z[i] + w - np.maximum(others - g, 0).sum()
 
     reach = np.abs(z).sum() + abs(w) + 1
@@ -50,9 +48,7 @@ tables = st.integers(2, 6).flatmap(
 
 
 @given(tables)
-def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(
-    drawn: tuple[list[int], list[float], float],
-) -> None:
+def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(drawn):
     q, z, w = np.array(drawn[0], dtype=float), np.array(drawn[1]), drawn[2]
     loss = q - project(q + z, max(q.sum() + w, 0.0), math.inf)
     for i in range(q.size):
@@ -65,7 +61,7 @@ def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(
 
 
 @pytest.mark.parametrize("d", [20, 1000, 10**6])
-def test_the_lower_end_is_the_one_huge_cell(d: int) -> None:
+def test_the_lower_end_is_the_one_huge_cell(d):
     """Another quadrature gives its whole error, gains included, which are small."""
     found = worst_cell_error(TwoTails(0.5, 0.5), TwoTails(0.5, 0.5), d)
     exact = math.sqrt(cell_errors(Laplace(2.0), Laplace(2.0), d).squared_error)
@@ -76,7 +72,7 @@ def test_the_lower_end_is_the_one_huge_cell(d: int) -> None:
     assert gauss.least <= exact * (1 + 1e-5) <= gauss.most * (1 + 2e-5)
 
 
-def test_sampling_agrees_with_asymmetric_noise() -> None:
+def test_sampling_agrees_with_asymmetric_noise():
     rng = np.random.default_rng(5)
     d, runs = 200, 4000
     cell, total = TwoTails(0.56, 0.4), TwoTails(0.44, 0.6)
@@ -89,7 +85,7 @@ def test_sampling_agrees_with_asymmetric_noise() -> None:
     assert found.least**2 - 4 * se <= square.mean() <= found.most**2 + 4 * se
 
 
-def test_the_certified_numbers_at_the_signed_answers_error() -> None:
+def test_the_certified_numbers_at_the_signed_answers_error():
     for d, value in ((10**3, 9.23), (10**6, 19.42), (10**9, 30.26)):
         found = certified_fit(PureDP(0.5), d, 2 * SIGNED, even=False)
         assert found is not None
@@ -109,7 +105,7 @@ def test_the_certified_numbers_at_the_signed_answers_error() -> None:
 
 
 @pytest.mark.parametrize("epsilon", [0.25, 0.5, 1.0, 2.0, 4.9, 6.0])
-def test_the_map_keeps_every_cell_as_good(epsilon: float) -> None:
+def test_the_map_keeps_every_cell_as_good(epsilon):
     """Errors of far more counts than the map touches, summed with nothing left out."""
     found, noise = best_map(epsilon), m_epsilon(epsilon)
     A, width = found.law.shape[0] - 1, found.law.shape[1]
@@ -133,7 +129,7 @@ def test_the_map_keeps_every_cell_as_good(epsilon: float) -> None:
     assert found.D(d) == pytest.approx(np.sqrt(np.maximum(worst, d * noise.variance)), rel=1e-6)
 
 
-def test_the_map_at_one_half() -> None:
+def test_the_map_at_one_half():
     law = best_map(0.5).law
     assert law[:3, 0] == pytest.approx([1, 1, 1])
     assert law[3] @ np.arange(law.shape[1]) == pytest.approx(2.999, abs=1e-3)
@@ -141,7 +137,7 @@ def test_the_map_at_one_half() -> None:
     assert law[5:, 5:] == pytest.approx(np.eye(*law.shape)[5:, 5:])
 
 
-def test_the_gaussian_map() -> None:
+def test_the_gaussian_map():
     found, own = best_gaussian_map(0.125), clipped(m_rho(0.125), 0)
     assert pytest.approx(2.0, abs=1e-8) == found.C
     assert np.abs(found.bias).max() == pytest.approx(0.7108, abs=2e-4)
@@ -149,7 +145,7 @@ def test_the_gaussian_map() -> None:
     assert found.D(1000) / SIGNED < 252.6
 
 
-def test_redrawn_noise_spends_its_delta_exactly() -> None:
+def test_redrawn_noise_spends_its_delta_exactly():
     """The whole-number pair, audited: the largest excess over e^epsilon is P(z = B | z <= B)."""
     cell, total, B = (0.6, 0.3), (0.4, 0.7), 9
     k, m = np.arange(-90, B + 1), np.arange(-90, 91)
@@ -165,7 +161,7 @@ def test_redrawn_noise_spends_its_delta_exactly() -> None:
     assert excess[0][1:].sum() < 1e-12
 
 
-def test_bounds_of_redrawn_noise() -> None:
+def test_bounds_of_redrawn_noise():
     z = TwoTails(0.3, 0.2)
     B = redrawn_bound(z, 1e-6)
     eta = 0.4 * math.exp(-0.3 * B)
@@ -176,7 +172,7 @@ def test_bounds_of_redrawn_noise() -> None:
 
 
 @pytest.mark.parametrize(("delta", "value"), [(1e-6, 21.67), (1e-9, 33.30), (1e-12, 44.85)])
-def test_redrawn_noise_at_the_signed_answers_error(delta: float, value: float) -> None:
+def test_redrawn_noise_at_the_signed_answers_error(delta, value):
     found = redrawn(0.5, delta, 1e12, 2 * SIGNED)
     assert pytest.approx(value, abs=0.01) == 0.5 * found.C
     assert found.cell.right + found.total.right == pytest.approx(0.5)
@@ -184,9 +180,7 @@ def test_redrawn_noise_at_the_signed_answers_error(delta: float, value: float) -
 
 
 @given(tables)
-def test_the_mean_over_the_cells_has_no_price(
-    drawn: tuple[list[int], list[float], float],
-) -> None:
+def test_the_mean_over_the_cells_has_no_price(drawn):
     """Outcome by outcome: no further from the truth than the noise, and the sum's noise twice."""
     q, z, w = np.array(drawn[0], dtype=float), np.array(drawn[1]), drawn[2]
     fit = project(q + z, max(q.sum() + w, 0.0), math.inf)
