@@ -114,9 +114,10 @@ def test_printed_certificates(d, rate, uneven, even, gaussian):
     found = (own, certified_split(pure, d), certified_split(zcdp, d))
     for one, printed in zip(found, (uneven, even, gaussian), strict=True):
         assert printed - 0.011 <= float(one.C) <= printed
-    for one, both in ((found[1], certified(pure, d)), (found[2], certified(zcdp, d))):
+    for one, guarantee in ((found[1], pure), (found[2], zcdp)):
+        both = certified(guarantee, d)
         assert one.C < both.C
-        assert pytest.approx(both.D, rel=1e-12) == one.D
+        assert pytest.approx(float(both.D), rel=1e-12) == one.D
     assert pytest.approx(math.sqrt(8), rel=1e-9) == own.D
     at_half = certified_asymmetric(1.0, d, 0.5, 0.5)
     assert float(at_half.C) == pytest.approx(float(found[1].C), rel=1e-9)

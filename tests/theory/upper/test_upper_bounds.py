@@ -13,14 +13,12 @@ from microdata_price.model.noise_discrete import (
     DoubleGeometric,
     TruncatedDoubleGeometric,
 )
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import (
     audit_clipping,
     audit_lifted_noise,
     audits,
-    log_clipped_law,
 )
-from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper.extremes import lemma1
 from microdata_price.theory.upper.truncation import (
     joint_profile,
@@ -65,7 +63,7 @@ def test_profiles_equal_sums_over_all_outputs(e, B, times):
 @given(LEVELS, st.floats(-12, -0.5).map(lambda x: 10.0**x))
 @settings(max_examples=100)
 def test_smallest_bound_suffices_and_one_less_does_not(epsilon, delta):
-    e, B, joint = epsilon / 2, smallest_bound(epsilon, delta), 0
+    e, B = epsilon / 2, smallest_bound(epsilon, delta)
     joint = smallest_bound(epsilon, delta, joint=True)
     assert joint <= B <= paper_bound(epsilon, delta)
     assert profile(TruncatedDoubleGeometric(e, B), e) <= delta / 2
@@ -77,16 +75,13 @@ def test_smallest_bound_suffices_and_one_less_does_not(epsilon, delta):
 
 
 def test_the_papers_bound_is_a_few_steps_too_large():
+    assert paper_bound(1e-6, 1e-12) - smallest_bound(1e-6, 1e-12) < 2e6
+    assert smallest_bound(1e3, 0.5) == 1
     deltas = np.geomspace(1e-12, 0.1, 200)
     extra = [paper_bound(1.0, d) - smallest_bound(1.0, d) for d in deltas]
     assert set(extra) <= {3, 4}
     unrounded = [2 * math.log(4 / d) + 1 - smallest_bound(1.0, d) for d in deltas]
     assert 2 <= min(unrounded) < max(unrounded) <= 4
-
-
-def test_extreme_levels_of_truncated_noise():
-    assert paper_bound(1e-6, 1e-12) - smallest_bound(1e-6, 1e-12) < 2e6
-    assert smallest_bound(1e3, 0.5) == 1
 
 
 # Theorem 4
@@ -113,10 +108,6 @@ def test_tighter_constants_are_tighter(level):
         ours = certified(g, D)
         assert at_most(ours.C, loose)
         assert pytest.approx(g.signed_error, rel=1e-12) == ours.D
-        # No lower bound may cross them.
-        for name in BOUNDS:
-            assert at_most(point_error_bound(name, g, D, ours.D), ours.C)
-            assert at_most(sum_error_bound(name, g, D, ours.C), ours.D)
     assert pure.D[0] ** 2 == pytest.approx(8 / level**2)
 
 
@@ -144,9 +135,6 @@ def test_item_5_does_not_depend_on_d(epsilon, delta):
     size = 2 * float(noise.excess(0.0).first)
     assert at_most(tight.C, math.sqrt(noise.variance + 4 * B * size + 4 * B**2))
     assert at_most(tight.D * epsilon, math.sqrt(8))
-    for name in ("packing_empty", "first_moment"):
-        bound = point_error_bound(name, ApproximateDP(epsilon, delta), D, tight.D)
-        assert at_most(bound, tight.C)
     assert at_most(tight.C, 2 * tight.D + B)
 
 
@@ -177,9 +165,6 @@ def test_misprinted_mechanisms_are_caught():
     # At epsilon above 1 it is private and less accurate than the bound that the proof states.
     assert audit_clipping(DoubleGeometric(1 / 4), 4.0, "M").holds
     assert DoubleGeometric(1 / 4).variance > 2 / 4.0**2
-    # The lifted noise puts at least half of its mass where a neighbour has none.
-    z = DiscreteGaussian(4.0)
-    assert float(np.exp(z.log_cdf(0.0))) > 0.5
 
 
 @pytest.mark.parametrize("levels", [(0.01, 1e-6, 1e-12), (10.0, 10.0, 1e-3), (1.0, 0.5, 0.3)])
@@ -189,10 +174,3 @@ def test_all_audits_at_other_levels(levels):
         smaller = "smaller" in a.mechanism
         assert a.holds or misprint or smaller, a
         assert not (smaller and a.holds)
-
-
-def test_log_laws_add_up_far_out():
-    for noise in (DoubleGeometric(2.0), DiscreteGaussian(1e-3), DiscreteGaussian(9.0)):
-        law = log_clipped_law(noise, 40, 0, 200)
-        assert np.isfinite(law).all()
-        assert float(np.exp(law).sum()) == pytest.approx(1, rel=1e-12)

@@ -1,4 +1,4 @@
-"""The projection's worst table, the map beside the best cells, and redrawn noise."""
+"""The projection's worst table, the map beside the best cells, redrawn and truncated noise."""
 
 import math
 
@@ -10,12 +10,14 @@ from scipy import optimize
 
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
+from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.upper.exact_errors import clipped, m_epsilon, m_rho
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.redrawn import redrawn, redrawn_bound, redrawn_whole_bound
 from microdata_price.theory.upper.remap import best_gaussian_map, best_map
+from microdata_price.theory.upper.truncated_sampling import sampled_truncated
 from microdata_price.theory.upper.worst_table import (
     TwoTails,
     certified_fit,
@@ -50,10 +52,13 @@ tables = st.integers(2, 6).flatmap(
 @given(tables)
 def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(drawn):
     q, z, w = np.array(drawn[0], dtype=float), np.array(drawn[1]), drawn[2]
-    loss = q - project(q + z, max(q.sum() + w, 0.0), math.inf)
+    fit = project(q + z, max(q.sum() + w, 0.0), math.inf)
     for i in range(q.size):
         over = max(z[i] - (z.sum() - w) / q.size, 0.0)
-        assert -over - 1e-9 <= loss[i] <= max(huge_loss(z, w, i), 0.0) + 1e-9
+        assert -over - 1e-9 <= q[i] - fit[i] <= max(huge_loss(z, w, i), 0.0) + 1e-9
+    # The mean over the cells has no price: the noise, and the sum's noise twice.
+    share = max(w, 0.0) / math.sqrt(q.size) + 2 * max(-w, 0.0)
+    assert np.linalg.norm(fit - q) <= np.linalg.norm(z - z.mean()) + share + 1e-9
     far = np.zeros(q.size)
     far[0] = 1e6
     fit = project(far + z, max(far.sum() + w, 0.0), math.inf)
@@ -63,13 +68,12 @@ def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(drawn):
 @pytest.mark.parametrize("d", [20, 1000, 10**6])
 def test_the_lower_end_is_the_one_huge_cell(d):
     """Another quadrature gives its whole error, gains included, which are small."""
-    found = worst_cell_error(TwoTails(0.5, 0.5), TwoTails(0.5, 0.5), d)
-    exact = math.sqrt(cell_errors(Laplace(2.0), Laplace(2.0), d).squared_error)
-    assert found.least <= exact * (1 + 1e-5) <= found.most * (1 + 2e-5)
-    assert exact < found.least * 1.01
-    gauss = worst_gaussian_cell_error(Gaussian(1.0), Gaussian(1.0), d)
-    exact = math.sqrt(cell_errors(Gaussian(1.0), Gaussian(1.0), d).squared_error)
-    assert gauss.least <= exact * (1 + 1e-5) <= gauss.most * (1 + 2e-5)
+    even, laplace, gaussian = TwoTails(0.5, 0.5), Laplace(2.0), Gaussian(1.0)
+    found = worst_cell_error(even, even, d), worst_gaussian_cell_error(gaussian, gaussian, d)
+    for worst, noise in zip(found, (laplace, gaussian), strict=True):
+        exact = math.sqrt(cell_errors(noise, noise, d).squared_error)
+        assert worst.least <= exact * (1 + 1e-5) <= worst.most * (1 + 2e-5)
+        assert noise is gaussian or exact < worst.least * 1.01
 
 
 def test_sampling_agrees_with_asymmetric_noise():
@@ -179,10 +183,21 @@ def test_redrawn_noise_at_the_signed_answers_error(delta, value):
     assert found.cell.left + found.total.left == pytest.approx(0.5)
 
 
-@given(tables)
-def test_the_mean_over_the_cells_has_no_price(drawn):
-    """Outcome by outcome: no further from the truth than the noise, and the sum's noise twice."""
-    q, z, w = np.array(drawn[0], dtype=float), np.array(drawn[1]), drawn[2]
-    fit = project(q + z, max(q.sum() + w, 0.0), math.inf)
-    share = max(w, 0.0) / math.sqrt(q.size) + 2 * max(-w, 0.0)
-    assert np.linalg.norm(fit - q) <= np.linalg.norm(z - z.mean()) + share + 1e-9
+@pytest.mark.parametrize("d", [2, 30])
+def test_truncated_noise_by_two_simulations(d):
+    noise = TruncatedDoubleGeometric(0.5, 8)
+    C, se = sampled_truncated(noise, d, runs=20_000, seed=1)
+    rng = np.random.default_rng(2)
+    z, star = noise.sample(rng, (20_000, d)), noise.sample(rng, 20_000)
+    z[:, 0] += 1e4
+    other = (project(z, 1e4 + star)[:, 0] - 1e4) ** 2
+    spread = other.std() / math.sqrt(other.size)
+    assert abs(C**2 - other.mean()) < 5 * math.hypot(spread, 2 * C * se)
+
+
+def test_truncated_noise_at_very_many_cells():
+    """All values occur: the threshold is so near the bound that the cell falls with it."""
+    noise = TruncatedDoubleGeometric(0.5, 8)
+    C, se = sampled_truncated(noise, 10**9, runs=20_000, seed=1)
+    assert (C, se) == sampled_truncated(noise, 10**9, runs=20_000, seed=1)
+    assert 8 < C < 2 * noise.std + noise.bound
