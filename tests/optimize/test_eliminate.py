@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from microdata_price.optimize.eliminate import regular, solve_bordered, solve_small
+from microdata_price.optimize.eliminate import regular, solve_small
 
 
 def definite(rng, runs, k):
@@ -37,16 +37,3 @@ def test_slack_that_rounding_takes_for_none_gives_way_to_the_ridge():
     free, ridge = np.array([[4.0, 4.0, 4.0, 0.0]]), np.array([[1e-2]])
     slack = np.array([[0.0, 1e-17, 1.0, 0.0]])
     np.testing.assert_allclose(regular(free, slack, ridge), [[4.04, 4.04, 5.0, 1.0]])
-
-
-def test_a_bordered_system_is_the_whole_one():
-    rng = np.random.default_rng(1)
-    whole = definite(rng, 3, 9)
-    whole[:, 4:, 4:] = 0.0
-    diagonal = rng.uniform(20, 30, (3, 5))
-    whole[:, range(4, 9), range(4, 9)] = diagonal
-    x = rng.normal(size=(3, 9))
-    right = (whole @ x[:, :, None])[:, :, 0]
-    kept, coupling = whole[:, :4, :4].copy(), whole[:, :4, 4:]
-    found = solve_bordered(kept, coupling, diagonal, right[:, :4], right[:, 4:])
-    np.testing.assert_allclose(np.concatenate(found, axis=1), x, atol=1e-9)
