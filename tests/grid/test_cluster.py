@@ -11,13 +11,13 @@ import pytest
 from microdata_price.exceptions import InputError
 from microdata_price.grid import GridSpec, run_grid
 
+GRID = [sys.executable, "-m", "microdata_price", "grid"]
 SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
 
 
 def test_a_scheduler_that_does_not_answer(tmp_path):
-    words = ["grid", "--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
-    command = [sys.executable, "-m", "microdata_price", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    words = ["--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
+    done = subprocess.run([*GRID, *words], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "tcp://127.0.0.1:9 does not answer (5 seconds); start one" in done.stderr
 
@@ -41,40 +41,37 @@ class Cluster:
             self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
         self.processes = []
         port = self.address.rpartition(":")[2]
-        self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", port)
+        self.scheduler = self.dask("scheduler", "--host", "127.0.0.1", "--port", port)
         wait_for(lambda: "Scheduler at" in self.log("scheduler"))
 
     def log(self, name):
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def start(self, what, *words):
-        with (self.folder / f"{what}.log").open("wb") as log:
-            command = [sys.executable, "-m", "dask", what, *words, "--no-dashboard"]
-            process = subprocess.Popen(command, stdout=log, stderr=log)
-        self.processes.append(process)
-        return process
+    def start(self, name, *command):
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        return self.processes[-1]
+
+    def dask(self, what, *words):
+        return self.start(what, sys.executable, "-m", "dask", what, *words, "--no-dashboard")
 
     def worker(self):
-        process = self.start("worker", self.address, "--no-nanny", "--nthreads", "1")
+        process = self.dask("worker", self.address, "--no-nanny", "--nthreads", "1")
         # A grid asks for workers only so long, and starting one may take longer.
         wait_for(lambda: "Registered to" in self.log("worker"))
         return process
 
     def grid(self, runs):
-        program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
-        words = ["grid", "--dataset", "Stair-1d,PUMA0101301", "--epsilon", "0.5", "--rho", "0.125"]
+        words = ["--dataset", "Stair-1d,PUMA0101301", "--epsilon", "0.5", "--rho", "0.125"]
         words += ["--quiet", "--runs", str(runs), "--scheduler", self.address, "--out"]
-        command = [sys.executable, "-c", program, *words, str(self.folder / "out")]
-        with (self.folder / "grid.log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
-        self.processes.append(process)
-        return process
+        return self.start("grid", *GRID, *words, str(self.folder / "out"))
 
     def blocks(self):
         return len(list((self.folder / "out" / "blocks").glob("*.npz")))
 
 
 HANGS = 120  # seconds after which a test gives up; the grid itself waits a minute
+MANY = 20_000  # runs, more than are finished before the end
 
 
 def wait_for(true):
@@ -82,7 +79,6 @@ def wait_for(true):
     while not true():
         assert time.monotonic() - start < HANGS
         time.sleep(0.1)
-    return time.monotonic() - start
 
 
 @pytest.fixture
@@ -96,8 +92,7 @@ def cluster(tmp_path):
 
 def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(cluster, tmp_path):
     assert cluster.grid(260).wait(300) == 2
-    said = "has no workers; start some with: dask worker tcp://127.0.0.1:"
-    assert said in cluster.log("grid")
+    assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in cluster.log("grid")
     cluster.worker()
     cluster.worker()
     assert cluster.grid(260).wait(300) == 0
@@ -105,9 +100,6 @@ def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(cluster
     local = run_grid(SPEC, tmp_path / "local", workers=1).folder
     for name in ("errors.parquet", "queries.parquet"):
         assert (cluster.folder / "out" / name).read_bytes() == (local / name).read_bytes()
-
-
-MANY = 20_000  # more than are finished before the end
 
 
 def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):

@@ -27,6 +27,7 @@ from microdata_price.grid.blocks import blocks_code, tasks_of
 from microdata_price.grid.folder import GridFolder
 
 ARGUMENTS = ["--family", "1d", "--epsilon", "0.5", "--methods", "nnls,reweighted", "--runs", "900"]
+GRID = [sys.executable, "-m", "microdata_price", "grid", *ARGUMENTS]
 SPEC = GridSpec.choose("1d", epsilon=[0.5], methods=["nnls", "reweighted"], runs=900)
 BLOCKS = 8 * 4
 FILES = ("errors.parquet", "queries.parquet")
@@ -51,14 +52,8 @@ def test_killed_or_interrupted_at_any_moment_it_goes_on_to_the_last_bit(
     whole, tmp_path, workers, how
 ):
     folder = tmp_path / "stopped"
-    # Where the tests run in the background, interrupts may be off from the start.
-    program = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "
-        "from microdata_price.cli import main; main(sys.argv[1:])"
-    )
-    arguments = [*ARGUMENTS, "--out", str(folder), "--workers", str(workers)]
     process = subprocess.Popen(
-        [sys.executable, "-c", program, "grid", *arguments],
+        [*GRID, "--out", str(folder), "--workers", str(workers)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -142,16 +137,13 @@ def test_a_real_limit_on_the_size_of_files(tmp_path):
         "resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000))\n"
         "main(sys.argv[1:])"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", program, "grid", *ARGUMENTS, "--out", str(tmp_path), "--workers=1"],
-        capture_output=True,
-        text=True,
-    )
+    words = ["grid", *ARGUMENTS, "--out", str(tmp_path), "--workers=1"]
+    command = [sys.executable, "-c", program, *words]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "the disk has no room left for" in done.stderr
-    assert [p.name for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size] == [
-        "manifest.json"
-    ]
+    written = [p.name for p in tmp_path.rglob("*") if p.is_file() and p.stat().st_size]
+    assert written == ["manifest.json"]
 
 
 def test_a_folder_of_another_grid_or_other_code_is_refused(whole, tmp_path):
@@ -177,15 +169,14 @@ def test_folders_that_are_none_or_in_use(tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.tex").write_text("mine")
     places = {"file": "cannot be a folder", "file/below": "cannot be a folder", "mine": "is not"}
+    for k, text in enumerate(("", "[]", "{}", '{"parameters": 1, "made_by": 2}')):
+        (tmp_path / f"odd{k}").mkdir()
+        (tmp_path / f"odd{k}" / "manifest.json").write_text(text)
+        places[f"odd{k}"] = "is not the manifest of a grid"
     for place, said in places.items():
         with pytest.raises(InputError, match=said):
             run_grid(SPEC, tmp_path / place, workers=1)
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
-    for text in ("", "[]", "{}", '{"parameters": 1, "made_by": 2}'):
-        (tmp_path / "odd").mkdir(exist_ok=True)
-        (tmp_path / "odd" / "manifest.json").write_text(text)
-        with pytest.raises(InputError, match="is not the manifest of a grid"):
-            run_grid(SPEC, tmp_path / "odd", workers=1)
     folder = GridFolder(tmp_path / "used", SPEC)
     folder.open()
     with folder.locked(), pytest.raises(InputError, match="another process is computing in"):

@@ -1,5 +1,6 @@
 """The grid's two tables: contract, values, exact columns, and independence of how it was run."""
 
+import itertools
 import json
 import shutil
 import subprocess
@@ -16,14 +17,7 @@ from microdata_price.base import provenance
 from microdata_price.base.provenance import FOLDER, code_files
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import fit, paper_methods
-from microdata_price.grid import (
-    GridSpec,
-    blocks,
-    evaluate,
-    load_errors,
-    load_queries,
-    run_grid,
-)
+from microdata_price.grid import GridSpec, blocks, evaluate, load_errors, load_queries, run_grid
 from microdata_price.grid.blocks import stream
 from microdata_price.grid.spec import Pair
 from microdata_price.grid.tables import ERROR_COLUMNS, QUERY_COLUMNS
@@ -63,11 +57,8 @@ def test_columns_and_rows_are_the_contracts(whole):
     assert not whole.errors.duplicated([*keys, "metric"]).any()
     assert not whole.queries.duplicated([*keys, "query"]).any()
     e, q = whole.errors, whole.queries
-    assert set(e["query_set"] + " " + e["metric"]) == {"sum total"} | {
-        f"{name} {metric}"
-        for name in ("identity", "marginal1", "marginal2")
-        for metric in ("max", "total")
-    }
+    names = itertools.product(("identity", "marginal1", "marginal2"), (" max", " total"))
+    assert set(e["query_set"] + " " + e["metric"]) == {"sum total", *map("".join, names)}
     assert set(e["privacy"] + e["level"].astype(str)) == {"pure0.5", "zcdp0.125"}
     assert set(e["family"]) == {"1d", "2d", "pums"}
     assert (e["runs"] == 260).all()
@@ -100,10 +91,8 @@ def test_values_are_those_of_the_raw_errors(whole):
         for name, a, t in zip(data.workload.names, answers, truth, strict=True):
             error, squares = a - t, (a - t) ** 2
             means = squares.mean(axis=0)
-            at = (
-                f"dataset == {data.name!r} and privacy == 'zcdp' and method == {method!r} "
-                f"and query_set == {name!r}"
-            )
+            at = "dataset == @data.name and privacy == 'zcdp' and method == @method"
+            at += " and query_set == @name"
             each = whole.queries.query(at).sort_values("query")
             np.testing.assert_allclose(each["truth"], t)
             np.testing.assert_allclose(each["bias"], error.mean(axis=0), atol=1e-7)
@@ -129,9 +118,9 @@ def test_exact_values_stand_beside_the_estimates(whole):
     assert (ols["se_cv"] == 0).all()
     row = ols.query("dataset == 'PUMA1703531' and privacy == 'pure'")
     row = row.set_index(["query_set", "metric"])["exact"]
-    assert row["sum", "total"] == pytest.approx(128 * 216 / 250)
-    assert row["identity", "max"] == pytest.approx(110.592)
-    assert row["identity", "total"] == pytest.approx(216 * 110.592)
+    one = 128 * 216 / 250
+    found = row["sum", "total"], row["identity", "max"], row["identity", "total"]
+    assert found == pytest.approx((one, one, 216 * one))
     sequential = e.query("method == 'sequential' and query_set == 'sum'")
     twod = sequential.query("dataset == 'SplitStairs-2d' and privacy == 'pure'")
     assert twod["exact"].item() == pytest.approx(128)
@@ -162,18 +151,13 @@ def test_the_files_say_what_made_them_and_are_not_computed_again(whole):
     again = run_grid(SPEC, whole.folder, workers=1)
     assert (again.computed, again.reused) == (0, 12)
     assert [(whole.folder / name).stat().st_mtime_ns for name in FILES] == before
-    for errors, queries in (
-        (again.errors, again.queries),
-        (load_errors(whole.folder), load_queries(str(whole.folder))),
-    ):
+    for errors in (again.errors, load_errors(whole.folder)):
         same(errors, whole.errors)
+    for queries in (again.queries, load_queries(str(whole.folder))):
         same(queries, whole.queries)
-
-
-@pytest.mark.parametrize("absent", ["", "no-grid"])
-def test_a_notebook_without_a_grid_says_how_to_compute_one(absent):
-    with pytest.raises(InputError, match=r"microdata-price grid --out "):
-        load_errors(absent)
+    for absent in ("", "no-grid"):  # as in a notebook without a grid
+        with pytest.raises(InputError, match=r"microdata-price grid --out "):
+            load_errors(absent)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 20])

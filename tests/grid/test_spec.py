@@ -38,7 +38,6 @@ def test_what_is_asked_for_is_chosen_in_one_order():
         ({"family": "1d", "datasets": ["Stair-2d"]}, "'Stair-2d' is not of the family 1d"),
         ({"methods": ["nlns"]}, "there is no method 'nlns'; did you mean nnls"),
         ({"epsilon": [0.0]}, "epsilon is 0; it must be a positive"),
-        ({"epsilon": [-1.0]}, "epsilon is -1; it must be a positive"),
         ({"epsilon": [float("nan")]}, "epsilon is nan"),
         ({"rho": [float("inf")]}, "rho is inf"),
         ({"rho": ["half"]}, "rho is 'half'"),
@@ -55,17 +54,14 @@ def test_bad_input_is_one_clear_sentence(asked, message):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("without", "said"),
-    [
+def test_a_grid_needs_a_level_a_data_set_and_a_method():
+    for without, said in (
         ({"datasets": ()}, "no data set is named"),
         ({"epsilons": (), "rhos": ()}, "no privacy level is given"),
         ({"methods": ()}, "no method is named"),
-    ],
-)
-def test_a_grid_needs_a_level_a_data_set_and_a_method(without, said):
-    with pytest.raises(InputError, match=said):
-        gs.GridSpec(**without)
+    ):
+        with pytest.raises(InputError, match=said):
+            gs.GridSpec(**without)
 
 
 def test_workers():
