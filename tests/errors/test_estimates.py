@@ -10,13 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from microdata_price.errors.estimates import (
-    Estimate,
-    largest,
-    largest_split,
-    query_errors,
-    total_errors,
-)
+from microdata_price.errors import estimates as est
+from microdata_price.errors.estimates import Estimate, query_errors
 from microdata_price.errors.sums import answer_errors, sum_errors
 from microdata_price.model.workload import Workload
 
@@ -88,8 +83,10 @@ def test_estimates_are_those_of_the_raw_errors(batch):
     totals, control_totals = (
         np.stack([(part**2).sum(axis=1) for part in parts], axis=1) for parts in batch
     )
-    check_estimates(*total_errors(sums, own, 18.0 * sizes), totals, control_totals, 18.0 * sizes)
-    plain, sharp = total_errors(own, own, 18.0 * sizes)
+    check_estimates(
+        *est.total_errors(sums, own, 18.0 * sizes), totals, control_totals, 18.0 * sizes
+    )
+    plain, sharp = est.total_errors(own, own, 18.0 * sizes)
     assert sharp.value.tolist() == (18.0 * sizes).tolist()
     assert (sharp.error == 0).all()
     assert np.isfinite(plain.value).all()
@@ -127,8 +124,8 @@ def test_maxima_bracket_the_truth():
     for seed in range(200):
         sums = sum_errors([np.random.default_rng(seed).normal(0, 1, (100, 50))])
         found = query_errors(sums, sums, np.ones(50))
-        high.append(float(largest(found.plain).value))
-        estimate = largest_split(found.halves)
+        high.append(float(est.largest(found.plain).value))
+        estimate = est.largest_split(found.halves)
         split.append(float(estimate.value))
         spread.append(float(estimate.error))
     assert np.mean(high) > 1.2
@@ -138,13 +135,13 @@ def test_maxima_bracket_the_truth():
 
 def test_maxima_of_equal_and_of_unknown_values():
     halves = Estimate(np.array([[2.0] * 4, [5.0] * 4]), np.ones((2, 4)))
-    assert float(largest_split(halves).value) == pytest.approx(3.5)
+    assert float(est.largest_split(halves).value) == pytest.approx(3.5)
     nan = np.nan
-    best = largest(Estimate(np.array([nan, 2.0, 1.0]), np.array([nan, 0.1, 0.2])))
+    best = est.largest(Estimate(np.array([nan, 2.0, 1.0]), np.array([nan, 0.1, 0.2])))
     assert (float(best.value), float(best.error)) == (2.0, 0.1)
-    assert np.isnan(largest(Estimate(np.array([nan]), np.array([nan]))).value)
+    assert np.isnan(est.largest(Estimate(np.array([nan]), np.array([nan]))).value)
     one = query_errors(*[sum_errors([np.ones((1, 2))])] * 2, np.ones(2))
-    assert np.isnan(largest_split(one.halves).value)
+    assert np.isnan(est.largest_split(one.halves).value)
 
 
 @settings(max_examples=50)

@@ -39,11 +39,7 @@ def test_there_are_31_each_of_its_familys_shape():
 
 
 def test_synthetic_tables_cell_by_cell():
-    expected = {
-        "Level00": [0] * 99,
-        "Level01": [1] * 99,
-        "Level16": [16] * 99,
-        "Level32": [32] * 99,
+    expected = {f"Level{count:02}": [count] * 99 for count in (0, 1, 16, 32)} | {
         "Stair": [*range(2, 101)],
         "Step16": [0] * 49 + [16] * 50,
         "Step50": [0] * 49 + [50] * 50,
@@ -126,11 +122,8 @@ def test_the_wheel_carries_the_data(tmp_path):
     for folder in ("data", "src"):
         ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
         shutil.copytree(DATA.parent / folder, copy / folder, ignore=ignored)
-    done = subprocess.run(
-        [sys.executable, "-c", build, str(copy), str(tmp_path)],
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", build, str(copy), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         members = {Path(n).name for n in wheel.namelist() if "share/microdata-price/data" in n}

@@ -20,21 +20,10 @@ from rounding import at_most
 _digits = digits(40)
 
 LAWS = [
-    DoubleGeometric(0.05),
-    DoubleGeometric(0.5),
-    DoubleGeometric(3.0),
-    DoubleGeometric(30.0),
-    TruncatedDoubleGeometric(0.5, 1),
-    TruncatedDoubleGeometric(0.25, 9),
-    TruncatedDoubleGeometric(1e-6, 40),
-    TruncatedDoubleGeometric(0.05, 300),
-    TruncatedDoubleGeometric(0.01, 2000),
-    TruncatedDoubleGeometric(5.0, 2000),
-    DiscreteGaussian(0.05),
-    DiscreteGaussian(0.29999),
-    DiscreteGaussian(0.3),
-    DiscreteGaussian(1.0),
-    DiscreteGaussian(50.0),
+    *(DoubleGeometric(e) for e in (0.05, 0.5, 3.0, 30.0)),
+    *(TruncatedDoubleGeometric(e, 2000) for e in (0.01, 5.0)),
+    *(TruncatedDoubleGeometric(*x) for x in ((0.5, 1), (0.25, 9), (1e-6, 40), (0.05, 300))),
+    *(DiscreteGaussian(s) for s in (0.05, 0.29999, 0.3, 1.0, 50.0)),
 ]
 
 
@@ -150,13 +139,12 @@ def test_extreme_parameters_do_not_overflow():
 
 @pytest.mark.parametrize("law", [Laplace(3.0), Gaussian(2.0)], ids=repr)
 def test_continuous_excess_equals_quadrature(law):
+    def density(x):
+        if isinstance(law, Laplace):
+            return mp.exp(-abs(x) / law.scale) / (2 * law.scale)
+        return mp.npdf(x, 0, law.std)
+
     for q in (0.0, 0.7, 5.0, 20.0):
-
-        def density(x):
-            if isinstance(law, Laplace):
-                return mp.exp(-abs(x) / law.scale) / (2 * law.scale)
-            return mp.npdf(x, 0, law.std)
-
         assert float(law.pdf(-q)) == pytest.approx(float(density(mp.mpf(-q))), rel=1e-12)
         far = [q, q + 5, q + 20, q + 80, q + 300]
         for power, got in zip((1, 2), law.excess(q), strict=True):

@@ -5,15 +5,8 @@ import math
 import pytest
 
 from microdata_price.exceptions import InputError
-from microdata_price.model.privacy import (
-    KINDS,
-    ApproximateDP,
-    ConcentratedDP,
-    PureDP,
-    guarantee_of,
-    level_of,
-    parameters,
-)
+from microdata_price.model import privacy
+from microdata_price.model.privacy import KINDS, ApproximateDP, ConcentratedDP, PureDP, guarantee_of
 
 LEVELS = {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6}
 
@@ -23,8 +16,8 @@ def test_every_kind_is_found_by_its_word_and_says_its_levels(kind):
     guarantee = guarantee_of(kind, **LEVELS)
     assert type(guarantee) is KINDS[kind]
     assert guarantee.kind == kind
-    assert guarantee.fields() == {"kind": kind} | {n: LEVELS[n] for n in parameters(kind)}
-    for name in parameters(kind):
+    assert guarantee.fields() == {"kind": kind} | {n: LEVELS[n] for n in privacy.parameters(kind)}
+    for name in privacy.parameters(kind):
         assert f"{name} = {LEVELS[name]:g}" in guarantee.describe()
         written = {"epsilon": "0.5", "rho": "0.125", "delta": "10^{-6}"}[name]
         assert rf"$\{name} = {written}$" in guarantee.describe(math=True)
@@ -34,11 +27,13 @@ def test_every_kind_is_found_by_its_word_and_says_its_levels(kind):
 
 
 def test_grids_name_levels_by_two_columns():
-    assert level_of("pure", 0.5) == PureDP(0.5) == ApproximateDP(0.5, 1e-6).basis
-    assert level_of("zcdp", 0.125) == ConcentratedDP(0.125) == ConcentratedDP(0.125).to_zcdp()
+    assert privacy.level_of("pure", 0.5) == PureDP(0.5) == ApproximateDP(0.5, 1e-6).basis
+    assert (
+        privacy.level_of("zcdp", 0.125) == ConcentratedDP(0.125) == ConcentratedDP(0.125).to_zcdp()
+    )
     for wrong in ("pur", "approximate"):
         with pytest.raises(InputError, match="no kind of privacy"):
-            level_of(wrong, 0.5)
+            privacy.level_of(wrong, 0.5)
     with pytest.raises(InputError, match="did you mean pure"):
         guarantee_of("pur", epsilon=0.5)
     with pytest.raises(InputError, match="epsilon"):
