@@ -90,10 +90,7 @@ def by(labels, target, weight, radius=None):
         # 15 is the least sum allowed and 12 + 0 + 3 the largest.
         ([by([0, 0, 0], [20], 1.0, 5), by([0, 1, 2], [10, -2, 1], 1.0, 2)], [12, 0, 3]),
         # Least norm spreads a sum evenly, and only where it may.
-        (
-            [by([0] * 4, [8], 1.0), by([0, -1, -1, -1], [-3], 1.0)],
-            [0, 8 / 3, 8 / 3, 8 / 3],
-        ),
+        ([by([0] * 4, [8], 1.0), by([0, -1, -1, -1], [-3], 1.0)], [0, 8 / 3, 8 / 3, 8 / 3]),
     ],
 )
 def test_answers_worked_out_by_hand(terms, expected):

@@ -42,12 +42,7 @@ def problems():
 
 @pytest.mark.parametrize(
     ("which", "kind", "least"),
-    [
-        ("two-way", TwoWay, 12),
-        ("tree", Tree, 30),
-        ("any", Partitions, 50),
-        ("cg", Conjugate, 50),
-    ],
+    [("two-way", TwoWay, 12), ("tree", Tree, 30), ("any", Partitions, 50), ("cg", Conjugate, 50)],
 )
 def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, least, monkeypatch):
     monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))

@@ -41,6 +41,7 @@ BAD = [
     *(("number of point queries", extremes, (LAPLACE, d)) for d in (0, 1.5, math.nan, "many")),
     *(("number of point queries", extremes, (LAPLACE, d)) for d in (math.inf, 10**400)),
     *(("threshold", first_above, ("printed", PURE, 1.0, t)) for t in (-1.0, math.nan)),
+    ("number of point queries", lambda: lower_bounds(PURE, 10**251, sum_error=1.0), ()),
     ("largest d", first_above, ("printed", PURE, 1.0, 1.0, math.inf)),
     ("bound", first_above, ("printd", PURE, 1.0)),
     *(("other than 0", validity.sparse_point_error, (1.0, 10, n)) for n in (0.0, -1.0, math.inf)),
@@ -114,8 +115,3 @@ def test_bad_input_is_one_sentence(words, call, given):
 def test_bad_errors_and_sizes_are_one_sentence(function, words, d, errors):
     with pytest.raises(InputError, match=words):
         function(PURE, d, **errors)
-
-
-def test_there_are_at_most_so_many_point_queries():
-    with pytest.raises(InputError, match="number of point queries"):
-        lower_bounds(PURE, 10**251, sum_error=1.0)
