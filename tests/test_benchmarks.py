@@ -1,7 +1,5 @@
 """The benchmarks compare solvers that give the same answers."""
 
-from __future__ import annotations
-
 import subprocess
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """pyproject.toml, environment.yml, requirements.txt and the Makefile say the same."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -22,7 +20,7 @@ EXTRAS = re.search(r"^LOCK_EXTRAS = (.*)$", MAKEFILE, re.MULTILINE).group(1).spl
 PYTHONS = ("3.11", "3.12", "3.13")
 
 
-def direct() -> list[Requirement]:
+def direct():
     project = PYPROJECT["project"]
     lines = list(project["dependencies"])
     for extra in EXTRAS:
@@ -30,7 +28,7 @@ def direct() -> list[Requirement]:
     return [Requirement(line) for line in lines]
 
 
-def locked(python: str) -> dict[str, str]:
+def locked(python):
     """Pinned versions by name on Linux under one version of Python."""
     marker_values = {
         "python_version": python,
@@ -52,7 +50,7 @@ def locked(python: str) -> dict[str, str]:
     return found
 
 
-def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_need() -> None:
+def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_need():
     pins, whole = (
         set(re.findall(r"^([A-Za-z0-9._-]+==\S+)", lock, re.MULTILINE))
         for lock in (BOOK_LOCK, LOCK)
@@ -64,7 +62,7 @@ def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_lock_pins_every_direct_dependency_within_its_limits(python: str) -> None:
+def test_lock_pins_every_direct_dependency_within_its_limits(python):
     pins = locked(python)
     assert len(pins) > 100
     for requirement in direct():
@@ -73,7 +71,7 @@ def test_lock_pins_every_direct_dependency_within_its_limits(python: str) -> Non
         assert requirement.specifier.contains(pins[name], prereleases=True), (name, pins[name])
 
 
-def test_lock_was_made_from_exactly_these_dependencies() -> None:
+def test_lock_was_made_from_exactly_these_dependencies():
     blocks = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)
     made_for = {
         canonicalize_name(re.match(r"[A-Za-z0-9._-]+", block).group())
@@ -83,13 +81,13 @@ def test_lock_was_made_from_exactly_these_dependencies() -> None:
     assert made_for == {canonicalize_name(r.name) for r in direct()}
 
 
-def test_every_pin_has_hashes_and_no_address() -> None:
+def test_every_pin_has_hashes_and_no_address():
     blocks = [b for b in re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE) if "==" in b]
     assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
     assert not re.search(r"https?://|--(extra-)?index-url|--find-links|--trusted-host|@ file", LOCK)
 
 
-def test_pythons_agree() -> None:
+def test_pythons_agree():
     conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     python = next(d for d in conda["dependencies"] if str(d).startswith("python "))
     least = PYPROJECT["project"]["requires-python"].removeprefix(">=")
@@ -98,7 +96,7 @@ def test_pythons_agree() -> None:
     assert "((3, 11) <= sys.version_info < (3, 14))" in MAKEFILE
 
 
-def test_conda_installs_the_lock_and_nothing_beside_it() -> None:
+def test_conda_installs_the_lock_and_nothing_beside_it():
     conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
     plain = [d for d in conda["dependencies"] if isinstance(d, str)]
     assert [d.split()[0] for d in plain] == ["python", "pip", "make"]
@@ -107,21 +105,21 @@ def test_conda_installs_the_lock_and_nothing_beside_it() -> None:
     ]
 
 
-def test_make_help_names_every_public_target() -> None:
+def test_make_help_names_every_public_target():
     targets = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
     described = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE))
     assert targets == described
     assert {"book", "test", "serve", "grid", "lint", "clean", "help", "check-tables"} <= described
 
 
-def test_no_file_names_a_registry() -> None:
+def test_no_file_names_a_registry():
     names = ("pyproject.toml", "environment.yml", "Makefile", ".ci/run")
     for name in (*names, "requirements.txt", "requirements-dev.txt"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!localhost)", text), name
 
 
-def test_the_readme_leads_to_files_and_targets_that_exist() -> None:
+def test_the_readme_leads_to_files_and_targets_that_exist():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)\)", readme)
     assert "docs/main-result.svg" in links
@@ -133,7 +131,7 @@ def test_the_readme_leads_to_files_and_targets_that_exist() -> None:
     )
 
 
-def test_documents_name_files_that_exist() -> None:
+def test_documents_name_files_that_exist():
     for name in ("docs/architecture.md", "CONTRIBUTING.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.(?:py|md|toml)|/))`", text))
@@ -141,13 +139,13 @@ def test_documents_name_files_that_exist() -> None:
         assert [n for n in sorted(named) if not any((h / n).exists() for h in homes)] == [], name
 
 
-def test_hooks_fetch_nothing() -> None:
+def test_hooks_fetch_nothing():
     hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
     assert [r["repo"] for r in hooks["repos"]] == ["local"]
     assert {h["language"] for r in hooks["repos"] for h in r["hooks"]} == {"system"}
 
 
-def make(*given: str) -> subprocess.CompletedProcess[str]:
+def make(*given):
     """What make would do, without doing it."""
     command = [shutil.which("make") or "make", "-n", "-C", str(ROOT), *given]
     return subprocess.run(command, capture_output=True, text=True, check=False)
@@ -164,7 +162,7 @@ def make(*given: str) -> subprocess.CompletedProcess[str]:
         (["book", "STUDENTS=true"], "STUDENTS is true; it can be yes or no"),
     ],
 )
-def test_what_make_does_not_read_is_refused(given: list[str], says: str) -> None:
+def test_what_make_does_not_read_is_refused(given, says):
     done = make(*given)
     assert done.returncode == 2
     assert says in done.stderr
@@ -181,7 +179,7 @@ def test_what_make_does_not_read_is_refused(given: list[str], says: str) -> None
         (["serve", "PORT=80"], "_build/html 80"),
     ],
 )
-def test_what_make_reads_is_passed_on(given: list[str], does: str) -> None:
+def test_what_make_reads_is_passed_on(given, does):
     done = make(*given)
     assert done.returncode == 0, done.stderr
     assert does in " ".join(done.stdout.split())

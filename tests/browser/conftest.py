@@ -1,45 +1,42 @@
 """A browser and the built sites for the tests that need them."""
 
-from __future__ import annotations
-
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from browser_pages import FLAGS, ROOT
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import sync_playwright
 
 from microdata_price.book.build import default_site
 from microdata_price.book.plan import Edition
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     for item in items:
         if Path(__file__).parent in item.path.parents:
             item.add_marker(pytest.mark.browser)
 
 
-def _built(edition: Edition, how: str) -> Path:
+def _built(edition, how):
     folder = default_site(ROOT, edition)
     assert (folder / "index.html").is_file(), f"{folder} is not built: run {how} first"
     return folder
 
 
 @pytest.fixture(scope="session")
-def site() -> Path:
+def site():
     """The default site."""
     return _built(Edition(), "make book")
 
 
 @pytest.fixture(scope="session")
-def students() -> Path:
+def students():
     """The students' edition."""
     return _built(Edition(solutions=False), "make book SOLUTIONS=no")
 
 
 @pytest.fixture(scope="session")
-def chromium() -> Iterator[Browser]:
+def chromium():
     path = shutil.which("chromium")
     assert path, "Debian's chromium is needed: apt-get install chromium"
     with sync_playwright() as playwright:

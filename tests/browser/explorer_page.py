@@ -1,12 +1,9 @@
 """The explorer in a browser: its settings, its moves, and its numbers beside the package's."""
 
-from __future__ import annotations
-
 import re
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page
 
 from explorer_data import package_bounds
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
@@ -26,12 +23,12 @@ GO = """async hash => {
 }"""
 
 
-def go(page: Page, setting: str) -> None:
+def go(page, setting):
     """Give the page another address, as a link does, and wait until it has followed."""
     page.evaluate(GO, setting)
 
 
-def act(page: Page, steps: str) -> None:
+def act(page, steps):
     """Take steps, one a line: a verb, where, and what: `sees #told = left`, `click #next`, ..."""
     for step in map(str.strip, steps.strip().splitlines()):
         verb, _, rest = step.partition(" ")
@@ -52,12 +49,12 @@ def act(page: Page, steps: str) -> None:
             getattr(page, verb)(where)
 
 
-def now(page: Page) -> dict[str, Any]:
+def now(page):
     state: dict[str, Any] = page.evaluate("() => explorerState()")
     return state
 
 
-def check_numbers(page: Page) -> dict[str, Any]:
+def check_numbers(page):
     """Compare what the page shows with what the package says; return the page's values."""
     v: dict[str, Any] = now(page)["values"]
     guarantee: Guarantee

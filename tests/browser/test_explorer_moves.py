@@ -1,9 +1,6 @@
 """The explorer's controls and address in a real browser."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -11,7 +8,6 @@ import pytest
 from browser_pages import address, opened
 from bs4 import BeautifulSoup
 from explorer_page import ALL, act, check_numbers, go, now
-from playwright.sync_api import Browser, Page
 
 from explorer_data import package_bounds
 from microdata_price.explorer.bounds import EPSILONS, POINTS, RHOS, SUMS
@@ -26,13 +22,13 @@ ABOUT = "section h3:text('What is drawn')"
 
 
 @pytest.fixture(scope="module")
-def desk(chromium: Browser, site: Path) -> Iterator[Page]:
+def desk(chromium, site):
     with opened(chromium, address(site, "explorer/index"), accept_downloads=True) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
-def phone(chromium: Browser, site: Path) -> Iterator[Page]:
+def phone(chromium, site):
     url = address(site, "explorer/index") + ALL
     with opened(chromium, url, width=390, has_touch=True, is_mobile=True) as page:
         yield page
@@ -100,7 +96,7 @@ PRIVACY = """
         (OWN, f"hides {ABOUT}"),
     ],
 )
-def test_each_action_has_its_effect(desk: Page, setting: str, steps: str) -> None:
+def test_each_action_has_its_effect(desk, setting, steps):
     go(desk, setting)
     act(desk, steps)
 
@@ -118,9 +114,7 @@ def test_each_action_has_its_effect(desk: Page, setting: str, steps: str) -> Non
         ("/".join(["1 2"] * 7), "from 2 counts"),
     ],
 )
-def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(
-    desk: Page, typed: str, says: str
-) -> None:
+def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(desk, typed, says):
     go(desk, OWN)
     act(
         desk,
@@ -152,14 +146,12 @@ def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(
         ("#colour=red", "means nothing here", "#reset"),
     ],
 )
-def test_a_wrong_address_is_explained_and_harmless(
-    desk: Page, setting: str, says: str, after: str
-) -> None:
+def test_a_wrong_address_is_explained_and_harmless(desk, setting, says, after):
     go(desk, setting)
     act(desk, f"sees #message = {says}\nclick {after}\nhides #message")
 
 
-def test_keys_move_every_slider_to_the_packages_numbers(desk: Page) -> None:
+def test_keys_move_every_slider_to_the_packages_numbers(desk):
     go(desk, ALL)
     for slider, stops, key in (("epsilon", EPSILONS, 1), ("d", POINTS, -1), ("sum", SUMS, 1)):
         at = stops.index(now(desk)["state"][slider])
@@ -175,7 +167,7 @@ def test_keys_move_every_slider_to_the_packages_numbers(desk: Page) -> None:
         assert check_numbers(desk)["privacy"] == privacy
 
 
-def test_mouse_and_finger_move_sliders_and_the_plane(desk: Page, phone: Page) -> None:
+def test_mouse_and_finger_move_sliders_and_the_plane(desk, phone):
     go(desk, "#privacy=zcdp&hide=none")
     box = desk.locator("#rho").bounding_box()
     assert box
@@ -208,7 +200,7 @@ def test_mouse_and_finger_move_sliders_and_the_plane(desk: Page, phone: Page) ->
     act(phone, "tap input[value=draws]\ntap #next\nstate draw = 2")
 
 
-def test_the_address_carries_the_setting(desk: Page) -> None:
+def test_the_address_carries_the_setting(desk):
     go(desk, ALL)
     desk.check("input[value=approximate]", force=True)
     act(desk, "focus #delta\npress ArrowLeft\nfocus #epsilon\npress End")
@@ -239,7 +231,7 @@ def test_the_address_carries_the_setting(desk: Page) -> None:
     act(desk, "state d = 100\nstate privacy = zcdp")
 
 
-def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk: Page) -> None:
+def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk):
     desk.evaluate(CLIPBOARD)
     go(desk, ALL)
     desk.click("#copy")
@@ -257,7 +249,7 @@ def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk:
     assert desk.is_hidden("#message")
 
 
-def test_links_of_the_page_and_of_the_book_lead_to_settings(desk: Page, site: Path) -> None:
+def test_links_of_the_page_and_of_the_book_lead_to_settings(desk, site):
     links = desk.locator("a[data-setting]")
     settings = {links.nth(i).get_attribute("data-setting") or "" for i in range(links.count())}
     assert len(settings) >= 5
@@ -283,7 +275,7 @@ def test_links_of_the_page_and_of_the_book_lead_to_settings(desk: Page, site: Pa
                 assert str(got) == value or float(got) == float(value)
 
 
-def test_curves_follow_the_sliders(desk: Page) -> None:
+def test_curves_follow_the_sliders(desk):
     drawn = "all => all.map(path => path.getAttribute('d'))"
     go(desk, ALL)
     before = desk.eval_on_selector_all("#plane path.bound", drawn)
@@ -314,7 +306,7 @@ LABEL = """() => {
 }"""
 
 
-def test_the_plane_claims_only_what_is_proved(desk: Page, phone: Page) -> None:
+def test_the_plane_claims_only_what_is_proved(desk, phone):
     seen = set()
     for page in (desk, phone):
         for privacy in ("pure", "approximate", "zcdp"):

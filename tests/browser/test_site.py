@@ -1,7 +1,5 @@
 """Every page of the built site, opened from a folder in a real browser."""
 
-from __future__ import annotations
-
 import gzip
 import html
 import io
@@ -18,7 +16,7 @@ import yaml
 from browser_pages import CHAPTERS, PAGES, ROOT, accessible, address, opened, violations
 from bs4 import BeautifulSoup
 from PIL import Image
-from playwright.sync_api import Browser, Page, TimeoutError
+from playwright.sync_api import TimeoutError
 
 from microdata_price.book import notebook
 
@@ -85,9 +83,7 @@ HEIGHTS = """() => [...document.querySelectorAll("img.computed-figure")]
 
 
 @pytest.mark.parametrize("page", PAGES)
-def test_a_page_is_whole_on_a_phone_at_a_desk_and_on_paper(
-    chromium: Browser, site: Path, page: str
-) -> None:
+def test_a_page_is_whole_on_a_phone_at_a_desk_and_on_paper(chromium, site, page):
     with opened(chromium, address(site, page), width=390) as tab:
         look = tab.evaluate(LOOK)
         assert look["faults"] == []
@@ -108,25 +104,25 @@ def test_a_page_is_whole_on_a_phone_at_a_desk_and_on_paper(
 
 
 @cache
-def soup(path: Path) -> BeautifulSoup:
+def soup(path):
     return BeautifulSoup(path.read_text(encoding="utf-8"), "html.parser")
 
 
 @cache
-def anchors(path: Path) -> frozenset[str]:
+def anchors(path):
     return frozenset(str(node["id"]) for node in soup(path).find_all(id=True))
 
 
-def all_pages(site: Path) -> list[Path]:
+def all_pages(site):
     return sorted(site.rglob("*.html"))
 
 
-def moved() -> dict[str, str]:
+def moved():
     pages: dict[str, str] = yaml.safe_load((ROOT / "book" / "_redirects.yml").read_text("utf-8"))
     return pages
 
 
-def test_every_built_page_is_in_the_table_of_contents_and_old_addresses_lead_on(site: Path) -> None:
+def test_every_built_page_is_in_the_table_of_contents_and_old_addresses_lead_on(site):
     extra = {"index", "search", "genindex", *moved()}
     built = {p.relative_to(site).with_suffix("").as_posix() for p in all_pages(site)}
     built = {n for n in built if not n.startswith(("explorer/", "slides/", "dice/", "students/"))}
@@ -139,7 +135,7 @@ def test_every_built_page_is_in_the_table_of_contents_and_old_addresses_lead_on(
         assert ((site / old).parent / target[1].partition("#")[0]).is_file(), old
 
 
-def test_no_link_and_no_anchor_is_broken(site: Path) -> None:
+def test_no_link_and_no_anchor_is_broken(site):
     broken, checked = [], 0
     for path in all_pages(site):
         targets = [tag["href"] for tag in soup(path).find_all(["a", "link"], href=True)]
@@ -160,7 +156,7 @@ def test_no_link_and_no_anchor_is_broken(site: Path) -> None:
     assert checked > 20 * len(all_pages(site))
 
 
-def test_pages_are_titled_numbered_described_and_offer_their_notebooks(site: Path) -> None:
+def test_pages_are_titled_numbered_described_and_offer_their_notebooks(site):
     titles, said = {}, {}
     for page in PAGES:
         whole = soup(site / f"{page}.html")
@@ -190,7 +186,7 @@ def test_pages_are_titled_numbered_described_and_offer_their_notebooks(site: Pat
         assert sum(bool(c.outputs) for c in code) > len(code) / 3, page
 
 
-def results(tab: Page, site: Path, query: str) -> list[str]:
+def results(tab, site, query):
     tab.goto(f"{address(site, 'search')}?q={'+'.join(query.split())}")
     tab.wait_for_function(
         """() => /found|did not match/i.test(
@@ -200,7 +196,7 @@ def results(tab: Page, site: Path, query: str) -> list[str]:
     return [str(link.get_attribute("href")) for link in links]
 
 
-def boxes() -> list[tuple[str, str, str]]:
+def boxes():
     """Number, title and page of every theorem box of the book that has a number of the paper."""
     found = []
     head = re.compile(r"\*\*((?:Theorem|Lemma|Remark|Definition) [\d.]+\d?) \((.+?)\)\.\*\*")
@@ -212,9 +208,7 @@ def boxes() -> list[tuple[str, str, str]]:
     return found
 
 
-def test_search_finds_chapters_first_theorems_and_nothing_where_there_is_nothing(
-    chromium: Browser, site: Path
-) -> None:
+def test_search_finds_chapters_first_theorems_and_nothing_where_there_is_nothing(chromium, site):
     first = [
         ("differential privacy", "notebooks/"),
         ("certificate", "notebooks/"),
@@ -244,7 +238,7 @@ def test_search_finds_chapters_first_theorems_and_nothing_where_there_is_nothing
         assert results(tab, site, "zzyzzyva") == []
 
 
-def test_the_first_page_is_light_and_leads_on(chromium: Browser, site: Path) -> None:
+def test_the_first_page_is_light_and_leads_on(chromium, site):
     with opened(chromium, "about:blank") as tab:
         asked: list[str] = []
         tab.on("request", lambda request: asked.append(unquote(urlsplit(request.url).path)))
@@ -256,9 +250,7 @@ def test_the_first_page_is_light_and_leads_on(chromium: Browser, site: Path) -> 
     assert 0 < sum(sizes.values()) < 500_000, json.dumps(sizes, indent=1)
 
 
-def test_the_theme_is_the_readers_choice_and_figures_follow_it(
-    chromium: Browser, site: Path
-) -> None:
+def test_the_theme_is_the_readers_choice_and_figures_follow_it(chromium, site):
     theme = "() => document.documentElement.dataset.theme"
     with opened(chromium, address(site, PAGES[0])) as tab:
         for _ in range(3):
@@ -276,9 +268,7 @@ def test_the_theme_is_the_readers_choice_and_figures_follow_it(
             assert image.convert("RGB").getpixel((3, 3)) == paper
 
 
-def test_code_is_in_the_keyboards_reach_as_soon_as_it_is_unfolded(
-    chromium: Browser, site: Path
-) -> None:
+def test_code_is_in_the_keyboards_reach_as_soon_as_it_is_unfolded(chromium, site):
     # The theme asks once, when the page is loaded. If it asked too early, the answer stays wrong.
     with opened(chromium, address(site, "notebooks/benchmark"), width=390) as tab:
         tab.wait_for_timeout(600)  # the theme's own delay after the last change
@@ -297,9 +287,7 @@ def test_code_is_in_the_keyboards_reach_as_soon_as_it_is_unfolded(
     assert set(cut) == {0}
 
 
-def test_what_the_theme_says_later_of_a_tables_width_does_not_stay(
-    chromium: Browser, site: Path
-) -> None:
+def test_what_the_theme_says_later_of_a_tables_width_does_not_stay(chromium, site):
     with opened(chromium, address(site, "notebooks/how_large"), width=390) as tab:
         settled = """() => [...document.querySelectorAll(".pst-scrollable-table-container")]
             .every(node => (node.scrollWidth > node.clientWidth + 1) === (node.tabIndex === 0))"""
@@ -313,7 +301,7 @@ def test_what_the_theme_says_later_of_a_tables_width_does_not_stay(
             tab.wait_for_function(settled, timeout=5_000)
 
 
-def test_a_link_shows_what_it_leads_to(chromium: Browser, site: Path) -> None:
+def test_a_link_shows_what_it_leads_to(chromium, site):
     with opened(chromium, address(site, "notebooks/why_someone_pays")) as page:
         # What the walk over all pages looks at is there.
         assert page.locator("mjx-container").count() > 50
@@ -341,7 +329,7 @@ def test_a_link_shows_what_it_leads_to(chromium: Browser, site: Path) -> None:
         assert link.get_attribute("aria-describedby") is None
 
 
-def test_a_moved_page_leads_on_by_itself_and_can_be_used(chromium: Browser, site: Path) -> None:
+def test_a_moved_page_leads_on_by_itself_and_can_be_used(chromium, site):
     old, new = next((o, n) for o, n in moved().items() if n.startswith("notebooks/"))
     with opened(chromium, "about:blank") as page:
         page.goto(address(site, old))
@@ -352,7 +340,7 @@ def test_a_moved_page_leads_on_by_itself_and_can_be_used(chromium: Browser, site
         assert violations(page) == []
 
 
-def solution_lines() -> list[str]:
+def solution_lines():
     """Telling lines of the solutions: long enough to be nowhere else by chance."""
     lines = []
     for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
@@ -365,12 +353,12 @@ def solution_lines() -> list[str]:
     return lines
 
 
-def text_of(path: Path) -> str:
+def text_of(path):
     raw = path.read_text(encoding="utf-8", errors="replace")
     return html.unescape(re.sub(r"<[^>]*>", "", raw)) if path.suffix == ".html" else raw
 
 
-def test_the_students_edition_has_no_solution_anywhere(site: Path, students: Path) -> None:
+def test_the_students_edition_has_no_solution_anywhere(site, students):
     lines = solution_lines()
     assert lines
     full = "\n".join(text_of(p) for p in all_pages(site))
@@ -386,11 +374,11 @@ def test_the_students_edition_has_no_solution_anywhere(site: Path, students: Pat
     assert [mark for mark in ("sol-", "Solution to", "Solution of") if mark in index] == []
 
 
-def test_a_switch_shows_one_picture_and_a_link_chooses_it(chromium: Browser, site: Path) -> None:
+def test_a_switch_shows_one_picture_and_a_link_chooses_it(chromium, site):
     kinds = ("pure", "approximate", "zcdp")
     with opened(chromium, address(site, "notebooks/plane") + "#plane-zcdp") as tab:
 
-        def shown() -> list[bool]:
+        def shown():
             return [tab.locator(f"#plane-{kind}").is_visible() for kind in kinds]
 
         assert shown() == [False, False, True]

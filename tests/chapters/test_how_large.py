@@ -17,7 +17,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     found = Findings(**given)
     said = filled("how_large", **given)
     assert says(said[0], found.gap.high, 0.01)
@@ -31,7 +31,7 @@ def test_texts_hold_at_every_level(given: dict) -> None:
     assert not (noise > split + 1e-9).any()
 
 
-def test_first_moments_by_hand_are_below_the_program() -> None:
+def test_first_moments_by_hand_are_below_the_program():
     found = Findings()
     m = np.arange(1, 200)
     hand = np.max(m - np.exp(0.5 * m) * found.signed / 1000) / found.signed
@@ -39,7 +39,7 @@ def test_first_moments_by_hand_are_below_the_program() -> None:
 
 
 @pytest.mark.parametrize("d", [30, 1000])
-def test_the_fit_on_one_huge_cell_errs_as_is_said(d: int) -> None:
+def test_the_fit_on_one_huge_cell_errs_as_is_said(d):
     """Simulated in another way than the quadrature: sorted draws on the worst table."""
     found, runs, rng = Findings(d=d), 4000, np.random.default_rng(4)
     unit = found.signed
@@ -59,7 +59,7 @@ def test_the_fit_on_one_huge_cell_errs_as_is_said(d: int) -> None:
         assert square.mean() >= (0.9 * ends.high) ** 2 - 4 * spread
 
 
-def test_the_constant_is_the_root_of_the_formula() -> None:
+def test_the_constant_is_the_root_of_the_formula():
     found = Findings(lam=2.5)
     c, e = found.at_lam, 0.5
     w = 1 - 1 / (2 * c)

@@ -13,12 +13,12 @@ CASES = cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=(1000, 2, 10**4))
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     filled("proofs_of_the_paper", runs=60, **given)
 
 
 @pytest.mark.parametrize("given", CASES[::2], ids=str)
-def test_what_the_steps_lose_adds_up_to_what_is_allowed(given: dict) -> None:
+def test_what_the_steps_lose_adds_up_to_what_is_allowed(given):
     found = Findings(runs=60, **given)
     epsilon, rho, delta, d = (given[k] for k in ("epsilon", "rho", "delta", "d"))
     pure, cut, zcdp = found.slacks
@@ -37,7 +37,7 @@ def test_what_the_steps_lose_adds_up_to_what_is_allowed(given: dict) -> None:
 
 
 @pytest.mark.parametrize("rho", RHOS)
-def test_conversions_are_those_of_grids_and_of_gaussian_tails(rho: float) -> None:
+def test_conversions_are_those_of_grids_and_of_gaussian_tails(rho):
     delta = 1e-6
     simple, sharper, exact = Findings(rho=rho, delta=delta).conversions
     alpha = 1 + np.geomspace(1e-4, 1e6, 400_001)
@@ -45,7 +45,7 @@ def test_conversions_are_those_of_grids_and_of_gaussian_tails(rho: float) -> Non
     assert sharper == pytest.approx(max(0.0, (alpha * rho + tail / (alpha - 1)).min()), rel=1e-4)
     mu = math.sqrt(2 * rho)
 
-    def excess(e: float) -> float:
+    def excess(e):
         a = stats.norm.sf(e / mu - mu / 2)
         return float(a - math.exp(e + stats.norm.logsf(e / mu + mu / 2)) - delta)
 
@@ -54,7 +54,7 @@ def test_conversions_are_those_of_grids_and_of_gaussian_tails(rho: float) -> Non
     assert exact <= sharper <= simple * (1 + 1e-9)
 
 
-def test_printed_inequalities_fail_where_it_is_said() -> None:
+def test_printed_inequalities_fail_where_it_is_said():
     assert all(left < right for left, right in Findings().slips)
     z = np.arange(-40, 41)
     law = np.exp(-50.0 * z**2)
@@ -66,7 +66,7 @@ def test_printed_inequalities_fail_where_it_is_said() -> None:
 
 
 @pytest.mark.parametrize("d", [2, 1000])
-def test_the_chain_begins_and_ends_at_what_integrals_say(d: int) -> None:
+def test_the_chain_begins_and_ends_at_what_integrals_say(d):
     found, b = Findings(d=d, runs=300), 4.0
     tails = [
         integrate.quad(lambda t, p=p: p * t ** (p - 1) * (1 - (1 - math.exp(-t)) ** d), 0, 80)[0]

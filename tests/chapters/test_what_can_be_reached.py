@@ -14,7 +14,7 @@ CASES = cases(epsilon=EPSILONS, delta=(1e-6, 1e-3), d=(1000, 2, 10**5))
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     said = filled("what_can_be_reached", runs=40, **given)
     epsilon, d = given["epsilon"], given["d"]
     z = np.arange(-math.ceil(60 / epsilon), math.ceil(60 / epsilon) + 1)
@@ -28,7 +28,7 @@ def test_texts_hold_at_every_level(given: dict) -> None:
     assert says(said[2], square)
 
 
-def test_the_huge_cell_s_error_is_that_of_a_simulation() -> None:
+def test_the_huge_cell_s_error_is_that_of_a_simulation():
     rng, d, b = np.random.default_rng(5), 300, 4.0
     q = np.zeros(d)
     q[0] = 1e5
@@ -39,14 +39,14 @@ def test_the_huge_cell_s_error_is_that_of_a_simulation() -> None:
     assert abs(squares.mean() - exact) < 4 * error
 
 
-def test_the_largest_of_a_million_noises_is_a_sum() -> None:
+def test_the_largest_of_a_million_noises_is_a_sum():
     mean = np.sum(1 / np.arange(1, 10**6 + 1))
     assert Findings().largest == pytest.approx((mean, math.log(1e6) + 1))
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
-def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon: float, d: int) -> None:
+def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon, d):
     """Outcome by outcome, as in the proof; the means of its three terms are sums."""
     found, rng = Findings(epsilon=epsilon), np.random.default_rng(d)
     B, r = found.cut.bound, math.exp(-epsilon / 2)
@@ -65,6 +65,6 @@ def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon: float, d: int) 
     assert found.cap == pytest.approx(math.sqrt(B**2 + 2 * variance))
 
 
-def test_the_smaller_bound_keeps_the_level() -> None:
+def test_the_smaller_bound_keeps_the_level():
     paper, least, exact = Findings().bounds
     assert (exact <= 0.5e-6, paper >= least) == (True, True)

@@ -12,7 +12,7 @@ CASES = cases(epsilon=EPSILONS, rho=RHOS[::3], delta=DELTAS[::2], d=(1000, 2, 10
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     said = filled("why_someone_pays", **given)
     epsilon, d = given["epsilon"], given["d"]
     signed = math.sqrt(8) / epsilon
@@ -32,7 +32,7 @@ def test_texts_hold_at_every_level(given: dict) -> None:
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_theorem_3_excludes_what_a_grid_of_k_excludes(epsilon: float) -> None:
+def test_theorem_3_excludes_what_a_grid_of_k_excludes(epsilon):
     found = Findings(epsilon=epsilon)
     d, D = float(found.sizes[-1]), found.signed
     C = np.linspace(0, math.log(d), 2000)[1:, None] / epsilon
@@ -43,7 +43,7 @@ def test_theorem_3_excludes_what_a_grid_of_k_excludes(epsilon: float) -> None:
 
 
 @pytest.mark.parametrize("d", [2, 30, 1000])
-def test_no_output_has_room_for_more_cells_than_are_said(d: int) -> None:
+def test_no_output_has_room_for_more_cells_than_are_said(d):
     found, rng = Findings(d=d), np.random.default_rng(3)
     for most, p in zip(found.reached, (found.accurate, found.packing), strict=True):
         assert most <= min(p.overlap, d - 1) + 1e-9
@@ -55,7 +55,7 @@ def test_no_output_has_room_for_more_cells_than_are_said(d: int) -> None:
     assert found.signed_sets >= d - 2
 
 
-def test_the_three_kinds_lie_beside_each_other() -> None:
+def test_the_three_kinds_lie_beside_each_other():
     table = Findings().kinds.set_index("privacy")
     assert list(table) == ["pure", "approximate", "zCDP"]
     printed, moments = (
