@@ -7,6 +7,8 @@ import pytest
 from chapter_texts import EPSILONS, cases, filled, says
 
 from microdata_price.chapters.what_can_be_reached import Findings
+from microdata_price.model.noise import Laplace
+from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
 from rounding import at_most
 
@@ -28,15 +30,9 @@ def test_texts_hold_at_every_level(given):
     assert says(said[2], square)
 
 
-def test_the_huge_cell_s_error_is_that_of_a_simulation():
-    rng, d, b = np.random.default_rng(5), 300, 4.0
-    q = np.zeros(d)
-    q[0] = 1e5
-    w, z = rng.laplace(scale=b, size=3000), rng.laplace(scale=b, size=(3000, d))
-    squares = (project(q + z, q.sum() + w)[:, 0] - q[0]) ** 2
-    error = squares.std() / math.sqrt(squares.size)
-    exact = (Findings(d=d).here[1] * math.sqrt(32)) ** 2
-    assert abs(squares.mean() - exact) < 4 * error
+def test_the_huge_cell_s_error_is_that_of_the_fit():
+    exact = cell_errors(Laplace(4.0), Laplace(4.0), 300).squared_error
+    assert Findings(d=300).here[1] ** 2 * 32 == pytest.approx(exact, rel=0.02)
 
 
 def test_the_largest_of_a_million_noises_is_a_sum():
