@@ -13,15 +13,11 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*toc_entries(ROOT), "search"]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+    " disable-component-update disable-sync"
 )
 FAULTS = ("error", "warning")
+# A page whose width changes moves for some frames; its wide parts are measured after that.
 STILL = """async () => {
     await document.fonts.ready;
     for (let before = "", still = 0; still < 12; ) {
@@ -32,7 +28,6 @@ STILL = """async () => {
         before = now;
     }
 }"""
-"""A page whose width changes moves for some frames; its wide parts are measured after that."""
 FORMULA = "s => document.querySelector(s).querySelector('math')?.textContent ?? ''"
 
 

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from browser_pages import FLAGS, ROOT
+from browser_pages import FLAGS, ROOT, address, opened
 from playwright.sync_api import sync_playwright
 
 from microdata_price.book.build import default_site
@@ -40,6 +40,23 @@ def chromium():
     path = shutil.which("chromium")
     assert path, "Debian's chromium is needed: apt-get install chromium"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=path, args=list(FLAGS))
+        browser = playwright.chromium.launch(
+            executable_path=path, args=[f"--{flag}" for flag in FLAGS.split()]
+        )
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def desk(chromium, site):
+    """The explorer at a desk."""
+    with opened(chromium, address(site, "explorer/index"), accept_downloads=True) as page:
+        yield page
+
+
+@pytest.fixture(scope="module")
+def phone(chromium, site):
+    """The explorer on a phone."""
+    url = address(site, "explorer/index")
+    with opened(chromium, url, width=390, has_touch=True, is_mobile=True) as page:
+        yield page
