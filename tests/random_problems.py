@@ -1,7 +1,5 @@
 """Random problems of every structure that the fast solver knows, plain and hard."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,7 +25,7 @@ class Recipe:
     empty: bool = False
 
 
-def random_sets(rng: np.random.Generator, structure: str) -> list[QuerySet]:
+def random_sets(rng, structure):
     """Draw query sets of one structure; the identity comes last."""
     if structure == "list":
         n = int(rng.choice([1, 2, 3, 10, 40]))
@@ -63,16 +61,12 @@ def random_sets(rng: np.random.Generator, structure: str) -> list[QuerySet]:
     return [*sets, QuerySet.identity(n)]
 
 
-def random_problem(
-    rng: np.random.Generator, structure: str, kind: str, recipe: Recipe, runs: int = 4
-) -> Problem:
+def random_problem(rng, structure, kind, recipe, runs=4):
     """Draw a problem of one structure that has an answer."""
     return random_terms(rng, random_sets(rng, structure), kind, recipe, runs)
 
 
-def random_terms(
-    rng: np.random.Generator, sets: list[QuerySet], kind: str, recipe: Recipe, runs: int = 4
-) -> Problem:
+def random_terms(rng, sets, kind, recipe, runs=4):
     """Draw noisy answers to query sets, terms of a kind of them, and some table's answers."""
     cells = sets[0].cells
     small = rng.integers(0, 20, (runs, cells))
