@@ -28,22 +28,17 @@ def test_the_dice_read_whole(students):
 
 
 def test_three_students_counted_by_hand():
-    triples = list(itertools.product(ROLLS, repeat=3))
-    clipped = [sum(max(0, r) for r in three) for three in triples]
-    law = clipped_sum_law(3)
-    assert np.allclose(law, np.bincount(clipped, minlength=law.size) / len(triples), atol=1e-14)
-    signed = [sum(three) for three in triples]
-    law = signed_sum_law(3)
-    counted = np.bincount(np.array(signed) + 15, minlength=law.size) / len(triples)
-    assert np.allclose(law, counted, atol=1e-14)
-    farther = np.mean([abs(s) > c for s, c in zip(signed, clipped, strict=True)])
-    assert signed_farther(3) == pytest.approx(farther)
+    triples = np.array(list(itertools.product(ROLLS, repeat=3)))
+    signed, clipped = triples.sum(axis=1), np.maximum(triples, 0).sum(axis=1)
+    for sums, law in ((clipped, clipped_sum_law(3)), (signed + 15, signed_sum_law(3))):
+        counted = np.bincount(sums, minlength=law.size) / len(triples)
+        assert np.allclose(law, counted, atol=1e-14)
+    assert signed_farther(3) == pytest.approx((abs(signed) > clipped).mean())
 
 
 def test_in_one_round_of_eleven_the_signed_sum_is_the_farther_one():
     one, two = Activity(24).farther_percent
-    rng = np.random.default_rng(5)
-    roll = rng.choice(ROLLS, size=(100_000, 24))
+    roll = np.random.default_rng(5).choice(ROLLS, size=(100_000, 24))
     farther = abs(roll.sum(axis=1)) > np.maximum(roll, 0).sum(axis=1)
     assert abs(one / 100 - farther.mean()) < 5 * farther.std() / math.sqrt(farther.size)
     assert two < one / 2
@@ -60,13 +55,11 @@ def test_laws_have_the_stated_moments(students):
 
 
 def test_break_even_is_where_the_squared_errors_cross():
-    def worse(students):
-        a = Activity(students)
-        return a.clipped_mean**2 + a.clipped_std**2 > a.signed_std**2
-
     n = Activity(1).break_even
-    assert worse(n)
-    assert not any(worse(k) for k in range(1, n))
+    for students in range(1, n + 1):
+        a = Activity(students)
+        worse = a.clipped_mean**2 + a.clipped_std**2 > a.signed_std**2
+        assert worse == (students == n)
 
 
 @pytest.mark.parametrize("students", [0, -1, 1.5, True, 1001, "ten"])

@@ -63,11 +63,6 @@ def test_the_imitation_agrees_where_it_succeeds(found):
     again = first_order.imitate(m, "sequential")
     assert (again.solved == (again.stages == 0)).all()
     assert set(again.stages) <= {0, 1, 2, 3, 4}
-
-
-def test_an_unknown_imitation_is_refused():
-    data = data_set("Level00-1d")
-    m = measure(data.table, data.workload, PureDP(0.5), runs=2, rng=np.random.default_rng(1))
     with pytest.raises(InputError, match="nnls"):
         first_order.imitate(m, "nnls")
 
