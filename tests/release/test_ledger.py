@@ -1,7 +1,9 @@
 """What was spent on a table is written down before it is measured, and a cap refuses more."""
 
+import contextlib
 import errno
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -168,6 +170,16 @@ def test_an_account_under_nearly_its_name_is_the_same(tmp_path, other):
             Account(path, name).limit(PureDP(0.5))
     with pytest.raises(InputError, match=r"there is no account .*Known are: "):
         Account(path, "households").state()
+
+
+def test_spending_at_once_never_exceeds_the_cap(account):
+    def spend(k):
+        with contextlib.suppress(InputError):
+            account.spend(entry(str(k), PureDP(1.0)))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(spend, range(20)))
+    assert add_up(account.state()[0]).total == PureDP(10.0)
 
 
 def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch):
