@@ -48,10 +48,17 @@ def test_a_slope_is_that_of_the_logarithms():
     assert len(measured) == 6
 
 
-def test_large_tables_are_timed_beside_an_interior_point_solver():
+def test_tables_methods_and_workloads_are_timed():
     frame = large_tables((6, 12), interior_most=6, repeats=1)
     assert frame[frame["solver"] == "ours"]["certificate"].max() < 1e-9
     assert frame[frame["solver"] == "Clarabel"]["side"].tolist() == [6]
+    frame = methods_in_grid(runs=2, repeats=1, every=93).set_index("method")
+    assert tuple(frame.index) == microdata_methods()
+    assert frame.loc[BASE, "ratio"] == 1
+    assert (frame["milliseconds"] > 0).all()
+    frame = workloads((REFERENCE,), compare=False, memory=False, repeats=1)
+    assert (frame["certificate"] <= 1e-7).all()
+    assert ratios(frame)[(REFERENCE, "nnls")] == 1
 
 
 def test_one_case_that_is_measured_again_leaves_the_others_as_they_were(tmp_path, monkeypatch):
@@ -63,21 +70,11 @@ def test_one_case_that_is_measured_again_leaves_the_others_as_they_were(tmp_path
     case = "county, tract, block"
     keep.keep({"sizes": sizes([case])})
     after = pd.read_csv(tmp_path / keep.FILE)
-    same = (after["part"] != "sizes") | (after["case"] != case)
-    was = (before["part"] != "sizes") | (before["case"] != case)
-    pd.testing.assert_frame_equal(
-        after[same].reset_index(drop=True), before[was].reset_index(drop=True)
-    )
-    assert list(after.columns) == list(before.columns)
-    assert after[~same]["method"].tolist() == before[~was]["method"].tolist()
-    assert after[~same]["versions"].isna().all()  # no other solver was asked
-
-
-def test_every_method_is_timed_in_the_grid():
-    frame = methods_in_grid(runs=2, repeats=1, every=93).set_index("method")
-    assert tuple(frame.index) == microdata_methods()
-    assert frame.loc[BASE, "ratio"] == 1
-    assert (frame["milliseconds"] > 0).all()
+    own, was = ((t["part"] == "sizes") & (t["case"] == case) for t in (after, before))
+    rest, other = (t.reset_index(drop=True) for t in (after[~own], before[~was]))
+    pd.testing.assert_frame_equal(rest, other)
+    assert after[own]["method"].tolist() == before[was]["method"].tolist()
+    assert after[own]["versions"].isna().all()  # no other solver was asked
 
 
 def test_a_file_of_persons_is_released_from_end_to_end(tmp_path):
@@ -126,12 +123,6 @@ def test_memory_is_what_the_call_takes():
     _, megabytes, found = alone(partial(np.full, (numbers,)), 1.0)
     assert found.size == numbers
     assert 8 * numbers / 2**20 == pytest.approx(megabytes, abs=6)
-
-
-def test_workloads_are_timed_as_multiples_of_one():
-    frame = workloads((REFERENCE,), compare=False, memory=False, repeats=1)
-    assert (frame["certificate"] <= 1e-7).all()
-    assert ratios(frame)[(REFERENCE, "nnls")] == 1
 
 
 def test_mbis_problem_solved_exactly_has_no_excess():

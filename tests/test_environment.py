@@ -70,15 +70,12 @@ def test_lock_was_made_from_exactly_these_dependencies_with_hashes_and_no_addres
     assert not re.search(r"https?://|--(extra-)?index-url|--find-links|--trusted-host|@ file", LOCK)
 
 
-def test_pythons_agree():
+def test_conda_has_the_same_python_and_the_lock():
     python = next(d for d in CONDA if str(d).startswith("python "))
     least = PYPROJECT["project"]["requires-python"].removeprefix(">=")
     assert python == f"python >={least},<3.14"
     assert least == PYTHONS[0] == PYPROJECT["tool"]["mypy"]["python_version"]
     assert "((3, 11) <= sys.version_info < (3, 14))" in MAKEFILE
-
-
-def test_conda_installs_the_lock_and_nothing_beside_it():
     assert [d.split()[0] for d in CONDA if isinstance(d, str)] == ["python", "pip", "make"]
     assert [d["pip"] for d in CONDA if isinstance(d, dict)] == [["-r requirements.txt"]]
 
@@ -88,11 +85,14 @@ def test_make_help_names_every_public_target():
     assert {"book", "test", "serve", "grid", "lint", "clean", "help", "check-tables"} <= TARGETS
 
 
-def test_no_file_names_a_registry():
+def test_no_file_names_a_registry_and_hooks_fetch_nothing():
     names = ("pyproject.toml", "environment.yml", "Makefile", ".ci/run")
     for name in (*names, "requirements.txt", "requirements-dev.txt"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!localhost)", text), name
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert [r["repo"] for r in hooks] == ["local"]
+    assert {h["language"] for r in hooks for h in r["hooks"]} == {"system"}
 
 
 def test_the_readme_leads_to_files_and_targets_that_exist():
@@ -101,9 +101,7 @@ def test_the_readme_leads_to_files_and_targets_that_exist():
     assert "docs/main-result.svg" in links
     assert [link for link in links if not (ROOT / link).is_file()] == []
     assert set(re.findall(r"make ([a-z-]+)", readme)) <= TARGETS
-    assert all(alt.strip() for alt in re.findall(r"!\[(.*?)\]\(", readme, re.DOTALL)), (
-        "a picture needs alternative text"
-    )
+    assert all(alt.strip() for alt in re.findall(r"!\[(.*?)\]\(", readme, re.DOTALL))
 
 
 def test_documents_name_files_that_exist():
@@ -112,12 +110,6 @@ def test_documents_name_files_that_exist():
         named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.(?:py|md|toml)|/))`", text))
         homes = (ROOT, ROOT / "src" / "microdata_price")
         assert [n for n in sorted(named) if not any((h / n).exists() for h in homes)] == [], name
-
-
-def test_hooks_fetch_nothing():
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    assert [r["repo"] for r in hooks["repos"]] == ["local"]
-    assert {h["language"] for r in hooks["repos"] for h in r["hooks"]} == {"system"}
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,5 @@
 """What the explorer's views show, its manners and its weight, in a real browser."""
 
-import gzip
 import io
 import re
 
@@ -187,11 +186,6 @@ def test_the_plane_is_told_to_screen_readers_keyboards_and_as_a_table(desk):
     for m in v["mechanisms"]:
         value = m["C"][0] if isinstance(m["C"], list) else m["C"]
         assert desk.evaluate("x => Explorer.number(x)", value) in text
-
-
-def test_the_page_is_light(site):
-    files = [p for p in (site / "explorer").rglob("*") if p.is_file()]
-    assert sum(len(gzip.compress(p.read_bytes())) for p in files) < 1_000_000
 
 
 @pytest.mark.parametrize(("theme", "paper"), [("light", (255, 255, 255)), ("dark", (18, 18, 18))])

@@ -2,7 +2,6 @@
 
 import gzip
 import io
-import json
 import re
 from contextlib import suppress
 from functools import cache
@@ -213,7 +212,7 @@ def test_search_finds_chapters_first_and_nothing_where_there_is_nothing(chromium
             assert page in found[0].get_attribute("href") if page else found == [], query
 
 
-def test_the_first_page_is_light_and_leads_on(chromium, site):
+def test_the_first_page_and_the_explorer_are_light_and_the_first_leads_on(chromium, site):
     with opened(chromium, "about:blank") as tab:
         asked: list[str] = []
         tab.on("request", lambda request: asked.append(unquote(urlsplit(request.url).path)))
@@ -222,7 +221,9 @@ def test_the_first_page_is_light_and_leads_on(chromium, site):
         tab.wait_for_load_state("load")
     files = {Path(u) for u in asked if Path(u).is_file() and "mathjax" not in Path(u).parts}
     sizes = {p.relative_to(site).as_posix(): len(gzip.compress(p.read_bytes())) for p in files}
-    assert 0 < sum(sizes.values()) < 500_000, json.dumps(sizes, indent=1)
+    assert 0 < sum(sizes.values()) < 500_000, sizes
+    files = [p for p in (site / "explorer").rglob("*") if p.is_file()]
+    assert 0 < sum(len(gzip.compress(p.read_bytes())) for p in files) < 1_000_000
 
 
 def test_the_theme_is_the_readers_choice_and_figures_follow_it(chromium, site):

@@ -33,10 +33,6 @@ def test_every_text_is_whole(levels):
     assert found.bounds[0] >= found.bounds[1]
 
 
-def test_the_remark_s_cell_is_rounded_up_as_in_chapter_1():
-    assert Findings().difficult["records in the cell"].tolist() == [14, 28, 42]
-
-
 def test_printed_inequalities_are_false_where_the_page_says_so():
     found, noise = Findings(), m_epsilon(10.0)
     assert [f"{x:.3f}" for x in found.false_pure] == ["0.010", "0.581", "2.549"]
@@ -57,6 +53,7 @@ def test_the_range_in_which_bits_do_no_harm():
 
 def test_numbers_of_no_level():
     found = Findings()
+    assert found.difficult["records in the cell"].tolist() == [14, 28, 42]
     assert found.shares == pytest.approx((0.24917, 2.1066e-7), rel=1e-4)
     assert found.normal == pytest.approx((3.4354, 3.8324), abs=1e-4)
     assert float(clipped_error(Laplace(4.0), 1e5).squared_error) == pytest.approx(8 / 0.5**2)

@@ -289,13 +289,10 @@ def test_no_refusal_repeats_what_is_in_the_file(read, text):
     assert error.value.__cause__ is None
 
 
-def test_columns_that_need_not_be_read_may_hold_anything(read):
+def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(read):
     text = f'region,sex,note\n01,f,"{"x" * 200_000}"\n01,m,"a\nb"\n'
     assert read(text, schema_with(ignore=("note", "absent"))) == [[0, 0], [0, 0], [1, 1]]
     assert read(COUNTS, schema_with(layout="records", ignore=("count",)))[0] == [1, 1]
-
-
-def test_what_is_no_total_may_be_said_to_be_none(read):
     text = "region,count\na,1\nb,2\nTotal,3\n"
     schema = Schema(THREE.columns, THREE.values, totals=False)
     assert read(text, schema) == [1, 2, 3]
