@@ -1,44 +1,31 @@
 """A small explorer, built once a session, that several test modules look at."""
 
-from __future__ import annotations
-
 import fcntl
 import json
 import os
 from pathlib import Path
-from typing import Any
-
-import pytest
 
 from microdata_price.book.plan import Edition
 from microdata_price.explorer.build import build_explorer
 from microdata_price.explorer.plane import Levels
-from microdata_price.model.privacy import ApproximateDP, Guarantee
+from microdata_price.model.privacy import ApproximateDP
 from microdata_price.theory.lower.lower_bounds import lower_bounds
 from microdata_price.theory.lower.single_cells import single_cell_lines
 
 SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 EDITION = Edition(epsilon=0.5, rho=0.125)
-FEW = Levels((3.0,), (), (1e-2,), knots=(2, 10**9))
-"""Stops beside those of the edition."""
+FEW = Levels((3.0,), (), (1e-2,), knots=(2, 10**9))  # stops beside those of the edition
 
 
-def read_data(folder: Path, name: str) -> dict[str, Any]:
+def read_data(folder, name):
     """Read what a script of the page hands over."""
     text = (folder / f"{name}-data.js").read_text(encoding="utf-8")
     head = f"window.EXPLORER_{name.upper()}="
     assert text.startswith(head)
-    data: dict[str, Any] = json.loads(text.removeprefix(head).rstrip(";\n"))
-    return data
+    return json.loads(text.removeprefix(head).rstrip(";\n"))
 
 
-def package_bounds(
-    guarantee: Guarantee,
-    d: int,
-    *,
-    sum_error: float | None = None,
-    point_error: float | None = None,
-) -> dict[str, float]:
+def package_bounds(guarantee, d, *, sum_error=None, point_error=None):
     """Return what the package proves about one error, given the other, by the page's names."""
     found = dict(lower_bounds(guarantee, d, sum_error=sum_error, point_error=point_error).values)
     if not isinstance(guarantee, ApproximateDP):
@@ -50,7 +37,7 @@ def package_bounds(
     return found
 
 
-def small_explorer(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def small_explorer(tmp_path_factory):
     """Return the folder of the small explorer; processes that share the tests share it too."""
     base = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

@@ -3,8 +3,6 @@
 One run at a time, with none of the project's own solvers, as an oracle for the tests.
 """
 
-from __future__ import annotations
-
 import contextlib
 import warnings
 
@@ -14,13 +12,12 @@ from scipy import optimize
 
 from microdata_price.model.measurement import Measurements
 from microdata_price.model.noise import max_exceeds, max_median
-from microdata_price.model.queryset import QuerySet
 
 TOLERANCES = (1e-11, 1e-9, 1e-8, 1e-7)
 """Tried in turn: where a problem has no interior, the finest may be out of reach."""
 
 
-def matrix(queries: QuerySet) -> np.ndarray:
+def matrix(queries):
     """One row of zeros and ones a query."""
     return (queries.labels == np.arange(queries.size)[:, None]).astype(float)
 
@@ -47,7 +44,7 @@ def solve(objective, constraints):
     raise AssertionError(f"the oracle gave up: {problem.status}")
 
 
-def stacked(m: Measurements, run: int):
+def stacked(m, run):
     """All queries: matrix, noisy answers, variances."""
     sets = m.workload.query_sets
     a = np.vstack([matrix(q) for q in sets])
@@ -56,7 +53,7 @@ def stacked(m: Measurements, run: int):
     return a, b, v
 
 
-def least_norm(a: np.ndarray, answers: np.ndarray, nonnegative: bool = True) -> np.ndarray:
+def least_norm(a, answers, nonnegative=True):
     """The table of least norm with these answers."""
     x = cp.Variable(a.shape[1], nonneg=nonnegative)
     solve(cp.sum_squares(x), [a @ x == answers])

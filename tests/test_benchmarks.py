@@ -1,24 +1,37 @@
 """The benchmarks compare solvers that give the same answers."""
 
-from __future__ import annotations
-
+import csv
+import json
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from benchmarks import book, keep
+from benchmarks.against_mbi import against_mbi
+from benchmarks.large_tables import large_tables
+from benchmarks.methods_in_grid import BASE, methods_in_grid
+from benchmarks.peers import FILE, FIXED, fit_estimated_total, objective
+from benchmarks.per_fit import per_fit
+from benchmarks.release_loss import release_loss
+from benchmarks.releases import NESTED, end_to_end, persons
+from benchmarks.scaling import list_scaling, slopes
+from benchmarks.workloads import REFERENCE, alone, ratios, sizes, workloads
+
+from microdata_price.base.data import data_path
+from microdata_price.chapters.better_method import held_total
+from microdata_price.errors.known import ols_variances
+from microdata_price.fitting import fit, microdata_methods, paper_methods
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.measurement import measure, noise_for
+from microdata_price.model.privacy import ConcentratedDP, PureDP
 
 ROOT = Path(__file__).parents[1]
 
 
-@pytest.fixture(autouse=True)
-def _importable(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-
-
 def test_every_solver_gives_our_answers():
-    from benchmarks.per_fit import per_fit
-
     frame = per_fit("Level00-2d", runs=4, baseline_runs=2, repeats=1)
     assert set(frame["method"]) == {"nnls", "maxfit", "sequential", "reweighted"}
     assert (frame["milliseconds"] > 0).all()
@@ -27,9 +40,6 @@ def test_every_solver_gives_our_answers():
 
 
 def test_a_slope_is_that_of_the_logarithms():
-    import pandas as pd
-    from benchmarks.scaling import list_scaling, slopes
-
     cells = np.array([10**4, 10**5, 10**6])
     made = pd.DataFrame({"cells": cells, "method": "nnls", "seconds": 1e-9 * cells**1.5})
     assert slopes(made)["nnls"] == pytest.approx(1.5)
@@ -38,21 +48,20 @@ def test_a_slope_is_that_of_the_logarithms():
     assert len(measured) == 6
 
 
-def test_large_tables_are_timed_beside_an_interior_point_solver():
-    from benchmarks.large_tables import large_tables
-
+def test_tables_methods_and_workloads_are_timed():
     frame = large_tables((6, 12), interior_most=6, repeats=1)
     assert frame[frame["solver"] == "ours"]["certificate"].max() < 1e-9
     assert frame[frame["solver"] == "Clarabel"]["side"].tolist() == [6]
+    frame = methods_in_grid(runs=2, repeats=1, every=93).set_index("method")
+    assert tuple(frame.index) == microdata_methods()
+    assert frame.loc[BASE, "ratio"] == 1
+    assert (frame["milliseconds"] > 0).all()
+    frame = workloads((REFERENCE,), compare=False, memory=False, repeats=1)
+    assert (frame["certificate"] <= 1e-7).all()
+    assert ratios(frame)[(REFERENCE, "nnls")] == 1
 
 
 def test_one_case_that_is_measured_again_leaves_the_others_as_they_were(tmp_path, monkeypatch):
-    import pandas as pd
-    from benchmarks import keep
-    from benchmarks.workloads import sizes
-
-    from microdata_price.base.data import data_path
-
     before = pd.read_csv(data_path(keep.FILE))
     before.to_csv(tmp_path / keep.FILE, index=False)
     (tmp_path / "published_tables.csv").touch()
@@ -61,34 +70,15 @@ def test_one_case_that_is_measured_again_leaves_the_others_as_they_were(tmp_path
     case = "county, tract, block"
     keep.keep({"sizes": sizes([case])})
     after = pd.read_csv(tmp_path / keep.FILE)
-    same = (after["part"] != "sizes") | (after["case"] != case)
-    was = (before["part"] != "sizes") | (before["case"] != case)
-    pd.testing.assert_frame_equal(
-        after[same].reset_index(drop=True), before[was].reset_index(drop=True)
-    )
-    assert list(after.columns) == list(before.columns)
-    assert after[~same]["method"].tolist() == before[~was]["method"].tolist()
-    assert after[~same]["versions"].isna().all()  # no other solver was asked
-
-
-def test_every_method_is_timed_in_the_grid():
-    from benchmarks.methods_in_grid import BASE, methods_in_grid
-
-    from microdata_price.fitting import microdata_methods
-
-    frame = methods_in_grid(runs=2, repeats=1, every=93).set_index("method")
-    assert tuple(frame.index) == microdata_methods()
-    assert frame.loc[BASE, "ratio"] == 1
-    assert (frame["milliseconds"] > 0).all()
+    own, was = ((t["part"] == "sizes") & (t["case"] == case) for t in (after, before))
+    rest, other = (t.reset_index(drop=True) for t in (after[~own], before[~was]))
+    pd.testing.assert_frame_equal(rest, other)
+    assert after[own]["method"].tolist() == before[was]["method"].tolist()
+    assert after[own]["versions"].isna().all()  # no other solver was asked
 
 
 def test_a_file_of_persons_is_released_from_end_to_end(tmp_path):
     """With groups, cut points, "other", structural zeros, shares and a cap."""
-    import csv
-    import json
-
-    from benchmarks.releases import NESTED, end_to_end, persons
-
     seconds, megabytes = end_to_end(lambda f: persons(f, 2000), NESTED, tmp_path)
     assert seconds > 0
     assert 50 < megabytes < 1024
@@ -108,8 +98,6 @@ def test_a_file_of_persons_is_released_from_end_to_end(tmp_path):
 
 
 def test_books_are_built_in_copies_and_count_all_processes(tmp_path, monkeypatch):
-    from benchmarks import book
-
     before = (ROOT / "notebooks" / "dice.ipynb").read_bytes()
     (tmp_path / "src").mkdir()
     (tmp_path / "notebooks").mkdir()
@@ -131,43 +119,19 @@ def test_books_are_built_in_copies_and_count_all_processes(tmp_path, monkeypatch
 
 
 def test_memory_is_what_the_call_takes():
-    from functools import partial
-
-    from benchmarks.workloads import alone
-
     numbers = 12_000_000  # 96 MB, far more than rounding by pages
     _, megabytes, found = alone(partial(np.full, (numbers,)), 1.0)
     assert found.size == numbers
     assert 8 * numbers / 2**20 == pytest.approx(megabytes, abs=6)
 
 
-def test_workloads_are_timed_as_multiples_of_one():
-    from benchmarks.workloads import REFERENCE, ratios, workloads
-
-    frame = workloads((REFERENCE,), compare=False, memory=False, repeats=1)
-    assert (frame["certificate"] <= 1e-7).all()
-    assert ratios(frame)[(REFERENCE, "nnls")] == 1
-
-
 def test_mbis_problem_solved_exactly_has_no_excess():
-    from benchmarks.against_mbi import against_mbi
-
     frame = against_mbi(("3-way, pairs only",), runs=2).set_index("solver")
     assert frame.loc["ours, mbi's total held", "excess"] == 0
     assert frame.loc["ours", "excess"] < 0  # its total is free
 
 
 def test_the_kept_file_of_peers_is_whole_and_its_ols_errors_are_the_exact_ones():
-    import pandas as pd
-    from benchmarks.peers import FILE, FIXED
-
-    from microdata_price.base.data import data_path
-    from microdata_price.errors.known import ols_variances
-    from microdata_price.fitting import paper_methods
-    from microdata_price.model.benchmark import data_set
-    from microdata_price.model.measurement import noise_for
-    from microdata_price.model.privacy import PureDP
-
     kept = pd.read_csv(data_path(FILE))
     assert set(kept["method"]) == {"mbi", FIXED, *paper_methods()}
     assert not kept.duplicated(["dataset", "method", "query_set", "metric"]).any()
@@ -181,14 +145,6 @@ def test_the_kept_file_of_peers_is_whole_and_its_ols_errors_are_the_exact_ones()
 
 
 def test_mbi_s_problem_holds_the_least_variance_total():
-    from benchmarks.peers import fit_estimated_total, objective
-
-    from microdata_price.chapters.better_method import held_total
-    from microdata_price.fitting import fit
-    from microdata_price.model.benchmark import data_set
-    from microdata_price.model.measurement import measure
-    from microdata_price.model.privacy import PureDP
-
     data, rng = data_set("PUMA0101301"), np.random.default_rng(1)
     m = measure(data.table, data.workload, PureDP(0.5), runs=4, rng=rng)
     own, free = held_total(m).cells, fit(m, "nnls").cells
@@ -200,10 +156,6 @@ def test_mbi_s_problem_holds_the_least_variance_total():
 
 
 def test_the_benchmark_counts_what_it_says():
-    from benchmarks.release_loss import release_loss
-
-    from microdata_price.model.privacy import ConcentratedDP, PureDP
-
     frame = release_loss(60, (PureDP(1.0), ConcentratedDP(0.25)), ("nnls", "reweighted"))
     assert frame["claim"].tolist() == [1.0, 1.0, 0.25, 0.25]
     assert set(frame["releases"]) == {120}

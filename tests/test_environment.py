@@ -1,7 +1,5 @@
 """pyproject.toml, environment.yml, requirements.txt and the Makefile say the same."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess
@@ -22,37 +20,18 @@ EXTRAS = re.search(r"^LOCK_EXTRAS = (.*)$", MAKEFILE, re.MULTILINE).group(1).spl
 PYTHONS = ("3.11", "3.12", "3.13")
 
 
-def direct() -> list[Requirement]:
+CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
+BLOCKS = [b for b in re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE) if "==" in b]
+TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
+
+
+def direct():
     project = PYPROJECT["project"]
-    lines = list(project["dependencies"])
-    for extra in EXTRAS:
-        lines += project["optional-dependencies"][extra]
-    return [Requirement(line) for line in lines]
+    extras = [line for extra in EXTRAS for line in project["optional-dependencies"][extra]]
+    return [Requirement(line) for line in (*project["dependencies"], *extras)]
 
 
-def locked(python: str) -> dict[str, str]:
-    """Pinned versions by name on Linux under one version of Python."""
-    marker_values = {
-        "python_version": python,
-        "python_full_version": f"{python}.9",
-        "sys_platform": "linux",
-        "platform_system": "Linux",
-        "os_name": "posix",
-        "platform_machine": "x86_64",
-        "implementation_name": "cpython",
-        "platform_python_implementation": "CPython",
-    }
-    found: dict[str, str] = {}
-    for line in re.findall(r"^([A-Za-z0-9].*?)\s*\\$", LOCK, re.MULTILINE):
-        requirement = Requirement(line)
-        if requirement.marker is None or requirement.marker.evaluate(marker_values):
-            name = canonicalize_name(requirement.name)
-            assert name not in found, f"{name} is pinned twice for Python {python}"
-            found[name] = next(iter(requirement.specifier)).version
-    return found
-
-
-def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_need() -> None:
+def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_need():
     pins, whole = (
         set(re.findall(r"^([A-Za-z0-9._-]+==\S+)", lock, re.MULTILINE))
         for lock in (BOOK_LOCK, LOCK)
@@ -64,8 +43,15 @@ def test_the_book_s_own_lock_is_a_part_of_the_whole_one_without_what_only_tests_
 
 
 @pytest.mark.parametrize("python", PYTHONS)
-def test_lock_pins_every_direct_dependency_within_its_limits(python: str) -> None:
-    pins = locked(python)
+def test_lock_pins_every_direct_dependency_within_its_limits(python):
+    values = {"python_version": python, "python_full_version": f"{python}.9"}
+    pins = {}
+    for line in re.findall(r"^([A-Za-z0-9].*?)\s*\\$", LOCK, re.MULTILINE):
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate(values):
+            name = canonicalize_name(requirement.name)
+            assert name not in pins, f"{name} is pinned twice for Python {python}"
+            pins[name] = next(iter(requirement.specifier)).version
     assert len(pins) > 100
     for requirement in direct():
         name = canonicalize_name(requirement.name)
@@ -73,67 +59,52 @@ def test_lock_pins_every_direct_dependency_within_its_limits(python: str) -> Non
         assert requirement.specifier.contains(pins[name], prereleases=True), (name, pins[name])
 
 
-def test_lock_was_made_from_exactly_these_dependencies() -> None:
-    blocks = re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE)
+def test_lock_was_made_from_exactly_these_dependencies_with_hashes_and_no_address():
     made_for = {
         canonicalize_name(re.match(r"[A-Za-z0-9._-]+", block).group())
-        for block in blocks
+        for block in BLOCKS
         if "microdata-price (pyproject.toml)" in block
     }
     assert made_for == {canonicalize_name(r.name) for r in direct()}
-
-
-def test_every_pin_has_hashes_and_no_address() -> None:
-    blocks = [b for b in re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE) if "==" in b]
-    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in blocks)
+    assert all(re.search(r"--hash=sha256:[0-9a-f]{64}", block) for block in BLOCKS)
     assert not re.search(r"https?://|--(extra-)?index-url|--find-links|--trusted-host|@ file", LOCK)
 
 
-def test_pythons_agree() -> None:
-    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    python = next(d for d in conda["dependencies"] if str(d).startswith("python "))
+def test_conda_has_the_same_python_and_the_lock():
+    python = next(d for d in CONDA if str(d).startswith("python "))
     least = PYPROJECT["project"]["requires-python"].removeprefix(">=")
     assert python == f"python >={least},<3.14"
     assert least == PYTHONS[0] == PYPROJECT["tool"]["mypy"]["python_version"]
     assert "((3, 11) <= sys.version_info < (3, 14))" in MAKEFILE
+    assert [d.split()[0] for d in CONDA if isinstance(d, str)] == ["python", "pip", "make"]
+    assert [d["pip"] for d in CONDA if isinstance(d, dict)] == [["-r requirements.txt"]]
 
 
-def test_conda_installs_the_lock_and_nothing_beside_it() -> None:
-    conda = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))
-    plain = [d for d in conda["dependencies"] if isinstance(d, str)]
-    assert [d.split()[0] for d in plain] == ["python", "pip", "make"]
-    assert [d["pip"] for d in conda["dependencies"] if isinstance(d, dict)] == [
-        ["-r requirements.txt"]
-    ]
+def test_make_help_names_every_public_target():
+    assert set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE)) == TARGETS
+    assert {"book", "test", "serve", "grid", "lint", "clean", "help", "check-tables"} <= TARGETS
 
 
-def test_make_help_names_every_public_target() -> None:
-    targets = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
-    described = set(re.findall(r"^([a-z-]+):.*## ", MAKEFILE, re.MULTILINE))
-    assert targets == described
-    assert {"book", "test", "serve", "grid", "lint", "clean", "help", "check-tables"} <= described
-
-
-def test_no_file_names_a_registry() -> None:
+def test_no_file_names_a_registry_and_hooks_fetch_nothing():
     names = ("pyproject.toml", "environment.yml", "Makefile", ".ci/run")
     for name in (*names, "requirements.txt", "requirements-dev.txt"):
         text = (ROOT / name).read_text(encoding="utf-8")
         assert not re.search(r"https?://(?!localhost)", text), name
+    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))["repos"]
+    assert [r["repo"] for r in hooks] == ["local"]
+    assert {h["language"] for r in hooks for h in r["hooks"]} == {"system"}
 
 
-def test_the_readme_leads_to_files_and_targets_that_exist() -> None:
+def test_the_readme_leads_to_files_and_targets_that_exist():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)\)", readme)
     assert "docs/main-result.svg" in links
     assert [link for link in links if not (ROOT / link).is_file()] == []
-    targets = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
-    assert set(re.findall(r"make ([a-z-]+)", readme)) <= targets
-    assert all(alt.strip() for alt in re.findall(r"!\[(.*?)\]\(", readme, re.DOTALL)), (
-        "a picture needs alternative text"
-    )
+    assert set(re.findall(r"make ([a-z-]+)", readme)) <= TARGETS
+    assert all(alt.strip() for alt in re.findall(r"!\[(.*?)\]\(", readme, re.DOTALL))
 
 
-def test_documents_name_files_that_exist() -> None:
+def test_documents_name_files_that_exist():
     for name in ("docs/architecture.md", "CONTRIBUTING.md"):
         text = (ROOT / name).read_text(encoding="utf-8")
         named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)*(?:\.(?:py|md|toml)|/))`", text))
@@ -141,47 +112,25 @@ def test_documents_name_files_that_exist() -> None:
         assert [n for n in sorted(named) if not any((h / n).exists() for h in homes)] == [], name
 
 
-def test_hooks_fetch_nothing() -> None:
-    hooks = yaml.safe_load((ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
-    assert [r["repo"] for r in hooks["repos"]] == ["local"]
-    assert {h["language"] for r in hooks["repos"] for h in r["hooks"]} == {"system"}
-
-
-def make(*given: str) -> subprocess.CompletedProcess[str]:
-    """What make would do, without doing it."""
-    command = [shutil.which("make") or "make", "-n", "-C", str(ROOT), *given]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
-
-
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "status", "says"),
     [
-        (["book", "EPSILN=0.25"], "does not read EPSILN; it reads DELTA EPSILON"),
-        (["book", "epsilon=0.25"], "does not read epsilon"),
-        (["test", "EPSILON=0.25"], "does not read EPSILON"),
-        (["grid", "DELTA=1e-6"], "does not read DELTA"),
-        (["book", "SOLUTIONS=No"], "SOLUTIONS is No; it can be yes or no"),
-        (["book", "STUDENTS=true"], "STUDENTS is true; it can be yes or no"),
+        ("book EPSILN=0.25", 2, "does not read EPSILN; it reads DELTA EPSILON"),
+        ("book epsilon=0.25", 2, "does not read epsilon"),
+        ("test EPSILON=0.25", 2, "does not read EPSILON"),
+        ("grid DELTA=1e-6", 2, "does not read DELTA"),
+        ("book SOLUTIONS=No", 2, "SOLUTIONS is No; it can be yes or no"),
+        ("book STUDENTS=true", 2, "STUDENTS is true; it can be yes or no"),
+        ("book SOLUTIONS=no EPSILON=0.25", 0, "book --epsilon '0.25' --no-solutions"),
+        ("book STUDENTS=yes OUT=x", 0, "book --with-students --out 'x'"),
+        ("grid OUT=x RUNS=5", 0, "grid --out 'x' --runs '5'"),
+        ("grid", 0, "grid --out 'results/grid'"),
+        ("fuzz SEED=3", 0, "seed=3"),
+        ("serve PORT=80", 0, "_build/html 80"),
     ],
 )
-def test_what_make_does_not_read_is_refused(given: list[str], says: str) -> None:
-    done = make(*given)
-    assert done.returncode == 2
-    assert says in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("given", "does"),
-    [
-        (["book", "SOLUTIONS=no", "EPSILON=0.25"], "book --epsilon '0.25' --no-solutions"),
-        (["book", "STUDENTS=yes", "OUT=x"], "book --with-students --out 'x'"),
-        (["grid", "OUT=x", "RUNS=5"], "grid --out 'x' --runs '5'"),
-        (["grid"], "grid --out 'results/grid'"),
-        (["fuzz", "SEED=3"], "seed=3"),
-        (["serve", "PORT=80"], "_build/html 80"),
-    ],
-)
-def test_what_make_reads_is_passed_on(given: list[str], does: str) -> None:
-    done = make(*given)
-    assert done.returncode == 0, done.stderr
-    assert does in " ".join(done.stdout.split())
+def test_make_passes_on_what_it_reads_and_refuses_the_rest(given, status, says):
+    command = [shutil.which("make") or "make", "-n", "-C", str(ROOT), *given.split()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == status, done.stderr
+    assert says in " ".join((done.stderr if status else done.stdout).split())

@@ -1,12 +1,7 @@
-from __future__ import annotations
-
-import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
 
-def test_a_notebook_shows_what_was_wrong_as_one_sentence(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_a_notebook_shows_what_was_wrong_as_one_sentence(capsys):
     shell = InteractiveShell(colors="nocolor")
     result = shell.run_cell("from microdata_price.model.privacy import PureDP\nPureDP(-1)")
     assert not result.success

@@ -1,7 +1,5 @@
 """A small book in a temporary folder, with the project's own configuration, code and data."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from microdata_price.page.output import Caption, record, say, show
 """Imports of a chapter; what it computes is added."""
 
 
-def make_notebook(*cells: tuple[str, ...]) -> notebook.Notebook:
+def make_notebook(*cells):
     """Cells are (kind, source, tags ...)."""
     made = []
     for kind, source, *tags in cells:
@@ -31,7 +29,7 @@ def make_notebook(*cells: tuple[str, ...]) -> notebook.Notebook:
     return notebook.strip(nbformat.v4.new_notebook(cells=made))
 
 
-def ordinary(title: str = "A chapter", body: str = "twice = 2 * epsilon") -> notebook.Notebook:
+def ordinary(title="A chapter", body="twice = 2 * epsilon"):
     return make_notebook(
         ("text", f"# {title}\n\nWhat it is about."),
         ("code", "epsilon = 0.5  # the level\nruns = 10", "parameters"),
@@ -40,7 +38,7 @@ def ordinary(title: str = "A chapter", body: str = "twice = 2 * epsilon") -> not
     )
 
 
-def make_root(home: Path, notebooks: dict[str, notebook.Notebook], pages: dict[str, str]) -> Path:
+def make_root(home, notebooks, pages):
     """Write a checkout with these notebooks and pages; the first page is intro."""
     root = home / "checkout"
     book = root / "book"

@@ -1,14 +1,12 @@
 """Batches: some of the runs are selected and replaced field by field, and nothing else is."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from microdata_price.base.batch import Batch, Runs
+from microdata_price.base.batch import Batch
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize.problem import SubsetSum
 
@@ -37,7 +35,7 @@ class Whole(Batch):
 @pytest.mark.parametrize(
     "runs", [slice(1, 3), np.array([3, 0]), np.array([False, True, True, False]), np.array([], int)]
 )
-def test_what_has_runs_is_selected_and_the_rest_is_kept(runs: Runs) -> None:
+def test_what_has_runs_is_selected_and_the_rest_is_kept(runs):
     x = np.arange(8.0).reshape(4, 2)
     parts = (Part(x + 10), Part(x + 20))
     given = Whole(x, parts, None, (np.zeros((1, 2)), x + 30), np.ones(4))
@@ -52,14 +50,14 @@ def test_what_has_runs_is_selected_and_the_rest_is_kept(runs: Runs) -> None:
     assert Part(np.ones((1, 3))).select(np.array([False])).values.shape == (0, 3)
 
 
-def test_replacing_runs_leaves_both_batches_as_they_were() -> None:
+def test_replacing_runs_leaves_both_batches_as_they_were():
     first, other = Part(np.arange(4.0)), Part(np.array([7.0, 9.0]))
     put = first.replace_runs(np.array([2, 0]), other)
     assert put.values.tolist() == [9.0, 1.0, 7.0, 3.0]
     assert (first.values.tolist(), other.values.tolist()) == ([0, 1, 2, 3], [7, 9])
 
 
-def test_what_a_batch_has_cached_does_not_outlive_a_selection() -> None:
+def test_what_a_batch_has_cached_does_not_outlive_a_selection():
     low = np.array([[True, False], [False, True]])
     one = np.ones((2, 1))
     term = SubsetSum(QuerySet.marginal((2, 1), (0,)), low, one, one)

@@ -1,7 +1,5 @@
 """Numbers as text stay on their side; means and runs are as asked."""
 
-from __future__ import annotations
-
 import math
 import re
 
@@ -22,14 +20,14 @@ from microdata_price.exceptions import InputError
 from microdata_price.theory.difficult import difficult_table
 
 
-def read(written: str) -> float:
+def read(written):
     plain = re.sub(r"^(-?)10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])", r"\g<1>1 × 10", written.replace("−", "-"))
     mantissa, _, power = plain.replace(",", "").partition(" × 10")
     return float(f"{mantissa}e{power.translate(str.maketrans('⁻⁰¹²³⁴⁵⁶⁷⁸⁹', '-0123456789')) or 0}")
 
 
 @given(st.floats(-1e300, 1e300), st.integers(1, 8))
-def test_bounds_are_rounded_outward_and_stay_near(value: float, digits: int) -> None:
+def test_bounds_are_rounded_outward_and_stay_near(value, digits):
     low, high = read(at_least(value, digits)), read(at_most(value, digits))
     assert low <= value <= high
     tiny = 10.0 ** (1 - digits) * abs(value) * 1.0001
@@ -39,15 +37,13 @@ def test_bounds_are_rounded_outward_and_stay_near(value: float, digits: int) -> 
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-9, 1e9))
-def test_a_standard_error_is_written_to_its_second_digit_and_its_value_as_far(
-    value: float, se: float
-) -> None:
+def test_a_standard_error_is_written_to_its_second_digit_and_its_value_as_far(value, se):
     first, second = map(read, format_number(value, se=se).split(" ± "))
     assert second == pytest.approx(se, rel=0.051)
     assert abs(first - value) <= 0.051 * se * 1.0001 + 1e-9 * abs(value)
 
 
-def test_what_is_written_in_full_is_not_moved_and_what_is_no_number_refused() -> None:
+def test_what_is_written_in_full_is_not_moved_and_what_is_no_number_refused():
     for value in (0.0, 7.0, -7.0, 0.5, 123456.0, 0.03):
         assert at_least(value) == at_most(value) == format_number(value)
     for bad in (math.nan, math.inf):
@@ -55,7 +51,7 @@ def test_what_is_written_in_full_is_not_moved_and_what_is_no_number_refused() ->
             at_least(bad)
 
 
-def test_a_mean_is_that_of_its_runs() -> None:
+def test_a_mean_is_that_of_its_runs():
     mean = Mean.of(np.array([1.0, 2.0, 6.0]))
     assert mean.value == pytest.approx(3.0)
     assert mean.error == pytest.approx(math.sqrt(7 / 3))
@@ -68,15 +64,13 @@ def test_a_mean_is_that_of_its_runs() -> None:
 
 
 @given(st.integers(2, 10**6), st.integers(1, 4 * 10**6))
-def test_a_simulation_makes_the_runs_asked_for_or_as_many_as_can_be_afforded(
-    runs: int, size: int
-) -> None:
+def test_a_simulation_makes_the_runs_asked_for_or_as_many_as_can_be_afforded(runs, size):
     made = runs_within(runs, size)
     assert min(runs, 10) <= made <= runs
     assert made == runs or made == 10 or made * size <= 4 * 10**7 < (made + 1) * size
 
 
-def test_runs_and_whole_numbers_that_are_none_are_refused_with_what_to_write() -> None:
+def test_runs_and_whole_numbers_that_are_none_are_refused_with_what_to_write():
     for runs, size, named in ((1, 10, "runs"), (9, 10**9, "d"), (9, 0, "d")):
         with pytest.raises(InputError, match=f"^{named} is "):
             runs_within(runs, size)

@@ -1,15 +1,11 @@
 """What the browser tests go through, and a page that is watched while it is open."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser, Page
 
 from microdata_price.book.plan import toc_entries
 
@@ -17,15 +13,11 @@ ROOT = Path(__file__).parents[2]
 PAGES = [*toc_entries(ROOT), "search"]
 CHAPTERS = [page for page in PAGES if page.startswith("notebooks/")]
 FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
+    "no-sandbox disable-gpu disable-quic no-first-run disable-background-networking"
+    " disable-component-update disable-sync"
 )
 FAULTS = ("error", "warning")
+# A page whose width changes moves for some frames; its wide parts are measured after that.
 STILL = """async () => {
     await document.fonts.ready;
     for (let before = "", still = 0; still < 12; ) {
@@ -36,22 +28,19 @@ STILL = """async () => {
         before = now;
     }
 }"""
-"""A page whose width changes moves for some frames; its wide parts are measured after that."""
 FORMULA = "s => document.querySelector(s).querySelector('math')?.textContent ?? ''"
 
 
-def address(site: Path, page: str) -> str:
+def address(site, page):
     return (site / f"{page}.html").as_uri()
 
 
 @contextmanager
-def opened(
-    chromium: Browser, url: str, *, theme: str = "light", width: int = 1280, **options: Any
-) -> Iterator[Page]:
+def opened(chromium, url, *, theme="light", width=1280, **options):
     """Open a page; whatever goes wrong on it, or is asked of a network, fails the test."""
     context = chromium.new_context(
         viewport={"width": width, "height": 844},
-        color_scheme=theme,  # type: ignore[arg-type]
+        color_scheme=theme,
         reduced_motion="reduce",
         **options,
     )
@@ -70,7 +59,7 @@ def opened(
         context.close()
 
 
-def violations(page: Page, within: str | None = None) -> list[str]:
+def violations(page, within=None):
     """What axe finds; a heading that is one formula has no text for it, but has MathML."""
     page.evaluate(STILL)
     # Preloading style sheets is what axe does, and from a folder it may not.
@@ -84,11 +73,11 @@ def violations(page: Page, within: str | None = None) -> list[str]:
     ]
 
 
-def accessible(page: Page) -> list[str]:
+def accessible(page):
     """What axe finds in both themes, on a phone and at a desk."""
     found = []
     for theme, width in product(("light", "dark"), (390, 1280)):
-        page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+        page.emulate_media(color_scheme=theme)
         page.wait_for_function(
             "t => [t, undefined].includes(document.documentElement.dataset.theme)", arg=theme
         )

@@ -1,14 +1,8 @@
 """The page that counts a class's throws, with the keyboard, on a phone, and against the package."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 from browser_pages import accessible, address, opened
-from playwright.sync_api import Browser, Page
 
 from microdata_price.chapters.dice import clipped_sum_law, signed_sum_law
 
@@ -16,22 +10,22 @@ THROWS = [3, -2, 0, 1, 5, -4, 2, -1]
 
 
 @pytest.fixture
-def page(chromium: Browser, site: Path) -> Iterator[Page]:
+def page(chromium, site):
     with opened(chromium, address(site, "dice/index")) as page:
         yield page
 
 
-def sums(page: Page) -> tuple[str, str]:
+def sums(page):
     return page.inner_text("#signed"), page.inner_text("#clipped")
 
 
-def throw(page: Page, text: str) -> None:
+def throw(page, text):
     page.focus("#throws")
     page.keyboard.type(text)
     page.keyboard.press("Enter")
 
 
-def test_throws_are_counted_one_by_one_with_the_keys_on_the_page(page: Page) -> None:
+def test_throws_are_counted_one_by_one_with_the_keys_on_the_page(page):
     for value in THROWS:
         page.get_by_role("button", name=str(value).replace("-", "−"), exact=True).click()
     assert sums(page) == (str(sum(THROWS)), str(sum(max(0, v) for v in THROWS)))
@@ -43,9 +37,7 @@ def test_throws_are_counted_one_by_one_with_the_keys_on_the_page(page: Page) -> 
     assert page.locator("#throws-picture .below").count() == sum(v < 0 for v in {*THROWS})
 
 
-def test_the_keyboard_alone_plays_two_rounds_and_the_address_keeps_them(
-    chromium: Browser, site: Path, page: Page
-) -> None:
+def test_the_keyboard_alone_plays_two_rounds_and_the_address_keeps_them(chromium, site, page):
     throw(page, "3 -2, 0 1")
     throw(page, "5 −4 2 -1")
     assert sums(page) == ("4", "11")
@@ -74,7 +66,7 @@ def test_the_keyboard_alone_plays_two_rounds_and_the_address_keeps_them(
         assert again.inner_text("#rounds") == rounds
 
 
-def test_what_is_no_throw_is_refused_whole_and_undo_goes_back_over_the_rounds(page: Page) -> None:
+def test_what_is_no_throw_is_refused_whole_and_undo_goes_back_over_the_rounds(page):
     for typed in ("7", "2.5", "x", "3 -6"):
         page.fill("#throws", typed)
         page.keyboard.press("Enter")
@@ -91,7 +83,7 @@ def test_what_is_no_throw_is_refused_whole_and_undo_goes_back_over_the_rounds(pa
     assert page.is_disabled("#undo")
 
 
-def test_the_chances_are_the_packages_and_a_class_without_dice_is_rolled_for(page: Page) -> None:
+def test_the_chances_are_the_packages_and_a_class_without_dice_is_rolled_for(page):
     for students in (1, 2, 7, 24, 61):
         for kind, law in (("signed", signed_sum_law), ("clipped", clipped_sum_law)):
             shown = page.evaluate(f"DICE_LAW('{kind}', {students})")
@@ -103,7 +95,7 @@ def test_the_chances_are_the_packages_and_a_class_without_dice_is_rolled_for(pag
     assert sum(counted) == page.evaluate("DICE.students")
 
 
-def test_it_fits_a_phone_and_everyone_can_use_it(chromium: Browser, site: Path) -> None:
+def test_it_fits_a_phone_and_everyone_can_use_it(chromium, site):
     url = address(site, "dice/index") + "#3,-2,0,1;5,-4,2,2"
     with opened(chromium, url, width=390) as page:
         page.click("#level-button")

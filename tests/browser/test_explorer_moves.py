@@ -1,17 +1,11 @@
 """The explorer's controls and address in a real browser."""
 
-from __future__ import annotations
-
 import re
-from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import pytest
-from browser_pages import address, opened
-from bs4 import BeautifulSoup
 from explorer_page import ALL, act, check_numbers, go, now
-from playwright.sync_api import Browser, Page
 
 from explorer_data import package_bounds
 from microdata_price.explorer.bounds import EPSILONS, POINTS, RHOS, SUMS
@@ -25,33 +19,6 @@ OWN = "#view=own"
 ABOUT = "section h3:text('What is drawn')"
 
 
-@pytest.fixture(scope="module")
-def desk(chromium: Browser, site: Path) -> Iterator[Page]:
-    with opened(chromium, address(site, "explorer/index"), accept_downloads=True) as page:
-        yield page
-
-
-@pytest.fixture(scope="module")
-def phone(chromium: Browser, site: Path) -> Iterator[Page]:
-    url = address(site, "explorer/index") + ALL
-    with opened(chromium, url, width=390, has_touch=True, is_mobile=True) as page:
-        yield page
-
-
-STORY = """
-    sees #story-title = ^1
-    click #story-next
-    sees #story-title = ^2
-    click #story-next
-    sees #story-title = ^3
-    click #story-next
-    sees #story-title = ^4
-    click #story-next
-    sees #story-title = ^5
-    sees #story-marks = Keep the sum
-    press Enter
-    state view = plane
-"""
 PRESET = """
     click a[data-setting] >> nth=0
     state view = plane
@@ -89,7 +56,6 @@ PRIVACY = """
 @pytest.mark.parametrize(
     ("setting", "steps"),
     [
-        ("", STORY),
         ("", PRESET),
         ("#view=draws", PLAY),
         (ALL, PRIVACY),
@@ -100,7 +66,7 @@ PRIVACY = """
         (OWN, f"hides {ABOUT}"),
     ],
 )
-def test_each_action_has_its_effect(desk: Page, setting: str, steps: str) -> None:
+def test_each_action_has_its_effect(desk, setting, steps):
     go(desk, setting)
     act(desk, steps)
 
@@ -118,9 +84,7 @@ def test_each_action_has_its_effect(desk: Page, setting: str, steps: str) -> Non
         ("/".join(["1 2"] * 7), "from 2 counts"),
     ],
 )
-def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(
-    desk: Page, typed: str, says: str
-) -> None:
+def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(desk, typed, says):
     go(desk, OWN)
     act(
         desk,
@@ -152,14 +116,12 @@ def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(
         ("#colour=red", "means nothing here", "#reset"),
     ],
 )
-def test_a_wrong_address_is_explained_and_harmless(
-    desk: Page, setting: str, says: str, after: str
-) -> None:
+def test_a_wrong_address_is_explained_and_harmless(desk, setting, says, after):
     go(desk, setting)
     act(desk, f"sees #message = {says}\nclick {after}\nhides #message")
 
 
-def test_keys_move_every_slider_to_the_packages_numbers(desk: Page) -> None:
+def test_keys_move_every_slider_to_the_packages_numbers(desk):
     go(desk, ALL)
     for slider, stops, key in (("epsilon", EPSILONS, 1), ("d", POINTS, -1), ("sum", SUMS, 1)):
         at = stops.index(now(desk)["state"][slider])
@@ -175,10 +137,9 @@ def test_keys_move_every_slider_to_the_packages_numbers(desk: Page) -> None:
         assert check_numbers(desk)["privacy"] == privacy
 
 
-def test_mouse_and_finger_move_sliders_and_the_plane(desk: Page, phone: Page) -> None:
+def test_mouse_and_finger_move_sliders_and_the_plane(desk, phone):
     go(desk, "#privacy=zcdp&hide=none")
     box = desk.locator("#rho").bounding_box()
-    assert box
     desk.mouse.move(box["x"] + box["width"] * 0.5, box["y"] + box["height"] / 2)
     desk.mouse.down()
     seen = set()
@@ -191,24 +152,23 @@ def test_mouse_and_finger_move_sliders_and_the_plane(desk: Page, phone: Page) ->
     check_numbers(desk)
     before = now(desk)["state"]["sum"]
     box = desk.locator("#plane").bounding_box()
-    assert box
     for share in (0.4, 0.7):
         desk.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] * 0.5)
         desk.mouse.down()
     desk.mouse.up()
     assert now(desk)["state"]["sum"] > before
+    go(phone, ALL)
     for selector, name, share in (("#epsilon", "epsilon", 0.9), ("#plane", "sum", 0.6)):
         place = phone.locator(selector)
         place.scroll_into_view_if_needed()
         before, box = now(phone)["state"][name], place.bounding_box()
-        assert box
         phone.touchscreen.tap(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
         assert now(phone)["state"][name] > before
         check_numbers(phone)
     act(phone, "tap input[value=draws]\ntap #next\nstate draw = 2")
 
 
-def test_the_address_carries_the_setting(desk: Page) -> None:
+def test_the_address_carries_the_setting(desk):
     go(desk, ALL)
     desk.check("input[value=approximate]", force=True)
     act(desk, "focus #delta\npress ArrowLeft\nfocus #epsilon\npress End")
@@ -239,7 +199,7 @@ def test_the_address_carries_the_setting(desk: Page) -> None:
     act(desk, "state d = 100\nstate privacy = zcdp")
 
 
-def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk: Page) -> None:
+def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk):
     desk.evaluate(CLIPBOARD)
     go(desk, ALL)
     desk.click("#copy")
@@ -257,40 +217,32 @@ def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk:
     assert desk.is_hidden("#message")
 
 
-def test_links_of_the_page_and_of_the_book_lead_to_settings(desk: Page, site: Path) -> None:
+def test_links_of_the_page_and_of_the_book_lead_to_settings(desk, site):
     links = desk.locator("a[data-setting]")
     settings = {links.nth(i).get_attribute("data-setting") or "" for i in range(links.count())}
     assert len(settings) >= 5
-    explorer = (site / "explorer" / "index.html").resolve()
     for path in site.rglob("*.html"):
-        text = path.read_text(encoding="utf-8")
-        if "explorer/index.html#" not in text:
-            continue
-        for link in BeautifulSoup(text, "html.parser").find_all("a", href=True):
-            parts = urlsplit(str(link["href"]))
-            file = (path.parent / unquote(parts.path)).resolve()
-            if file == explorer and "=" in parts.fragment:
-                settings.add(parts.fragment)
+        found = re.findall(r'explorer/index\.html#([^"]*=[^"]*)"', path.read_text("utf-8"))
+        settings |= {unescape(setting) for setting in found}
     assert len(settings) >= 9
     for setting in settings:
         go(desk, f"#{setting}")
         assert desk.is_hidden("#message"), setting
         for key, value in re.findall(r"(\w+)=([^&]+)", setting):
             got = now(desk)["state"][key]
-            if isinstance(got, list):
-                assert ",".join(got) == value
-            else:
-                assert str(got) == value or float(got) == float(value)
+            told = ",".join(got) if isinstance(got, list) else str(got)
+            assert told == value or float(told) == float(value)
 
 
-def test_curves_follow_the_sliders(desk: Page) -> None:
-    drawn = "all => all.map(path => path.getAttribute('d'))"
+def test_curves_follow_the_sliders(desk):
+    def drawn():
+        return [n.get_attribute("d") for n in desk.query_selector_all("#plane path.bound")]
+
     go(desk, ALL)
-    before = desk.eval_on_selector_all("#plane path.bound", drawn)
+    before = drawn()
     assert len(before) == 4
     act(desk, "focus #d\npress PageUp")
-    after = desk.eval_on_selector_all("#plane path.bound", drawn)
-    assert all(a != b for a, b in zip(before, after, strict=True))
+    assert all(a != b for a, b in zip(before, drawn(), strict=True))
     # The nodes that are drawn are numbers of the package, in both directions.
     v = now(desk)["values"]
     for b in v["bounds"]:
@@ -314,7 +266,7 @@ LABEL = """() => {
 }"""
 
 
-def test_the_plane_claims_only_what_is_proved(desk: Page, phone: Page) -> None:
+def test_the_plane_claims_only_what_is_proved(desk, phone):
     seen = set()
     for page in (desk, phone):
         for privacy in ("pure", "approximate", "zcdp"):

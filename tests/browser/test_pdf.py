@@ -1,11 +1,8 @@
 """The printed edition, from pages of the built site."""
 
-from __future__ import annotations
-
 import io
 import unicodedata
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 from pypdf import PdfReader
@@ -17,14 +14,14 @@ PAGES = ["intro", "notebooks/difficult_table"]
 
 
 @pytest.fixture(scope="module")
-def printed(site: Path) -> PdfReader:
+def printed(site):
     # In a thread of its own: in this one the other tests' browser may be at work.
     with ThreadPoolExecutor(1) as pool:
         pages = pool.submit(print_pages, site, PAGES).result()
     return PdfReader(io.BytesIO(join(site, PAGES, pages)))
 
 
-def test_theorem_boxes_solutions_and_figures_are_printed(printed: PdfReader) -> None:
+def test_theorem_boxes_solutions_and_figures_are_printed(printed):
     # Normalised, since a font may write "ff" as one letter, and a line may end anywhere.
     text = unicodedata.normalize("NFKC", "\n".join(p.extract_text() for p in printed.pages))
     text = " ".join(text.split())
@@ -38,13 +35,13 @@ def test_theorem_boxes_solutions_and_figures_are_printed(printed: PdfReader) -> 
     ]
 
 
-def test_links_between_pages_stay_inside_the_document(printed: PdfReader) -> None:
+def test_links_between_pages_stay_inside_the_document(printed):
     notes = [note.get_object() for page in printed.pages for note in page.get("/Annots", [])]
     targets = [str(note.get("/A", {}).get("/URI", "")) for note in notes]
     assert not any(target.startswith("file:") for target in targets)
     assert any("/Dest" in note or note.get("/A", {}).get("/S") == "/GoTo" for note in notes)
 
 
-def test_a_site_that_is_not_built_is_explained(tmp_path: Path) -> None:
+def test_a_site_that_is_not_built_is_explained(tmp_path):
     with pytest.raises(InputError, match="has no page intro; build the site first"):
         print_pages(tmp_path, PAGES)

@@ -1,13 +1,7 @@
 """The slides in a real browser: whole, large enough for the last row, and accessible."""
 
-from __future__ import annotations
-
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 from browser_pages import address, opened, violations
-from playwright.sync_api import Browser, Page
 
 LOOK = """() => {
   // 24 pixels of type on a slide 720 high, a thirtieth of its height, can the last row read.
@@ -35,14 +29,14 @@ LOOK = """() => {
 
 
 @pytest.fixture(scope="module")
-def deck(chromium: Browser, site: Path) -> Iterator[Page]:
+def deck(chromium, site):
     with opened(chromium, address(site, "slides/index")) as page:
         page.set_viewport_size({"width": 1280, "height": 720})
         page.wait_for_function("() => window.Reveal?.isReady()")
         yield page
 
 
-def test_every_slide_is_whole_large_and_accessible(deck: Page) -> None:
+def test_every_slide_is_whole_large_and_accessible(deck):
     faults, pictures = [], 0
     total = deck.evaluate("Reveal.getTotalSlides()")
     assert total >= 15
@@ -57,7 +51,7 @@ def test_every_slide_is_whole_large_and_accessible(deck: Page) -> None:
     assert pictures >= 6
 
 
-def test_answers_wait_for_a_key_press(deck: Page) -> None:
+def test_answers_wait_for_a_key_press(deck):
     asked = deck.evaluate(
         "() => Reveal.getSlides().findIndex(s => s.querySelector('.ask') && "
         "s.querySelector('.fragment'))"
@@ -69,7 +63,7 @@ def test_answers_wait_for_a_key_press(deck: Page) -> None:
     assert deck.evaluate("Reveal.getIndices().h") == asked
 
 
-def test_the_speaker_has_notes_and_a_clock_of_forty_minutes(deck: Page) -> None:
+def test_the_speaker_has_notes_and_a_clock_of_forty_minutes(deck):
     timings = deck.evaluate("() => Reveal.getSlides().map(s => Number(s.dataset.timing))")
     assert sum(timings) == 40 * 60
     notes = deck.evaluate("() => Reveal.getSlides().map(s => Reveal.getSlideNotes(s))")

@@ -1,13 +1,9 @@
 """What is handed out fits on one sheet; a chosen prediction shows what happens."""
 
-from __future__ import annotations
-
 import io
-from pathlib import Path
 
 import pytest
 from browser_pages import accessible, address, opened
-from playwright.sync_api import Browser, Page
 from pypdf import PdfReader
 
 MARGIN = {"top": "1.5cm", "bottom": "1.5cm", "left": "1.8cm", "right": "1.8cm"}
@@ -21,9 +17,7 @@ MARGIN = {"top": "1.5cm", "bottom": "1.5cm", "left": "1.8cm", "right": "1.8cm"}
         ("dice/sheet", "Nobody lives in your street", "In one sentence"),
     ],
 )
-def test_what_is_handed_out_prints_on_one_page(
-    chromium: Browser, site: Path, page: str, first: str, last: str
-) -> None:
+def test_what_is_handed_out_prints_on_one_page(chromium, site, page, first, last):
     with opened(chromium, address(site, page), width=390) as tab:
         if page == "dice/sheet":
             assert tab.evaluate("() => document.documentElement.scrollWidth") <= 390
@@ -36,7 +30,7 @@ def test_what_is_handed_out_prints_on_one_page(
             assert page != "dice/sheet" or len(texts) == 1
 
 
-def choose(page: Page, name: str, letter: str) -> str:
+def choose(page, name, letter):
     box = page.locator(f"#{name}")
     choice = box.locator(".predictions label", has_text=f"({letter})").locator("input")
     choice.focus()
@@ -45,9 +39,7 @@ def choose(page: Page, name: str, letter: str) -> str:
     return box.locator(".predicted").inner_text()
 
 
-def test_a_chosen_prediction_shows_what_happens(
-    chromium: Browser, site: Path, students: Path
-) -> None:
+def test_a_chosen_prediction_shows_what_happens(chromium, site, students):
     page = "notebooks/what_can_be_reached"
     with opened(chromium, address(site, page), width=390) as tab:
         answer = tab.locator("#clipping-ex-1 ~ details.solution").first
@@ -61,9 +53,7 @@ def test_a_chosen_prediction_shows_what_happens(
         assert said.startswith("You predict (b). Now run the notebook: its link")
 
 
-def test_every_exercise_that_can_be_predicted_has_its_choices(
-    chromium: Browser, site: Path
-) -> None:
+def test_every_exercise_that_can_be_predicted_has_its_choices(chromium, site):
     with opened(chromium, address(site, "teach/take_home")) as tab:
         rows = tab.locator("tbody tr", has_text="yes")
         links = [str(r.locator("td:nth-child(2) a").get_attribute("href")) for r in rows.all()]

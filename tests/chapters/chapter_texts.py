@@ -2,7 +2,6 @@
 
 import math
 import re
-from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from microdata_price.page.output import plain
@@ -18,13 +17,13 @@ _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸�
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
-def cases(**choices: Sequence[object]) -> list[dict]:
+def cases(**choices):
     """Return the first choices together, then each other choice beside the first of the rest."""
     base = {name: values[0] for name, values in choices.items()}
     return [base, *({**base, name: v} for name, values in choices.items() for v in values[1:])]
 
 
-def filled(name: str, **levels: object) -> list[str]:
+def filled(name, **levels):
     """Run a notebook's code in this process, check all its texts and return them."""
     said = texts(NOTEBOOKS / f"{name}.ipynb", **levels)
     assert said
@@ -32,7 +31,7 @@ def filled(name: str, **levels: object) -> list[str]:
     return said
 
 
-def check(said: Iterable[str]) -> None:
+def check(said):
     """Ask of texts what can be asked of any: plain, whole, and no number missing."""
     for text in (part for whole in said for part in whole.split("\nALT: ")):
         plain(text, "a text")
@@ -43,7 +42,7 @@ def check(said: Iterable[str]) -> None:
         assert not re.search(r"(?<![\w.,×])\d{5,}(?![\d.])", text), f"thousands together: {text}"
 
 
-def numbers(text: str) -> list[float]:
+def numbers(text):
     """Return the numbers that stand in a text, in their order; "±" separates two."""
     found = []
     for match in _NUMBER.findall(_BARE_POWER.sub("1 × 10", text)):
@@ -52,6 +51,6 @@ def numbers(text: str) -> list[float]:
     return found
 
 
-def says(text: str, value: float, rel: float = 6e-3) -> bool:
+def says(text, value, rel=0.006):
     """Say whether a text has a number that is this value, up to how it is rounded."""
     return any(math.isclose(n, value, rel_tol=rel, abs_tol=1e-12) for n in numbers(text))

@@ -11,17 +11,17 @@ from microdata_price.chapters.all_results import COLUMNS, NBSP, Findings
 
 
 @pytest.fixture(scope="module")
-def found() -> Findings:
+def found():
     return Findings()
 
 
 @pytest.mark.parametrize("levels", [{}, {"epsilon": 10.0, "rho": 50.0}], ids=str)
-def test_every_text_is_whole(levels: dict[str, float], found: Findings) -> None:
+def test_every_text_is_whole(levels, found):
     said = filled("all_results", **levels)
     assert levels or says(said[0], found.pairs)
 
 
-def test_a_row_for_each_experiment_query_set_and_error(found: Findings) -> None:
+def test_a_row_for_each_experiment_query_set_and_error(found):
     assert len(found.experiments) == 6
     assert found.table.shape == (2 * (3 + 7 + 7), 7)
     assert found.table.iloc[:, :3].duplicated().sum() == 0
@@ -33,7 +33,7 @@ def test_a_row_for_each_experiment_query_set_and_error(found: Findings) -> None:
     assert row["NNLS"] == f"{own['price'].median():.2f} ({own['price'].max():.2f})"
 
 
-def test_the_file_holds_every_value(found: Findings) -> None:
+def test_the_file_holds_every_value(found):
     table = pd.read_csv(io.StringIO(found.csv))
     assert tuple(table.columns) == COLUMNS
     assert len(table) == len(found.prices) == 2 * 5 * (8 * 3 + 23 * 7)
@@ -44,7 +44,7 @@ def test_the_file_holds_every_value(found: Findings) -> None:
     assert (ols["price"] == 1).all()
 
 
-def test_counts_by_hand(found: Findings) -> None:
+def test_counts_by_hand(found):
     sums = found.prices.query("query_set == 'sum' and method != 'ols'")
     wide = sums.pivot(index=["dataset", "privacy"], columns="method", values="price")
     assert found.pairs == len(wide) == 62

@@ -73,13 +73,12 @@ def test_the_oracle_s_error_is_that_of_the_posterior_mean(guarantee, name):
     data, rng = data_set(name), np.random.default_rng(1)
     m = measure(data.table, data.workload, guarantee, runs=2000, rng=rng)
     noisy, truth, noise = m.answers[-1], data.table.ravel(), m.noise[-1]
-    counts, share = np.unique(truth, return_counts=True)
-    total = np.zeros_like(noisy), np.zeros_like(noisy)
-    for count, n in zip(counts, share, strict=True):
+    above, below = np.zeros_like(noisy), np.zeros_like(noisy)
+    for count, n in zip(*np.unique(truth, return_counts=True), strict=True):
         away = np.abs(noisy - count) / noise.std
         weight = n * np.exp(-(away**2) / 2 if guarantee.norm == 2 else -np.sqrt(2) * away)
-        total[0][:], total[1][:] = total[0] + weight * count, total[1] + weight
-    square = ((total[0] / total[1] - truth) ** 2).sum(axis=1)
+        above, below = above + weight * count, below + weight
+    square = ((above / below - truth) ** 2).sum(axis=1)
     error = square.std() / 2000**0.5
     assert chapter.oracle(data, guarantee) == pytest.approx(square.mean(), abs=5 * error)
 

@@ -12,19 +12,19 @@ from microdata_price.chapters.difficult_table import Findings
 CASES = cases(epsilon=EPSILONS, d=(1000, 2, 100_000))
 
 
-def level(cells: np.ndarray, total: float, stiffness: float) -> float:
+def level(cells, total, stiffness):
     """The t with sum(max(0, cells - t)) = total + stiffness t."""
     far = 3.0 * (np.abs(cells).max() + abs(total)) + 1
     return brentq(lambda t: np.maximum(cells - t, 0).sum() - total - stiffness * t, -far, far)
 
 
-def close(values: list[float], claimed: float, runs: np.ndarray) -> bool:
+def close(values, claimed, runs):
     a, b = Mean.of(np.array(values, dtype=float)), Mean.of(runs)
     return abs(a.value - claimed) <= 5 * math.hypot(a.error, b.error) + 1e-6
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_every_text_is_whole_and_says_the_headline(given: dict) -> None:
+def test_every_text_is_whole_and_says_the_headline(given):
     found = Findings(**given, runs=40)
     said = filled("difficult_table", **given, runs=40)
     for value in (found.q, float(f"{found.emptied:.2g}"), float(f"{found.nnls_total:.2g}")):
@@ -34,7 +34,7 @@ def test_every_text_is_whole_and_says_the_headline(given: dict) -> None:
 
 
 @pytest.mark.parametrize("given", [{}, {"epsilon": 3.0}, {"d": 40}, {"times": 4.0}], ids=str)
-def test_the_claims_hold_for_other_noise(given: dict) -> None:
+def test_the_claims_hold_for_other_noise(given):
     found = Findings(**given, runs=600)
     rng, rows = np.random.default_rng(77), []
     for _ in range(300):
@@ -55,14 +55,14 @@ def test_the_claims_hold_for_other_noise(given: dict) -> None:
     assert close([100 * v for v in negative], found.negative, 100 * found.simulated[6])
 
 
-def test_roots_that_are_known_agree_with_the_runs() -> None:
+def test_roots_that_are_known_agree_with_the_runs():
     table = Findings().errors
     for _, row in table[table["exactly"].notna()].iterrows():
         value, error = (float(x) for x in row["root error"].split(" ± "))
         assert abs(value - row["exactly"]) < 5 * error + 0.01
 
 
-def test_portions_change_only_the_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_portions_change_only_the_draws(monkeypatch):
     whole = Findings(d=50, runs=300)
     monkeypatch.setattr(chapter, "AT_ONCE", 500)
     parts = Findings(d=50, runs=300)
@@ -70,7 +70,7 @@ def test_portions_change_only_the_draws(monkeypatch: pytest.MonkeyPatch) -> None
     assert close(list(parts.simulated[7]), whole.level, whole.simulated[7])
 
 
-def test_the_price_is_below_what_is_reached() -> None:
+def test_the_price_is_below_what_is_reached():
     """At 1,000 cells the first-moment bound is 1.71 signed errors, and 4.15 at a million."""
     found = Findings()
     assert [math.floor(100 * p) / 100 for _, p in found.prices] == [1.71, 4.15]

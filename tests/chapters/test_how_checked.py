@@ -1,7 +1,5 @@
 """How this was checked: the table repeats the file, and the fits are those of the grid."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 from chapter_texts import filled
@@ -11,13 +9,13 @@ from microdata_price.chapters.how_checked import CHECKS, Findings
 
 
 @pytest.mark.parametrize("given", [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}], ids=str)
-def test_the_texts_are_whole(given: dict[str, float]) -> None:
+def test_the_texts_are_whole(given):
     assert all("{{" not in text for text in filled("how_checked", **given))
     found = Findings("", **given)
     assert found.held == len(found.audits) > 0
 
 
-def test_the_table_has_a_row_for_each_of_the_file_and_one_for_the_fits() -> None:
+def test_the_table_has_a_row_for_each_of_the_file_and_one_for_the_fits():
     written, table = pd.read_csv(data_path("checks.csv")), Findings().table
     assert set(written["check"]) == set(CHECKS)
     assert sorted(table["number"][1:]) == sorted(written["tried"])

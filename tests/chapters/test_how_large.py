@@ -8,6 +8,7 @@ from chapter_texts import filled, says
 
 from microdata_price.chapters.how_large import Findings
 from microdata_price.theory.upper.asymmetric import best_rates
+from microdata_price.theory.upper.worst_table import TwoTails, worst_cell_error
 
 CASES = (
     {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
@@ -17,7 +18,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     found = Findings(**given)
     said = filled("how_large", **given)
     assert says(said[0], found.gap.high, 0.01)
@@ -31,7 +32,7 @@ def test_texts_hold_at_every_level(given: dict) -> None:
     assert not (noise > split + 1e-9).any()
 
 
-def test_first_moments_by_hand_are_below_the_program() -> None:
+def test_first_moments_by_hand_are_below_the_program():
     found = Findings()
     m = np.arange(1, 200)
     hand = np.max(m - np.exp(0.5 * m) * found.signed / 1000) / found.signed
@@ -39,27 +40,20 @@ def test_first_moments_by_hand_are_below_the_program() -> None:
 
 
 @pytest.mark.parametrize("d", [30, 1000])
-def test_the_fit_on_one_huge_cell_errs_as_is_said(d: int) -> None:
-    """Simulated in another way than the quadrature: sorted draws on the worst table."""
-    found, runs, rng = Findings(d=d), 4000, np.random.default_rng(4)
+def test_the_ends_are_those_of_the_fit_on_one_huge_cell(d):
+    found = Findings(d=d)
     unit = found.signed
-    right, left = (float(x) for x in best_rates(0.5, d, unit))
-    for rates, ends in (
-        ((0.25, 0.25, 0.25, 0.25), found.kept),
-        ((0.5 - right, 0.5 - left, right, left), found.gap),
+    right, left = map(float, best_rates(0.5, d, unit))
+    for cell, total, ends in (
+        (TwoTails(0.25, 0.25), TwoTails(0.25, 0.25), found.kept),
+        (TwoTails(0.5 - right, 0.5 - left), TwoTails(right, left), found.gap),
     ):
-        R, L, r, s = rates
-        z = rng.exponential(1 / R, (runs, d)) - rng.exponential(1 / L, (runs, d))
-        w = rng.exponential(1 / r, runs) - rng.exponential(1 / s, runs) - 1 / r + 1 / s
-        others = -np.sort(-z[:, 1:], axis=1)
-        level = np.cumsum(np.column_stack([z[:, 0] - w, others]), axis=1) / np.arange(1, d + 1)
-        square = (level.max(axis=1) - z[:, 0]) ** 2 / unit**2
-        spread = square.std() / math.sqrt(runs)
-        assert square.mean() <= ends.high**2 + 4 * spread
-        assert square.mean() >= (0.9 * ends.high) ** 2 - 4 * spread
+        exact = worst_cell_error(cell, total, d)
+        assert ends.low <= exact.most / unit * (1 + 1e-9)
+        assert ends.high == pytest.approx(exact.most / unit, rel=2e-3)
 
 
-def test_the_constant_is_the_root_of_the_formula() -> None:
+def test_the_constant_is_the_root_of_the_formula():
     found = Findings(lam=2.5)
     c, e = found.at_lam, 0.5
     w = 1 - 1 / (2 * c)

@@ -18,7 +18,7 @@ from microdata_price.theory.upper.worst_table import TwoTails, worst_cell_error
     [{}, {"epsilon": 10.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3}],
     ids=str,
 )
-def test_all_texts_are_whole(levels: dict[str, float]) -> None:
+def test_all_texts_are_whole(levels):
     said = filled("plane", **levels)
     if not levels:
         assert says(said[0], 1.77)
@@ -26,7 +26,7 @@ def test_all_texts_are_whole(levels: dict[str, float]) -> None:
         assert any(says(text, 1.84) for text in said)
 
 
-def test_the_gap_at_the_star() -> None:
+def test_the_gap_at_the_star():
     found = Findings()
     unit = math.sqrt(8) / 0.5
     least = channel_point_error(PureDP(0.5), 1000, unit, whole=False) / unit
@@ -37,7 +37,7 @@ def test_the_gap_at_the_star() -> None:
     assert found.factor == pytest.approx(found.main.uneven / least) == pytest.approx(1.84, abs=4e-3)
 
 
-def test_the_map_is_a_third_to_the_left_at_the_same_height() -> None:
+def test_the_map_is_a_third_to_the_left_at_the_same_height():
     plane = Plane(PureDP(0.5), 1000)
     own = math.sqrt(clipped_sum(m_epsilon(0.5), [0], [1000])) / plane.unit
     assert plane.clip.D[0] == pytest.approx(own)
@@ -46,7 +46,7 @@ def test_the_map_is_a_third_to_the_left_at_the_same_height() -> None:
 
 
 @pytest.mark.parametrize("guarantee", Findings().planes, ids=lambda p: p.guarantee.name)
-def test_no_mark_lies_in_the_region_of_its_kind(guarantee: Plane) -> None:
+def test_no_mark_lies_in_the_region_of_its_kind(guarantee):
     plane = guarantee
     for place in plane.marks:
         whole = "mapped" in place.name or "clip" in place.name

@@ -16,7 +16,7 @@ CASES = (
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     found = Findings(**given, runs=100)
     said = filled("proofs_of_ours", **given, runs=100)
     assert found.audit[0] <= 1 + 1e-9
@@ -29,14 +29,14 @@ def test_texts_hold_at_every_level(given: dict) -> None:
     assert found.large[0] <= found.large[1]
 
 
-def test_a_public_total_by_hand() -> None:
+def test_a_public_total_by_hand():
     found, m = Findings(), np.arange(1, 100)
     a = np.exp(0.5 * m) / 999
     assert found.public[0] == pytest.approx(np.max(m / (1 + a)))
     assert found.public[1] == pytest.approx(np.max((m - a * found.signed) / (1 + a)))
 
 
-def test_redrawn_noise_costs_the_delta_that_is_said() -> None:
+def test_redrawn_noise_costs_the_delta_that_is_said():
     found = Findings()
     r, B = math.exp(-0.25), found.redrawn_whole
     k = np.arange(-4000, B + 1)
@@ -44,7 +44,7 @@ def test_redrawn_noise_costs_the_delta_that_is_said() -> None:
     assert law[-1] / law.sum() <= found.delta < law[-2] / law[:-1].sum()
 
 
-def test_searched_pairs_err_less() -> None:
+def test_searched_pairs_err_less():
     table = Findings(runs=400).pairs_table
     for _, both in table.groupby("cells"):
         plain, searched = (numbers(x)[0] for x in both["at most"])

@@ -7,6 +7,8 @@ import pytest
 from chapter_texts import EPSILONS, cases, filled, says
 
 from microdata_price.chapters.what_can_be_reached import Findings
+from microdata_price.model.noise import Laplace
+from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
 from rounding import at_most
 
@@ -14,7 +16,7 @@ CASES = cases(epsilon=EPSILONS, delta=(1e-6, 1e-3), d=(1000, 2, 10**5))
 
 
 @pytest.mark.parametrize("given", CASES, ids=str)
-def test_texts_hold_at_every_level(given: dict) -> None:
+def test_texts_hold_at_every_level(given):
     said = filled("what_can_be_reached", runs=40, **given)
     epsilon, d = given["epsilon"], given["d"]
     z = np.arange(-math.ceil(60 / epsilon), math.ceil(60 / epsilon) + 1)
@@ -28,25 +30,19 @@ def test_texts_hold_at_every_level(given: dict) -> None:
     assert says(said[2], square)
 
 
-def test_the_huge_cell_s_error_is_that_of_a_simulation() -> None:
-    rng, d, b = np.random.default_rng(5), 300, 4.0
-    q = np.zeros(d)
-    q[0] = 1e5
-    w, z = rng.laplace(scale=b, size=3000), rng.laplace(scale=b, size=(3000, d))
-    squares = (project(q + z, q.sum() + w)[:, 0] - q[0]) ** 2
-    error = squares.std() / math.sqrt(squares.size)
-    exact = (Findings(d=d).here[1] * math.sqrt(32)) ** 2
-    assert abs(squares.mean() - exact) < 4 * error
-
-
-def test_the_largest_of_a_million_noises_is_a_sum() -> None:
+def test_numbers_that_are_known():
+    exact = cell_errors(Laplace(4.0), Laplace(4.0), 300).squared_error
+    assert Findings(d=300).here[1] ** 2 * 32 == pytest.approx(exact, rel=0.02)
     mean = np.sum(1 / np.arange(1, 10**6 + 1))
     assert Findings().largest == pytest.approx((mean, math.log(1e6) + 1))
+    paper, least, exact = Findings().bounds
+    assert exact <= 0.5e-6
+    assert paper >= least
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 3.0])
 @pytest.mark.parametrize("d", [1, 2, 5, 40])
-def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon: float, d: int) -> None:
+def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon, d):
     """Outcome by outcome, as in the proof; the means of its three terms are sums."""
     found, rng = Findings(epsilon=epsilon), np.random.default_rng(d)
     B, r = found.cut.bound, math.exp(-epsilon / 2)
@@ -63,8 +59,3 @@ def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon: float, d: int) 
     variance = law @ values**2
     assert law @ (B - values) ** 2 == pytest.approx(B**2 + variance)
     assert found.cap == pytest.approx(math.sqrt(B**2 + 2 * variance))
-
-
-def test_the_smaller_bound_keeps_the_level() -> None:
-    paper, least, exact = Findings().bounds
-    assert (exact <= 0.5e-6, paper >= least) == (True, True)

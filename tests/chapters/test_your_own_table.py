@@ -11,7 +11,7 @@ from microdata_price.model.noise_discrete import DoubleGeometric
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
-def test_texts_hold_at_every_level(epsilon: float) -> None:
+def test_texts_hold_at_every_level(epsilon):
     said = filled("your_own_table", epsilon=epsilon, runs=40)
     assert "invented" in said[0]
     assert says(said[2], MEMBERS.sum())
@@ -29,7 +29,7 @@ def test_texts_hold_at_every_level(epsilon: float) -> None:
     assert says(together, 1.5 * level, rel=2e-3)
 
 
-def test_the_price_is_that_of_root_errors() -> None:
+def test_the_price_is_that_of_root_errors():
     found = Findings("", "", "sum, marginals, identity", 0.5, 60, 1)
     assert found.totals.set_index("method").loc["ols", "price"].eq(1).all()
     exact = ols_variances(found.workload, [2 * 8.0**2] * 4)
@@ -41,7 +41,7 @@ def test_the_price_is_that_of_root_errors() -> None:
 
 
 @pytest.mark.parametrize("with_schema", [True, False])
-def test_a_table_of_one_s_own_is_confidential(tmp_path, with_schema: bool) -> None:
+def test_a_table_of_one_s_own_is_confidential(tmp_path, with_schema):
     path = tmp_path / "own.csv"
     if with_schema:
         PUBLIC.frame().assign(count=MEMBERS.ravel().astype(int)).to_csv(path, index=False)

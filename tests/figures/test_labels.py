@@ -1,17 +1,14 @@
 """Names lie on no curve where there is room beside them."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from microdata_price.figures.labels import Name, _drawn_points, along, place_names
 from microdata_price.page.style import panels
 
 
-def crossed(figure: Figure) -> list[str]:
+def crossed(figure):
     """The names that some line of their axes runs through."""
     figure.draw_without_rendering()
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
@@ -25,7 +22,7 @@ def crossed(figure: Figure) -> list[str]:
 
 
 @pytest.mark.parametrize("level", [0.2, 0.5, 0.8])
-def test_a_line_across_the_axes_is_no_place_for_a_name(level: float) -> None:
+def test_a_line_across_the_axes_is_no_place_for_a_name(level):
     figure, (ax,) = panels(1)
     x = np.linspace(0, 1, 50)
     ax.plot(x, x)

@@ -1,17 +1,14 @@
 """The plane's names lie over no other name and inside the axes, at any level."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from microdata_price.figures.operating import plane
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.redrawn import redrawn
@@ -19,7 +16,7 @@ from microdata_price.theory.upper.redrawn import redrawn
 SHOWN = ("first_moment", "printed")
 
 
-def assert_names_are_apart(figure: Figure) -> None:
+def assert_names_are_apart(figure):
     figure.draw_without_rendering()
     renderer = FigureCanvasAgg(figure).get_renderer()  # type: ignore[no-untyped-call]
     for ax in figure.axes:
@@ -45,7 +42,7 @@ def assert_names_are_apart(figure: Figure) -> None:
     ids=str,
 )
 @pytest.mark.parametrize("d", [2, 1000, 10**12])
-def test_names_are_apart_at_any_level(guarantee: Guarantee, d: int) -> None:
+def test_names_are_apart_at_any_level(guarantee, d):
     unit = guarantee.signed_error
     marks = [points.clipping(guarantee, d), *points.fitted(guarantee, d)]
     mapped = points.mapped(guarantee, d)

@@ -1,7 +1,8 @@
-"""The small table and its schema as files."""
+"""The small table and its schema as files, and the command that releases it."""
 
 import pytest
 
+from command_line import run
 from release_samples import SCHEMA, TABLE, counts_csv
 
 
@@ -11,3 +12,14 @@ def inputs(tmp_path):
     table.write_text(counts_csv(SCHEMA, TABLE))
     schema.write_text(SCHEMA.to_json())
     return table, schema, tmp_path / "out"
+
+
+@pytest.fixture
+def command(inputs, capsys):
+    """Run the command on the small table: exit status, what it printed, and what it complained."""
+    table, schema, place = inputs
+
+    def release(*more, out=place):
+        return run(capsys, "release", table, "--schema", schema, "--out", out, *more)
+
+    return release

@@ -5,11 +5,12 @@ import os
 import signal
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
 
-from command_line import refused, run
+from command_line import run
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.privacy import PureDP
 from microdata_price.release import folder as release_keep
@@ -87,9 +88,9 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
     ],
 )
 def test_whatever_fails_after_the_measurement_says_how_to_go_on(
-    inputs, capsys, monkeypatch, problem, status
+    inputs, command, capsys, monkeypatch, problem, status
 ):
-    table, schema, out = inputs
+    out = inputs[2]
 
     def failing(*_):
         if isinstance(problem, signal.Signals):
@@ -97,11 +98,9 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
         raise problem
 
     monkeypatch.setattr(release_module, "finish", failing)
-    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    code, _, error = run(capsys, *words)
-    assert code == status
+    code, _, error = command("--epsilon", 1)
+    assert (code, "Traceback" in error) == (status, False)
     assert f"The noisy answers are safe in {out}. Do not measure again" in error
-    assert "Traceback" not in error
     assert "run the same command again" not in error
     monkeypatch.undo()
     assert "Do not measure the table again" in (out / "README.txt").read_text()
@@ -112,6 +111,30 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
         release_again(out, "nnls")
 
 
+@pytest.fixture
+def account(tmp_path):
+    """An account with room enough, beside the release."""
+    made = Account(tmp_path / "ledger.jsonl", "p")
+    made.limit(PureDP(9.0))
+    return made
+
+
+@pytest.fixture
+def when_written(monkeypatch):
+    """Do something when a file of a release is about to be written."""
+    write = release_keep._write
+
+    def watch(name, act):
+        def watched(path, data):
+            if path.name == name:
+                act()
+            write(path, data)
+
+        monkeypatch.setattr(release_keep, "_write", watched)
+
+    return watch
+
+
 @pytest.mark.parametrize(
     ("problem", "status", "message"),
     [
@@ -120,47 +143,29 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     ],
 )
 def test_an_accident_before_the_answers_are_kept_leaves_no_folder(
-    inputs, capsys, monkeypatch, problem, status, message
+    inputs, command, account, when_written, problem, status, message
 ):
     """What a ledger counts without a release is said."""
-    table, schema, out = inputs
-    write = release_keep._write
-
-    def failing(path, data):
-        if path.name == "manifest.json":
-            raise problem
-        write(path, data)
-
-    monkeypatch.setattr(release_keep, "_write", failing)
-    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    book = ["--ledger", out.parent / "ledger.jsonl", "--name", "p"]
-    Account(book[1], "p").limit(PureDP(9.0))
-    for ledger in ([], book):
-        code, printed, said = run(capsys, *words, *ledger)
+    when_written("manifest.json", Mock(side_effect=problem))
+    for ledger in ([], ["--ledger", account.path, "--name", "p"]):
+        code, printed, said = command("--epsilon", 1, *ledger)
         assert (code, printed, message in said) == (status, "", True)
         assert ("the ledger counts this measurement" in said) == bool(ledger)
-    assert not [p for p in out.parent.iterdir() if "out" in p.name]
+    assert not [p for p in inputs[2].parent.iterdir() if "out" in p.name]
 
 
 def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
-    inputs, capsys, monkeypatch
+    inputs, command, account, when_written
 ):
-    table, schema, out = inputs
-    write = release_keep._write
+    out = inputs[2]
 
-    def slow(path, data):
-        write(path, data)
-        if path.name == "manifest.json" and not out.exists():
-            out.mkdir()
-            (out / "other").write_text("somebody else's")
+    def race():
+        out.mkdir(exist_ok=True)
+        (out / "other").write_text("somebody else's")
 
-    monkeypatch.setattr(release_keep, "_write", slow)
-    account = Account(out.parent / "ledger.jsonl", "p")
-    account.limit(PureDP(9.0))
-    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    said = refused(capsys, *words, "--ledger", account.path, "--name", "p")
-    assert "was made meanwhile" in said
-    assert "Nothing was kept" not in said
+    when_written("manifest.json", race)
+    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", "p")
+    assert (code, "was made meanwhile" in said, "Nothing was kept" in said) == (2, True, False)
     (other,) = out.parent.glob("out-*")
     assert f"release --again {other}" in said
     assert load_measured(other)[0].identity == account.state()[0][0].identity
@@ -168,55 +173,50 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, monkeypatch, capsys, number):
-    table, schema, out = inputs
-    write = release_keep._write
-
-    def interrupted(path, data):
-        if path.name == "measurements.csv":
-            os.kill(os.getpid(), number)
-        write(path, data)
-
-    monkeypatch.setattr(release_keep, "_write", interrupted)
-    code, _, said = run(capsys, "release", table, "--schema", schema, "--rho", 0.1, "--out", out)
+def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_written, number):
+    when_written("measurements.csv", lambda: os.kill(os.getpid(), number))
+    code, _, said = command("--rho", 0.1)
     assert code == 128 + number
-    assert f"The noisy answers are safe in {out}" in said
-    assert load_measured(out)[1] is False
+    assert f"The noisy answers are safe in {inputs[2]}" in said
+    assert load_measured(inputs[2])[1] is False
 
 
 @pytest.mark.parametrize(
-    ("name", "book"),
-    [("a" * 300, "b"), ("t/out", "b"), ("out", "out"), ("out", "out/b"), ("out", "none/b")],
+    ("name", "book", "said"),
+    [
+        ("a" * 300, "", "cannot be used"),
+        ("t/out", "", "does not exist; create it first"),
+        ("out", "out", "lies where the release is to go"),
+        ("out", "out/b", "lies where the release is to go"),
+        ("out", "none/b", "has no cap"),
+    ],
 )
-def test_what_can_fail_is_tried_before_anything_is_spent(tmp_path, inputs, capsys, name, book):
+def test_what_can_fail_is_tried_before_anything_is_spent(
+    tmp_path, command, account, name, book, said
+):
     """A name too long, a file as the folder, a ledger in the release's place or in no folder."""
-    table, schema, _ = inputs
     (tmp_path / "t").write_text("x")
-    Account(tmp_path / "b", "p").limit(PureDP(9.0))
     before = sorted(p.name for p in tmp_path.rglob("*"))
-    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", tmp_path / name]
-    refused(capsys, *words, "--ledger", tmp_path / book, "--name", "p")
+    book = tmp_path / book if book else account.path
+    words = ["--epsilon", 1, "--ledger", book, "--name", "p"]
+    code, printed, error = command(*words, out=tmp_path / name)
+    assert (code, printed, said in error) == (2, "", True)
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
-    assert not Account(tmp_path / "b", "p").state()[0]
-
-
-def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(inputs, capsys, monkeypatch):
-    table, schema, out = inputs
-
-    def closed(**_):
-        raise PermissionError(13, "Permission denied", "a name in passing")
-
-    monkeypatch.setattr(release_keep.tempfile, "mkdtemp", closed)
-    account = Account(out.parent / "book", "p")
-    account.limit(PureDP(9.0))
-    words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", out]
-    said = refused(capsys, *words, "--ledger", account.path, "--name", "p")
-    assert f"{out.parent} cannot be used (Permission denied)" in said
     assert not account.state()[0]
 
 
-def test_the_table_is_opened_once_and_may_be_gone_by_the_end(inputs, monkeypatch, capsys):
-    table, schema, out = inputs
+def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(
+    inputs, command, account, monkeypatch
+):
+    refusal = PermissionError(13, "Permission denied", "a name in passing")
+    monkeypatch.setattr(release_keep.tempfile, "mkdtemp", Mock(side_effect=refusal))
+    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", "p")
+    assert (code, account.state()[0]) == (2, [])
+    assert f"{inputs[2].parent} cannot be used (Permission denied)" in said
+
+
+def test_the_table_is_opened_once_and_may_be_gone_by_the_end(inputs, command, monkeypatch):
+    table, _, out = inputs
     finish = release_module.finish
 
     def gone(measured, *more):
@@ -224,7 +224,7 @@ def test_the_table_is_opened_once_and_may_be_gone_by_the_end(inputs, monkeypatch
         return finish(measured, *more)
 
     monkeypatch.setattr(release_module, "finish", gone)
-    assert run(capsys, "release", table, "--schema", schema, "--rho", 0.1, "--out", out)[0] == 0
+    assert command("--rho", 0.1)[0] == 0
     assert (out / "records.csv").exists()
 
 
@@ -251,10 +251,7 @@ def test_a_terminal_without_some_letters_does_not_undo_a_release(tmp_path):
 
 def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeypatch):
     table, _, out = inputs
-    monkeypatch.setattr(
-        "microdata_price.release.folder.shutil.disk_usage",
-        lambda _: type("Usage", (), {"free": 1000}),
-    )
+    monkeypatch.setattr(release_keep.shutil, "disk_usage", Mock(return_value=Mock(free=1000)))
     with pytest.raises(InputError, match="nothing was measured yet"):
         release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
     assert not out.exists()

@@ -55,6 +55,15 @@ def furthest(queries, one, other):
     return float(np.abs(queries.answers(one) - queries.answers(other)).max())
 
 
+def roundings(fitted):
+    """All tables of the rounded total with each cell rounded down or up."""
+    for add in itertools.product((0, 1), repeat=fitted.size):
+        table = np.floor(fitted) + add
+        # As `round_table` does, whole means whole up to a solver's last digits.
+        if table.sum() == round(float(fitted.sum())) and abs(table - fitted).max() < 1 - 1e-6:
+            yield table
+
+
 @pytest.mark.parametrize("workload", TWO_HIERARCHIES, ids=lambda w: f"{w.shape}{w.names}")
 @settings(max_examples=60)
 @given(data=st.data())
@@ -79,17 +88,13 @@ def test_two_hierarchies_stay_within_one(workload, data):
 def test_the_nearest_of_all_roundings_is_found(data):
     workload = Workload.table((3, 3))
     fitted = data.draw(hnp.arrays(float, 9, elements=st.floats(0, 3, allow_subnormal=False)))
-    base = np.floor(fitted)
-    total = round(float(fitted.sum()))
-    best = np.inf
-    for add in itertools.product((0, 1), repeat=9):
-        table = base + add
-        # As `round_table` does, whole means whole up to a solver's last digits.
-        off = [furthest(q, table, fitted) for q in workload.query_sets]
-        if table.sum() == total and max(off) < 1 - 1e-6:
-            best = min(best, float(((table - fitted) ** 2).sum()))
+    near = (
+        float(((table - fitted) ** 2).sum())
+        for table in roundings(fitted)
+        if max(furthest(q, table, fitted) for q in workload.query_sets) < 1 - 1e-6
+    )
     found = float(((round_table(fitted, workload).ravel() - fitted) ** 2).sum())
-    assert found == pytest.approx(best, abs=1e-5)
+    assert found == pytest.approx(min(near), abs=1e-5)
 
 
 def test_very_many_cells_are_rounded_by_a_smaller_program_at_nearly_the_same_cost(monkeypatch):
@@ -115,16 +120,13 @@ def test_more_ways_are_kept_within_about_one(data):
     assert not two_hierarchies(workload)
     fitted = data.draw(hnp.arrays(float, 8, elements=st.floats(0, 3, allow_subnormal=False)))
     table = round_table(fitted, workload)
-    total = round(float(fitted.sum()))
-    assert table.sum() == total
+    assert table.sum() == round(float(fitted.sum()))
     assert np.abs(table.ravel() - fitted).max() < 1
-    sets = workload.query_sets[1:-1]
-    best = np.inf
-    for add in itertools.product((0, 1), repeat=8):
-        tried = np.floor(fitted) + add
-        if tried.sum() == total and np.abs(tried - fitted).max() < 1 - 1e-6:
-            best = min(best, max(furthest(q, tried, fitted) for q in sets))
-    largest = max(furthest(q, table, fitted) for q in sets)
+
+    def largest_of(table):
+        return max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
+
+    best, largest = min(map(largest_of, roundings(fitted))), largest_of(table)
     assert best - 1e-5 <= largest <= max(best + 0.5, 1.3)
 
 
