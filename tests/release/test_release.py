@@ -442,14 +442,8 @@ def test_the_command(inputs, command, capsys):
 def test_the_command_fits_again(inputs, command, capsys):
     table, _, out = inputs
     again = ["release", "--again", out, "--method", "sequential", "--out", f"{out}2"]
-<<<<<<< HEAD
     assert "is not the folder of a release" in refused(capsys, *again)
-    words = ["--schema", schema, "--method", "nnls", "--epsilon", 1, "--out", out]
-    assert run(capsys, "release", table, *words)[0] == 0
-=======
-    assert "does not exist" in refused(capsys, *again)
     assert command("--method", "nnls", "--epsilon", 1)[0] == 0
->>>>>>> rest
     table.unlink()
     said = refused(capsys, *again, "--epsilon", 1)
     assert "--again takes everything from the earlier release" in said
@@ -463,15 +457,9 @@ def test_a_schema_beside_the_table_is_named(inputs, capsys):
     table, schema, out = inputs
     words = ["release", table, "--method", "nnls", "--rho", 0.1, "--out", out]
     assert "a release needs TABLE and its --schema, or --again" in refused(capsys, *words)
-<<<<<<< HEAD
-    (tmp_path / "b.schema.json").write_text('{"columns": {"sex": ["f", "m"]}}')
+    schema.rename(table.with_suffix(".schema.json"))
     assert "the schema is named each time" in refused(capsys, *words)
-    assert not (tmp_path / "o").exists()
-=======
-    beside = schema.rename(table.with_suffix(".schema.json"))
-    assert f"--schema {beside}" in refused(capsys, *words)
     assert not out.exists()
->>>>>>> rest
 
 
 @pytest.mark.parametrize(
