@@ -15,17 +15,13 @@ import click
 
 from .exceptions import BuildError, CertificateError, GridStoppedError, InputError, system_sentence
 
-COMMANDS = {  # and the modules that hold them
-    **{"grid": "grid", "check-tables": "grid", "bounds": "bounds", "book": "book", "run": "book"},
-    **{"price": "price", "tabulate": "price", "release": "release", "budget": "release"},
-}
+MODULES = {"grid": "grid check-tables", "bounds": "bounds", "book": "book run"}
+MODULES |= {"price": "price tabulate", "release": "release budget"}
+COMMANDS = {name: module for module, names in MODULES.items() for name in names.split()}
 
 
 class _Lazy(click.Group):
     """Import a subcommand only when it is asked for, so that each answers at once."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:

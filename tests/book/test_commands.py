@@ -92,7 +92,7 @@ def test_a_site_may_go_where_nothing_is_lost(tmp_path: Path, name: str) -> None:
         ("chapter -p epsilom 1", "no parameter 'epsilom'; did you mean epsilon?"),
         ("chapter -p epsilon much", "parameter 'epsilon' is 'much'"),
         ("chapter -p epsilon -1", "epsilon is -1"),
-        ("chapter -f none.yaml", "file 'none.yaml' does not exist"),
+        ("chapter -f none.yaml", "'none.yaml' does not exist"),
         ("chapter -f bad.yaml", "bad.yaml must hold lines such as"),
         ("chapter -f twice.yaml", "twice.yaml: 'epsilon' is given twice"),
         ("chapter -f binary.yaml", "binary.yaml is not YAML"),

@@ -1,4 +1,4 @@
-"""What the command line makes of errors that no command explains itself."""
+"""What the command line makes of what it is given and of errors, and what it leaves behind."""
 
 from __future__ import annotations
 
@@ -20,24 +20,16 @@ from microdata_price.exceptions import unknown_name
 with pytest.raises(MemoryError) as NUMPYS_OWN:
     np.zeros(2**58)
 
-FULL = "the disk has no room left"
+FULL, PLACE = "the disk has no room left", "some/where"
 UNUSABLE = "some/where cannot be used ({}); choose a place that can be read and written\n"
 PROBLEMS = [
-    *(
-        (OSError(number, os.strerror(number), *place), 2, said)
-        for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
-        for place, said in (((), f"{FULL} ("), (("out/table.csv",), f"{FULL} for out/table.csv ("))
-    ),
-    *(
-        (
-            OSError(number, os.strerror(number), "some/where"),
-            2,
-            UNUSABLE.format(os.strerror(number)),
-        )
-        for number in (errno.EACCES, errno.EROFS, errno.ENOENT, errno.EISDIR, errno.EIO)
-    ),
+    *((OSError(n, "No"), 2, f"{FULL} (") for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)),
     # Of two places the one that is written to is named.
-    (OSError(errno.ENOSPC, "No space", "from.csv", None, "to.csv"), 2, f"{FULL} for to.csv"),
+    (OSError(errno.ENOSPC, "No", "from.csv", None, "to.csv"), 2, f"{FULL} for to.csv ("),
+    *(
+        (OSError(n, os.strerror(n), PLACE), 2, UNUSABLE.format(os.strerror(n)))
+        for n in (errno.EACCES, errno.EROFS, errno.ENOENT, errno.EISDIR, errno.EIO)
+    ),
     (KeyboardInterrupt(), 130, "interrupted\n"),
     (MemoryError(), 1, "there is not enough memory"),
     (NUMPYS_OWN.value, 1, "there is not enough memory"),
@@ -57,33 +49,65 @@ def test_what_the_system_refuses_is_one_sentence(monkeypatch, capsys, problem, s
     assert ("make room" in error) == (FULL in error)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        ("boundz", "did you mean 'bounds'"),
-        ("release --epsilon 1,5", "'1,5' is not a number, such as 0.5; see"),
-        ("bounds --epsilom 1", "did you mean '--epsilon'"),
-        ("price a -q", "no such option '-q'"),
-        ("run a -p b", "'-p' requires 2 arguments"),
-        ("price", "missing argument 'TABLE'; see microdata-price price --help"),
-        ("book --runs 1.5", "'1.5' is not a whole number"),
-        ("book --runs 1_0", "'1_0' is not a whole number"),
-        ("release --epsilon 1_5", "'1_5' is not a number"),
-        ("release --share sum=0_5", "'0_5' is not a number"),
-        ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
-        ("grid --epsilon 1,1_5", "'1_5' is not a number"),
-        ("bounds", "missing option"),
-        ("price none.csv --epsilon 1", "'none.csv' does not exist"),
-        ("price a --epsilon 1 --epsilon 2", "--epsilon is given twice; give it"),
-        ("run a -p b 1 -p c 2 --out d --out=e", "--out is given twice"),
-        ("budget --json a --json", "--json is given twice"),
-    ],
-)
-def test_what_cannot_be_read_is_one_sentence(arguments, said, capsys):
+PURE, GRID = "bounds --privacy pure --epsilon 1 --points", "grid --runs 5"
+REFUSED = [
+    ("boundz", "did you mean 'bounds'"),
+    ("bounds --epsilom 1", "did you mean '--epsilon'"),
+    ("price a -q", "no such option '-q'"),
+    ("run a -p b", "'-p' requires 2 arguments"),
+    ("price", "missing argument 'TABLE'; see microdata-price price --help"),
+    ("bounds", "missing option"),
+    ("price none.csv --epsilon 1", "'none.csv' does not exist"),
+    ("price a --epsilon 1 --epsilon 2", "--epsilon is given twice; give it"),
+    ("run a -p b 1 -p c 2 --out d --out=e", "--out is given twice"),
+    ("budget --json a --json", "--json is given twice"),
+    ("release --epsilon 1,5", "'1,5' is not a number, such as 0.5; see"),
+    ("release --epsilon 1_5", "'1_5' is not a number"),
+    ("release --share sum=0_5", "'0_5' is not a number"),
+    ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
+    ("release --share sum", "'sum' is not SET=SHARE"),
+    ("book --runs 1.5", "'1.5' is not a whole number"),
+    ("book --runs 1_0", "'1_0' is not a whole number"),
+    ("bounds --privacy renyi", "'pure', 'approximate', 'zcdp'"),
+    ("bounds --points 9", "choose from: pure, approximate, zcdp"),
+    ("bounds --privacy pure --points 9 --sum-error 1", "needs --epsilon and no other"),
+    (f"{PURE} 9 --rho 1 --sum-error 1", "and no other level"),
+    ("bounds --privacy approximate --epsilon 1 --points 9", "needs --epsilon and --delta"),
+    ("bounds --privacy zcdp --rho nan --points 9", "rho is nan"),
+    (f"{PURE} 1 --sum-error 1", "2 or more"),
+    (f"{PURE} 2.5 --sum-error 1", "whole number"),
+    (f"{PURE} 1e301 --sum-error 1", "at most 1e+250"),
+    (f"{PURE} 9 --sum-error 1e-16", "between 1e-15 and 1e+30"),
+    (f"{PURE} 9 extra", "unexpected extra argument"),
+    (f"{PURE} 9", "either the sum error"),
+    (f"{PURE} 9 --sum-error 1 --point-error 1", "either"),
+    (f"{PURE} 9 --point-error nan", "point error is nan"),
+    (f"{GRID} --epsilon 1,", "'' is not a number"),
+    (f"{GRID} --rho 0", "rho is 0"),
+    (f"{GRID} --epsilon 1e-320", "epsilon is 9.99989e-321; it must be at least 1e-30"),
+    (f"{GRID} --family 3d", "there is no family '3d'"),
+    (f"{GRID} --dataset PUMA0101300", "did you mean puma"),
+    (f"{GRID} --methods olss", "there is no method 'olss'; did you mean ols"),
+    (f"{GRID} --methods=", "there is no method ''"),
+    ("grid --runs 0", "runs is 0"),
+    (f"{GRID} --seed -1", "seed is -1"),
+    (f"{GRID} --workers 0", "workers is 0"),
+    (f"{GRID} --workers 10000", "workers is 10000"),
+    (f"{GRID} --scheduler nowhere", "the scheduler is 'nowhere'"),
+    ("check-tables --runs 3", "standard errors that can be compared need 30 or more"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED)
+def test_what_cannot_be_used_is_one_sentence_and_no_file(
+    arguments, said, capsys, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
     error = refused(capsys, *arguments.split())
     assert error.startswith("microdata-price: ")
     assert said.lower() in error.lower()
     assert error.count("\n") == 1
+    assert not list(tmp_path.iterdir())
 
 
 def test_without_a_command_the_commands_are_listed(capsys):
@@ -96,7 +120,7 @@ def test_unknown_names_list_what_is_known_in_any_plural():
 
 
 RELEASE = "release t.csv --schema s.json --method nnls --epsilon 1 --out out"
-PRICE = "price t.csv --epsilon 1 --runs 5 --methods ols"
+PRICE = "price t.csv --schema s.json --epsilon 1 --runs 5 --methods ols"
 
 
 @pytest.mark.parametrize(
@@ -107,15 +131,9 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
     (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
     read, write = os.pipe()
     os.close(read)
-    program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
-    done = subprocess.run(
-        [sys.executable, "-c", program, *words.split()],
-        stdout=write,
-        stderr=write if both else subprocess.PIPE,
-        cwd=tmp_path,
-        timeout=300,
-        check=False,
-    )
+    error = write if both else subprocess.PIPE
+    asked = [sys.executable, "-m", "microdata_price", *words.split()]
+    done = subprocess.run(asked, stdout=write, stderr=error, cwd=tmp_path, timeout=300)
     os.close(write)
     assert done.returncode == 0
     assert both or not re.search(b"Traceback|BrokenPipe", done.stderr)

@@ -1,16 +1,22 @@
-"""The command line of the grid: what it prints, and the status of every kind of bad input."""
+"""The commands of the grid: what they print and write, and when the comparison fails."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from command_line import refused, run
-from microdata_price.grid import load_errors
+from command_line import run
+from microdata_price.chapters.published import checks, published_spec, scorecard
+from microdata_price.commands.grid import _far, _tables
+from microdata_price.exceptions import InputError
+from microdata_price.grid import load_errors, run_grid
 
 SMALL = "--dataset Stair-1d --epsilon 0.5 --methods ols --runs 10"
+CHECK = ["check-tables", "--workers", "1", "--seed", "3", "--runs", "250"]
 Captured = pytest.CaptureFixture[str]
 
 
@@ -24,7 +30,6 @@ def test_two_files_where_they_are_and_what_was_there_already(
     folder = tmp_path / "a" / "b"
     code, out, err = grid(capsys, SMALL, folder)
     assert code == 0
-    assert "runs: 1 x 1 x 1 x 10 = 10 fits" in out
     assert "None failed; worst certificate" in out
     assert "by the general solver: 0." in out
     for name in ("errors.parquet", "queries.parquet"):
@@ -46,10 +51,7 @@ def test_two_files_where_they_are_and_what_was_there_already(
         ("--epsilon 0.3,0.7", "1 x 2 x 1 x 5 = 10 fits"),
         ("--epsilon 1 --rho 1", "1 x 2 x 1 x 5 = 10 fits"),
         ("--rho 1", "1 x 1 x 1 x 5 = 5 fits"),
-        (
-            "--rho 1 --dataset Stair-2d --methods nnls",
-            "2 x 1 x 2 x 5 = 20 fits",
-        ),
+        ("--rho 1 --dataset Stair-2d --methods nnls", "2 x 1 x 2 x 5 = 20 fits"),
     ],
 )
 def test_what_was_computed_is_counted_rightly(
@@ -69,35 +71,74 @@ def test_values_with_commas_and_repeated(tmp_path: Path, capsys: Captured) -> No
     assert list(dict.fromkeys(errors["method"])) == ["ols", "nnls"]
 
 
+# The paper's Tables 1 and 2
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("tables") / "grid"
+    run_grid(published_spec(runs=250, seed=3), path, workers=1)
+    return path
+
+
+@pytest.fixture
+def card(folder: Path) -> pd.DataFrame:
+    return scorecard(load_errors(folder))
+
+
+def test_the_papers_columns_within_standard_errors(card: pd.DataFrame) -> None:
+    assert len(card) == 240
+    assert not any(len(check.far) for check in checks(card).values())
+    assert (card["failures"] == 0).all()
+    sums = card[card["query_set"] == "sum"].set_index(["method", "dataset"])["exact"].round(3)
+    assert sums["ols", "Level00-2d"] == 105.785
+    assert (sums["ols"].drop("Level00-2d") == 110.592).all()
+    assert sums["sequential"].unique().tolist() == [128.0]
+    expected = (card["published"] - card["value"]) / (card["standard_error"] * np.sqrt(2))
+    np.testing.assert_allclose(card["z"], expected)
+
+
+def test_the_command_prints_reuses_and_fails(
+    folder: Path, capsys: Captured, card: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, text, _ = run(capsys, *CHECK, "--out", folder)
+    assert code == 0
+    for word in ("Sum: ours", "every one is 128.000", "ok  "):
+        assert word in text
+    assert text.count("PUMA5151255") >= 3
+    code, text, _ = run(capsys, *CHECK, "--out", folder, "--json")
+    document = json.loads(text)
+    assert (code, document["passed"], len(document["values"])) == (0, True, 240)
+    assert document["values"][0]["published"] == card["published"][0]
+    monkeypatch.setattr("microdata_price.commands.grid.LIMIT", 0.01)
+    code, text, _ = run(capsys, *CHECK, "--out", folder)
+    assert code == 1
+    assert "maxfit sum total (Level00-2d, " in text
+    assert "FAIL  totals of OLS, NNLS and reweighted" in text
+
+
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("choose", "column", "check"),
     [
-        ("--epsilon -1", "epsilon is -1"),
-        ("--epsilon nan", "epsilon is nan"),
-        ("--epsilon half", "'half' is not a number"),
-        ("--epsilon 1,", "'' is not a number"),
-        ("--rho 0", "rho is 0"),
-        ("--family 3d", "there is no family '3d'"),
-        ("--dataset PUMA0101300", "did you mean PUMA"),
-        ("--methods olss", "there is no method 'olss'; did you mean ols"),
-        ("--methods=", "there is no method ''"),
-        ("--runs 0", "runs is 0"),
-        ("--runs -5", "runs is -5"),
-        ("--seed -1", "seed is -1"),
-        ("--workers 0", "workers is 0"),
-        ("--workers 10000", "workers is 10000"),
-        ("--scheduler nowhere", "the scheduler is 'nowhere'"),
-        ("--epsilon 1e-320", "epsilon is 9.99989e-321; it must be at least 1e-30"),
-        ("--runs 2.5", "'2.5' is not a whole number"),
-        ("--nonsense", "no such option"),
+        ("method == 'nnls' and metric == 'total'", "value", "published"),
+        ("method == 'reweighted' and query_set == 'sum'", "value", "published"),
+        ("method == 'nnls' and metric == 'total'", "standard_error", "published"),
+        ("method == 'ols' and query_set == 'identity' and metric == 'total'", "value", "ols"),
+        ("method == 'sequential' and query_set == 'sum'", "value", "sequential"),
+        ("method == 'sequential' and query_set == 'sum'", "standard_error", "sequential"),
     ],
 )
-def test_bad_input_is_one_sentence_status_2_and_no_file(
-    tmp_path: Path, capsys: Captured, arguments: str, message: str
-) -> None:
-    few = "" if "--runs" in arguments else "--runs 5"
-    said = refused(capsys, "grid", *f"{few} {arguments}".split(), "--out", tmp_path / "out")
-    assert said.startswith("microdata-price: ")
-    assert message in said
-    assert said.count("\n") == 1
-    assert not list(tmp_path.iterdir())
+def test_each_check_can_fail(folder: Path, choose: str, column: str, check: str) -> None:
+    errors = load_errors(folder)
+    row = errors.query(f"dataset == 'PUMA1901700' and {choose}").index[0]
+    spoiled = errors[column].to_numpy(copy=True)
+    spoiled[row] = spoiled[row] * 1.9 if column == "value" else np.nan
+    card = scorecard(errors.assign(**{column: spoiled}))
+    assert _far(checks(card)[check].rows).endswith(" (PUMA1901700)")
+    assert [len(table.split("\n")) for table in _tables(card)] == [1 + 1 + 16] * 3
+
+
+def test_missing_values_are_named(folder: Path) -> None:
+    errors = load_errors(folder).query("method != 'ols'")
+    with pytest.raises(InputError, match=r"48 of the 240 published values .* Level00-2d"):
+        scorecard(errors)

@@ -182,9 +182,9 @@ def test_spending_at_once_never_exceeds_the_cap(account):
     assert add_up(account.state()[0]).total == PureDP(10.0)
 
 
-def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch):
+def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch, tmp_path):
     account.spend(entry("0", PureDP(1.0)))
-    before = account.path.read_bytes()
+    before, first = account.path.read_bytes(), Account(tmp_path / "first", "persons")
     write = ledger.os.write
     for problem in (None, OSError(errno.ENOSPC, "No space left on device")):
 
@@ -195,9 +195,13 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch):
             return written
 
         monkeypatch.setattr(ledger.os, "write", half)
-        with pytest.raises(OSError, match="No space left"):
+        with pytest.raises(OSError, match=f"No space left.*{account.path.name}"):
             account.spend(entry("1", PureDP(1.0)))
         assert account.path.read_bytes() == before
+        with pytest.raises(OSError, match="No space left"):
+            first.limit(PureDP(3.0))
+        assert not first.path.exists()  # an empty one would pass for one that was emptied
     monkeypatch.setattr(ledger.os, "write", write)
     account.spend(entry("1", PureDP(1.0)))
+    first.limit(PureDP(3.0))
     assert len(account.state()[0]) == 2

@@ -21,7 +21,13 @@ CHANNEL = {
 _LEVELS = ("epsilon", "rho", "delta")
 
 
-@click.command()
+def _finite(values: dict[str, float]) -> dict[str, float | None]:
+    return {name: v if math.isfinite(v) else None for name, v in values.items()}
+
+
+@click.command(
+    epilog="Example: microdata-price bounds --privacy zcdp --rho 0.125 --points 1000 --sum-error 6"
+)
 @click.option("--privacy", type=click.Choice(list(KINDS)), required=True, help="The kind.")
 @options.EPSILON
 @options.RHO
@@ -37,12 +43,7 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     that is allowed to the sum (D) to learn what some point query must then have (C), or the other
     way round. Errors are in counts; a bound that says nothing is 0, and a note says why. Below
     stands what known nonnegative mechanisms keep to, on every table.
-
-    \b
-    Examples:
-      microdata-price bounds --privacy pure --epsilon 0.5 --points 1000000 --sum-error 5.66
-      microdata-price bounds --privacy zcdp --rho 0.125 --points 1000 --point-error 3 --json
-    """  # noqa: D301
+    """
     levels = {name: v for name in _LEVELS if (v := numbers[name]) is not None}
     if set(levels) != set(needed := parameters(privacy)):
         needs = " and ".join(f"--{name}" for name in needed)
@@ -55,10 +56,6 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     notes = [*found.notes, *([note] if note else []), *known.notes.values()]
     given, other = ("sum", "point") if found.given == "sum_error" else ("point", "sum")
     if as_json:
-        constants = {
-            name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
-            for name, chosen in found.constants.items()
-        }
         document = {
             "privacy": privacy,
             **{name: getattr(guarantee, name, None) for name in _LEVELS},
@@ -67,7 +64,7 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
             "bounds": f"{other}_error",
             **(found.values | cells),
             "branches": found.branches,
-            "constants": constants,
+            "constants": {name: _finite(values) for name, values in found.constants.items()},
             "reached": known.values,
             "notes": notes,
         }

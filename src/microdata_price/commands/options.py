@@ -41,17 +41,17 @@ def _pairs(_: Any, option: click.Parameter, parts: Iterable[str]) -> dict[str, s
     return found
 
 
-def _shares(ctx: click.Context, option: click.Parameter, given: str | None) -> dict[str, float]:
-    found = _pairs(ctx, option, re.split("[,;]", given) if given is not None else ())
-    return {name: NUMBER.convert(share, option, ctx) for name, share in found.items()}
-
-
 def _names(_: Any, __: Any, values: Iterable[str]) -> list[str]:
-    return [part.strip() for value in values for part in value.split(",")]
+    return [part.strip() for value in values for part in re.split("[,;]", value)]
 
 
 def _numbers(ctx: click.Context, option: click.Parameter, values: Iterable[str]) -> list[float]:
     return [NUMBER.convert(part, option, ctx) for part in _names(ctx, option, values)]
+
+
+def _shares(ctx: click.Context, option: click.Parameter, given: list[str]) -> dict[str, float]:
+    found = _pairs(ctx, option, _names(ctx, option, given))
+    return {name: NUMBER.convert(share, option, ctx) for name, share in found.items()}
 
 
 NUMBER, WHOLE = _Decimal(float, "number", "0.5"), _Decimal(int, "whole number", "1000")
@@ -72,10 +72,10 @@ JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON docu
 WHERE = pairs("--where", metavar="COLUMN=VALUE", help="Read only rows with this; repeatable.")
 SHARE = click.option(
     "--share",
+    multiple=True,
     metavar="SET=SHARE,...",
     callback=_shares,
-    help="Shares of the budget by query set (or marginals, divided alike); the others share the "
-    "rest.  [default: all alike]",
+    help="Shares of the budget by query set or marginals; others share the rest.",
 )
 WORKLOAD = click.option(
     "--workload",

@@ -26,8 +26,7 @@ from ..tables.schemas import load_schema
 from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
-Told = tuple[dict[str, Any], list[str]]
-"""The same as a document and as lines."""
+Told = tuple[dict[str, Any], list[str]]  # the same as a document and as lines
 _LEDGER = options.place("--ledger", help="A file that notes what is spent, up to a cap.")
 _NAME = click.option("--name", help="The table's name in the ledger.")
 
@@ -118,9 +117,9 @@ def _released(
     level = options.guarantee_of(asked["epsilon"], asked["rho"])
     workload = parse_workload(asked["workload"], schema)
     shares = shares_by_set(asked["share"], schema, workload)
-    if (ledger is None) != (name is None):
+    account = Account(ledger, name) if ledger and name else None
+    if account is None and (ledger or name) is not None:
         raise InputError("a ledger needs both --ledger and --name, the table's name in it")
-    account = None if ledger is None or name is None else Account(ledger, name)
     known, weak = asked["known"] is not None, asked["weak_protection"]
     planned = plan_release(schema, workload, level, shares, known_total=known, weak=weak)
     safe: list[Path] = []
@@ -190,15 +189,14 @@ def budget_command(
 ) -> None:
     """Add up the guarantees of several releases: FOLDERS that `release` wrote.
 
-    All are taken to be about the same people, the safe assumption. Epsilons add up, and rhos. What
-    both kinds guarantee together is at most the (epsilon, delta) that is given, from Renyi
-    divergences of every order. As zCDP, epsilon counts as rho = epsilon^2 / 2. A copy of a release
-    counts once. Where some release has a public total, all count for one record replaced by
-    another, each that was not made so as two steps. Every guarantee is computed anew.
+    All are taken to be about the same people, the safe assumption, and are computed anew. Epsilons
+    add up, and rhos; both together are told as an (epsilon, delta), from Renyi divergences of every
+    order, and as zCDP, where epsilon counts as epsilon^2 / 2. A copy counts once. Where some
+    release has a public total, one record is replaced, which is two steps for the other releases.
 
     With --ledger and --name it shows what was written down for that table, and sets the cap,
-    without which nothing is released under that name. With --ledger and FOLDERS it says which of
-    them the ledger counts, so that lines that were cut or edited are found. Status 1 then.
+    without which nothing is released. With --ledger and FOLDERS it says which of them the ledger
+    counts; status 1 if one is missing.
 
     \b
     Examples:
@@ -270,8 +268,8 @@ def _together(budget: Budget, delta: float) -> Told:
         "approximate": {"epsilon": both.epsilon, "delta": both.delta},
         "neighbours": budget.neighbours,
     }
-    levels = [*([PureDP(epsilon)] if epsilon else []), *([ConcentratedDP(rho)] if rho else [])]
-    parts = " and, besides, ".join(level.describe() for level in levels)
+    kinds = [(PureDP, epsilon), (ConcentratedDP, rho)]
+    parts = " and, besides, ".join(kind(level).describe() for kind, level in kinds if level)
     return document, [
         f"Together: {parts}, for {budget.neighbours}",
         f"That is at most ({at_most(both.epsilon, 4)}, {both.delta:g})-differential privacy, each "

@@ -107,7 +107,11 @@ class Account:
             if fcntl is not None:
                 fcntl.flock(stream, fcntl.LOCK_EX)
             stream.seek(0)
-            yield stream, read_ledger(self.path, stream, new=new)
+            try:
+                yield stream, read_ledger(self.path, stream, new=new)
+            finally:
+                if new and not os.fstat(stream.fileno()).st_size:
+                    self.path.unlink()  # nothing was ever in it: it would pass for an emptied one
 
     def _append(self, stream: IO[bytes], lines: Lines, fields: dict[str, Any]) -> str:
         """Write a line, whole or not at all, and return its checksum."""
@@ -119,10 +123,11 @@ class Account:
         size = os.fstat(file).st_size
         try:
             if os.write(file, data) != len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(self.path))
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
             os.fsync(file)
-        except OSError:
+        except OSError as error:
             os.ftruncate(file, size)  # half a line, as a full disk leaves it, would damage it
+            error.filename = str(self.path)
             raise
         sync_file(self.path.absolute().parent)
         return last
