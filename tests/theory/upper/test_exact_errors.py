@@ -28,9 +28,6 @@ NOISES = [Laplace(1.7), Gaussian(2.3), DoubleGeometric(0.4)]
 NOISES += [nd.TruncatedDoubleGeometric(0.4, 6), nd.DiscreteGaussian(3.0)]
 
 
-# Lemma 1
-
-
 @pytest.mark.parametrize("d", [1, 2, 3, 10, 1000, 10**6, 10**12])
 def test_gaussian_extremes_equal_quadrature_in_many_digits(d):
     found = extremes(Gaussian(2.0), d)
@@ -80,8 +77,6 @@ def test_lemma1_bounds_hold_and_its_split_is_one_of_many(d, scale):
         assert at_most(extremes(gaussian, d).mean, lemma1_split(gaussian, d, split).mean)
 
 
-# Lemma 2
-
 VECTORS = arrays(float, st.integers(1, 12), elements=st.floats(-50, 50))
 
 
@@ -111,9 +106,6 @@ def test_weighted_fit_equals_a_general_solver(a, total, weight):
     matrix = np.vstack([np.eye(a.size), root * np.ones(a.size)])
     other, _ = optimize.nnls(matrix, np.append(a, root * total))
     np.testing.assert_allclose(project(a, total, weight), other, atol=1e-8)
-
-
-# Clipping at zero
 
 
 def direct(noise, q):

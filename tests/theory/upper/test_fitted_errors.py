@@ -20,9 +20,6 @@ _digits = digits(25)
 KINDS = [Laplace, Gaussian]
 
 
-# The law of the noise above a threshold
-
-
 @pytest.mark.parametrize("r", [0.4, 1.0, 1.7, 5.0])
 @pytest.mark.parametrize("g", [-3.0, -0.6, 0.0, 0.8, 4.0])
 def test_one_laplace_excess_equals_quadrature(r, g):
@@ -106,9 +103,6 @@ def test_gaussian_density_is_the_slope_of_the_law():
     g, s, step = np.array([-1.0, 1.0]), np.array([[3.0, 9.0], [0.5, 4.0]]), 1e-5
     slope = (law.below(g, s + step) - law.below(g, s - step)) / (2 * step)
     np.testing.assert_allclose(law.density(g, s), slope, rtol=1e-7)
-
-
-# Errors of the fit
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -20,9 +20,6 @@ D = np.array([3.0, 10, 1e3, 1e6, 1e12])
 LEVELS = st.floats(-3, 1.3).map(lambda x: 10.0**x)
 
 
-# Truncated noise
-
-
 @given(st.floats(0.02, 8), st.integers(1, 60), st.floats(0, 3))
 @settings(max_examples=150)
 def test_profiles_equal_sums_over_all_outputs(e, B, times):
@@ -64,31 +61,19 @@ def test_the_papers_bound_is_a_few_steps_too_large():
     assert 2 <= min(unrounded) < max(unrounded) <= 4
 
 
-# Theorem 4
-
-
 @given(LEVELS)
 @settings(max_examples=60)
-def test_items_1_and_2_bound_the_exact_errors(level):
-    for exact, square in (
-        (ub.exact_clipping(PureDP(level), D), 2 / level**2),
-        (ub.exact_clipping(ConcentratedDP(level), D), 1 / (2 * level)),
-    ):
+def test_items_1_to_4_bound_the_exact_errors_and_the_tighter_constants(level):
+    pure, zcdp, noise = PureDP(level), ConcentratedDP(level), Gaussian(1 / math.sqrt(level))
+    item3, item4 = ub.item3(level, D), np.sqrt(ub.equation_bound(noise, lemma1(noise, D)))
+    for g, square, loose in ((pure, 2 / level**2, item3.C), (zcdp, 1 / (2 * level), item4)):
+        exact, ours = ub.exact_clipping(g, D), ub.certified(g, D)
         assert at_most(exact.C, math.sqrt(square))
         assert at_most(exact.D, D * math.sqrt(square))
-    assert pytest.approx(D * math.sqrt(2) / level) == ub.item1(level, D).D
-
-
-@given(LEVELS)
-@settings(max_examples=60)
-def test_tighter_constants_are_tighter(level):
-    pure, noise = ub.item3(level, D), Gaussian(1 / math.sqrt(level))
-    zcdp = np.sqrt(ub.equation_bound(noise, lemma1(noise, D)))  # item 4
-    for g, loose in ((PureDP(level), pure.C), (ConcentratedDP(level), zcdp)):
-        ours = ub.certified(g, D)
         assert at_most(ours.C, loose)
         assert pytest.approx(g.signed_error, rel=1e-12) == ours.D
-    assert pure.D[0] ** 2 == pytest.approx(8 / level**2)
+    assert pytest.approx(D * math.sqrt(2) / level) == ub.item1(level, D).D
+    assert item3.D[0] ** 2 == pytest.approx(8 / level**2)
 
 
 def test_item_3_and_4_in_the_papers_own_letters():
@@ -116,9 +101,6 @@ def test_item_5_does_not_depend_on_d(epsilon, delta):
     assert at_most(tight.C, math.sqrt(noise.variance + 4 * B * size + 4 * B**2))
     assert at_most(tight.D * epsilon, math.sqrt(8))
     assert at_most(tight.C, 2 * tight.D + B)
-
-
-# Audits
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 10.0, 1e3])
