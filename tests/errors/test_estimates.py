@@ -6,14 +6,13 @@ import operator
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
 from microdata_price.errors import estimates as est
 from microdata_price.errors.estimates import Estimate, query_errors
-from microdata_price.errors.sums import answer_errors, sum_errors
-from microdata_price.model.workload import Workload
+from microdata_price.errors.sums import sum_errors
 
 
 def draw(seed, runs, sizes):
@@ -142,21 +141,3 @@ def test_maxima_of_equal_and_of_unknown_values():
     assert np.isnan(est.largest(Estimate(np.array([nan]), np.array([nan]))).value)
     one = query_errors(*[sum_errors([np.ones((1, 2))])] * 2, np.ones(2))
     assert np.isnan(est.largest_split(one.halves).value)
-
-
-@settings(max_examples=50)
-@given(
-    st.lists(st.integers(1, 4), min_size=1, max_size=3),
-    st.integers(1, 4),
-    st.integers(0, 2**32 - 1),
-)
-def test_answer_errors_are_differences_of_answers(shape, runs, seed):
-    rng = np.random.default_rng(seed)
-    w = Workload.table(shape)
-    table = rng.integers(0, 50, shape).astype(float)
-    cells = rng.normal(10, 5, (runs, w.cells))
-    for e, truth, q in zip(
-        answer_errors(cells, table, w), w.answers(table), w.query_sets, strict=True
-    ):
-        answers = [q.answers(row.reshape(shape)) for row in cells]
-        np.testing.assert_allclose(e, np.stack(answers) - truth, atol=1e-11)

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from microdata_price.fitting import fit_sequential, sequential_stages
 from microdata_price.fitting.fit import held, weighted
 from microdata_price.fitting.refinement import parents
-from microdata_price.model.measurement import Measurements, measure
-from microdata_price.model.noise import Laplace
+from microdata_price.model.measurement import measure
 from microdata_price.model.privacy import PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
@@ -109,17 +108,6 @@ def test_answers_that_agree_by_their_certificates_only_are_no_contradiction():
     result = fit_sequential(m)
     assert result.certificate.worst <= WORST_TOLERANCE
     assert result.certificate.conic_calls == 0
-
-
-def test_a_workload_without_cells_gives_the_table_of_least_norm():
-    sets = Workload.table((2, 3)).query_sets[:3]
-    answers = ([[9.0]], [[6.0, 3.0]], [[2.0, 3.0, 4.0]])
-    m = Measurements(Workload(sets), answers, (Laplace(8),) * 3)
-    stages = sequential_stages(m)
-    assert [s.queries.name for s in stages] == ["sum", "marginal1", "marginal2", "least norm"]
-    rows, columns = np.array([6.0, 3.0]), np.array([2.0, 3.0, 4.0])
-    expected = rows[:, None] / 3 + columns / 2 - 9 / 6
-    np.testing.assert_allclose(fit_sequential(m).tables[0], expected, atol=1e-9)
 
 
 def test_marginals_add_up_without_rounding():

@@ -51,17 +51,6 @@ def test_thousands_of_random_problems_against_scipy():
             np.testing.assert_allclose(fast.x[run], expected, atol=1e-7)
 
 
-@pytest.mark.parametrize("structure", STRUCTURES)
-@pytest.mark.parametrize("kind", KINDS)
-def test_random_problems_against_the_conic_solver(structure, kind):
-    rng = np.random.default_rng(2)
-    for _ in range(4):
-        problem = random_problem(rng, structure, kind, Recipe(), runs=2)
-        fast, slow = solve(problem)[0], solve_conic(problem)
-        assert certify(problem, slow).worst <= TOLERANCE
-        np.testing.assert_allclose(fast.x, slow.x, atol=1e-6)
-
-
 CERTIFIED = [
     *((h, k, 12) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
     *((h, "bounds", 6) for h in ("all zeros", "ties", "much noise")),

@@ -1,4 +1,7 @@
-"""Each lower bound against its own inequality, naive searches, limits and the paper's constants."""
+"""Each lower bound against its own inequality, naive searches, limits and the paper's constants.
+
+Also from which d on bounds say something, and what both errors, and sparse outputs, must pay.
+"""
 
 import math
 
@@ -10,14 +13,11 @@ from hypothesis import strategies as st
 from microdata_price.model import privacy
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
+from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import printed_bounds as printed
-from microdata_price.theory.lower.lower_bounds import (
-    BOUNDS,
-    lower_bounds,
-    point_error_bound,
-    sum_error_bound,
-)
+from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
+from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
 from rounding import at_most
 
 LEVELS = st.floats(-5, 2.5).map(lambda x: 10.0**x)
@@ -125,24 +125,13 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
             rest = m * (1 - delta) - error
             sums = np.where(rest > 0, np.log(d) - g.epsilon * m + np.log(np.abs(rest)), -np.inf)
     best = max(0.0, float(np.nanmax(points)))
-    assert float(point_error_bound("first_moment", g, d, error)) == pytest.approx(
+    assert float(lb.point_error_bound("first_moment", g, d, error)) == pytest.approx(
         best, rel=1e-9, abs=1e-9
     )
     assume(error < 1e5)
-    found = float(sum_error_bound("first_moment", g, d, error))
+    found = float(lb.sum_error_bound("first_moment", g, d, error))
     top = float(np.nanmax(sums))
     assert math.log(found) == pytest.approx(top, abs=1e-8) if found > 1e-300 else top < -690
-
-
-@given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=60)
-def test_the_order_of_the_bounds(g, d, size):
-    """Free constants are never worse than printed ones, nor the all-zero table than the close."""
-    error = size * g.signed_error
-    for bound in (point_error_bound, sum_error_bound):
-        close, free, empty = (float(bound(n, g, d, error)) for n in list(BOUNDS)[:3])
-        assert close <= free * (1 + 1e-9) + 1e-12
-        assert free <= empty * (1 + 1e-9)
 
 
 def test_the_papers_constants_are_special_cases():
@@ -193,7 +182,7 @@ def test_branches_follow_from_the_printed_inequality(g, d, size):
 @pytest.mark.parametrize("name", list(BOUNDS)[1:])
 def test_limits_on_records_only_weaken(name):
     g, errors = PureDP(0.5), np.geomspace(1, 100, 20)
-    for bound in (point_error_bound, sum_error_bound):
+    for bound in (lb.point_error_bound, lb.sum_error_bound):
         free = bound(name, g, 10**6, errors)
         last = np.zeros(errors.shape)
         for records in (1, 2, 5, 30):
@@ -202,7 +191,7 @@ def test_limits_on_records_only_weaken(name):
             assert at_most(limited, free)
             last = limited
         np.testing.assert_allclose(bound(name, g, 10**6, errors, max_records=500), free)
-    assert at_most(point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
+    assert at_most(lb.point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
 
 
 def _between(least, most):
@@ -235,13 +224,65 @@ def test_within_the_limits_nothing_overflows(guarantee, d, error, given):
 @pytest.mark.parametrize("name", BOUNDS)
 def test_approximate_bounds_tend_to_pure_ones_and_have_a_ceiling(name):
     d, error = np.geomspace(10, 1e9, 30).round(), 5.0
-    for bound in (point_error_bound, sum_error_bound):
+    for bound in (lb.point_error_bound, lb.sum_error_bound):
         pure, small, large = (
             bound(name, g, d, error)
             for g in (PureDP(0.5), ApproximateDP(0.5, 1e-40), ApproximateDP(0.5, 1e-3))
         )
         np.testing.assert_allclose(small, pure, rtol=1e-9, atol=1e-12)
         assert at_most(large, pure)
-    huge = point_error_bound(name, ApproximateDP(0.5, 1e-6), [1e200, 1e290], 5.0)
+    huge = lb.point_error_bound(name, ApproximateDP(0.5, 1e-6), [1e200, 1e290], 5.0)
     assert huge[1] == pytest.approx(huge[0], rel=1e-9)
     assert huge[0] < math.log(0.5 / 1e-6) / 0.5 + 5
+
+
+EACH_LEVEL = [
+    *(PureDP(e) for e in (0.01, 0.5, 10.0)),
+    *(ApproximateDP(e, delta) for e, delta in ((0.5, 1e-6), (1.0, 1e-2))),
+    *(ConcentratedDP(rho) for rho in (0.001, 0.125, 10.0)),
+]
+
+
+@pytest.mark.parametrize("guarantee", EACH_LEVEL, ids=str)
+@pytest.mark.parametrize("name", BOUNDS)
+def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
+    """Given D, at three heights; and given C, at the same numbers of cells as signed errors."""
+    s = guarantee.signed_error
+    first = [first_above(name, guarantee, s, threshold) for threshold in (0.0, 0.5 * s, s)]
+    assert first == sorted(first)
+    grid = np.floor(np.geomspace(2, 1e200, 60))
+    for threshold, at in zip((0.0, 0.5 * s, s), first, strict=True):
+        assert ((lb.point_error_bound(name, guarantee, grid, s) > threshold) == (grid >= at)).all()
+        if 2 < at < math.inf:
+            before = at - 1 if at < 1e4 else math.floor(at * (1 - 1e-4))
+            assert lb.point_error_bound(name, guarantee, at, s) > threshold
+            assert not lb.point_error_bound(name, guarantee, before, s) > threshold
+    if math.isinf(first[-1]):
+        assert not lb.sum_error_bound(name, guarantee, 1e200, s) > s
+    else:
+        assert lb.sum_error_bound(name, guarantee, math.ceil(first[-1] * 1.001), s) > s
+        assert not lb.sum_error_bound(name, guarantee, math.floor(first[-1] * 0.999), s) > s
+
+
+@pytest.mark.parametrize("guarantee", EACH_LEVEL, ids=str)
+@pytest.mark.parametrize("name", BOUNDS)
+def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
+    d = np.array([1e6, 1e12, 1e30])
+    x = balanced_error(name, guarantee, d)
+    assert at_most(x[:-1], x[1:])
+    said = x > 1e-6 * guarantee.signed_error
+    at, x = d[said], x[said]
+    assert (lb.point_error_bound(name, guarantee, at, x * (1 - 1e-6)) > x * (1 - 1e-6)).all()
+    assert (lb.point_error_bound(name, guarantee, at, x * (1 + 1e-6)) <= x * (1 + 1e-6)).all()
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
+def test_sparse_bound_is_the_largest_over_all_records(epsilon):
+    for d in (2.0, 100.0, 1e6, 1e12):
+        for nonzero in (0.5, 10.0, 1000.0):
+            m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)
+            square = m**2 * (1 - np.exp(np.minimum(epsilon * m, 600)) * nonzero / d)
+            expected = math.sqrt(max(float(square.max()), 0.0))
+            assert math.isclose(
+                float(sparse_point_error(epsilon, d, nonzero)), expected, rel_tol=1e-9, abs_tol=1e-9
+            )

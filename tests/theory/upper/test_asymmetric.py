@@ -11,13 +11,8 @@ from microdata_price.model.noise_asymmetric import AsymmetricGeometric, Asymmetr
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import audit_asymmetric
+from microdata_price.theory.upper import one_sided
 from microdata_price.theory.upper.asymmetric import best_rates, certified_asymmetric
-from microdata_price.theory.upper.one_sided import (
-    certified_split,
-    laplace_sides,
-    largest,
-    largest_gaussian,
-)
 from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.upper_bounds import certified
 
@@ -86,14 +81,14 @@ def test_the_largest_of_few_is_summed_exactly(chance, d):
     n = range(d + 1)
     parts = np.array([math.comb(d, k) * chance**k * (1 - chance) ** (d - k) for k in n])
     h, h2 = (np.array([sum(i**-power for i in range(1, k + 1)) for k in n]) for power in (1, 2))
-    found = largest(chance, d)
+    found = one_sided.largest(chance, d)
     assert float(found.square) == pytest.approx(parts @ (h**2 + h2))
     assert float(found.mean) == pytest.approx(parts @ h)
 
 
 def test_the_largest_gaussian_is_what_simulation_finds():
     drawn = np.maximum(np.random.default_rng(3).standard_normal((40_000, 20)).max(axis=1), 0)
-    for sample, want in zip((drawn, drawn**2), largest_gaussian(20), strict=True):
+    for sample, want in zip((drawn, drawn**2), one_sided.largest_gaussian(20), strict=True):
         assert abs(sample.mean() - float(want)) < 5 * sample.std() / math.sqrt(sample.size)
 
 
@@ -111,7 +106,7 @@ def test_printed_certificates(d, rate, uneven, even, gaussian):
     best, pure, zcdp = best_rates(1.0, d, math.sqrt(8)), PureDP(1.0), ConcentratedDP(1.0)
     assert float(best.right) == pytest.approx(rate, abs=1e-4)
     own = certified_asymmetric(1.0, d, best.right, best.left)
-    found = (own, certified_split(pure, d), certified_split(zcdp, d))
+    found = (own, one_sided.certified_split(pure, d), one_sided.certified_split(zcdp, d))
     for one, printed in zip(found, (uneven, even, gaussian), strict=True):
         assert printed - 0.011 <= float(one.C) <= printed
     for one, guarantee in ((found[1], pure), (found[2], zcdp)):
@@ -137,7 +132,7 @@ def test_sides_of_asymmetric_noise_by_simulation(r, s, up, down, d):
     least = max(1 / s - 1 / r, 0)
     low = np.maximum(np.maximum(-z[:, 0], 0), least)
     one = np.array(d, dtype=float)
-    found = laplace_sides(one, (np.array(r), np.array(s)), (np.array(up), np.array(down)))
+    found = one_sided.laplace_sides(one, (np.array(r), np.array(s)), (np.array(up), np.array(down)))
     for drawn, moments in ((top, found.above), (low, found.below)):
         for sample, want in zip((drawn, drawn**2), moments, strict=True):
             error = sample.std() / math.sqrt(runs)

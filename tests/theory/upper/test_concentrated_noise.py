@@ -9,13 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
-from microdata_price.theory.upper.concentrated_noise import (
-    SEARCHED,
-    Pair,
-    SmoothNoise,
-    concentrated_wall,
-    core_and_flanks,
-)
+from microdata_price.theory.upper import concentrated_noise as cn
 from microdata_price.theory.upper.projection import project
 
 RHO = 0.125
@@ -23,7 +17,7 @@ ORDERS = 1 + np.geomspace(5e-4, 9999, 120)
 
 NOISE = st.integers(1, 3).flatmap(
     lambda n: st.builds(
-        lambda widths, bends: SmoothNoise(tuple(np.cumsum(widths)), tuple(bends)),
+        lambda widths, bends: cn.SmoothNoise(tuple(np.cumsum(widths)), tuple(bends)),
         st.lists(st.floats(0.2, 8), min_size=n, max_size=n),
         st.lists(st.floats(0.02, 0.5), min_size=n + 1, max_size=n + 1),
     )
@@ -74,12 +68,12 @@ def test_quantiles_split_the_mass(noise, p):
 def test_no_noise_is_below_the_wall(noise):
     chi_square = math.expm1(noise.renyi(2.0))
     assert noise.variance >= (1 - 1e-9) / chi_square
-    assert noise.rho * noise.variance >= concentrated_wall(noise.rho) * (1 - 1e-9)
+    assert noise.rho * noise.variance >= cn.concentrated_wall(noise.rho) * (1 - 1e-9)
 
 
 @pytest.mark.parametrize("curvature", [0.01, 0.25, 2.0])
 def test_gaussian_noise_is_exact(curvature):
-    noise = SmoothNoise((), (curvature,))
+    noise = cn.SmoothNoise((), (curvature,))
     assert noise.variance == pytest.approx(1 / curvature, rel=1e-12)
     for order in (1.0005, 2.0, 1e4):
         assert noise.renyi(order) == pytest.approx(order * curvature / 2, rel=1e-9)
@@ -90,7 +84,7 @@ def test_gaussian_noise_is_exact(curvature):
     [(0.75, 0.7, 6.0, 20.0, 0.676), (0.75, 0.9, 8.0, 60.0, 0.667)],
 )
 def test_core_and_flanks_keep_to_the_budget_at_every_order(core, flank, W, R, spread):
-    pair = core_and_flanks(RHO, core, flank, W, R)
+    pair = cn.core_and_flanks(RHO, core, flank, W, R)
     used = pair.budget_used(RHO, ORDERS)
     assert 0.5 < used.min() <= used.max() <= 0.98
     assert RHO * pair.total.variance == pytest.approx(spread, abs=1e-3)
@@ -100,27 +94,27 @@ def test_core_and_flanks_keep_to_the_budget_at_every_order(core, flank, W, R, sp
 
 
 def test_cores_that_are_too_narrow_are_found_out():
-    pair = core_and_flanks(RHO, 0.75, 0.9, 8.0, 10.0)
+    pair = cn.core_and_flanks(RHO, 0.75, 0.9, 8.0, 10.0)
     assert pair.budget_used(RHO, ORDERS).max() > 1.1
-    gaussians = Pair(SmoothNoise((), (RHO,)), SmoothNoise((), (RHO,)))
+    gaussians = cn.Pair(cn.SmoothNoise((), (RHO,)), cn.SmoothNoise((), (RHO,)))
     np.testing.assert_allclose(gaussians.budget_used(RHO, [1.5, 40.0]), 1, rtol=1e-9)
 
 
-@pytest.mark.parametrize("d", SEARCHED)
+@pytest.mark.parametrize("d", cn.SEARCHED)
 def test_searched_pairs_keep_to_the_budget_and_have_less_error(d):
-    pair = SEARCHED[d]
+    pair = cn.SEARCHED[d]
     used = pair.budget_used(RHO, np.union1d(ORDERS, np.linspace(2, 60, 59)))
     assert 0.99 < used.max() <= 1
     assert RHO * pair.total.variance <= 1
-    gaussian = SmoothNoise((), (RHO,))
+    gaussian = cn.SmoothNoise((), (RHO,))
     # The same random numbers for both.
-    ours, plain = (p.sampled_cell_error(d, 300) for p in (pair, Pair(gaussian, gaussian)))
+    ours, plain = (p.sampled_cell_error(d, 300) for p in (pair, cn.Pair(gaussian, gaussian)))
     assert ours.least <= ours.most < plain.most
 
 
 @pytest.mark.parametrize("d", [2, 60])
 def test_the_sampled_worst_table_is_one_huge_cell(d):
-    pair, runs, rng = SEARCHED[1000], 4000, np.random.default_rng(3)
+    pair, runs, rng = cn.SEARCHED[1000], 4000, np.random.default_rng(3)
     z = pair.cell.upper_quantile(rng.random((runs, d)))
     w = pair.total.upper_quantile(rng.random(runs))
     z[:, 0] += 1e4

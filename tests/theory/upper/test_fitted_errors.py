@@ -1,5 +1,6 @@
 """The errors of fitting to a noisy sum: closed cases, other formulas for the same, and samples."""
 
+import functools
 import itertools
 import math
 
@@ -9,23 +10,14 @@ import pytest
 
 from digits import digits
 from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.theory.upper import fitted_errors as fe
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.excess_gaussian import GaussianExcess
 from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
-from microdata_price.theory.upper.fitted_errors import (
-    cell_errors,
-    empty_table_sum_error,
-    large_table_errors,
-    lone_cell_sum_error,
-    vanishing_chance,
-)
 from microdata_price.theory.upper.projection import project
 
 _digits = digits(25)
 KINDS = [Laplace, Gaussian]
-
-
-# The law of the noise above a threshold
 
 
 @pytest.mark.parametrize("r", [0.4, 1.0, 1.7, 5.0])
@@ -113,16 +105,13 @@ def test_gaussian_density_is_the_slope_of_the_law():
     np.testing.assert_allclose(law.density(g, s), slope, rtol=1e-7)
 
 
-# Errors of the fit
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_two_cells_in_closed_form(kind):
     """By symmetry 7/8 of the variance at infinite weight, for every symmetric law."""
     noise = kind(3.0)
-    found = cell_errors(noise, noise, 2)
+    found = fe.cell_errors(noise, noise, 2)
     assert found.squared_error == pytest.approx(7 / 8 * noise.variance, rel=1e-11)
-    at_one = cell_errors(noise, noise, 2, weight=1.0)
+    at_one = fe.cell_errors(noise, noise, 2, weight=1.0)
     assert at_one.squared_error == pytest.approx(7 / 12 * noise.variance, rel=1e-10)
 
 
@@ -131,31 +120,31 @@ def test_two_cells_in_closed_form(kind):
 def test_at_weight_one_the_cell_and_the_sum_err_alike(kind, d):
     """Swapping the two noises swaps the two errors: two quadratures of different integrands."""
     noise = kind(1.7)
-    cell = cell_errors(noise, noise, d, weight=1.0).squared_error
-    assert lone_cell_sum_error(noise, noise, d, 1.0) == pytest.approx(cell, rel=1e-10)
+    cell = fe.cell_errors(noise, noise, d, weight=1.0).squared_error
+    assert fe.lone_cell_sum_error(noise, noise, d, 1.0) == pytest.approx(cell, rel=1e-10)
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [2, 30, 3000])
 def test_ends_of_the_weighted_family(kind, d):
     cell, star = kind(1.0), kind(1.4)
-    far = cell_errors(cell, star, d).squared_error
-    assert cell_errors(cell, star, d, weight=1e8).squared_error == pytest.approx(far, rel=1e-6)
-    assert lone_cell_sum_error(cell, star, d, 1e8) == pytest.approx(star.variance, rel=1e-5)
-    assert empty_table_sum_error(cell, star, d, 1e8) == pytest.approx(star.variance / 2, rel=1e-5)
-    near = lone_cell_sum_error(cell, star, d, 1e-7)
-    assert near == pytest.approx(lone_cell_sum_error(cell, star, d, 0.0), rel=1e-3)
-    near = empty_table_sum_error(cell, star, d, 1e-7)
-    assert near == pytest.approx(clipped_sum(cell, [0], [d]), rel=1e-3)
-    assert cell_errors(cell, star, d, weight=1e-9).squared_error == pytest.approx(
-        cell.variance, rel=1e-5
+
+    def square(count, weight):
+        return fe.cell_errors(cell, star, d, count, weight).squared_error
+
+    assert square(math.inf, 1e8) == pytest.approx(square(math.inf, math.inf), rel=1e-6)
+    lone, empty = (
+        functools.partial(f, cell, star, d)
+        for f in (fe.lone_cell_sum_error, fe.empty_table_sum_error)
     )
+    assert (lone(1e8), 2 * empty(1e8)) == pytest.approx((star.variance,) * 2, rel=1e-5)
+    ends = lone(0.0), clipped_sum(cell, [0], [d])
+    assert (lone(1e-7), empty(1e-7)) == pytest.approx(ends, rel=1e-3)
+    assert square(math.inf, 1e-9) == pytest.approx(cell.variance, rel=1e-5)
     for count in (0.0, 2.0):
-        low = cell_errors(cell, star, d, count, weight=1e-9).squared_error
-        assert low == pytest.approx(float(clipped(cell, count).squared_error), rel=1e-4)
-        assert cell_errors(cell, star, d, count, 0.0).squared_error == pytest.approx(
-            float(clipped(cell, count).squared_error), rel=1e-12
-        )
+        exact = float(clipped(cell, count).squared_error)
+        assert square(count, 1e-9) == pytest.approx(exact, rel=1e-4)
+        assert square(count, 0.0) == pytest.approx(exact, rel=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -186,18 +175,18 @@ def test_errors_agree_with_samples(kind, d, weight, ratio):
         if math.isinf(weight):
             total = np.maximum(total, 0)
         fit = project(table + cell.sample(rng, (runs, d)), total, weight)
-        found = cell_errors(cell, star, d, count, weight)
+        found = fe.cell_errors(cell, star, d, count, weight)
         agree(found.bias, fit[:, 0] - true)
         agree(found.squared_error, (fit[:, 0] - true) ** 2)
         if 0 < count < math.inf:
-            agree(vanishing_chance(cell, star, d, count, weight), fit[:, 0] <= 0)
+            agree(fe.vanishing_chance(cell, star, d, count, weight), fit[:, 0] <= 0)
         if count == 0:
-            agree(empty_table_sum_error(cell, star, d, weight), fit.sum(axis=1) ** 2)
+            agree(fe.empty_table_sum_error(cell, star, d, weight), fit.sum(axis=1) ** 2)
         if math.isinf(count):
-            agree(lone_cell_sum_error(cell, star, d, weight), (fit.sum(axis=1) - true) ** 2)
+            agree(fe.lone_cell_sum_error(cell, star, d, weight), (fit.sum(axis=1) - true) ** 2)
     z, w = cell.sample(rng, (runs, d)), star.sample(rng, runs)
     fit = project(1e6 + z, 1e6 * d + w, weight) - 1e6
-    found = large_table_errors(cell, star, d, weight)
+    found = fe.large_table_errors(cell, star, d, weight)
     agree(found[0], fit[:, 0] ** 2)
     agree(found[1], fit.sum(axis=1) ** 2)
 
@@ -205,9 +194,9 @@ def test_errors_agree_with_samples(kind, d, weight, ratio):
 @pytest.mark.parametrize("kind", KINDS)
 def test_large_counts_are_the_limit_and_the_worst(kind):
     noise = kind(1.0)
-    assert large_table_errors(noise, noise, 6, 0.0) == pytest.approx(
+    assert fe.large_table_errors(noise, noise, 6, 0.0) == pytest.approx(
         (noise.variance, 6 * noise.variance)
     )
-    values = [cell_errors(noise, noise, 500, q).squared_error for q in (0, 1, 3, 6, 12, 40)]
+    values = [fe.cell_errors(noise, noise, 500, q).squared_error for q in (0, 1, 3, 6, 12, 40)]
     assert all(a < b * (1 + 1e-12) for a, b in itertools.pairwise(values))
-    assert values[-1] == pytest.approx(cell_errors(noise, noise, 500).squared_error, rel=1e-9)
+    assert values[-1] == pytest.approx(fe.cell_errors(noise, noise, 500).squared_error, rel=1e-9)

@@ -12,18 +12,13 @@ from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.theory.upper import worst_table as wt
 from microdata_price.theory.upper.exact_errors import clipped, m_epsilon, m_rho
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.redrawn import redrawn, redrawn_bound, redrawn_whole_bound
 from microdata_price.theory.upper.remap import best_gaussian_map, best_map
 from microdata_price.theory.upper.truncated_sampling import sampled_truncated
-from microdata_price.theory.upper.worst_table import (
-    TwoTails,
-    certified_fit,
-    worst_cell_error,
-    worst_gaussian_cell_error,
-)
 
 SIGNED = math.sqrt(8)
 
@@ -68,8 +63,8 @@ def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(drawn):
 @pytest.mark.parametrize("d", [20, 1000, 10**6])
 def test_the_lower_end_is_the_one_huge_cell(d):
     """Another quadrature gives its whole error, gains included, which are small."""
-    even, laplace, gaussian = TwoTails(0.5, 0.5), Laplace(2.0), Gaussian(1.0)
-    found = worst_cell_error(even, even, d), worst_gaussian_cell_error(gaussian, gaussian, d)
+    even, laplace, gaussian = wt.TwoTails(0.5, 0.5), Laplace(2.0), Gaussian(1.0)
+    found = wt.worst_cell_error(even, even, d), wt.worst_gaussian_cell_error(gaussian, gaussian, d)
     for worst, noise in zip(found, (laplace, gaussian), strict=True):
         exact = math.sqrt(cell_errors(noise, noise, d).squared_error)
         assert worst.least <= exact * (1 + 1e-5) <= worst.most * (1 + 2e-5)
@@ -79,8 +74,8 @@ def test_the_lower_end_is_the_one_huge_cell(d):
 def test_sampling_agrees_with_asymmetric_noise():
     rng = np.random.default_rng(5)
     d, runs = 200, 4000
-    cell, total = TwoTails(0.56, 0.4), TwoTails(0.44, 0.6)
-    found = worst_cell_error(cell, total, d)
+    cell, total = wt.TwoTails(0.56, 0.4), wt.TwoTails(0.44, 0.6)
+    found = wt.worst_cell_error(cell, total, d)
     z = AsymmetricLaplace(*cell).sample(rng, (runs, d))
     w = AsymmetricLaplace(*total).sample(rng, runs) - total.mean
     z[:, 0] += 1e7
@@ -102,13 +97,13 @@ def test_sampling_agrees_with_asymmetric_noise():
 def test_the_certified_numbers_at_the_signed_answers_error(guarantee, d, even, low, high):
     """In units of 1/epsilon and 1/sqrt(rho)."""
     unit = guarantee.signed_error / (SIGNED if isinstance(guarantee, PureDP) else 1)
-    found = certified_fit(guarantee, d, guarantee.signed_error, even=even)
+    found = wt.certified_fit(guarantee, d, guarantee.signed_error, even=even)
     assert low < found.least / unit < found.most / unit < high
 
 
 def test_the_certified_error_at_its_ends():
-    assert certified_fit(PureDP(0.5), 1000, 2.8, even=False) is None
-    far = certified_fit(PureDP(0.5), 1e80, 6, even=False)  # by the one-sided certificate alone
+    assert wt.certified_fit(PureDP(0.5), 1000, 2.8, even=False) is None
+    far = wt.certified_fit(PureDP(0.5), 1e80, 6, even=False)  # by the one-sided certificate alone
     assert far.least == 0 < far.most < 4 * math.log(1e80)
 
 
@@ -162,7 +157,7 @@ def test_redrawn_noise_spends_its_delta_exactly():
 
 
 def test_bounds_of_redrawn_noise():
-    z = TwoTails(0.3, 0.2)
+    z = wt.TwoTails(0.3, 0.2)
     B = redrawn_bound(z, 1e-6)
     eta = 0.4 * math.exp(-0.3 * B)
     assert (math.exp(0.3) - 1) * eta / (1 - eta) == pytest.approx(1e-6)
