@@ -1,13 +1,9 @@
 """Files and folders appear whole or not at all."""
 
-import contextlib
 import errno
 import os
 import signal
-import subprocess
-import sys
 import tempfile
-import time
 
 import pytest
 
@@ -15,29 +11,20 @@ from microdata_price.base.files import claim_folder, new_folder, write_whole
 from microdata_price.exceptions import InputError
 
 
+def half_a_folder(place, problem):
+    with new_folder(place, private=False) as folder:
+        (folder / "half").write_text("half")
+        if problem is SystemExit:
+            os.kill(os.getpid(), signal.SIGTERM)
+        raise problem
+
+
 @pytest.mark.parametrize("problem", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
 def test_a_folder_that_is_not_finished_leaves_nothing(tmp_path, problem):
-    with contextlib.suppress(problem), new_folder(tmp_path / "out", private=False) as folder:
-        (folder / "half").write_text("half")
-        raise problem
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_request_to_terminate_leaves_nothing(tmp_path):
-    code = (
-        "import pathlib, sys, time\n"
-        "from microdata_price.base.files import new_folder\n"
-        "with new_folder(pathlib.Path(sys.argv[1]), private=False) as folder:\n"
-        "    (folder / 'half').write_text('half')\n"
-        "    time.sleep(60)\n"
-    )
-    process = subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "out")])
-    for _ in range(600):
-        if any(tmp_path.glob(".out*/half")):
-            break
-        time.sleep(0.05)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(timeout=30) == 128 + signal.SIGTERM
+    """An error in between, Ctrl-C, and a request to terminate."""
+    with pytest.raises(problem) as stop:
+        half_a_folder(tmp_path / "out", problem)
+    assert getattr(stop.value, "code", 143) == 128 + signal.SIGTERM
     assert list(tmp_path.iterdir()) == []
 
 

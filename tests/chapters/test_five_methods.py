@@ -1,24 +1,12 @@
-"""Five methods on one table: the texts at many levels, and the main claims in another way."""
+"""Five methods on one table: the main claims in another way."""
 
 import numpy as np
 import pytest
-from chapter_texts import EPSILONS, cases, filled, says
+from chapter_texts import filled, says
 from scipy import stats
 
 from microdata_price.chapters.five_methods import Findings
 from microdata_price.fitting import paper_methods
-
-LEVELS = [{"runs": 40, **c} for c in cases(epsilon=EPSILONS)]
-OTHERS = [
-    {"runs": 40, "privacy": "zcdp", "rho": 0.005},
-    {"runs": 40, "dataset": "Level32-1d", "epsilon": 3.0},
-    {"runs": 2, "dataset": "Stair-2d"},
-]
-
-
-@pytest.mark.parametrize("levels", [*LEVELS, *OTHERS], ids=str)
-def test_texts_are_whole_at_any_level(levels):
-    filled("five_methods", **levels)
 
 
 @pytest.fixture(scope="module")

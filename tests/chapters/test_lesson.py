@@ -16,11 +16,6 @@ from microdata_price.exceptions import InputError
 ROLLS = [red - white for red in range(1, 7) for white in range(1, 7)]
 
 
-@pytest.mark.parametrize("levels", [{}, {"epsilon": 0.05}, {"epsilon": 10.0}, {"d": 2}])
-def test_the_lesson_reads_whole(levels):
-    filled("lesson", **levels)
-
-
 @pytest.mark.parametrize("students", [1, 24, 1000])
 def test_the_dice_read_whole(students):
     said = filled("dice", students=students)

@@ -1,0 +1,96 @@
+"""Figures: names lie on no curve and on no other name, and a dot stands where it should."""
+
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+from microdata_price.chapters.experiments import MICRO
+from microdata_price.figures.experiments_price import Heat, glance_map
+from microdata_price.figures.labels import Name, _drawn_points, along, place_names
+from microdata_price.figures.operating import plane
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.page.style import panels, render
+from microdata_price.theory.lower.lower_bounds import point_error_bound
+from microdata_price.theory.upper import operating_points as points
+from microdata_price.theory.upper.redrawn import redrawn
+
+
+def drawn(figure):
+    """Draw a figure, and return what measures its texts."""
+    figure.draw_without_rendering()
+    return FigureCanvasAgg(figure).get_renderer()
+
+
+@pytest.mark.parametrize("level", [0.2, 0.5, 0.8])
+def test_a_line_across_the_axes_is_no_place_for_a_name(level):
+    figure, (ax,) = panels(1)
+    x = np.linspace(0, 1, 50)
+    ax.plot(x, x)
+    ax.axhline(level)
+    ax.axvline(0.5)
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    flat = np.full(x.shape, level)
+    place_names(
+        ax, [Name("a level", "red", along(x, flat, 0.5)), Name("rising", "blue", along(x, x))]
+    )
+    renderer = drawn(figure)
+    _, lines = _drawn_points(ax)
+    assert len(ax.texts) == 2
+    for text in ax.texts:
+        box = text.get_window_extent(renderer).padded(-1)
+        assert not box.count_contains(lines), text.get_text()
+
+
+@pytest.mark.parametrize(
+    "guarantee",
+    [
+        *(PureDP(0.5), PureDP(10.0), PureDP(1000.0)),
+        *(ApproximateDP(0.5, 1e-6), ApproximateDP(10.0, 0.3), ApproximateDP(1000.0, 0.3)),
+        *(ConcentratedDP(0.125), ConcentratedDP(10.0)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("d", [2, 1000, 10**12])
+def test_names_are_apart_at_any_level(guarantee, d):
+    unit = guarantee.signed_error
+    marks = [points.clipping(guarantee, d), *points.fitted(guarantee, d)]
+    mapped = points.mapped(guarantee, d)
+    marks += [mapped] if mapped is not None else []
+    if isinstance(guarantee, ApproximateDP) and guarantee.epsilon <= 20:
+        made = redrawn(guarantee.epsilon, guarantee.delta, d, unit)
+        told = (np.array([x]) for x in (made.C, unit))
+        marks.append(points.Operating("redrawn noise", "certified", *told, np.zeros(1)))
+    path = points.split if isinstance(guarantee, ConcentratedDP) else points.asymmetric
+    scaled = [replace(p, C=p.C / unit, D=p.D / unit) for p in [*marks, path(guarantee, d, 17)]]
+    sums = np.geomspace(0.3, 3 * max(4.0, *(float(p.D.max()) for p in scaled)), 60)
+    curves = {
+        n: point_error_bound(n, guarantee, d, unit * sums) / unit
+        for n in ("first_moment", "printed")
+    }
+    curves = {"channel": 1.02 * curves["first_moment"], **curves}
+    figure = plane(sums, curves, scaled[:-1], scaled[-1])
+    renderer = drawn(figure)
+    for ax in figure.axes:
+        boxes = {t.get_text(): t.get_window_extent(renderer) for t in ax.texts if t.get_text()}
+        assert len(boxes) >= 2
+        for (one, a), (other, b) in combinations(boxes.items(), 2):
+            assert not a.overlaps(b), (one, other)
+        room = ax.get_window_extent(renderer)
+        for name, box in boxes.items():
+            assert room.x0 <= box.x0 <= box.x1 <= room.x1, name
+            assert room.y0 <= box.y0 <= box.y1 <= room.y1, name
+
+
+def test_the_map_at_a_glance_has_a_dot_for_each_price_beyond():
+    prices = np.geomspace(0.02, 7.0, 5 * len(MICRO)).reshape(5, -1)
+    missing = np.where(np.arange(5)[:, None] < 2, np.nan, prices)
+    parts = [Heat("Sum", list("abcde"), prices, [2]), Heat("Rows", list("abcde"), missing, [2])]
+    figure = glance_map(parts, 2.0)
+    for ax, part in zip(figure.axes, parts, strict=False):
+        assert len(ax.collections[1].get_offsets()) == (part.values > 2.0).sum()
+    assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == list("abcde")
+    assert render(figure).startswith("<?xml")
