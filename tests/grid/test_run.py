@@ -99,6 +99,7 @@ def test_values_are_those_of_the_raw_errors(whole):
             np.testing.assert_allclose(each["variance"], error.var(axis=0), rtol=1e-6, atol=1e-9)
             np.testing.assert_allclose(each["mean_squared_error"], means, rtol=1e-7)
             own = whole.errors.query(at).set_index("metric")
+            assert (own["worst_certificate"] == max(f.certificate.worst for f in fitted)).all()
             raw = {"total": squares.sum(axis=1)}
             if name != "sum":
                 raw["max"] = squares[:, means.argmax()]
