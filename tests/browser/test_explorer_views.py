@@ -13,11 +13,9 @@ from explorer_data import package_bounds
 from microdata_price.base.numbers import at_least, at_most, format_number
 from microdata_price.explorer.draws import TABLES, draws_of
 from microdata_price.fitting import METHODS, fit
-from microdata_price.model.measurement import Measurements
-from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import PureDP
-from microdata_price.model.workload import Workload
 from microdata_price.theory.upper.projection import project
+from random_measurements import measured
 
 MILLION = "#view=own&counts=1000000.0.7/0.0.3"
 # Automatic checks pass over letters in drawings, so their contrast is computed here.
@@ -102,18 +100,14 @@ def test_fits_in_the_page_are_the_packages_on_a_thousand_tables(desk):
     """Lists and two-way tables up to 6 x 8; the package's fits carry certificates."""
     rng = np.random.default_rng(2021)
     given, wanted = [], []
-    for _ in range(1000):
+    for seed in range(1000):
         rows, columns = int(rng.integers(1, 7)), int(rng.integers(2, 9))
         truth = rng.integers(0, 30, (rows, columns)) * (rng.random((rows, columns)) < rng.random())
-        shape = (rows, columns) if rows > 1 else (columns,)
-        workload = Workload.table(shape)
-        true = workload.answers(truth.reshape(1, *shape).astype(float))
-        answers = tuple(a + rng.laplace(0, 8, a.shape) for a in true)
-        m = Measurements(workload, answers, tuple(Laplace(8.0) for _ in answers))
+        m = measured(truth if rows > 1 else truth[0], runs=1, seed=seed)
         wanted.append({k: fit(m, k).cells[0] for k in ("ols", "nnls", "sequential")})
-        first = {"sum": float(answers[0][0, 0]), "cells": answers[-1][0].tolist()}
-        if rows > 1:
-            first |= {"rows": answers[1][0].tolist(), "columns": answers[2][0].tolist()}
+        answers = [a[0].tolist() for a in m.answers]
+        names = ("sum", "rows", "columns", "cells") if rows > 1 else ("sum", "cells")
+        first = dict(zip(names, [answers[0][0], *answers[1:]], strict=True))
         given.append([rows, columns, first])
     got = desk.evaluate("all => all.map(x => Explorer.fitOwn(x[0], x[1], x[2]))", given)
     for mine, package in zip(got, wanted, strict=True):
@@ -139,21 +133,21 @@ def test_a_million_in_a_cell_is_written_in_full(desk):
 
 def test_draws_are_those_of_the_package(desk):
     table, guarantee = TABLES[1], PureDP(0.5)
-    measured = draws_of(table, guarantee, 40, "shown")
-    fits = {m: fit(measured, m).cells for m in METHODS}
+    m = draws_of(table, guarantee, 40, "shown")
+    fits = {method: fit(m, method).cells for method in METHODS}
     go(desk, "#view=draws&table=stairs&level=epsilon-0.5&draw=1")
     for press, draw in (("#next", 2), ("#next", 3), ("#previous", 2)):
         desk.click(press)
         v = now(desk)["draw"]
         assert v["draw"] == draw
-        assert np.allclose(v["noisy"]["cells"], measured.answers[3][draw - 1], atol=0.0051)
-        assert np.allclose(v["noisy"]["sum"], measured.answers[0][draw - 1, 0], atol=0.0051)
-        for m in v["methods"]:
-            want = fits[m["key"]][:draw]
-            assert np.allclose(m["fit"]["cells"], want[-1], atol=0.0051)
+        assert np.allclose(v["noisy"]["cells"], m.answers[3][draw - 1], atol=0.0051)
+        assert np.allclose(v["noisy"]["sum"], m.answers[0][draw - 1, 0], atol=0.0051)
+        for method in v["methods"]:
+            want = fits[method["key"]][:draw]
+            assert np.allclose(method["fit"]["cells"], want[-1], atol=0.0051)
             errors = want.sum(axis=1) - table.counts.sum()
-            assert np.allclose(m["errors"], errors, atol=0.13)
-            assert m["bias"] == pytest.approx(errors.mean(), abs=0.13)
+            assert np.allclose(method["errors"], errors, atol=0.13)
+            assert method["bias"] == pytest.approx(errors.mean(), abs=0.13)
     cells = desk.locator("#panels .panel.nnls tbody tr:first-child td").all_inner_texts()
     shown = [float(c.replace(",", "").replace("−", "-")) for c in cells[:6]]
     assert np.allclose(shown, fits["nnls"][1][:6], atol=0.51)
