@@ -56,7 +56,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     [
         *[(f"--epsilon {bad}", f"epsilon is {bad}") for bad in ("0", "-1", "inf", "nan")],
         ("--epsilon much", "'much' is not a number"),
-        *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 0", "runs is 0")],
+        *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 1", "runs is 1")],
         ("--runs 2.5", "'2.5' is not a whole number"),
         ("--sigma 2", "no such option"),
         *[(f"--out {place}", "--out") for place in ("full", "file", "file/below")],
@@ -152,7 +152,7 @@ def quick(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Chapt
         assert not given[0].values.get("table") or kept.stat().st_mode & 0o777 == 0o700
         done = kept / "x.ipynb"
         notebook.write(given[0].source, done)
-        return [Run(given[0].name, done, 1.0, "today", dict(given[0].values), {})]
+        return [Run(given[0].name, done, 1.0, "today", dict(given[0].values))]
 
     def build(_book: Path, site: Path, **_named: object) -> Path:
         site.mkdir()
