@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -59,41 +58,25 @@ def test_hidden_code_is_hidden_in_jupyter_too() -> None:
     assert notebook.strip(nb) == nb
 
 
-def boxes() -> Iterator[tuple[notebook.Notebook, str]]:
-    """The book's text cells that begin with a name and a number, and both of these."""
+def test_boxes_are_numbered_in_reading_order_and_called_so_and_no_name_is_used_twice() -> None:
+    labels, called, wrong = [], {}, []
     for path in notebook_paths(ROOT):
         for cell in notebook.read(path).cells:
-            head = re.match(r"\*\*([A-Z][a-z]+ [O\d.]+)(?: \(|\.\*\*)", cell.source)
-            if cell.cell_type == "markdown" and head:
-                yield cell, head[1]
-
-
-def test_the_books_own_numbers_run_in_reading_order() -> None:
-    assert any(" O1" in name for _, name in boxes())
-    assert [path.name for path in renumbered(ROOT)] == []
-
-
-def test_no_label_is_used_twice_and_no_box_is_called_like_another() -> None:
-    labels: list[str] = []
-    for path in notebook_paths(ROOT):
-        labels += map(notebook.shown_label, notebook.read(path).cells)
-    for path in (ROOT / "book").rglob("*.md"):
-        labels += re.findall(r"^\(([\w-]+)\)=$", path.read_text("utf-8"), re.MULTILINE)
-    titles = [name for cell, name in boxes() if "exercise" not in notebook.tags(cell)]
-    counts = Counter([*filter(None, labels), *titles])
-    assert [name for name, times in counts.items() if times > 1] == []
-
-
-def test_links_call_a_box_by_its_number() -> None:
-    called = {notebook.label(cell): name for cell, name in boxes() if notebook.label(cell)}
-    wrong = []
+            labels.append(notebook.shown_label(cell))
+            box = re.match(r"\*\*([A-Z][a-z]+ [O\d.]+)(?: \(|\.\*\*)", cell.source)
+            if cell.cell_type == "markdown" and box:
+                called[notebook.label(cell)] = box[1]
+                labels += [] if "exercise" in notebook.tags(cell) else [box[1]]
     for path in [*notebook_paths(ROOT), *(ROOT / "book").rglob("*.md")]:
         text = path.read_text(encoding="utf-8")
+        labels += re.findall(r"^\(([\w-]+)\)=$", text, re.MULTILINE)
         for words, name in re.findall(r"\[([A-Z][a-z]+ O?\d[\d.]*)\]\([^()\s]*#([\w-]+)\)", text):
             if called.get(name, words) != words:
                 wrong.append(f"{path.name}: {words} is {called[name]}")
-    assert called
+    assert any(label.endswith(" O1") for label in labels)
+    assert [name for name, times in Counter(filter(None, labels)).items() if times > 1] == []
     assert wrong == []
+    assert [path.name for path in renumbered(ROOT)] == []
 
 
 def test_numbers_and_links_follow_the_order_of_the_pages(tmp_path: Path) -> None:

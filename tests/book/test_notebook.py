@@ -92,13 +92,6 @@ def test_parameters_that_are_not_in_order_are_refused(
         notebook.parameters(make_notebook(*cells), "x")
 
 
-@pytest.mark.parametrize("content", ["", "{}", "not json", '{"cells": 3}'])
-def test_a_file_that_is_no_notebook_has_one_fault(tmp_path: Path, content: str) -> None:
-    path = tmp_path / "x.ipynb"
-    path.write_text(content, encoding="utf-8")
-    assert len(faults(path)) == 1
-
-
 def test_the_command_line_strips_in_place(tmp_path: Path) -> None:
     nb = ordinary()
     nb.cells[2].execution_count = 3

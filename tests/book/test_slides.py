@@ -168,23 +168,19 @@ def test_the_slides_keep_to_both_plans_which_leave_ten_minutes() -> None:
     assert moved[:2] == (24 + end - begin, 40 + end - begin)
 
 
-def test_the_notes_have_the_slides_clock_and_titles() -> None:
+def test_the_notes_have_the_slides_clock_and_titles_and_lectures_add_up() -> None:
     minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
     assert minutes[-1] == 40
     assert set(minutes) <= {*ENDS}
     titles = {part.partition("\n")[0] for part in PARTS}
     notes = text("lesson").partition("**If time is short**")[2].partition("\n")[0]
     assert set(re.findall(r'"([A-Z][^"]+)"', notes)) <= titles
+    lectures = re.findall(r"^\*\*(?:First|Second) lecture.*70 minutes.*$", text("lesson"), re.M)
+    sums = [sum(map(int, re.findall(r"\((\d+)(?: minutes)?\)", line))) for line in lectures]
+    assert sums == [70, 70]
 
 
-@pytest.mark.parametrize("lecture", ["First", "Second"])
-def test_the_minutes_of_a_lecture_add_up(lecture: str) -> None:
-    (line,) = re.findall(rf"^\*\*{lecture} lecture.*$", text("lesson"), re.MULTILINE)
-    assert sum(int(m) for m in re.findall(r"\((\d+)(?: minutes)?\)", line)) == 70
-    assert "70 minutes" in line
-
-
-def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get() -> None:
+def test_the_quiz_has_ten_answers_that_students_do_not_get_and_all_computed_is_quoted() -> None:
     whole = text("take_home")
     theirs = without_solutions(whole)
     for shown in (whole, theirs):
@@ -192,9 +188,6 @@ def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get
         assert numbers == [str(i) for i in range(1, 11)]
     assert (whole.count("{dropdown} Answer"), theirs.count("{dropdown}")) == (10, 0)
     assert "give or take" not in theirs
-
-
-def test_all_that_the_lesson_computes_for_other_pages_is_quoted() -> None:
     pages = "".join(p.read_text(encoding="utf-8") for p in TEACH.glob("*.md"))
     assert set(re.findall(r"\{\{ lesson\.(\w+) \}\}", pages)) == set(Lesson().values)
 

@@ -32,13 +32,7 @@ def hidden_lines(content: notebook.Notebook) -> int:
 
 
 def faults(path: Path) -> list[str]:
-    """Return what keeps a notebook from being in order, one sentence a fault.
-
-    Examples
-    --------
-    >>> faults(Path("missing.ipynb"))
-    ["there is no notebook 'missing.ipynb'; give the path of an .ipynb file"]
-    """
+    """Return what keeps a notebook from being in order, one sentence a fault."""
     try:
         content = notebook.read(path)
         for code in (c for c in content.cells if c.cell_type == "code"):

@@ -46,11 +46,6 @@ def grid_specs(edition: Edition) -> dict[str, GridSpec]:
     ``grid_dir`` is the whole grid at the edition's levels; ``published_dir`` has the data sets of
     the paper's Tables 1 and 2 at their own level, and is the same grid where that contains it.
     ``better_dir`` has every method, this package's own too, with the same noise but fewer runs.
-
-    Examples
-    --------
-    >>> grid_specs(Edition(epsilon=0.25))["grid_dir"].epsilons
-    (0.25,)
     """
     whole = published = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos)
     if edition.runs is not None:

@@ -150,13 +150,7 @@ def parameters(
 
 
 def python_only(source: str) -> str:
-    """Return the Python of a cell: magics as calls, the body of ``%%time``; perhaps nothing.
-
-    Examples
-    --------
-    >>> python_only("%%bash" + chr(10) + "echo hello"), python_only("%%time" + chr(10) + "x = 1")
-    ('', 'x = 1')
-    """
+    """Return the Python of a cell: magics as calls, the body of ``%%time``; perhaps nothing."""
     if MAGIC.match(source):
         return ""
     if source.lstrip().startswith("%%"):
@@ -173,11 +167,6 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
     """Return the names that a cell reads and those that it writes.
 
     What is no Python reads every word in it: magics and the system's commands take variables.
-
-    Examples
-    --------
-    >>> [sorted(names) for names in names_in("y = 2 * n")]
-    [['n'], ['y']]
     """
     if MAGIC.match(source):
         return names_of(source), set()

@@ -65,13 +65,7 @@ def combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> l
 
 
 def file_name(*words: object) -> str:
-    """Return words as a name for a file: short, without odd letters, and no other words' name.
-
-    Examples
-    --------
-    >>> file_name("dice", "epsilon", 1.0), file_name("dice", "file", "../b")
-    ('dice-epsilon-1', 'dice-file-.._b-08a62cbb')
-    """
+    """Return words as a name for a file: short, without odd letters, and no other words' name."""
     exact = "-".join(re.sub(r"\.0$", "", str(word)) for word in words)
     plain = re.sub(r"[^\w.+-]+", "_", exact)
     if plain == exact and len(plain) <= _LONGEST_NAME:

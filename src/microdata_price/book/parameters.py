@@ -46,11 +46,6 @@ def declared(source: str, *, strict: bool = True) -> dict[str, Parameter]:
 
     Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count. A
     line that is not a name and a plain value is an error if `strict`, and passed over otherwise.
-
-    Examples
-    --------
-    >>> list(declared("epsilon = 0.5  # pure DP" + chr(10) + "runs: int = 100"))
-    ['epsilon', 'runs']
     """
     found: dict[str, Parameter] = {}
     for node in ast.parse(source).body:
@@ -92,11 +87,6 @@ def coerce(parameter: Parameter, given: Any) -> Any:
 
     A text is read as the declared type says: as a number it is decimal (``010`` is ten), yes and
     no count as true and false, a list stands in brackets. A whole float counts as an int.
-
-    Examples
-    --------
-    >>> coerce(declared("delta = 1e-6")["delta"], "1e-3")
-    0.001
     """
     for kind in sorted(parameter.kinds, key=lambda k: k is str):
         value = _list(given, parameter.item) if kind is list else _as(kind, given)

@@ -21,13 +21,7 @@ FOLDERS = ("grid_dir", "published_dir", "better_dir")
 
 @dataclass(frozen=True)
 class Edition:
-    """The levels that a whole book is computed at; ``None`` leaves the notebooks' own.
-
-    Examples
-    --------
-    >>> Edition(epsilon=0.25, rho=0.03).slug
-    'eps-0.25-rho-0.03'
-    """
+    """The levels that a whole book is computed at; ``None`` leaves the notebooks' own."""
 
     epsilon: float | None = None
     rho: float | None = None

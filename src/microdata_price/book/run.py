@@ -98,6 +98,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             kernel_name="python3",
             kernel_manager_class=manager,
             progress_bar=False,
+            coalesce_streams=True,  # else time decides into how many pieces a print is cut
         )
     except PapermillExecutionError as error:
         said = f"{error.ename}: {error.evalue}"
