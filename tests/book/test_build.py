@@ -137,7 +137,9 @@ def test_another_edition_has_its_own_folder_title_and_numbers(built: tuple[Path,
     assert default.read_bytes() == before
 
 
-def test_a_failing_cell_names_notebook_cell_and_error(changed: tuple[Path, Path]) -> None:
+def test_a_failing_cell_names_notebook_cell_and_error(
+    changed: tuple[Path, Path], tmp_path: Path
+) -> None:
     root, _ = changed
     bad = chapter()
     bad.cells[3].source = "one = 1\none / 0"
@@ -148,6 +150,11 @@ def test_a_failing_cell_names_notebook_cell_and_error(changed: tuple[Path, Path]
     assert "ZeroDivisionError: division by zero" in message
     kept = root / "book" / "_generated" / "notebooks" / "chapter.failed.ipynb"
     assert "ZeroDivisionError" in kept.read_text(encoding="utf-8")
+    with pytest.raises(BuildError):  # alone, its copy is beside its folder
+        run_one(str(root / "notebooks" / "chapter.ipynb"), {}, [], tmp_path / "out", print)
+    assert (tmp_path / "out.failed.ipynb").is_file()
+    assert not kept.exists()
+    said(root)
     notebook.write(chapter(), root / "notebooks" / "chapter.ipynb")
     book.build(root, Edition(), None, lambda _: None)
     assert not kept.exists()

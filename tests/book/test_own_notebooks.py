@@ -20,6 +20,7 @@ import pytest
 from microdata_price.book import notebook, preload
 from microdata_price.book import one as book_one
 from microdata_price.book import run as book_run
+from microdata_price.book.grids import Folders
 from microdata_price.book.one import file_name, run_one
 from microdata_price.book.opening import check_can_run
 from microdata_price.book.plan import Chapter
@@ -333,9 +334,9 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(
     chapters = [write(home / f"n{i}.ipynb", ("code", c)) for i, c in enumerate(code)]
     said: list[str] = []
     with pytest.raises(BuildError, match=r"notebook 'n5' failed in cell 1 .*ZeroDivisionError"):
-        run_all(root, chapters, home.parent / "cache", {}, {}, said.append)
+        run_all(root, chapters, home.parent / "cache", Folders(), said.append)
     said.clear()
-    runs = run_all(root, chapters[:5], home.parent / "cache", {}, {}, said.append)
+    runs = run_all(root, chapters[:5], home.parent / "cache", Folders(), said.append)
     names = "n0, n1, n2, n3, n4"
     assert said == [f"taken from an earlier run of the same code, data and values: {names}"]
     told = [json.loads(notebook.read(r.path).cells[0].outputs[0].text) for r in runs]
@@ -365,7 +366,7 @@ def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
     for cells in texts:
         write(path, *cells)
         chapter = Chapter(path, notebook.read(path), {"n": 4})
-        (run,) = run_all(root, [chapter], home.parent / "cache", {}, {}, said.append)
+        (run,) = run_all(root, [chapter], home.parent / "cache", Folders(), said.append)
         found = notebook.read(run.path).cells
         told = [c.source for c in found if "injected-parameters" not in notebook.tags(c)]
         assert told == [source for _, source, *_ in cells]

@@ -152,7 +152,7 @@ def build(
     planned, cache = chapters(root, edition), root / "book" / "_generated"
     folders = compute_folders(planned, edition, cache / "grid", report)
     try:
-        runs = run_all(root, planned, cache / "notebooks", folders.paths, folders.keys, report)
+        runs = run_all(root, planned, cache / "notebooks", folders, report)
     except BuildError:
         for failed in sorted((cache / "notebooks").glob("*.failed.ipynb")):
             report(f"as far as it came: {failed}")

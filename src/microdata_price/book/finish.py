@@ -6,12 +6,12 @@ Pages are mended, described for those who link to them, and get previews of what
 from __future__ import annotations
 
 import html
-import importlib.util
 import json
 import re
 import shutil
 import textwrap
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urldefrag
@@ -161,14 +161,6 @@ def _plain(node: Tag) -> str:
     return copy.decode().strip()
 
 
-def folder_of(package: str) -> Path:
-    """Return the folder of an installed package, whose name need be no Python identifier."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise RuntimeError(f"{package} is not installed; run make install")
-    return Path(spec.origin).parent
-
-
 def _finish(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
@@ -176,9 +168,9 @@ def _finish(app: Any, error: Exception | None) -> None:
     for name in _LEFTOVERS:
         (static / name).unlink(missing_ok=True)
     (static / "mathjax").mkdir(exist_ok=True)
-    shutil.copy2(folder_of("sphinx-mathjax-offline") / _MATHJAX, static / "mathjax")
+    shutil.copy2(str(files("sphinx-mathjax-offline") / _MATHJAX), static / "mathjax")
     finish(static.parent, app.config.html_title, app.config.html_baseurl)
-    reveal = folder_of("sphinx_revealjs") / "_static" / "revealjs"
+    reveal = Path(str(files("sphinx_revealjs") / "_static" / "revealjs"))
     write_deck(static.parent, Path(app.srcdir) / "slides", reveal)
 
 

@@ -22,6 +22,7 @@ from . import site as book_site
 from .build import COMPUTED, Report, stage_notebooks
 from .compare import comparison
 from .config import site_config
+from .grids import Folders
 from .kernel import watched_folder
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
@@ -130,7 +131,7 @@ def run_one(
             kept, _ = stack.enter_context(watched_folder(cache.parent, ".run-"))
         try:
             chapters = [Chapter(path, source, row) for row in rows]
-            runs = [run for c in chapters for run in run_all(root, [c], kept, {}, {}, report)]
+            runs = [run for c in chapters for run in run_all(root, [c], kept, Folders(), report)]
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
             if failed.is_file() and not secret:

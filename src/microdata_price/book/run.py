@@ -25,6 +25,7 @@ from ..base.provenance import (
 )
 from ..exceptions import BuildError
 from . import notebook
+from .grids import Folders
 from .kernel import kernels
 from .parameters import TAG
 from .plan import Chapter
@@ -140,11 +141,11 @@ def _failed(cell: notebook.Notebook) -> bool:
     )
 
 
-def _compute(chapter: Chapter, folders: Mapping[str, Path], place: Path, manager: Any) -> Run:
+def _compute(chapter: Chapter, folders: Folders, place: Path, manager: Any) -> Run:
     """Execute one notebook into its place in the cache; one that fails is kept two folders up."""
     place.mkdir(parents=True, exist_ok=True)
     draft = place / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
-    given = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
+    given = {**chapter.values, **{name: str(folders.paths[name]) for name in chapter.folders}}
     start = time.perf_counter()
     try:
         _execute(chapter, given, draft, manager)
@@ -188,12 +189,11 @@ def run_all(
     root: Path,
     chapters: Sequence[Chapter],
     cache: Path,
-    folders: Mapping[str, Path],
-    folder_keys: Mapping[str, str],
+    folders: Folders,
     report: Report,
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
-    places = {c.name: cache / c.name / chapter_key(root, c, folder_keys) for c in chapters}
+    places = {c.name: cache / c.name / chapter_key(root, c, folders.keys) for c in chapters}
     found = {c.name: run for c in chapters if (run := _cached(c, places[c.name]))}
     todo = [c for c in chapters if c.name not in found]
     for chapter in chapters:
