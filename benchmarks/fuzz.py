@@ -26,6 +26,7 @@ import numpy as np
 
 from microdata_price import cli
 from microdata_price.book import notebook
+from microdata_price.book.checks import faults
 from microdata_price.exceptions import InputError
 from microdata_price.release.folder import load_measured
 from microdata_price.tables.read import read_matrix, read_table
@@ -219,7 +220,7 @@ def notebooks(folder: Path, rng: random.Random) -> tuple[bytes, Callable[[], obj
 
     def right() -> None:
         notebook.parameters(notebook.read(path), str(path))
-        notebook.faults(path)
+        faults(path)
 
     return data, right
 

@@ -4,6 +4,7 @@ import shutil
 from pathlib import Path
 
 import nbformat
+import pytest
 import yaml
 
 from microdata_price.book import notebook
@@ -14,7 +15,7 @@ SETUP = """\
 import numpy as np
 
 from microdata_price.figures.difficult import one_draw
-from microdata_price.page.output import Caption, record, say, show
+from microdata_price.page.output import record, say, show
 
 """
 """Imports of a chapter; what it computes is added."""
@@ -60,3 +61,14 @@ def make_root(home, notebooks, pages):
     toc = {"format": "jb-book", "root": "intro", "chapters": [{"file": f} for f in files]}
     (book / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
     return root
+
+
+def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a notebook that is run alone have no pages, which would take the builder's time."""
+
+    def build(_book: Path, site: Path, **_named: object) -> Path:
+        site.mkdir()
+        return site
+
+    monkeypatch.setattr("microdata_price.book.one._pages", lambda *_: "page")
+    monkeypatch.setattr("microdata_price.book.site.run_builder", build)

@@ -11,15 +11,14 @@ from typing import Any
 
 import pytest
 
-from microdata_price.base.files import claim_folder
 from microdata_price.book import build as book
 from microdata_price.book import notebook
 from microdata_price.book import one as book_one
 from microdata_price.book import site as book_site
-from microdata_price.book.plan import Chapter, Edition
+from microdata_price.book.plan import Chapter
 from microdata_price.book.run import Run
 from microdata_price.cli import main
-from tiny_book import ROOT, make_notebook, make_root, ordinary
+from tiny_book import ROOT, make_notebook, make_root, ordinary, without_pages
 
 OWN = 'table = ""\nschema = ""\nepsilon = 0.5'
 
@@ -56,7 +55,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
     [
         *[(f"--epsilon {bad}", f"epsilon is {bad}") for bad in ("0", "-1", "inf", "nan")],
         ("--epsilon much", "'much' is not a number"),
-        *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 0", "runs is 0")],
+        *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 1", "runs is 1")],
         ("--runs 2.5", "'2.5' is not a whole number"),
         ("--sigma 2", "no such option"),
         *[(f"--out {place}", "--out") for place in ("full", "file", "file/below")],
@@ -71,17 +70,6 @@ def test_book_refuses_levels_that_cannot_be_and_folders_of_others(
     before = sorted(root.rglob("*"))
     assert said in refused(["book", *given.split()], capsys)
     assert sorted(root.rglob("*")) == before
-
-
-@pytest.mark.parametrize("name", ["an-empty-folder", "an-earlier-site", "nothing"])
-def test_a_site_may_go_where_nothing_is_lost(tmp_path: Path, name: str) -> None:
-    (tmp_path / "an-empty-folder").mkdir()
-    (tmp_path / "an-earlier-site").mkdir()
-    (tmp_path / "an-earlier-site" / "searchindex.js").touch()
-    before = sorted(tmp_path.rglob("*"))
-    claim_folder(tmp_path / name, "searchindex.js", "an earlier site")
-    assert sorted(tmp_path.rglob("*")) == before
-    assert book.default_site(ROOT, Edition()) == ROOT / "book" / "_build" / "html"
 
 
 @pytest.mark.parametrize(
@@ -152,15 +140,10 @@ def quick(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Chapt
         assert not given[0].values.get("table") or kept.stat().st_mode & 0o777 == 0o700
         done = kept / "x.ipynb"
         notebook.write(given[0].source, done)
-        return [Run(given[0].name, done, 1.0, "today", dict(given[0].values), {})]
-
-    def build(_book: Path, site: Path, **_named: object) -> Path:
-        site.mkdir()
-        return site
+        return [Run(given[0].name, done, 1.0, "today", dict(given[0].values))]
 
     monkeypatch.setattr(book_one, "run_all", note)
-    monkeypatch.setattr(book_one, "_pages", lambda *_: "page")
-    monkeypatch.setattr(book_site, "run_builder", build)
+    without_pages(monkeypatch)
     cells = ("code", OWN, "parameters"), ("code", "print(table, schema, epsilon)")
     notebook.write(make_notebook(("text", "# Own"), *cells), root / "notebooks" / "own.ipynb")
     return root, chapters
@@ -229,16 +212,16 @@ def test_different_parameters_go_to_different_folders(
     quick: tuple[Path, list[Chapter]], capsys: pytest.CaptureFixture[str]
 ) -> None:
     root, _ = quick
-    grid = ["--param-grid", "epsilon=0.1,0.5,1"]
+    plain = ["", "-epsilon-0.1-0.5-1", "-epsilon-0.25", "-table-b_c"]
     tables = [["-p", "table", table] for table in ("../a/b c.csv", "b_c", "x" * 200)]
-    for words in [[], ["-p", "epsilon", "0.25"], grid, *tables]:
+    given = [[], ["--param-grid", "epsilon=0.1,0.5,1"], ["-p", "epsilon", "0.25"], *tables]
+    for words in given:
         assert status("run", "notebooks/own.ipynb", *words) == 0
     assert "replacing" not in capsys.readouterr().err
-    names = sorted(p.name for p in (root / "results").iterdir())
-    plain = ["own", "own-epsilon-0.1-0.5-1", "own-epsilon-0.25", "own-table-b_c"]
-    assert {*plain} < {*names}
+    names = [p.name for p in (root / "results").iterdir()]
+    assert {f"own{end}" for end in plain} < {*names}
     assert len(names) == 6
     assert max(map(len, names)) < 100
-    assert len(list((root / "results" / plain[1]).glob("*.ipynb"))) == 3
-    assert status("run", "notebooks/own.ipynb", "-p", "epsilon", "0.25") == 0
+    assert len(list((root / "results" / f"own{plain[1]}").glob("*.ipynb"))) == 3
+    assert status("run", "notebooks/own.ipynb", *given[2]) == 0
     assert "replacing the earlier run in results/own-epsilon-0.25" in capsys.readouterr().err

@@ -9,14 +9,14 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from microdata_price.book.finish import description, finish, preview
+from microdata_price.book.finish import finish, preview
 
 FORMULA = '<span class="math notranslate nohighlight">\\(x\\)</span>'
 PAGE = """<!DOCTYPE html><html><head><title>{title} &#8212; The book</title></head><body>
 <article class="bd-article"><h1>{title}<a class="headerlink" href="#a">#</a></h1>
 <p><em>This page is a notebook.</em></p>
 <p>At <span class="math">\\(\\epsilon = 0.5\\)</span> the total is "wrong" by much more than anyone
-would guess beforehand.</p>{more}</article></body></html>"""
+would guess beforehand.{words}</p>{more}</article></body></html>"""
 BOX = """<div class="proof theorem admonition" id="thm">\
 <p class="admonition-title">T</p><p>x</p></div>"""
 LINKS = (
@@ -39,7 +39,7 @@ def test_pages_are_finished_in_the_same_way_each_time(
     (tmp_path / "_static").mkdir()
     (tmp_path / "n").mkdir()
     for name, title, more in (("b", "The book", BOX), ("n/a", "A chapter", LINKS)):
-        text = PAGE.format(title=title, more=more)
+        text = PAGE.format(title=title, words=" word" * 90, more=more)
         (tmp_path / f"{name}.html").write_text(text, encoding="utf-8")
     sources = files(tmp_path)
     finish(tmp_path, "The book", address)
@@ -51,10 +51,12 @@ def test_pages_are_finished_in_the_same_way_each_time(
     page = BeautifulSoup((tmp_path / "n" / "a.html").read_text(encoding="utf-8"), "html.parser")
     told = {t.get("name") or t.get("property"): t["content"] for t in page.select("meta")}
     assert told["description"].startswith('At ε = 0.5 the total is "wrong" by')
-    assert told["og:image"] == f"{home}_images/cards/n-a.png"
-    with Image.open(tmp_path / "_images" / "cards" / "n-a.png") as card:
+    assert told["og:image"] == f"{home}_images/card.png"
+    with Image.open(tmp_path / "_images" / "card.png") as card:
         assert card.size == (1200, 630)
     assert page.select_one("summary").attrs == {}
+    assert told["description"].endswith("word…")
+    assert 150 < len(told["description"]) <= 200
     assert page.select("table td")
     assert page.select_one(".together").get_text() == "\\(x\\))."
     assert "<title>The book</title>" in (tmp_path / "b.html").read_text(encoding="utf-8")
@@ -76,10 +78,3 @@ def test_a_preview_has_no_names_and_no_links_of_its_own(shown: str, kept: str) -
     node = BeautifulSoup(shown, "html.parser").find(id="a")
     assert node is not None
     assert preview(node) == kept  # type: ignore[arg-type]
-
-
-def test_a_long_description_ends_between_words() -> None:
-    text = f"<article class='bd-article'><p>{'word ' * 90}</p></article>"
-    said = description(BeautifulSoup(text, "html.parser"))
-    assert said.endswith("word…")
-    assert len(said) <= 200

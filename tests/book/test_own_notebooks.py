@@ -20,15 +20,14 @@ import pytest
 from microdata_price.book import notebook, preload
 from microdata_price.book import one as book_one
 from microdata_price.book import run as book_run
-from microdata_price.book import site as book_site
-from microdata_price.book.compare import comparison
+from microdata_price.book.grids import Folders
 from microdata_price.book.one import file_name, run_one
 from microdata_price.book.opening import check_can_run
 from microdata_price.book.plan import Chapter
 from microdata_price.book.run import run_all
 from microdata_price.cli import main
 from microdata_price.exceptions import BuildError, InputError
-from tiny_book import make_notebook, make_root, ordinary
+from tiny_book import make_notebook, make_root, ordinary, without_pages
 
 N = ("code", "n = 3", "parameters")
 
@@ -42,12 +41,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(folder)
     monkeypatch.setattr(book_one, "find_root", lambda *_: root)
 
-    def build(_book: Path, site: Path, **_named: object) -> Path:
-        site.mkdir()
-        return site
-
-    monkeypatch.setattr(book_one, "_pages", lambda *_: "page")
-    monkeypatch.setattr(book_site, "run_builder", build)
+    without_pages(monkeypatch)
     return folder
 
 
@@ -274,13 +268,13 @@ def test_however_a_notebook_is_named_it_is_run_without_a_word(
 
 def test_a_chapter_is_kept_unless_it_is_given_a_path(home: Path) -> None:
     root = home.parent / "checkout"
-    path = root / "notebooks" / "chapter.ipynb"
-    assert book_one._only_the_book(path, root, [{"epsilon": 0.5, "name": "Stair-1d"}])
-    assert not book_one._only_the_book(home / "own.ipynb", root, [{}])
+    path, kept = root / "notebooks" / "chapter.ipynb", book_one._only_the_book
     (home / "numbers.csv").touch()
+    for value in ("Stair-1d", 0.5, "x" * 300):
+        assert kept(path, root, [{"name": value}])
     for value in ("numbers.csv", str(home / "numbers.csv")):
-        assert not book_one._only_the_book(path, root, [{"file": value}])
-    assert book_one._only_the_book(path, root, [{"file": "x" * 300}])
+        assert not kept(path, root, [{"file": value}])
+    assert not kept(home / "own.ipynb", root, [{}])
 
 
 @pytest.mark.parametrize(
@@ -340,9 +334,9 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(
     chapters = [write(home / f"n{i}.ipynb", ("code", c)) for i, c in enumerate(code)]
     said: list[str] = []
     with pytest.raises(BuildError, match=r"notebook 'n5' failed in cell 1 .*ZeroDivisionError"):
-        run_all(root, chapters, home.parent / "cache", {}, {}, said.append)
+        run_all(root, chapters, home.parent / "cache", Folders(), said.append)
     said.clear()
-    runs = run_all(root, chapters[:5], home.parent / "cache", {}, {}, said.append)
+    runs = run_all(root, chapters[:5], home.parent / "cache", Folders(), said.append)
     names = "n0, n1, n2, n3, n4"
     assert said == [f"taken from an earlier run of the same code, data and values: {names}"]
     told = [json.loads(notebook.read(r.path).cells[0].outputs[0].text) for r in runs]
@@ -372,7 +366,7 @@ def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
     for cells in texts:
         write(path, *cells)
         chapter = Chapter(path, notebook.read(path), {"n": 4})
-        (run,) = run_all(root, [chapter], home.parent / "cache", {}, {}, said.append)
+        (run,) = run_all(root, [chapter], home.parent / "cache", Folders(), said.append)
         found = notebook.read(run.path).cells
         told = [c.source for c in found if "injected-parameters" not in notebook.tags(c)]
         assert told == [source for _, source, *_ in cells]
@@ -381,18 +375,6 @@ def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
     assert [line.split(":")[0] for line in said][1] == (
         "taken from an earlier run of the same code, data and values"
     )
-
-
-def test_a_notebook_of_ones_own_is_compared_by_all_that_it_shows(home: Path) -> None:
-    cells = [("text", "# Own\n\nText."), N, ("code", "print('result', 10 * n)\nn + 1")]
-    own = write(home / "own.ipynb", *cells, ("code", "print('the same')"))
-    chapters = [Chapter(own.path, own.source, {"n": n}) for n in (3, 4)]
-    root = home.parent / "checkout"
-    runs = [run_all(root, [c], home / "cache", {}, {}, lambda _: None)[0] for c in chapters]
-    text, pictures = comparison(runs, [{"n": 3}, {"n": 4}])
-    assert all(word in text for word in ("result 30", "result 40", "**n = 3**", "**n = 4**"))
-    assert "the same" not in text
-    assert pictures == {}
 
 
 def wait(done: Any, seconds: float = 120) -> None:

@@ -24,13 +24,6 @@ ds: list[int] = [10, 100]
 NAMES = ["epsilon", "rho", "delta", "runs", "seed", "name", "fast", "epsilons", "ds"]
 
 
-def test_annotated_and_plain_parameters_are_read() -> None:
-    found = declared(SOURCE)
-    assert list(found) == NAMES
-    assert found["seed"].kinds == (int, type(None))
-    assert (found["epsilons"].kinds, found["epsilons"].item) == ((list,), float)
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -66,18 +59,7 @@ def test_values_arrive_in_the_declared_type(name: str, given_value: Any, wanted:
 
 
 NO_NUMBERS = ("yes", "no", "on", "1_000", "1,000", "1:30", "0x10", "0o10", "0b1", "1e", "--1")
-NO_NUMBERS += (
-    "2026-01-31",
-    "\u0661",
-    "inf",
-    "nan",
-    "1e400",
-    ".inf",
-    "1 000",
-    "",
-    "!!int 5",
-    "many",
-)
+NO_NUMBERS += ("2026-01-31", "\u0661", "inf", "nan", "1e400", ".inf", "1 000", "", "!!int 5", "x")
 NO_LISTS = ("[1:30]", "[[1]]", "[0x10]", "0.1, 0.5", "[1", "[" * 5000)
 
 
@@ -97,21 +79,15 @@ def test_values_that_cannot_be_used_are_refused_by_name(name: str, bad: Any) -> 
         check(declared(SOURCE), {name: bad}, "chapter")
 
 
-def test_an_unknown_name_gets_the_nearest_suggested() -> None:
-    with pytest.raises(InputError, match="'epsilom'; did you mean epsilon"):
-        check(declared(SOURCE), {"epsilom": 1}, "chapter")
+ANYTHING = st.floats() | st.integers() | st.text(max_size=8) | st.booleans() | st.none()
 
 
-@given(
-    st.one_of(
-        st.floats(), st.integers(), st.text(max_size=8), st.booleans(), st.none(), st.binary()
-    ),
-    st.sampled_from(NAMES),
-)
+@given(ANYTHING | st.binary(), st.sampled_from(NAMES))
 def test_any_value_is_either_of_the_right_type_and_range_or_an_input_error(
     value: Any, name: str
 ) -> None:
     parameters = declared(SOURCE)
+    assert list(parameters) == NAMES
     try:
         found = check(parameters, {name: value})[name]
     except InputError:
@@ -127,10 +103,7 @@ def test_a_parameter_file_that_is_no_mapping_of_names_is_refused(text: str) -> N
         read_yaml(text, "params.yaml")
 
 
-def test_no_second_language_reads_a_parameter_file() -> None:
-    text = "delta: 1e-3\nruns: 010\nname: no\nfast: yes\nepsilons: [0.1, 010]\nseed:\n"
-    wanted = {"delta": 0.001, "runs": 10, "name": "no", "fast": True, "epsilons": [0.1, 10.0]}
-    assert check(declared(SOURCE), read_yaml(text)) == {**wanted, "seed": None}
-    for wrong in ("runs: 1:30", "runs: 0x10", "runs: 1_000", "epsilon: 2026-01-31"):
-        with pytest.raises(InputError, match="it must be a"):
-            check(declared(SOURCE), read_yaml(wrong))
+def test_a_parameter_file_leaves_every_value_as_text() -> None:
+    text = "delta: 1e-3\nruns: 010\nname: no\nepsilons: [0.1, 010]\nseed:\n"
+    told = {"delta": "1e-3", "runs": "010", "name": "no", "epsilons": ["0.1", "010"], "seed": ""}
+    assert read_yaml(text) == told

@@ -11,10 +11,9 @@ from bs4 import BeautifulSoup
 
 from microdata_price.book import notebook
 from microdata_price.book.build import build
-from microdata_price.book.finish import folder_of
 from microdata_price.book.pages import exercises
 from microdata_price.book.plan import Edition, notebook_paths
-from microdata_price.book.slides import slides, write_deck
+from microdata_price.book.slides import slides
 from microdata_price.book.stage import without_solutions
 from microdata_price.chapters.lesson import Lesson
 from microdata_price.exceptions import BuildError, InputError
@@ -66,13 +65,9 @@ def text(name: str) -> str:
 def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a deck, of a small book whose students have an edition inside."""
     answer = ":::{dropdown} Answer\n:class-container: solution\n\nForty-two.\n:::\n"
-    pages = {
-        "teach/slides": SLIDES,
-        "teach/lesson": f"# A plan\n\n{{{{ book.students }}}}\n\n{answer}",
-    }
-    chapter = make_notebook(
-        ("text", "# A\n\nText."), ("code", "a = 1", "parameters"), ("code", "a")
-    )
+    lesson = f"# A plan\n\n{{{{ book.students }}}}\n\n{answer}"
+    pages = {"teach/slides": SLIDES, "teach/lesson": lesson}
+    chapter = make_notebook(("text", "# A"), ("code", "a = 1", "parameters"), ("code", "a"))
     root = make_root(tmp_path_factory.mktemp("book"), {"a": chapter}, pages)
     shutil.copytree(ROOT / "book" / "slides", root / "book" / "slides")
     (root / "book" / "images").mkdir()
@@ -82,7 +77,11 @@ def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_each_section_is_a_slide_with_its_notes_and_its_time(deck: Path) -> None:
     whole = (deck / "index.html").read_text(encoding="utf-8")
-    first, second = BeautifulSoup(whole, "html.parser").select(".slides > section")
+    page = BeautifulSoup(whole, "html.parser")
+    asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
+    assert len(asked) == 7
+    assert [name for name in asked if not (deck / str(name)).is_file()] == []
+    first, second = page.select(".slides > section")
     assert "the price of microdata: slides" in whole.lower()
     assert "Open the slides" not in whole
     assert [s["data-timing"] for s in (first, second)] == ["120", "180"]
@@ -99,13 +98,6 @@ def test_each_section_is_a_slide_with_its_notes_and_its_time(deck: Path) -> None
     assert (deck / picture["src"]).is_file()
     ask = second.select_one(".fragment .ask")
     assert ask.get_text(" ", strip=True) == "Why \\(x\\) now? Think: 1 minute"
-
-
-def test_the_deck_carries_all_that_it_needs(deck: Path) -> None:
-    page = BeautifulSoup((deck / "index.html").read_text(encoding="utf-8"), "html.parser")
-    asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
-    assert len(asked) == 7
-    assert [name for name in asked if not (deck / str(name)).is_file()] == []
 
 
 def test_a_site_can_hold_the_students_edition(deck: Path) -> None:
@@ -125,11 +117,6 @@ def test_a_gap_in_the_clock_is_an_error() -> None:
         page = f'<article class="bd-article">{fold.format(0, 2)}{fold.format(begin, 4)}</article>'
         with pytest.raises(BuildError, match=f"minutes {begin} to 4' follows minute 2"):
             list(slides(BeautifulSoup(page, "html.parser")))
-
-
-def test_a_site_without_slides_has_no_deck(tmp_path: Path) -> None:
-    write_deck(tmp_path, tmp_path, folder_of("sphinx_revealjs"))
-    assert [*tmp_path.iterdir()] == []
 
 
 def test_the_students_edition_cannot_hold_itself(tmp_path: Path) -> None:
@@ -153,59 +140,47 @@ def plan(title: str) -> list[tuple[int, int, int, int]]:
     return [(int(a), int(b), int(i or 0), int(j or i or 0)) for a, b, i, j in rows]
 
 
-def test_the_clock_goes_on_from_slide_to_slide_and_leaves_ten_of_fifty_minutes() -> None:
+def test_the_clock_goes_on_from_slide_to_slide_and_no_slide_is_a_wall_of_text() -> None:
     assert len(CLOCK) == len(PARTS)
     assert [a for a, _ in CLOCK] == [0, *ENDS[:-1]]
-    assert all(b > a for a, b in CLOCK)
+    assert sorted({*ENDS}) == ENDS
     assert ENDS[-1] == 40
-
-
-def test_no_slide_is_a_wall_of_text() -> None:
     shown = re.sub(r"^:::\{dropdown\} Say.*?^:::$", "", text("slides"), flags=re.M | re.S)
     for part in re.split(r"^## ", shown, flags=re.M)[1:]:
         words = re.sub(r"^[:`].*$|\$\$?.*?\$\$?|<[^>]*>", " ", part, flags=re.M).split()
         assert len(words) <= 70, part
 
 
-def test_the_slides_keep_to_the_plan_which_numbers_them() -> None:
-    rows = plan("A lesson of fifty minutes")
-    assert rows[0][0] == 0
-    assert rows[-1][:2] == (40, 50)
-    assert [a for a, *_ in rows[1:]] == [b for _, b, *_ in rows[:-1]]
-    for begin, end, first, last in rows[:-1]:
+def test_the_slides_keep_to_both_plans_which_leave_ten_minutes() -> None:
+    fifty, longer = (plan(f"A lesson of {n} minutes") for n in ("fifty", "seventy-five"))
+    for rows in (fifty, longer):
+        assert rows[0][0] == 0
+        assert [a for a, *_ in rows[1:]] == [b for _, b, *_ in rows[:-1]]
+    assert (fifty[-1][:2], longer[-1][:2]) == ((40, 50), (65, 75))
+    for begin, end, first, last in fifty[:-1]:
         shown = [number for number, e in enumerate(ENDS, 1) if begin < e <= end]
         assert shown == list(range(first, last + 1)), (begin, end)
         assert end in ENDS
-
-
-def test_the_plan_of_seventy_five_minutes_has_every_slide_and_leaves_ten() -> None:
-    rows = [row[:2] for row in plan("A lesson of seventy-five minutes")]
-    assert rows[0] == (0, 24)
-    assert rows[-1] == (65, 75)
-    assert [a for a, _ in rows[1:]] == [b for _, b in rows[:-1]]
     # The second part of the slides, moved on by the dice.
-    shift = rows[1][1] - rows[1][0]
-    assert rows[2] == (24 + shift, 40 + shift)
+    (_, half, *_), (begin, end, *_), moved, *_ = longer
+    assert half == 24
     assert 24 in ENDS
+    assert moved[:2] == (24 + end - begin, 40 + end - begin)
 
 
-def test_the_notes_have_the_slides_clock_and_titles() -> None:
+def test_the_notes_have_the_slides_clock_and_titles_and_lectures_add_up() -> None:
     minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
     assert minutes[-1] == 40
     assert set(minutes) <= {*ENDS}
     titles = {part.partition("\n")[0] for part in PARTS}
     notes = text("lesson").partition("**If time is short**")[2].partition("\n")[0]
     assert set(re.findall(r'"([A-Z][^"]+)"', notes)) <= titles
+    lectures = re.findall(r"^\*\*(?:First|Second) lecture.*70 minutes.*$", text("lesson"), re.M)
+    sums = [sum(map(int, re.findall(r"\((\d+)(?: minutes)?\)", line))) for line in lectures]
+    assert sums == [70, 70]
 
 
-@pytest.mark.parametrize("lecture", ["First", "Second"])
-def test_the_minutes_of_a_lecture_add_up(lecture: str) -> None:
-    (line,) = re.findall(rf"^\*\*{lecture} lecture.*$", text("lesson"), re.MULTILINE)
-    assert sum(int(m) for m in re.findall(r"\((\d+)(?: minutes)?\)", line)) == 70
-    assert "70 minutes" in line
-
-
-def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get() -> None:
+def test_the_quiz_has_ten_answers_that_students_do_not_get_and_all_computed_is_quoted() -> None:
     whole = text("take_home")
     theirs = without_solutions(whole)
     for shown in (whole, theirs):
@@ -213,34 +188,23 @@ def test_the_quiz_has_ten_questions_each_with_an_answer_that_students_do_not_get
         assert numbers == [str(i) for i in range(1, 11)]
     assert (whole.count("{dropdown} Answer"), theirs.count("{dropdown}")) == (10, 0)
     assert "give or take" not in theirs
-
-
-def test_all_that_the_lesson_computes_for_other_pages_is_quoted() -> None:
     pages = "".join(p.read_text(encoding="utf-8") for p in TEACH.glob("*.md"))
     assert set(re.findall(r"\{\{ lesson\.(\w+) \}\}", pages)) == set(Lesson().values)
 
 
 def asked(name: str, *tags: str, more: str = "") -> notebook.Notebook:
-    return make_notebook(
-        ("text", "# A chapter\n\nText."),
-        ("text", f"**Exercise 1 ({name}).** Why?{more}", "exercise", "label:ex-a", *tags),
-    )
+    exercise = f"**Exercise 1 ({name}).** Why?{more}"
+    return make_notebook(("text", "# A"), ("text", exercise, "exercise", "label:ex-a", *tags))
 
 
 def test_the_index_has_every_exercise_with_its_place_title_and_difficulty() -> None:
-    page = exercises(
-        {
-            "one": asked("Coins", "easy", more="\n\n- (a) up\n- (b) down"),
-            "two": make_notebook(("text", "# No exercise\n\nText.")),
-            "three": asked("Half | a scale", "hard"),
-        },
-        solutions=True,
-    )
-    rows = [line for line in page.splitlines() if "{ref}" in line]
+    one = asked("Coins", "easy", more="\n\n- (a) up\n- (b) down")
+    two = make_notebook(("text", "# No exercise\n\nText."))
+    page = exercises({"one": one, "two": two, "three": asked("A | b", "hard")}, solutions=True)
     place = "{ref}`Exercise\N{NO-BREAK SPACE}1 <ex-a>`"
-    assert rows == [
+    assert [line for line in page.splitlines() if "{ref}" in line] == [
         f"| [](../notebooks/one.ipynb) | {place} | Coins | easy | yes |",
-        f"| [](../notebooks/three.ipynb) | {place} | Half &#124; a scale | hard |  |",
+        f"| [](../notebooks/three.ipynb) | {place} | A &#124; b | hard |  |",
     ]
     assert "2 exercises in 2 chapters: 1 easy, 0 medium, 1 hard" in page
 

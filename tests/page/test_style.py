@@ -1,19 +1,24 @@
+"""The common style of figures, and what may be shown on a page."""
+
 from __future__ import annotations
 
 import importlib
 import inspect
 import pkgutil
 
+import pandas as pd
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 import microdata_price.figures as package
+from microdata_price.base.colours import on_dark
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS
-from microdata_price.page.style import COLOURS, describe, drawn, panels, render
+from microdata_price.page.output import offer, show, table_markdown
+from microdata_price.page.style import COLOURS, drawn, panels, render
 
-GOOD = {"alt": "A line that falls from left to right.", "caption": "The price falls with epsilon."}
+SENTENCE = "The price falls with epsilon."
 
 
 @drawn
@@ -24,9 +29,14 @@ def line() -> Figure:
     return figure
 
 
-def luminance(colour: str) -> float:
-    parts = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)]
-    return 0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2]
+def contrast(one: str, other: str) -> float:
+    light = []
+    for colour in (one, other):
+        parts = [
+            c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(colour)
+        ]
+        light.append(0.2126 * parts[0] + 0.7152 * parts[1] + 0.0722 * parts[2] + 0.05)
+    return max(light) / min(light)
 
 
 def test_every_method_has_a_look_of_its_own_in_shape_and_dash() -> None:
@@ -34,12 +44,17 @@ def test_every_method_has_a_look_of_its_own_in_shape_and_dash() -> None:
         assert len({str(getattr(m, part)) for m in METHODS.values()}) == len(METHODS), part
 
 
-def test_method_colours_stand_out_from_a_white_page() -> None:
+def test_colours_can_be_told_and_read_on_light_and_dark_paper() -> None:
+    paper = on_dark("#ffffff")
+    assert paper == "#121212"
     for style in METHODS.values():
-        assert 1.05 / (luminance(style.colour) + 0.05) > 2.2, style
-    # Colours in which text is written.
-    for name in ("black", "blue", "green", "red", "grey"):
-        assert 1.05 / (luminance(COLOURS[name]) + 0.05) > 4.5, name
+        assert contrast(style.colour, "#ffffff") > 2.2, style
+    for name in ("black", "blue", "green", "red", "grey"):  # in which text is written
+        assert contrast(COLOURS[name], "#ffffff") > 4.5, name
+    for name in {*COLOURS} - {"light"}:
+        assert contrast(on_dark(COLOURS[name]), paper) > 4.5, name
+    for faint in ("#e3e3e3", "#f2f2f2", "#d9d9d9", "#e9f1f8"):  # grid lines and tints
+        assert 1 < contrast(on_dark(faint), paper) < 1.7
 
 
 def test_one_picture_is_the_same_file_every_time() -> None:
@@ -47,24 +62,38 @@ def test_one_picture_is_the_same_file_every_time() -> None:
     assert "<image" not in render(line())
 
 
-@pytest.mark.parametrize("bad", ["", "   ", "figure", "no full stop at the end of this one", None])
-def test_missing_texts_are_errors(bad: str) -> None:
-    for part, name in (("alt", "alternative text"), ("caption", "caption")):
-        with pytest.raises(InputError, match=f"the {name} of figure 'some-figure'"):
-            describe(line(), "some-figure", **{**GOOD, part: bad})
+FRAME = pd.DataFrame({"a": [1]})
 
 
-@pytest.mark.parametrize("name", ["", "Big", "under_score", "1st", "a--b", "a b", "é"])
-def test_names_that_cannot_be_links_and_figures_that_nobody_drew_are_errors(name: str) -> None:
-    with pytest.raises(InputError, match="figure's name"):
-        describe(line(), name, **GOOD)
-    with pytest.raises(InputError, match="@drawn"):
-        describe(Figure(), "some-figure", **GOOD)
+REFUSED = [
+    *((line(), name, SENTENCE, SENTENCE, "figure's name") for name in ("", "Big", "1st", "é")),
+    *((FRAME, name, SENTENCE, "", "table's name") for name in ("under_score", "a--b", "a b")),
+    *(
+        (line(), "a-b", *texts, f"the {what} of figure 'a-b' is")
+        for bad in ("", "   ", "figure", "no full stop at the end of this one", None)
+        for texts, what in (((SENTENCE, bad), "alternative text"), ((bad, SENTENCE), "caption"))
+    ),
+    (Figure(), "a-b", SENTENCE, SENTENCE, "marked with @drawn"),
+    (FRAME, "a-b", "It has a {ref}`role` in it.", "", "has the mark"),
+    (FRAME[:0], "a-b", SENTENCE, "", "no rows"),
+    *((name, "a", "errors", "file's name") for name in ("", "errors", "Errors.csv", "../e.csv")),
+    ("a.csv", "", "errors", "is empty"),
+]
 
 
-def test_a_caption_is_one_line() -> None:
-    described = describe(line(), "some-figure", GOOD["alt"], "One sentence\n   on two lines.")
-    assert described["caption"] == "One sentence on two lines."
+@pytest.mark.parametrize("given", REFUSED, ids=str)
+def test_what_cannot_be_shown_is_refused(given: tuple[object, ...]) -> None:
+    *arguments, said = given
+    with pytest.raises(InputError, match=str(said)):
+        (offer if isinstance(arguments[0], str) else show)(*arguments)
+
+
+def test_tables_align_numbers_and_keep_missing_values_visible() -> None:
+    frame = pd.DataFrame({"who|": ["a|b", "c"], "n": [1.5, float("nan")]})
+    lines = table_markdown(frame).splitlines()
+    assert lines[1:] == ["| :--- | ---: |", "| a\\|b | 1.5 |", "| c | – |"]
+    small = table_markdown(pd.DataFrame({"n": [3e-7], "said": ["at most 2 × 10⁻⁷"]}))
+    assert small.splitlines()[2] == "| 3\u00a0×\u00a010⁻⁷ | at most 2\u00a0×\u00a010⁻⁷ |"
 
 
 def test_every_public_function_that_returns_a_figure_is_drawn() -> None:

@@ -80,13 +80,14 @@ def _imported(source: str, package: str) -> frozenset[str]:
 
 def code_files(package: Path, sources: Iterable[str]) -> list[Path]:
     """Return the package's files that code depends on through imports, however deep."""
-    todo = [name for source in sources for name in _imported(source, "")]
-    files: set[Path] = set()
+    todo = {name for source in sources for name in _imported(source, "")}
+    files, seen = set[Path](), set[str]()
     while todo:
-        for path in {*_module_files(package, todo.pop())} - files:
+        seen.add(name := todo.pop())
+        for path in {*_module_files(package, name)} - files:
             files.add(path)
             folder = ".".join([PACKAGE, *path.relative_to(package).parts[:-1]])
-            todo += _imported(path.read_text(encoding="utf-8"), folder)
+            todo |= _imported(path.read_text(encoding="utf-8"), folder) - seen
     return sorted(files)
 
 

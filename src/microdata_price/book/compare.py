@@ -12,7 +12,6 @@ from . import notebook
 from .picture import for_the_site
 from .plain import with_links
 from .run import Run
-from .stage import INJECTED
 
 
 def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
@@ -37,7 +36,7 @@ def comparison(
     """Write the page that compares runs: every cell whose outputs differ, run beside run."""
     books = [notebook.read(run.path) for run in runs]
     code = [[c for c in b.cells if c.cell_type == "code"] for b in books]
-    cells = [[c.outputs for c in cs if INJECTED not in notebook.tags(c)] for cs in code]
+    cells = [[c.outputs for c in cs if notebook.INJECTED not in notebook.tags(c)] for cs in code]
     title = books[0].cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
         f"# {title}: {len(runs)} runs compared",

@@ -15,8 +15,7 @@ from .. import __version__
 
 
 def _config(root: Path) -> dict[str, Any]:
-    text = (root / "book" / "_config.yml").read_text(encoding="utf-8")
-    return dict(yaml.safe_load(text))
+    return dict(yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8")))
 
 
 def repository(root: Path) -> str:
@@ -24,14 +23,13 @@ def repository(root: Path) -> str:
     return str((_config(root).get("repository") or {}).get("url") or "")
 
 
-def site_config(root: Path, title: str, announcement: str | None) -> str:
+def site_config(root: Path, title: str, announcement: str = "") -> str:
     """Return the builder's configuration under a title, with a line above every page.
 
     The footer gets the version, the date of the sources and, where one is configured, the place
     for remarks; a configured repository gets its buttons.
     """
-    config = _config(root)
-    date = source_date(root)
+    config, date = _config(root), source_date(root)
     day = f", {date.day} {date:%B %Y}" if date else ""
     footer = f"<p>Version {__version__}{day}</p>"
     if remarks := html.escape(str(config.pop("remarks", "") or "").strip()):
@@ -40,7 +38,7 @@ def site_config(root: Path, title: str, announcement: str | None) -> str:
     public = bool(repository(root))
     if not public:
         config.pop("launch_buttons", None)
-    shown = {"announcement": announcement or "", "extra_footer": footer}
+    shown = {"announcement": announcement, "extra_footer": footer}
     config["html"] |= {**shown, "use_repository_button": public}
     return yaml.safe_dump({**config, "title": title}, sort_keys=False, allow_unicode=True)
 

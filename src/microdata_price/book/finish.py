@@ -6,20 +6,17 @@ Pages are mended, described for those who link to them, and get previews of what
 from __future__ import annotations
 
 import html
-import importlib.util
-import io
 import json
 import re
 import shutil
 import textwrap
 from collections.abc import Mapping
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urldefrag
 
 from bs4 import BeautifulSoup, Tag
-from matplotlib.figure import Figure
-from PIL import Image
 
 from ..base.colours import COLOURS
 from .slides import write_deck
@@ -45,6 +42,7 @@ _MENDED = [
         (r"<title>([^<]*) &#8212; \1</title>", r"<title>\1</title>"),
     )
 ]
+_CARD = "_images/card.png"
 _GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "gamma": "γ", "lambda": "λ", "ln": "ln"}
 _LONGEST = 2500
 """A box with more characters has no preview: it is read on its own page."""
@@ -69,20 +67,19 @@ def finish(site: Path, title: str, address: str) -> None:
         if 'class="bd-article"' in text:
             name = path.relative_to(site).as_posix()
             pages[name] = BeautifulSoup(text, "html.parser")
-            tags = _tags(pages[name], site, name, title, address)
+            tags = _tags(pages[name], name, title, address)
             text = text.replace("</title>", f"</title>\n{tags}", 1)
         path.write_text(text, encoding="utf-8")
     found = json.dumps(previews(pages), ensure_ascii=False, indent=0)
     script = site / "_static" / "previews.js"
     script.write_text(f"window.bookPreviews = {found};\n", encoding="utf-8")
+    _draw_card(site / _CARD, title)
 
 
-def _tags(page: BeautifulSoup, site: Path, name: str, title: str, address: str) -> str:
-    """Return a page's description and the address of its picture, as links to it show them."""
+def _tags(page: BeautifulSoup, name: str, title: str, address: str) -> str:
+    """Return a page's description and the address of the site's picture, for links to it."""
     called = _words(page.select_one(".bd-article h1") or page)
     said = description(page) or called
-    card = f"_images/cards/{name.removesuffix('.html').replace('/', '-')}.png"
-    _draw_card(site / card, called, "" if called == title else title)
     home = f"{address.rstrip('/')}/" if address else "../" * name.count("/")
     tags = {
         'name="description"': said,
@@ -90,8 +87,8 @@ def _tags(page: BeautifulSoup, site: Path, name: str, title: str, address: str) 
         'property="og:site_name"': title,
         'property="og:title"': called,
         'property="og:description"': said,
-        'property="og:image"': home + card,
-        'property="og:image:alt"': called,
+        'property="og:image"': home + _CARD,
+        'property="og:image:alt"': title,
         'name="twitter:card"': "summary_large_image",
     }
     if address:
@@ -116,21 +113,15 @@ def _words(node: Tag) -> str:
     return re.sub(r"\s+", " ", re.sub(r"\\[()\[\],;! ]|[{}$]|#$", "", text)).strip()
 
 
-def _draw_card(path: Path, title: str, book: str) -> None:
-    """Draw the picture that stands for a page elsewhere, in the form that is used there."""
+def _draw_card(path: Path, title: str) -> None:
+    """Draw the picture that stands for the site elsewhere, in the form that is used there."""
+    from matplotlib.figure import Figure
+
     figure = Figure(figsize=(12.0, 6.3), dpi=100, facecolor="white")
-    axes = figure.add_axes((0.0, 0.0, 1.0, 1.0), xlim=(0, 12), ylim=(0, 6.3))
-    axes.set_axis_off()
-    axes.axhspan(0, 0.35, color=COLOURS["blue"])
-    lines = "\n".join(textwrap.wrap(title, 26)[:4])
-    axes.text(0.7, 5.4, lines, size=44, weight="bold", va="top", color=COLOURS["black"],
-              parse_math=False, linespacing=1.25)  # fmt: skip
-    axes.text(0.7, 0.9, book, size=26, va="bottom", color=COLOURS["grey"], parse_math=False)
-    drawn = io.BytesIO()
-    figure.savefig(drawn, format="png")
+    figure.add_axes((0, 0, 1, 0.08), facecolor=COLOURS["blue"], xticks=[], yticks=[])
+    figure.text(0.06, 0.86, textwrap.fill(title, 26), size=44, weight="bold", va="top")
     path.parent.mkdir(parents=True, exist_ok=True)
-    # Sixteen colours are enough for letters, and a fifth of the bytes.
-    Image.open(drawn).convert("RGB").quantize(16).save(path, optimize=True)
+    figure.savefig(path, metadata={"Software": None})
 
 
 def previews(pages: Mapping[str, BeautifulSoup]) -> dict[str, str]:
@@ -170,14 +161,6 @@ def _plain(node: Tag) -> str:
     return copy.decode().strip()
 
 
-def folder_of(package: str) -> Path:
-    """Return the folder of an installed package, whose name need be no Python identifier."""
-    spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
-        raise RuntimeError(f"{package} is not installed; run make install")
-    return Path(spec.origin).parent
-
-
 def _finish(app: Any, error: Exception | None) -> None:
     if error is not None or app.builder.format != "html":
         return
@@ -185,9 +168,9 @@ def _finish(app: Any, error: Exception | None) -> None:
     for name in _LEFTOVERS:
         (static / name).unlink(missing_ok=True)
     (static / "mathjax").mkdir(exist_ok=True)
-    shutil.copy2(folder_of("sphinx-mathjax-offline") / _MATHJAX, static / "mathjax")
+    shutil.copy2(str(files("sphinx-mathjax-offline") / _MATHJAX), static / "mathjax")
     finish(static.parent, app.config.html_title, app.config.html_baseurl)
-    reveal = folder_of("sphinx_revealjs") / "_static" / "revealjs"
+    reveal = Path(str(files("sphinx_revealjs") / "_static" / "revealjs"))
     write_deck(static.parent, Path(app.srcdir) / "slides", reveal)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -21,8 +20,6 @@ from ..grid.spec import GridSpec
 from ..grid.tables import conic_calls
 from .plan import Chapter, Edition
 
-Report = Callable[[str], None]
-
 PUBLISHED_EPSILON = 0.5
 """The level of the paper's Tables 1 and 2."""
 BETTER_RUNS = 300
@@ -36,7 +33,7 @@ _CALLED = {
 
 @dataclass(frozen=True)
 class Folders:
-    """Folders of computed results for notebooks."""
+    """Folders of computed results, their keys by parameter, and what the book says of them."""
 
     paths: dict[str, Path] = field(default_factory=dict)
     keys: dict[str, str] = field(default_factory=dict)
@@ -49,27 +46,19 @@ def grid_specs(edition: Edition) -> dict[str, GridSpec]:
     ``grid_dir`` is the whole grid at the edition's levels; ``published_dir`` has the data sets of
     the paper's Tables 1 and 2 at their own level, and is the same grid where that contains it.
     ``better_dir`` has every method, this package's own too, with the same noise but fewer runs.
-
-    Examples
-    --------
-    >>> grid_specs(Edition(epsilon=0.25))["grid_dir"].epsilons
-    (0.25,)
     """
-    whole = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos)
+    whole = published = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos)
     if edition.runs is not None:
-        whole = dataclasses.replace(whole, runs=edition.runs)
-    better = dataclasses.replace(whole, methods=tuple(METHODS), runs=min(whole.runs, BETTER_RUNS))
-    if PUBLISHED_EPSILON in whole.epsilons:
-        return {"grid_dir": whole, "published_dir": whole, "better_dir": better}
-    datasets = tuple(pd.read_csv(data_path("published_tables.csv"))["dataset"].unique())
-    published = dataclasses.replace(
-        whole, datasets=datasets, epsilons=(PUBLISHED_EPSILON,), rhos=()
-    )
+        whole = published = replace(whole, runs=edition.runs)
+    if PUBLISHED_EPSILON not in whole.epsilons:
+        datasets = tuple(pd.read_csv(data_path("published_tables.csv"))["dataset"].unique())
+        published = replace(whole, datasets=datasets, epsilons=(PUBLISHED_EPSILON,), rhos=())
+    better = replace(whole, methods=tuple(METHODS), runs=min(whole.runs, BETTER_RUNS))
     return {"grid_dir": whole, "published_dir": published, "better_dir": better}
 
 
 def compute_folders(
-    chapters: Sequence[Chapter], edition: Edition, cache: Path, report: Report
+    chapters: Sequence[Chapter], edition: Edition, cache: Path, report: Callable[[str], None]
 ) -> Folders:
     """Compute the grids that some notebook reads, or find them computed before."""
     found = Folders()

@@ -19,6 +19,7 @@ import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import IO, Any, cast
+from unittest import mock
 
 from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
@@ -163,10 +164,10 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
                 self.transport, self.ip = "ipc", f"{own}-ipc"
 
     environment = {**_ENVIRONMENT, NAMES: " ".join(preload)}
-    before = {name: os.environ.get(name) for name in environment}
-    with watched_folder(prefix="microdata-price-") as (place, tell):
+    watched = watched_folder(prefix="microdata-price-")
+    # What starts the kernels inherits the environment; afterwards it is as it was.
+    with watched as (place, tell), mock.patch.dict(os.environ, environment):
         home = str(place)
-        os.environ.update(environment)
         try:
             yield Manager
         finally:
@@ -176,7 +177,3 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
                 with contextlib.suppress(OSError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.kill()
-            for name, value in before.items():
-                os.environ.pop(name)
-                if value is not None:
-                    os.environ[name] = value

@@ -1,4 +1,4 @@
-"""Notebooks as files: their parameters, their one form in the repository, their faults.
+"""Notebooks as files: their parameters, their one form in the repository.
 
 ``python -m microdata_price.book.notebook strip FILES`` puts notebooks into the form that the
 tests ask for: no outputs, no counts, the same cell names for the same content.
@@ -28,7 +28,10 @@ from .parameters import TAG, Parameter, declared
 Notebook = Any
 """A notebook as nbformat reads it; it has no types of its own."""
 
-KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
 BOXES = {"algorithm", "corollary", "definition", "exercise"}
 BOXES |= {"lemma", "proposition", "remark", "theorem"}
 """Tags of text that the site frames."""
@@ -40,11 +43,13 @@ DIFFICULTIES = ("easy", "medium", "hard")
 """Tags of exercises, one of which each has."""
 SETUP = "setup"
 """The tag of imports: the site folds them, with the parameters, into one line."""
+INJECTED = "injected-parameters"
+"""The tag of the cell with which papermill replaces the values of parameters."""
 LABEL = "label:"
 """The beginning of a tag that names a cell, so that links can lead to it."""
-HIDDEN = ("hide-input", "remove-input", "remove-cell", "hide-cell")
-KNOWN_TAGS = {*BOXES, *FOLDS, *DIFFICULTIES, SETUP, SWITCH, TAG, *HIDDEN}
-KNOWN_TAGS |= {"hide-output", "remove-output", "full-width"}
+HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
+KNOWN = {*BOXES, *FOLDS, *DIFFICULTIES, *HIDDEN, SETUP, SWITCH, TAG, "hide-output"}
+KNOWN |= {"remove-output", "full-width"}
 
 
 def read(path: Path) -> Notebook:
@@ -88,12 +93,18 @@ def difficulty(cell: Notebook) -> str:
 
 def is_hidden(cell: Notebook) -> bool:
     """Say whether neither the site nor Jupyter shows a cell's code at once."""
-    return cell.cell_type == "code" and bool({*HIDDEN} & {*tags(cell)})
+    return cell.cell_type == "code" and bool(HIDDEN & {*tags(cell)})
 
 
 def is_prose(cell: Notebook) -> bool:
     """Say whether a cell is a text with computed numbers: %%say, %%figure or %%table."""
     return cell.cell_type == "code" and MAGIC.match(cell.source) is not None
+
+
+def shown_label(cell: Notebook) -> str:
+    """Return a cell's label, or that of the figure or table that it shows; empty without one."""
+    shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
+    return shown[2] if shown and shown[1] != "say" else label(cell)
 
 
 def parameters(
@@ -139,13 +150,7 @@ def parameters(
 
 
 def python_only(source: str) -> str:
-    """Return what of a cell is Python: magics as calls, the body of ``%%time``; perhaps nothing.
-
-    Examples
-    --------
-    >>> python_only("%%bash" + chr(10) + "echo hello"), python_only("%%time" + chr(10) + "x = 1")
-    ('', 'x = 1')
-    """
+    """Return the Python of a cell: magics as calls, the body of ``%%time``; perhaps nothing."""
     if MAGIC.match(source):
         return ""
     if source.lstrip().startswith("%%"):
@@ -162,13 +167,6 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
     """Return the names that a cell reads and those that it writes.
 
     What is no Python reads every word in it: magics and the system's commands take variables.
-
-    Examples
-    --------
-    >>> [sorted(names) for names in names_in("y = 2 * n")]
-    [['n'], ['y']]
-    >>> sorted(names_in("%%bash -s {n}" + chr(10) + "echo $1")[0] & {"n"})
-    ['n']
     """
     if MAGIC.match(source):
         return names_of(source), set()
@@ -183,14 +181,7 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
 
 
 def strip(notebook: Notebook) -> Notebook:
-    """Return a notebook in its one form: no outputs, no counts, names of cells by their content.
-
-    Examples
-    --------
-    >>> nb = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("1 + 1", execution_count=3)])
-    >>> strip(nb).cells[0].execution_count is None
-    True
-    """
+    """Return a notebook in its one form: no outputs, no counts, names of cells by their content."""
     used: set[str] = set()
     cells = []
     for cell in notebook.cells:
@@ -209,44 +200,8 @@ def strip(notebook: Notebook) -> Notebook:
         if cell.cell_type == "code":
             fresh.outputs, fresh.execution_count = [], None
         cells.append(fresh)
-    metadata = {"kernelspec": KERNEL, "language_info": {"name": "python"}}
-    return nbformat.from_dict(
-        {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}
-    )
-
-
-def faults(path: Path) -> list[str]:
-    """Return what keeps a notebook from being in order, one sentence a fault.
-
-    Examples
-    --------
-    >>> faults(Path("missing.ipynb"))
-    ["there is no notebook 'missing.ipynb'; give the path of an .ipynb file"]
-    """
-    try:
-        notebook = read(path)
-        for code in (c for c in notebook.cells if c.cell_type == "code"):
-            ast.parse(TransformerManager().transform_cell(code.source))
-        parameters(notebook, path.name)
-    except InputError as error:
-        return [str(error)]
-    except SyntaxError as error:
-        return [f"{path.name}: a code cell is not Python: {error}"]
-    found = []
-    if nbformat.writes(strip(notebook)).rstrip("\n") != path.read_text(encoding="utf-8").rstrip():
-        found.append(f"{path.name} is not in its stripped form: run make format")
-    first = notebook.cells[0] if notebook.cells else None
-    if first is None or first.cell_type != "markdown" or not first.source.startswith("# "):
-        found.append(f"{path.name} must begin with a text cell whose first line is '# Title'")
-    unknown = {t for c in notebook.cells for t in tags(c) if not t.startswith(LABEL)} - KNOWN_TAGS
-    if unknown:
-        found.append(
-            f"{path.name} has the unknown tags {', '.join(sorted(unknown))}; known are "
-            f"{', '.join(sorted(KNOWN_TAGS))}"
-        )
-    from .checks import plain_faults  # it reads notebooks in turn
-
-    return found + plain_faults(notebook, path.name)
+    whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
+    return nbformat.from_dict(whole)
 
 
 @click.command()
@@ -254,6 +209,8 @@ def faults(path: Path) -> list[str]:
 @click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 def main(task: str, paths: tuple[Path, ...]) -> None:
     """Strip or check notebooks; tell the faults that are left."""
+    from .checks import faults  # it reads notebooks in turn
+
     found = []
     for path in paths:
         if task == "strip":

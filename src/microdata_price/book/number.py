@@ -1,9 +1,8 @@
 """Numbers of the book's own theorems in reading order: ``python -m microdata_price.book.number``.
 
-What the paper numbers keeps its number. Everything else is O1, O2, ... over all notebooks in the
-order of the table of contents. The numbers stand in the notebooks, so that they read whole
-anywhere; this command writes them there anew, in the boxes and in the words of all links to them,
-and puts the page into each link that names a box, figure or equation of another page.
+Boxes that the paper does not number are O1, O2, ... in the order of the table of contents. The
+command writes these anew, in the boxes and in the words of all links to them, and puts the page
+into each link that names a box or figure of another page.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ import re
 from pathlib import Path
 
 from ..base.files import write_whole
-from ..page.say import MAGIC
 from . import notebook
 from .plan import find_root, notebook_paths, toc_entries
 
@@ -28,9 +26,8 @@ def renumbered(root: Path) -> dict[Path, str]:
     homes: dict[str, Path] = {}
     for path, content in books.items():
         for cell in content.cells:
-            shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
-            name = shown[2] if shown and shown[1] != "say" else notebook.label(cell)
-            homes |= {name: path} if name else {}
+            if name := notebook.shown_label(cell):
+                homes[name] = path
             if name and cell.cell_type == "markdown" and _OWN.match(cell.source):
                 numbers[name] = f"O{len(numbers) + 1}"
 

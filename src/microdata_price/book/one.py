@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 import urllib.parse
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,25 +19,21 @@ from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
-from .build import COMPUTED, stage_generated, stage_notebooks
+from .build import COMPUTED, Report, stage_notebooks
 from .compare import comparison
 from .config import site_config
-from .extras import EXTRA, redirect
 from .grids import Folders
 from .kernel import watched_folder
 from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
-from .plain import read_terms
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .run import Run, run_all
-from .stage import Found
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
 _PATHS = ("table", "schema", *FOLDERS)
 """Parameters that are paths: notebooks run in another folder than the one they are given in."""
 
-Report = Callable[[str], None]
 Grid = Sequence[tuple[str, Sequence[Any]]]
 """Several values of some parameters, by name."""
 
@@ -70,13 +66,7 @@ def combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> l
 
 
 def file_name(*words: object) -> str:
-    """Return words as a name for a file: short, without odd letters, and no other words' name.
-
-    Examples
-    --------
-    >>> file_name("dice", "epsilon", 1.0), file_name("dice", "file", "../b")
-    ('dice-epsilon-1', 'dice-file-.._b-08a62cbb')
-    """
+    """Return words as a name for a file: short, without odd letters, and no other words' name."""
     exact = "-".join(re.sub(r"\.0$", "", str(word)) for word in words)
     plain = re.sub(r"[^\w.+-]+", "_", exact)
     if plain == exact and len(plain) <= _LONGEST_NAME:
@@ -112,7 +102,7 @@ def run_one(
     original = notebook.read(path)
     check_can_run(path, original)
     source = notebook.strip(original)
-    if any("injected-parameters" in notebook.tags(c) for c in source.cells):
+    if any(notebook.INJECTED in notebook.tags(c) for c in source.cells):
         raise InputError(
             f"{path} is an executed copy, which has its values in a cell of its own; give the "
             "notebook that it was made from"
@@ -141,14 +131,12 @@ def run_one(
             kept, _ = stack.enter_context(watched_folder(cache.parent, ".run-"))
         try:
             chapters = [Chapter(path, source, row) for row in rows]
-            runs = [run for c in chapters for run in run_all(root, [c], kept, {}, {}, report)]
+            runs = [run for c in chapters for run in run_all(root, [c], kept, Folders(), report)]
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
             if failed.is_file() and not secret:
-                if kept != cache:  # it may hold what a file of the reader's gave
-                    beside.parent.mkdir(parents=True, exist_ok=True)
-                    failed = Path(shutil.copyfile(failed, beside))
-                report(f"the notebook as far as it came: {failed}")
+                beside.parent.mkdir(parents=True, exist_ok=True)
+                report(f"the notebook as far as it came: {shutil.move(failed, beside)}")
             raise
         try:
             page = _write(root, out, runs, varied, secret, report)
@@ -191,7 +179,7 @@ def _write(
             shutil.copyfile(run.path, draft / f"{name}.ipynb")
         page = f"{_pages(root, runs, varied, home / 'book')}.html"
         html = book_site.run_builder(home / "book", home / "site", strict=False)
-        (html / "index.html").write_text(redirect(urllib.parse.quote(page)), encoding="utf-8")
+        (html / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
         html.rename(draft / "html")
         (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
         if secret:
@@ -209,29 +197,22 @@ def _pages(
     root: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]], target: Path
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
-    (target / EXTRA).mkdir(parents=True)
-    book, one, pages = root / "book", f"notebooks/{runs[0].name}", [COMPUTED]
-    found = Found(terms=read_terms(book))
-    stage_notebooks(root, Edition(), runs[:1], found, target)
-    stage_generated(root, Edition(), runs[:1], found, Folders(), target)
-    for entry in toc_entries(root):
-        page = book / f"{entry}.md"
-        text = page.read_text(encoding="utf-8") if page.is_file() else "{{ "
-        if entry.startswith("reference/") and "{{ " not in text:
-            (target / f"{entry}.md").write_text(text, encoding="utf-8")
-            pages.insert(-1, entry)
-    first = "comparison" if len(runs) > 1 else one
+    first = f"notebooks/{runs[0].name}"
+    stage_notebooks(root, Edition(), runs[:1], {runs[0].name: notebook.read(runs[0].path)}, target)
+    prose = [e for e in toc_entries(root) if e.startswith("reference/") and e != COMPUTED]
+    texts = {e: target / f"{e}.md" for e in prose if (target / f"{e}.md").is_file()}
+    pages = [e for e, path in texts.items() if "{{ " not in path.read_text(encoding="utf-8")]
+    pages.append(COMPUTED)
     if len(runs) > 1:
         text, pictures = comparison(runs, varied)
+        pages.insert(0, first)
+        first = "comparison"
         (target / "comparison.md").write_text(text, encoding="utf-8")
         (target / "images").mkdir(exist_ok=True)
         for name, body in pictures.items():
             (target / "images" / name).write_bytes(body)
-        pages.insert(0, one)
     toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
     (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    config = site_config(root, f"{runs[0].name}, run alone", None)
+    config = site_config(root, f"{runs[0].name}, run alone")
     (target / "_config.yml").write_text(config, encoding="utf-8")
-    shutil.copyfile(book / "references.bib", target / "references.bib")
-    shutil.copytree(book / "_static", target / "_static")
     return first

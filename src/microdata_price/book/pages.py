@@ -12,7 +12,6 @@ import jinja2
 from ..base.provenance import versions
 from . import notebook
 from .plain import head
-from .plan import Edition
 from .run import Run
 from .stage import Found
 
@@ -21,24 +20,17 @@ _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
 
 
 def _filled(name: str, **values: Any) -> str:
-    engine = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(Path(__file__).parent),
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-    )
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    engine = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
     return engine.get_template(f"{name}.md").render(values)
 
 
 def computed(
-    edition: Edition,
-    runs: Sequence[Run],
-    pages: Collection[str],
-    found: Found,
-    grid: Mapping[str, str],
+    levels: str, runs: Sequence[Run], pages: Collection[str], found: Found, grid: Mapping[str, str]
 ) -> str:
     """Write the page that says how and when each notebook was computed."""
     told = {"certificates": found.certificates, "grid": grid, "versions": versions()}
-    return _filled("computed", levels=edition.levels, runs=runs, pages=pages, **told)
+    return _filled("computed", levels=levels, runs=runs, pages=pages, **told)
 
 
 def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:

@@ -8,6 +8,7 @@ runs.
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -45,11 +46,6 @@ def declared(source: str, *, strict: bool = True) -> dict[str, Parameter]:
 
     Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count. A
     line that is not a name and a plain value is an error if `strict`, and passed over otherwise.
-
-    Examples
-    --------
-    >>> list(declared("epsilon = 0.5  # pure DP" + chr(10) + "runs: int = 100"))
-    ['epsilon', 'runs']
     """
     found: dict[str, Parameter] = {}
     for node in ast.parse(source).body:
@@ -89,26 +85,15 @@ def _inferred(default: Any) -> str:
 def coerce(parameter: Parameter, given: Any) -> Any:
     """Return a given value in the parameter's type, or say why it cannot be one.
 
-    A text is read as the declared type says, by no other language's rules: as a number it is
-    decimal (``010`` is ten; ``0x10``, ``1_000`` and ``1:30`` are none), yes and no count as true
-    and false, a list stands in brackets, and a text is what was typed. A whole float counts as an
-    int.
-
-    Examples
-    --------
-    >>> coerce(declared("delta = 1e-6")["delta"], "1e-3")
-    0.001
+    A text is read as the declared type says: as a number it is decimal (``010`` is ten), yes and
+    no count as true and false, a list stands in brackets. A whole float counts as an int.
     """
     for kind in sorted(parameter.kinds, key=lambda k: k is str):
         value = _list(given, parameter.item) if kind is list else _as(kind, given)
         if value is not _NO:
             return value
-    words = [
-        f"a list, each entry {_WORDS[parameter.item]}"
-        if k is list and parameter.item
-        else _WORDS[k]
-        for k in parameter.kinds
-    ]
+    each = f"a list, each entry {_WORDS[parameter.item]}" if parameter.item else ""
+    words = [each if k is list else _WORDS[k] for k in parameter.kinds]
     told = "" if isinstance(given, str) else f" ({type(given).__name__})"
     default = parameter.default
     example = str(default).lower() if isinstance(default, bool) else repr(default)
@@ -160,25 +145,20 @@ _LEAST = {"runs": 1, "seed": 0, "d": 2}
 
 def _check_range(name: str, value: Any) -> None:
     """Refuse a value that its name tells to be out of range; the name may be a plural."""
-    one = name if name in _LEVELS or name in _LEAST else name.removesuffix("s")
+    one = name if name in (*_LEVELS, *_LEAST) else name.removesuffix("s")
     for entry in value if isinstance(value, list) else [value]:
         if one in _LEVELS and entry is not None:
             _LEVELS[one](entry)
-        least = _LEAST.get(one)
-        if least is not None and isinstance(entry, (int, float)) and entry < least:
-            raise InputError(f"{name} is {entry}; it must be a whole number of {least} or more")
+        if isinstance(entry, (int, float)) and entry < _LEAST.get(one, -math.inf):
+            raise InputError(
+                f"{name} is {entry}; it must be a whole number of {_LEAST[one]} or more"
+            )
 
 
 def check(
     parameters: Mapping[str, Parameter], given: Mapping[str, Any], where: str = "the notebook"
 ) -> dict[str, Any]:
-    """Return given values ready to run with: known names, right types, values in range.
-
-    Examples
-    --------
-    >>> check(declared("epsilon = 0.5"), {"epsilon": "1e-1"})
-    {'epsilon': 0.1}
-    """
+    """Return given values ready to run with: known names, right types, values in range."""
     checked = {}
     for name, value in given.items():
         if not parameters:
@@ -212,11 +192,6 @@ def read_yaml(text: str, where: str = "the parameter file") -> dict[str, Any]:
     """Read parameters from YAML text: a mapping of names to values, which stay text.
 
     YAML itself reads 010 as eight, 1:30 as ninety and no as false.
-
-    Examples
-    --------
-    >>> read_yaml("epsilon: 0.25")
-    {'epsilon': '0.25'}
     """
     try:
         node = yaml.compose(text, yaml.BaseLoader)

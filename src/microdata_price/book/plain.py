@@ -36,15 +36,7 @@ def read_terms(book: Path) -> dict[str, str]:
 
 
 def with_links(text: str, page: str, terms: Mapping[str, str]) -> str:
-    """Turn links to places of the book, to terms and to sources into the builder's references.
-
-    Examples
-    --------
-    >>> with_links("[Theorem 3](a.ipynb#t), [Figure](#f), [(1)](#eq-1)", "notebooks/b", {})
-    '[Theorem 3](#t), {numref}`f`, [(1)](#b-eq-1)'
-    >>> with_links("[its level](../book/reference/notation.md#zcdp)", "b", {"zcdp": "zCDP"})
-    '{term}`its level <zCDP>`'
-    """
+    """Turn links to places of the book, to terms and to sources into the builder's references."""
 
     def replace(match: re.Match[str]) -> str:
         words, target = match["text"], match["target"]

@@ -1,4 +1,4 @@
-"""What a book consists of: its edition, its notebooks in order, and what each is run with."""
+"""The edition of a book, its notebooks in order, and the values that each is run with."""
 
 from __future__ import annotations
 
@@ -21,15 +21,7 @@ FOLDERS = ("grid_dir", "published_dir", "better_dir")
 
 @dataclass(frozen=True)
 class Edition:
-    """The levels that a whole book is computed at; ``None`` leaves the notebooks' own.
-
-    Examples
-    --------
-    >>> Edition(epsilon=0.25, rho=0.03).slug
-    'eps-0.25-rho-0.03'
-    >>> Edition().title
-    'The price of microdata'
-    """
+    """The levels that a whole book is computed at; ``None`` leaves the notebooks' own."""
 
     epsilon: float | None = None
     rho: float | None = None
@@ -109,12 +101,10 @@ def find_root(*starts: Path) -> Path:
 
 
 def _files(node: Any) -> Iterator[str]:
-    if isinstance(node, list):
-        for entry in node:
-            yield from _files(entry)
-    elif isinstance(node, dict):
-        for key, value in node.items():
-            yield from [value] if key in ("root", "file") else _files(value)
+    for entry in node if isinstance(node, list) else []:
+        yield from _files(entry)
+    for key, value in node.items() if isinstance(node, dict) else []:
+        yield from [value] if key in ("root", "file") else _files(value)
 
 
 def toc_entries(root: Path) -> list[str]:
@@ -132,7 +122,7 @@ def toc_entries(root: Path) -> list[str]:
 def notebook_paths(root: Path) -> list[Path]:
     """Return the notebooks of the table of contents in its order, then those without a page."""
     listed = [
-        root / "notebooks" / f"{entry.removeprefix('notebooks/').removesuffix('.ipynb')}.ipynb"
+        root / f"{entry.removesuffix('.ipynb')}.ipynb"
         for entry in toc_entries(root)
         if entry.startswith("notebooks/")
     ]

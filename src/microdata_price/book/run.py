@@ -22,10 +22,10 @@ from ..base.provenance import (
     digest,
     digest_files,
     digest_json,
-    versions,
 )
 from ..exceptions import BuildError
 from . import notebook
+from .grids import Folders
 from .kernel import kernels
 from .parameters import TAG
 from .plan import Chapter
@@ -46,7 +46,6 @@ class Run:
     seconds: float
     when: str
     values: dict[str, Any]
-    versions: dict[str, str]
 
 
 def _code(chapter: Chapter) -> list[str]:
@@ -62,18 +61,18 @@ def _cells_key(cells: Sequence[notebook.Notebook]) -> str:
 
 def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
     """Return the hash of all that a notebook's results depend on, its plain text not."""
+    here = chapter.path.parent
     beside = [  # what it may read there: data, modules of its own
         path
-        for path in chapter.path.parent.rglob("*")
-        if path.is_file()
-        and path.suffix not in (".ipynb", ".pyc")
-        and not any(p.startswith(".") for p in path.relative_to(chapter.path.parent).parts)
+        for path in here.rglob("*")
+        if path.is_file() and path.suffix not in (".ipynb", ".pyc")
+        if not any(part.startswith(".") for part in path.relative_to(here).parts)
     ]
     return digest(
         _cells_key([c for c in chapter.source.cells if c.cell_type == "code"]),
         digest_json(chapter.values),
         digest_json({name: folder_keys[name] for name in chapter.folders}),
-        digest_files(beside, chapter.path.parent),
+        digest_files(beside, here),
         code_key(root, _code(chapter)),
     )
 
@@ -91,7 +90,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
         # follows would overwrite them without a word.
         if cell.cell_type != "code" and TAG in notebook.tags(cell):
             cell.metadata["tags"] = [t for t in notebook.tags(cell) if t != TAG]
-    loop, whole = ensure_event_loop(), False  # this thread's, which Jupyter would leave open
+    loop, said = ensure_event_loop(), ""  # this thread's, which Jupyter would leave open
     try:
         papermill.execute_notebook(
             made,
@@ -100,36 +99,33 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             kernel_name="python3",
             kernel_manager_class=manager,
             progress_bar=False,
+            coalesce_streams=True,  # else time decides into how many pieces a print is cut
         )
-        whole, said = True, "it ends the run (SystemExit), so that the cells after it were not run"
     except PapermillExecutionError as error:
-        said = _said(error)
+        said = f"{error.ename}: {error.evalue}"
+        if not str(error.evalue).strip():  # an assert or a raise may have no words
+            lost = error.ename in ("CellExecutionError", "<Error>")
+            bare = f"{error.ename}, without a message"
+            said = "it could not be run (no such magic, perhaps)" if lost else bare
     except Exception as error:  # not the cell but what runs it: the kernel died or was lost
+        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
         if "Dead" in type(error).__name__ or "died" in str(error):
-            said = (
-                "the kernel ended while it ran, killed perhaps for want of memory, or by the cell "
-                "itself"
-            )
-        else:
-            said = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            said = "the kernel ended while it ran, killed perhaps for want of memory, or by the "
+            said += "cell itself"
     finally:
         loop.close()
-    cells = [
-        c
-        for c in (notebook.read(draft).cells if draft.is_file() else [])
-        if not {"injected-parameters", "papermill-error-cell-tag"} & {*notebook.tags(c)}
-    ]
-    run = [
-        (position, c)
-        for position, c in enumerate(cells, 1)
-        if c.cell_type == "code" and c.source.strip() and "skip-execution" not in notebook.tags(c)
-    ]
+    cells = notebook.read(draft).cells if draft.is_file() else []
+    told = {notebook.INJECTED, "papermill-error-cell-tag"}
+    numbered = enumerate((c for c in cells if not told & {*notebook.tags(c)}), 1)
+    run = [(k, c) for k, c in numbered if c.cell_type == "code" and c.source.strip()]
+    run = [(k, c) for k, c in run if "skip-execution" not in notebook.tags(c)]
     stopped = [(k, c) for k, c in run if _failed(c)]
-    if whole and stopped in ([], run[-1:]):
+    if not said and stopped in ([], run[-1:]):
         return
     if not stopped:
         raise BuildError(f"notebook {chapter.name!r} failed before its cells: {said}")
     position, cell = stopped[0]
+    said = said or "it ends the run (SystemExit), so that the cells after it were not run"
     raise BuildError(
         f"notebook {chapter.name!r} failed in cell {position} (of all cells, text included), which "
         f"begins {cell.source.strip().splitlines()[0]!r}: {said}"
@@ -138,38 +134,24 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
 
 def _failed(cell: notebook.Notebook) -> bool:
     """Say whether an executed cell of code raised an error, or got no answer."""
-    about = cell.metadata
     return (
         any(output.output_type == "error" for output in cell.outputs)
-        or about.get("papermill", {}).get("exception") is True
-        or "shell.execute_reply" not in about.get("execution", {})
+        or cell.metadata.get("papermill", {}).get("exception") is True
+        or "shell.execute_reply" not in cell.metadata.get("execution", {})
     )
 
 
-def _said(error: Any) -> str:
-    """Return what a cell's error says; an ``assert`` or a ``raise`` may leave it no words."""
-    if str(error.evalue).strip():
-        return f"{error.ename}: {error.evalue}"
-    if error.ename in ("CellExecutionError", "<Error>"):
-        return "it could not be run (no such magic, perhaps)"
-    return f"{error.ename}, without a message"
-
-
-def _compute(chapter: Chapter, folders: Mapping[str, Path], place: Path, manager: Any) -> Run:
-    """Execute one notebook into its place in the cache.
-
-    Where a cell raises, the notebook as far as it came is kept two folders up.
-    """
+def _compute(chapter: Chapter, folders: Folders, place: Path, manager: Any) -> Run:
+    """Execute one notebook into its place in the cache; one that fails is kept two folders up."""
     place.mkdir(parents=True, exist_ok=True)
     draft = place / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
-    failed = place.parents[1] / f"{chapter.name}.failed.ipynb"
-    given = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
+    given = {**chapter.values, **{name: str(folders.paths[name]) for name in chapter.folders}}
     start = time.perf_counter()
     try:
         _execute(chapter, given, draft, manager)
     except BuildError:
         if draft.is_file():
-            draft.replace(failed)
+            draft.replace(place.parents[1] / f"{chapter.name}.failed.ipynb")
         raise
     declared = notebook.parameters(chapter.source, chapter.name, chapter.values)
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
@@ -179,11 +161,9 @@ def _compute(chapter: Chapter, folders: Mapping[str, Path], place: Path, manager
         round(time.perf_counter() - start, 1),
         datetime.datetime.now(datetime.UTC).date().isoformat(),
         {n: v for n, v in values.items() if n not in chapter.folders},
-        versions(),
     )
     draft.replace(run.path)
     write_whole(place / "run.json", json.dumps({**asdict(run), "path": run.path.name}))
-    failed.unlink(missing_ok=True)
     return run
 
 
@@ -199,7 +179,7 @@ def _cached(chapter: Chapter, place: Path) -> Run | None:
         told.cells = []
         for cell in notebook.read(chapter.path).cells:
             told.cells.append(code.pop(0) if cell.cell_type == "code" else cell)
-            if code and "injected-parameters" in notebook.tags(code[0]):
+            if code and notebook.INJECTED in notebook.tags(code[0]):
                 told.cells.append(code.pop(0))
         notebook.write(told, path)
     return Run(**{**json.loads(record.read_text(encoding="utf-8")), "path": path})
@@ -209,15 +189,15 @@ def run_all(
     root: Path,
     chapters: Sequence[Chapter],
     cache: Path,
-    folders: Mapping[str, Path],
-    folder_keys: Mapping[str, str],
+    folders: Folders,
     report: Report,
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
-    places = {c.name: cache / c.name / chapter_key(root, c, folder_keys) for c in chapters}
-    cached = {c.name: _cached(c, places[c.name]) for c in chapters}
-    found = {name: run for name, run in cached.items() if run is not None}
+    places = {c.name: cache / c.name / chapter_key(root, c, folders.keys) for c in chapters}
+    found = {c.name: run for c in chapters if (run := _cached(c, places[c.name]))}
     todo = [c for c in chapters if c.name not in found]
+    for chapter in chapters:
+        (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
     if found:
         report(f"taken from an earlier run of the same code, data and values: {', '.join(found)}")
     failures: list[str] = []

@@ -61,9 +61,8 @@ def _record(site: Path) -> Path:
 
 def is_current(site: Path, key: str) -> bool:
     """Say whether a site was built from exactly these pages."""
-    record = _record(site)
-    whole = (site / "index.html").is_file() and record.is_file()
-    return whole and record.read_text(encoding="utf-8") == key
+    there = (site / "index.html").is_file() and _record(site).is_file()
+    return there and _record(site).read_text(encoding="utf-8") == key
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
@@ -110,17 +109,16 @@ def machine_paths(*places: Path) -> re.Pattern[str]:
 def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern[str]) -> list[str]:
     """Return what the outputs of an executed notebook hold and a page must not show."""
     found = []
-    shown = [c for c in executed.cells if "injected-parameters" not in notebook.tags(c)]
+    shown = [c for c in executed.cells if notebook.INJECTED not in notebook.tags(c)]
     for count, cell in enumerate(shown, 1):
         begins = next((line for line in cell.source.splitlines() if line.strip()), "(empty)")
         where = f"notebook {name!r}, cell {count} (of all cells, text included; {begins!r})"
         for output in cell.get("outputs", []):
             texts = [output.get("text", ""), *map(str, output.get("data", {}).values())]
-            path = next(filter(None, map(paths.search, texts)), None)
             if output.get("name") == "stderr":
                 said = " ".join(output["text"].split())
                 found.append(f"{where} writes to standard error: {said[:300]}")
-            elif path:
+            elif path := next(filter(None, map(paths.search, texts)), None):
                 found.append(f"{where} shows a path of this machine: {path.group()}")
     return found
 
@@ -131,18 +129,24 @@ def faults_of_site(html: Path, paths: re.Pattern[str]) -> list[str]:
     for file in sorted(p for p in html.rglob("*") if p.suffix in _READ):
         text = file.read_text(encoding="utf-8")
         # Highlighting splits a path by tags; an attribute holds one whole.
-        path = paths.search(text) or paths.search(unescape(re.sub(r"<[^>]*>", "", text)))
-        if path:
-            shown = path.group()
-            found.append(f"{file.relative_to(html)} shows a path of this machine: {shown}")
+        if path := paths.search(text) or paths.search(unescape(re.sub(r"<[^>]*>", "", text))):
+            found.append(f"{file.relative_to(html)} shows a path of this machine: {path.group()}")
     return found
 
 
-def put_in_place(built: Path, site: Path, key: str) -> None:
-    """Replace a site by a new one; a reader sees the old one or the new one.
+def redirect(target: str) -> str:
+    """Return a page that leads to another at once, and has a link for those it does not lead."""
+    return (
+        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Moved</title>\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f'<meta http-equiv="refresh" content="0; url={target}">\n'
+        f'<main><h1>This page has moved</h1>\n<p><a href="{target}">To its new place</a></p></main>'
+        "\n</html>\n"
+    )
 
-    The last good site stays until this very step, which is two renames.
-    """
+
+def put_in_place(built: Path, site: Path, key: str) -> None:
+    """Replace a site by a new one, in two renames; a reader sees the old one or the new one."""
     old = site.parent / f".{site.name}.old"
     shutil.rmtree(old, ignore_errors=True)
     _record(site).unlink(missing_ok=True)

@@ -1,7 +1,7 @@
 """Slides from a page of the book: one section a slide, with the speaker's notes and clock.
 
-The page ``teach/slides.md`` is written once. The book shows it as a page to read; this module makes
-a deck of the finished page, with reveal.js and the look of ``book/slides/`` beside it.
+The book shows ``teach/slides.md`` as a page to read; this module makes a deck of the finished page,
+with reveal.js and the look of ``book/slides/`` beside it.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+import jinja2
 from bs4 import BeautifulSoup, Tag
 
 from ..exceptions import BuildError
@@ -20,27 +21,6 @@ from ..exceptions import BuildError
 PAGE = "teach/slides.html"
 FOLDER = "slides"
 _REVEAL = ("dist/reset.css", "dist/reveal.css", "dist/reveal.js", "plugin/notes/notes.js")
-_DECK = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}: slides</title>
-<link rel="stylesheet" href="reset.css">
-<link rel="stylesheet" href="reveal.css">
-<link rel="stylesheet" href="slides.css">
-</head>
-<body>
-<main><div class="reveal"><div class="slides">
-{slides}
-</div></div></main>
-<script src="reveal.js"></script>
-<script src="notes.js"></script>
-<script src="../_static/mathjax/tex-svg-full.js"></script>
-<script src="slides.js"></script>
-</body>
-</html>
-"""
 
 
 def slides(page: BeautifulSoup) -> Iterator[Tag]:
@@ -92,5 +72,6 @@ def write_deck(site: Path, look: Path, reveal: Path) -> None:
     (site / FOLDER).mkdir()
     for file in [*look.iterdir(), *(reveal / name for name in _REVEAL)]:
         shutil.copyfile(file, site / FOLDER / file.name)
-    deck = _DECK.format(title=html.escape(title), slides="\n".join(map(str, slides(page))))
-    (site / FOLDER / "index.html").write_text(deck, encoding="utf-8")
+    deck = jinja2.Template((look / "index.html").read_text(encoding="utf-8"))
+    text = deck.render(title=html.escape(title), slides="\n".join(map(str, slides(page))))
+    (site / FOLDER / "index.html").write_text(f"{text}\n", encoding="utf-8")

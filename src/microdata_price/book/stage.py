@@ -16,12 +16,12 @@ from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
 from .parameters import TAG
+from .picture import for_the_site
 from .plain import assemble, markdown, text_of, with_links
 from .plan import FOLDERS
 
 PRINTED = 200_000
 """Characters of one output that a page holds; over megabytes the builder takes minutes."""
-INJECTED = "injected-parameters"
 _QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 _SOLUTION = re.compile(
     r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
@@ -39,6 +39,7 @@ class Found:
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
     certificates: dict[str, float] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
     terms: dict[str, str] = field(default_factory=dict)
     address: str = ""
 
@@ -51,17 +52,21 @@ def _told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]
 
 
 def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
-    """Read what one executed notebook computed for the text."""
+    """Read what one executed notebook computed for the text, its pictures and its files."""
     texts = found.quoted.setdefault(name, {})
-    for ours, _ in _told(executed.cells):
+    for ours, output in _told(executed.cells):
         for key, text in ours.get("record", {}).items():
             if key in texts:
                 raise BuildError(f"notebook {name!r} records {key!r} twice")
             texts[key] = text
-        about = ours.get("figure", {})
-        for part in {"alt", "caption"} & {*about}:
-            # Quoted as a directive's option, between double quotes.
-            texts[f"{about['name']}.{part}"] = about[part].replace('"', "'")
+        if about := ours.get("figure"):
+            for part in ("alt", "caption"):
+                # Quoted as a directive's option, between double quotes.
+                texts[f"{about['name']}.{part}"] = about[part].replace('"', "'")
+            picture = for_the_site(output["data"]["image/svg+xml"])
+            found.files[f"images/{about['name']}.svg"] = picture
+        if about := ours.get("file"):
+            found.files[f"downloads/{about['name']}"] = about["content"]
         if "certificate" in ours:
             worst = max(found.certificates.get(name, 0.0), float(ours["certificate"]))
             found.certificates[name] = worst
@@ -86,18 +91,6 @@ def without_solutions(text: str) -> str:
     return _SOLUTION.sub("", text)
 
 
-def images(executed: notebook.Notebook) -> dict[str, str]:
-    """Return the pictures of an executed notebook by figure name, as SVG."""
-    told = _told(executed.cells)
-    return {t["figure"]["name"]: o["data"]["image/svg+xml"] for t, o in told if "figure" in t}
-
-
-def files(executed: notebook.Notebook) -> dict[str, str]:
-    """Return the text files that an executed notebook offers for download, by name."""
-    offered = [ours["file"] for ours, _ in _told(executed.cells) if "file" in ours]
-    return {about["name"]: about["content"] for about in offered}
-
-
 def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     """Return the parameters cell with the values that were used in place of its own."""
     lines = source.encode().split(b"\n")
@@ -113,12 +106,12 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     return b"\n".join(lines).decode()
 
 
-def levels_line(values: Mapping[str, Any]) -> str:
+def _levels_line(values: Mapping[str, Any]) -> str:
     """Return the line under which the site folds a chapter's parameters and imports.
 
     Examples
     --------
-    >>> levels_line({"epsilon": 0.5, "ds": [10, 1000], "table": "", "grid_dir": "a"})
+    >>> _levels_line({"epsilon": 0.5, "ds": [10, 1000], "table": "", "grid_dir": "a"})
     'Levels used: epsilon = 0.5, ds = 10; 1,000'
     """
 
@@ -133,28 +126,24 @@ def levels_line(values: Mapping[str, Any]) -> str:
     return f"Levels used: {said}" if said else "Imports"
 
 
-def _block(ours: Mapping[str, Any], page: str, found: Found) -> str:
+def _block(ours: Mapping[str, Any]) -> str:
     """Return what one output says to the book as text for its builder; empty for nothing."""
-
-    def linked(text: str) -> str:
-        return with_links(text, page, found.terms)
-
     if about := ours.get("figure"):
         alt = json.dumps(about["alt"], ensure_ascii=False)
         return (
             f"::::{{figure}} ../images/{about['name']}.svg\n:name: {about['name']}\n:alt: {alt}\n"
-            f":class: computed-figure\n\n{linked(about['caption'])}\n::::\n"
+            f":class: computed-figure\n\n{about['caption']}\n::::\n"
         )
     if about := ours.get("table"):
         return (
-            f"::::{{table}} {linked(about['caption'])}\n:name: {about['name']}\n\n"
-            f"{linked(about['markdown'])}\n::::\n"
+            f"::::{{table}} {about['caption']}\n:name: {about['name']}\n\n"
+            f"{about['markdown']}\n::::\n"
         )
     if about := ours.get("file"):
         size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
         place = f"../downloads/{about['name']}"
         return f"{{download}}`{about['label']} <{place}>` ({about['name']}, {size})\n"
-    return linked(ours.get("say", ""))
+    return str(ours.get("say", ""))
 
 
 def _shortened(output: Any) -> Any:
@@ -169,7 +158,7 @@ def _shortened(output: Any) -> Any:
 
 def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Notebook]:
     """Return copies of the cells that readers get: no values put in, perhaps no solutions."""
-    left_out = {INJECTED} if solutions else {INJECTED, "solution"}
+    left_out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
     return [nbformat.from_dict(c) for c in executed.cells if not left_out & {*notebook.tags(c)}]
 
 
@@ -178,7 +167,6 @@ def page(
     executed: notebook.Notebook,
     values: Mapping[str, Any],
     found: Found,
-    *,
     solutions: bool,
 ) -> notebook.Notebook:
     """Turn an executed notebook, and the values it used, into the one that the builder reads."""
@@ -189,41 +177,34 @@ def page(
         if cell.cell_type == "markdown":
             pieces.append((cell, [markdown(text_of(cell, name, found.terms))]))
             continue
-        blocks = [_block(ours, name, found) for ours, _ in _told([cell])]
-        told = [markdown(block) for block in blocks if block]
+        blocks = [_block(ours) for ours, _ in _told([cell])]
+        told = [markdown(with_links(text, name, found.terms)) for text in blocks if text]
         cell.outputs = [_shortened(output) for ours, output in _told([cell]) if not ours]
         cell.pop("id", None)
         if TAG in tags:
-            line = levels_line(values)
+            line = _levels_line(values)
             shown = {"code_prompt_show": line, "code_prompt_hide": line}
             cell.source = shown_parameters(cell.source, values)
             cell.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
             levels.append(cell)
-        elif levels and notebook.SETUP in tags:
+            continue
+        if levels and notebook.SETUP in tags:
             levels[0].source += f"\n\n{cell.source}"
-            pieces.append((cell, told))
         elif cell.outputs or not {"remove-input", "remove-cell"} & {*tags}:
-            pieces.append((cell, [cell, *told]))
-        else:
-            pieces.append((cell, told))
+            told.insert(0, cell)
+        pieces.append((cell, told))
     foot = (
         f":::{{div}} page-foot\nThis page is a notebook: {{download}}`download {name}.ipynb "
         f"<../downloads/{name}.ipynb>` with its results, or see {{ref}}`how it was computed "
         "<computed>`.\n:::\n"
     )
     cells = [*assemble(name, pieces), *levels, markdown(foot)]
-    metadata = {"kernelspec": notebook.KERNEL, "language_info": {"name": "python"}}
-    return nbformat.from_dict(
-        {"cells": cells, "metadata": metadata, "nbformat": 4, "nbformat_minor": 4}
-    )
+    whole = {"cells": cells, "metadata": notebook.METADATA, "nbformat": 4, "nbformat_minor": 4}
+    return nbformat.from_dict(whole)
 
 
 def download(
-    executed: notebook.Notebook,
-    values: Mapping[str, Any],
-    found: Found,
-    *,
-    solutions: bool,
+    executed: notebook.Notebook, values: Mapping[str, Any], found: Found, solutions: bool
 ) -> notebook.Notebook:
     """Turn an executed notebook into what readers download: with results, runnable again."""
     kept = _kept(executed, solutions)

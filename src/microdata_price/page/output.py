@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.figure import Figure
 
 from ..base.numbers import format_number
 from ..exceptions import InputError
-from .style import METADATA_KEY, check_name, check_sentence, describe, render
+from .style import METADATA_KEY, render
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,17 +25,9 @@ MARKS = re.compile(r"\{[a-z][a-z:_-]*\}`|^\s*(?::{3,}|`{3,})\s*\{", re.MULTILINE
 """What only the book's builder would understand: roles and directives."""
 
 
-class Caption(NamedTuple):
-    """A picture's caption, with its number, and its text for those who do not see it."""
-
-    text: str
-    alt: str
-
-
 def plain(text: str, what: str) -> str:
     """Return text that every reader of Markdown understands; refuse a role or a directive."""
-    mark = MARKS.search(text)
-    if mark:
+    if mark := MARKS.search(text):
         raise InputError(
             f"{what} has the mark {mark.group().strip()!r}, which Jupyter would show as it is; "
             "write plain Markdown with ordinary links"
@@ -45,12 +37,12 @@ def plain(text: str, what: str) -> str:
     return text.strip()
 
 
-def say(*paragraphs: str, name: str = "") -> None:
-    """Show computed Markdown where it is computed, one paragraph an argument.
+def say(text: str, name: str = "") -> None:
+    """Show computed Markdown where it is computed.
 
     With a `name`, prose pages quote it as ``{{ chapter.name }}``; it is one paragraph then.
     """
-    text = "\n\n".join(plain(p, "a sentence to say") for p in paragraphs or [""])
+    text = plain(text, "a sentence to say")
     _publish({"text/markdown": text, "text/plain": text}, say=text)
     if name:
         record(**{name: text})
@@ -78,42 +70,58 @@ def record(**values: str) -> None:
         _publish(shown, record={name: body})
 
 
-def show(thing: Figure | pd.DataFrame, name: str, caption: Caption | str, digits: int = 3) -> None:
+def _sentence(value: str, what: str) -> str:
+    text = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
+    if len(text) < 20 or not text.endswith((".", "!", "?", ")", "$")):
+        raise InputError(f"the {what} is {value!r}; it must be one or more whole sentences")
+    return plain(text, f"the {what}")
+
+
+def show(thing: Figure | pd.DataFrame, name: str, caption: str, alt: str = "") -> None:
     """Put a figure or a table on the page, with its caption; the book numbers it.
 
-    A figure comes from a function marked by `drawn` and has a `Caption`; a frame has columns of
-    numbers or of Markdown, its index is not shown, missing values become dashes. Its name, unique
-    in the book, is the one in links, ``[Figure](#name)``.
+    Its name, unique in the book, is the one in links, ``[Figure](#name)``. A figure comes from a
+    function marked by `drawn` and needs a text `alt` for those who do not see it; a frame has
+    columns of numbers or of Markdown, its index is not shown, missing values become dashes.
+
+    Raises
+    ------
+    InputError
+        A name that cannot stand in a link, a text that is no sentence, a figure that no such
+        function drew, an empty table.
     """
+    kind = "figure" if isinstance(thing, Figure) else "table"
+    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
+        raise InputError(
+            f"the {kind}'s name is {name!r}; it must be lower-case letters, digits and hyphens, "
+            "for example 'difficult-histograms'"
+        )
+    about = {"name": name, "caption": _sentence(caption, f"caption of {kind} {name!r}")}
+    text = about["caption"]
+    shown = f'<a id="{name}"></a>**{kind.capitalize()}.** {text}'
     if isinstance(thing, Figure):
-        if not isinstance(caption, Caption):
-            raise InputError(f"figure {name!r} needs a Caption, with a text and an alt text")
-        words = plain(caption.text, f"the caption of {name!r}")
-        about = describe(thing, name, caption.alt, words)
+        if thing.get_label() != "drawn":
+            raise InputError(
+                f"figure {name!r} was drawn by no function marked with @drawn; draw it in a module "
+                "of microdata_price.figures"
+            )
+        about["alt"] = _sentence(alt, f"alternative text of figure {name!r}")
         _publish({"image/svg+xml": render(thing), "text/plain": about["alt"]}, figure=about)
-        text = about["caption"]
-        shown = f'<a id="{name}"></a>**Figure.** {text}'
         _publish({"text/markdown": shown, "text/plain": f"Figure. {text}"}, caption_of=name)
         return
-    check_name("table", name)
     if thing.empty:
         raise InputError(f"table {name!r} has no rows or no columns")
-    text = caption.text if isinstance(caption, Caption) else caption
-    text = plain(check_sentence(text, "caption", f"table {name!r}"), f"the caption of {name!r}")
-    about = {"name": name, "caption": text, "markdown": table_markdown(thing, digits)}
-    shown = f'<a id="{name}"></a>**Table.** {text}\n\n{about["markdown"]}'
+    about["markdown"] = table_markdown(thing)
     bare = f"Table. {text}\n\n{thing.to_string(index=False)}"
+    shown = f"{shown}\n\n{about['markdown']}"
     _publish({"text/markdown": shown, "text/plain": bare}, table=about)
 
 
 def certificate(*fits: Fit | float) -> None:
     """Report the worst certificate of fits, for the book's page of computations.
 
-    Parameters
-    ----------
-    *fits
-        Every fit that the notebook uses, or the worst certificate of such fits as a number where
-        the fits themselves are gone, as with an experiment grid.
+    Given are all fits that the notebook uses, or the worst certificate of such fits as a number
+    where the fits themselves are gone, as with an experiment grid.
 
     Raises
     ------
@@ -158,7 +166,7 @@ def offer(name: str, content: str, label: str) -> None:
     _publish({"text/plain": f"{label} ({name}, {size})"}, file=file)
 
 
-def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
+def table_markdown(frame: pd.DataFrame) -> str:
     """Write a frame as a Markdown table; numbers as `format_number` does, aligned right.
 
     Examples
@@ -171,16 +179,16 @@ def table_markdown(frame: pd.DataFrame, digits: int = 3) -> str:
     """
     sides = ["---:" if kind.kind in "iuf" else ":---" for kind in frame.dtypes]
     lines = [list(map(str, frame.columns)), sides]
-    lines += [[_cell(v, digits) for v in row] for row in frame.itertuples(index=False)]
+    lines += [[_cell(v) for v in row] for row in frame.itertuples(index=False)]
     text = "\n".join(f"| {' | '.join(line)} |" for line in lines)
     return text.replace(" × 10", "\u00a0×\u00a010")  # a number is not broken in a narrow column
 
 
-def _cell(value: object, digits: int) -> str:
+def _cell(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if hasattr(value, "__float__") and not isinstance(value, (bool, str)):
-        return format_number(float(value), digits)
+        return format_number(float(value))
     return str(value).replace("|", "\\|").replace("\n", " ")
 
 

@@ -42,7 +42,6 @@ from . import output
 MAGIC = re.compile(r"\A%%(say|figure|table)\b[ \t]*(\S*)[ \t]*([^\n]*)\n?(.*)\Z", re.DOTALL)
 """A cell of prose: which magic, its label, its expression, its text."""
 
-
 _ENGINE = jinja2.Environment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
@@ -114,7 +113,7 @@ def _perform(source: str, names: Mapping[str, Any]) -> str:
         return said
     thing = eval(expression, {}, _Names(names))
     caption, _, alt = said.partition("\nALT: ")
-    output.show(thing, label, output.Caption(caption, alt) if kind == "figure" else said)
+    output.show(thing, label, caption, alt)
     return said
 
 
@@ -132,12 +131,8 @@ def load_ipython_extension(shell: Any) -> None:
 def texts(notebook: Path, **parameters: Any) -> list[str]:
     """Run a notebook's code in this process and return all its texts, filled in.
 
-    The `parameters` take the place of those of its cell tagged ``parameters``.
-
-    Raises
-    ------
-    InputError
-        A parameter that it does not declare, or a text that cannot be filled in.
+    The `parameters` take the place of those of its cell tagged ``parameters``, which must declare
+    them.
     """
     names: dict[str, Any] = {}
     said = []
@@ -149,10 +144,9 @@ def texts(notebook: Path, **parameters: Any) -> list[str]:
             said.append(_perform(source, names))
             continue
         plain = re.sub(r"^%.*$", "", source, flags=re.MULTILINE)
-        exec(compile(plain, f"{notebook.name}", "exec"), names)
+        exec(compile(plain, notebook.name, "exec"), names)
         if "parameters" in cell["metadata"].get("tags", []):
-            unknown = sorted({*parameters} - {*names})
-            if unknown:
+            if unknown := sorted({*parameters} - {*names}):
                 raise InputError(f"{notebook.name} has no parameter {', '.join(unknown)}")
             names |= parameters
     return said

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from io import BytesIO
 from typing import Any, ParamSpec
@@ -18,7 +17,6 @@ from matplotlib.text import Text
 from matplotlib.ticker import LogFormatterSciNotation
 
 from ..base.colours import COLOURS
-from ..exceptions import InputError
 from ..fitting import METHODS
 
 __all__ = ["COLOURS", "METHODS", "WIDE", "drawn", "panels", "render", "tick_text"]
@@ -30,7 +28,6 @@ WIDE = 5.8
 
 METADATA_KEY = "microdata_price"
 """Where the description of a figure travels in the metadata of a notebook's output."""
-
 
 # Text is large against the width, so that a figure shrunk to a phone can still be read.
 _RC: Any = {
@@ -140,38 +137,6 @@ def panels(
     figure = Figure(figsize=(WIDE, height), layout="constrained")
     axes = figure.subplots(rows, columns, squeeze=False, **kwargs)
     return figure, list(axes.ravel())
-
-
-def check_sentence(value: str, what: str, of: str) -> str:
-    """Return text as one line, or say why it is no sentence."""
-    text = re.sub(r"\s+", " ", value).strip() if isinstance(value, str) else ""
-    if len(text) < 20 or not text.endswith((".", "!", "?", ")", "$")):
-        raise InputError(f"the {what} of {of} is {value!r}; it must be one or more whole sentences")
-    return text
-
-
-def check_name(kind: str, name: str) -> None:
-    """Refuse a name that cannot be part of a link."""
-    if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise InputError(
-            f"the {kind}'s name is {name!r}; it must be lower-case letters, digits and hyphens, "
-            "for example 'difficult-histograms'"
-        )
-
-
-def describe(figure: Figure, name: str, alt: str, caption: str) -> dict[str, str]:
-    """Check a figure, its name and what is said about it, and return this as plain text."""
-    check_name("figure", name)
-    if figure.get_label() != "drawn":
-        raise InputError(
-            f"figure {name!r} was drawn by no function marked with @drawn; draw it in a module of "
-            "microdata_price.figures"
-        )
-    return {
-        "name": name,
-        "alt": check_sentence(alt, "alternative text", f"figure {name!r}"),
-        "caption": check_sentence(caption, "caption", f"figure {name!r}"),
-    }
 
 
 def render(figure: Figure) -> str:
