@@ -230,6 +230,10 @@ def test_only_rows_that_are_asked_for_are_read(read):
         read(text, SCHEMA, {"ST": "01"})
     with pytest.raises(InputError, match="no column 'PUMA'"):
         read(text, SCHEMA, {"PUMA": "1"})
+    # Rows are counted over all blocks in which a large file is read, those left out as well.
+    large = "sex,region,note\n" + f"f,north,{'x' * 2**20}\n" * 30 + "m,?,\n"
+    with pytest.raises(InputError, match=r"1 row \(32\): .* 'region'"):
+        read(large, schema_with(ignore=("note",)), {"sex": "m"})
 
 
 def schema_with(**more):
