@@ -62,7 +62,7 @@ def sum_first(guarantee: Basis, d: int) -> tuple[float, float]:
 
 def weighted_family(guarantee: Basis, d: int) -> tuple[Array, Array]:
     """Return C and D of the weighted family at one d, exactly on the worst tables known."""
-    path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)])
+    path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)], order=4)
     unit = guarantee.signed_error
     return path.C / unit, path.D / unit
 
