@@ -45,6 +45,10 @@ class Levels:
     knots: tuple[int, ...] = KNOTS
 
 
+def _paths(basis: Guarantee) -> list[Any]:
+    return [split] if isinstance(basis, ConcentratedDP) else [split, asymmetric]
+
+
 def _stops(values: Iterable[float], start: float) -> tuple[float, ...]:
     return tuple(sorted({*values, start}))
 
@@ -94,10 +98,9 @@ def plane_data(
     for basis in dict.fromkeys(given[0].basis for given in kinds.values()):
         tasks += [(weighted_family, basis, d) for d in levels.knots]
         tasks += [(sum_first, basis, d) for d in POINTS]
+        tasks += [(f, basis, d, SPLITS) for f in _paths(basis) for d in POINTS]
     drawn = {kind: DRAWN[kind == "approximate" :] for kind in kinds}
     tasks += [(bound_nodes, n, g) for kind in kinds for n in drawn[kind] for g in kinds[kind]]
-    turned = {kind: [split, asymmetric][: 1 + (kind != "zcdp")] for kind in kinds}
-    tasks += [(f, kinds[k][0], d, SPLITS) for k in kinds for f in turned[k] for d in POINTS]
     found = compute(tasks, workers, kept)
     modes = {}
     for kind, given in kinds.items():
@@ -115,7 +118,7 @@ def plane_data(
             bounds.append({**about, "C": C, "D": D})
         ends = [found[sum_first, basis, d] for d in POINTS]
         known = {d: found[weighted_family, basis, d] for d in levels.knots}
-        paths = {f.__name__: [found[f, first[0], d, SPLITS] for d in POINTS] for f in turned[kind]}
+        paths = {f.__name__: [found[f, basis, d, SPLITS] for d in POINTS] for f in _paths(basis)}
         modes[kind] = {
             "levels": [g.level for g in first],
             "deltas": list(slack) if slack else None,
