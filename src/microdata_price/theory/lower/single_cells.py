@@ -323,7 +323,7 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
                 errors = np.append(errors, least)
         given: list[tuple[Grid, dict[str, float]]] = []
         for C in errors.tolist():
-            far = _grid(epsilon, _SHORT if few and C > 1.5 * unit else _RANGE, whole, size)
+            far = _grid(epsilon, _SHORT if few and C / unit > 1.5 else _RANGE, whole, size)
             given.append((far, {"square": (C / far.step) ** 2 + far.rounding}))
         # Where the sum is good whole numbers make no difference that can be seen.
         for mean in [] if whole else means / epsilon:
