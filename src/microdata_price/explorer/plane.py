@@ -81,11 +81,9 @@ def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> di
 def plane_data(
     start: Setting, levels: Levels, *, workers: int = 1, kept: Path | None = None
 ) -> dict[str, Any]:
-    """Compute the plane at every stop of the sliders, ready for JSON.
+    """Compute the plane at every stop of the sliders, and at the levels of `start`, shown first.
 
-    The levels of `start`, which is shown first, become stops. Errors are in multiples of the signed
-    error of their level, packed by `pack_logarithms`. What a file that is `kept` has is not
-    computed again.
+    Errors are in multiples of the signed error of their level, packed by `pack_logarithms`.
     """
     epsilons = _stops(levels.epsilons, start.epsilon)
     deltas = _stops(levels.deltas, start.delta)
@@ -104,17 +102,17 @@ def plane_data(
     found = compute(tasks, workers, kept)
     modes = {}
     for kind, given in kinds.items():
-        slack = deltas if kind == "approximate" else None
-        first, basis = given[:: len(slack) if slack else 1], given[0].basis
+        slack, axes = (
+            (deltas, "level delta d node") if kind == "approximate" else (None, "level d node")
+        )
+        first, basis = given[:: len(slack or [0])], given[0].basis
+        shape = [len(first), *([len(slack)] if slack else []), len(POINTS), -1]
         bounds = []
         for name in drawn[kind]:
             nodes = zip(*(found[bound_nodes, name, g] for g in given), strict=True)
-            shape = (len(first), len(slack), len(POINTS)) if slack else (len(first), len(POINTS))
-            axes = "level delta d node" if slack else "level d node"
-            C, D = (pack_logarithms(axes, np.reshape(x, (*shape, -1))) for x in nodes)
+            C, D = (pack_logarithms(axes, np.reshape(x, shape)) for x in nodes)
             sums, counts = map(list, nodes_of(name))
-            title = TITLES[name]
-            about = {"key": name, "title": title, "sums": sums, "counts": counts}
+            about = {"key": name, "title": TITLES[name], "sums": sums, "counts": counts}
             bounds.append({**about, "C": C, "D": D})
         ends = [found[sum_first, basis, d] for d in POINTS]
         known = {d: found[weighted_family, basis, d] for d in levels.knots}

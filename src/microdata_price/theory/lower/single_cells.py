@@ -319,8 +319,8 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
         least = DoubleGeometric(epsilon).std * (1 + 1e-9)
         if few:
             errors, means, size = errors[:5:4], means[:0], size * (1 + 1e-9)
-            if least < 0.99 * unit:
-                errors = np.append(errors, least)
+        if least < 0.99 * unit:
+            errors = np.append(errors, least)
         given: list[tuple[Grid, dict[str, float]]] = []
         for C in errors.tolist():
             far = _grid(epsilon, _SHORT if few and C / unit > 1.5 else _RANGE, whole, size)

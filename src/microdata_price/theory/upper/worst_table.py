@@ -34,7 +34,6 @@ Array = NDArray[np.float64]
 MOST_CELLS = 1e70
 """Up to this d the sum over the number of excesses is short."""
 _FAR = 42.0  # decays of a tail, beyond which nothing is left
-_MORE = 60  # terms of an alternating sum, beyond which it has converged
 _PARTS = 4  # in which sums of different lengths are added up
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
@@ -150,7 +149,9 @@ def _summed(cell: TwoTails, total: TwoTails, n: float, p: Array, c: Array) -> Ar
     mean = n * float(p[-1])
     K = int(min(n, mean + 10 * math.sqrt(mean) + 20))
     x, back, ratio = R * np.maximum(c, 0), R * np.maximum(-c, 0), 1 - left / R
-    last = K if ratio > 0 else K + _MORE
+    # Alternating signs need all terms that matter; else the rest is a closed form.
+    far = float(x.max())
+    last = K if ratio > 0 else max(K, int(far + 10 * math.sqrt(far) + 20))
     poisson = [np.exp(-x)]
     for k in range(1, last + 1):
         poisson.append(poisson[-1] * x / k)
