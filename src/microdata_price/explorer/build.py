@@ -24,9 +24,8 @@ from ..model.privacy import ConcentratedDP, PureDP
 from ..page.say import render as fill
 from ..page.style import render
 from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
-from ..theory.lower.single_cells import single_cell_lines
 from ..theory.upper.operating_points import clipping, fitted, mapped
-from .bounds import POINTS, Array
+from .bounds import POINTS, Array, point_errors
 from .draws import draws_data
 from .pack import SCALE
 from .plane import Levels, Setting, plane_data
@@ -35,33 +34,18 @@ _ALL = Levels()
 
 
 def own_colours() -> str:
-    """Return the style sheet that gives each bound and each method its own colour in both themes.
-
-    Examples
-    --------
-    >>> own_colours().splitlines()[0]
-    '.printed { --own: #1a1a1a; }'
-    """
-    rules = []
+    """Return the style sheet with each bound's and each method's own colour in both themes."""
     named: list[Bound | Method] = [*BOUNDS.values(), *METHODS.values()]
-    for what in named:
-        rules.append(f".{what.name} {{ --own: {what.colour}; }}")
-        rules.append(f'[data-theme="dark"] .{what.name} {{ --own: {on_dark(what.colour)}; }}')
-    return "\n".join(rules) + "\n"
+    return "".join(
+        f".{x.name} {{ --own: {x.colour}; }}\n"
+        f'[data-theme="dark"] .{x.name} {{ --own: {on_dark(x.colour)}; }}\n'
+        for x in named
+    )
 
 
 def _edge(guarantee: PureDP, d: Array, D: Array) -> Array:
-    """Return the least C beside D that single cells or first moments prove, in counts."""
-    cells = single_cell_lines(guarantee, few=True).point_error(d, D)
-    return np.maximum(cells, point_error_bound("first_moment", guarantee, d, D))
-
-
-def _first(bound: Callable[..., Array], guarantee: PureDP) -> str:
-    """Write the first stop at which a bound exceeds the signed error."""
-    unit = guarantee.signed_error
-    C = bound(guarantee, np.array(POINTS, dtype=float), np.array(unit))
-    above = [d for d, x in zip(POINTS, C, strict=True) if x > unit]
-    return format_number(above[0]) if above else "none of the stops"
+    """Return the least C beside D that the page's two best bounds prove, in counts."""
+    return np.maximum(*(point_errors(n, guarantee, d, D) for n in ("channel", "first_moment")))
 
 
 def numbers_said(
@@ -75,7 +59,12 @@ def numbers_said(
         "mapped clip": mapped(guarantee, start.d),
         "keep the sum": fitted(guarantee, start.d)[0],
     }
-    modes = plane["modes"]
+    modes, stops = plane["modes"], np.array(POINTS, dtype=float)
+    printed = point_error_bound("printed", guarantee, stops, unit)
+    first = [
+        next((format_number(d) for d in stops[unit < C]), "none of the stops")
+        for C in (_edge(guarantee, stops, np.array(unit)), printed)
+    ]
     return {
         "level": guarantee.plain,
         "d": start.d,
@@ -85,7 +74,7 @@ def numbers_said(
             ("signed answers", 1.0, 1.0),
             *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
         ],
-        "first": [_first(b, guarantee) for b in (_edge, partial(point_error_bound, "printed"))],
+        "first": first,
         "printed": BOUNDS["printed"].title,
         "epsilons": modes["pure"]["levels"],
         "rhos": modes["zcdp"]["levels"],
@@ -170,22 +159,9 @@ def kept_folder(
 
 
 def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
-    """Return the explorer of an edition from the cache, or build it there.
-
-    Parameters
-    ----------
-    root
-        The checkout.
-    edition
-        Its levels.
-    cache
-        The folder that keeps one folder per explorer.
-    """
+    """Return the explorer of an edition of the checkout at ``root`` from the cache, or build it."""
     sources = root / "book" / "explorer"
     levels = {k: v for k, v in edition.given.items() if k != "runs"}
     kept = cache / f"{code_key(root, [f'import {plane_data.__module__}'])}.pickle"
-
-    def build(folder: Path) -> Path:
-        return build_explorer(folder, sources, edition, kept=kept)
-
+    build = partial(build_explorer, sources=sources, edition=edition, kept=kept)
     return kept_folder(root, sources, __name__, levels, cache, build)

@@ -9,21 +9,14 @@ from ..chapters.dice import SIDES, VALUES, clipped_sum_law, signed_sum_law
 from .build import kept_folder, script, write_page
 
 STUDENTS = 24  # a class for which the page rolls if nobody has dice
-LIMIT = 1000  # streets in one round
-PEOPLE = 3  # in the one street that is not empty, when the total is kept
+# Streets in one round, and people in the one that is not empty when the total is kept.
+SHOWN = {"sides": SIDES, "students": STUDENTS, "people": 3, "limit": 1000}
 
 
 def build_dice(out_dir: Path, sources: Path) -> Path:
     """Write the page's folder, which must not exist, and return the page."""
-    data = {
-        "values": [int(v) for v in VALUES],
-        "signed": signed_sum_law(1).tolist(),
-        "clipped": clipped_sum_law(1).tolist(),
-        "sides": SIDES,
-        "students": STUDENTS,
-        "people": PEOPLE,
-        "limit": LIMIT,
-    }
+    laws = {"signed": signed_sum_law(1).tolist(), "clipped": clipped_sum_law(1).tolist()}
+    data = {"values": [int(v) for v in VALUES], **laws, **SHOWN}
     said = {"students": STUDENTS, "most": int(VALUES[-1])}
     return write_page(out_dir, sources, said, {"data.js": script("DICE", data)})
 

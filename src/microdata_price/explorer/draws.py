@@ -19,19 +19,16 @@ from ..model.workload import Workload
 from ..theory.upper.projection import project
 from .pack import pack_counts
 
-DRAWS = 40
-"""Draws that can be looked at, for each table and level."""
-EXPECTED_RUNS = 500
-"""Other draws, from which expected squared errors are estimated."""
-SCALE = 100
-"""Counts are kept to 1 / SCALE."""
+DRAWS = 40  # that can be looked at, for each table and level
+EXPECTED_RUNS = 500  # other draws, from which expected squared errors are estimated
+SCALE = 100  # counts are kept to 1 / SCALE
 SEED = 2021
 
 Basis = PureDP | ConcentratedDP
 
 
 class SmallTable(NamedTuple):
-    """A table small enough to be read cell by cell: its names, what it shows, whole numbers."""
+    """A table small enough to be read cell by cell: its names and what it shows."""
 
     key: str
     title: str
@@ -39,17 +36,18 @@ class SmallTable(NamedTuple):
     counts: NDArray[np.int64]
 
 
-_ONE = [[7, 0, 0, 0, 0, 0], *[[0] * 6] * 3]
-_STAIRS = [[60, 42, 31, 25, 18, 14], [12, 9, 6, 4, 3, 2], [2, 1, 1, 0, 0, 0], [0] * 6]
+_NONE = [0] * 6
+_STAIRS = [[60, 42, 31, 25, 18, 14], [12, 9, 6, 4, 3, 2], [2, 1, 1, 0, 0, 0], _NONE]
 _LARGE = [[500 + 60 * r + 35 * c for c in range(6)] for r in range(4)]
 TABLES = tuple(
-    SmallTable(key, title, why, np.array(counts, dtype=np.int64))
+    SmallTable(key, title, why, np.array(counts))
     for key, title, why, counts in (
-        ("one", "one filled cell", "one small count among zeros: the hard case", _ONE),
+        ("one", "one filled cell", "one small count among zeros: the hard case",
+         [[7, *_NONE[1:]], _NONE, _NONE, _NONE]),
         ("stairs", "a staircase", "counts that fall off to nothing", _STAIRS),
         ("large", "no small cell", "every count far above the noise: the easy case", _LARGE),
     )
-)
+)  # fmt: skip
 
 
 def level_key(guarantee: Basis) -> str:
@@ -87,32 +85,23 @@ def _run(table: SmallTable, guarantee: Basis) -> tuple[dict[str, Any], float]:
     """Return one table's draws at one level, and the worst certificate."""
     shown = draws_of(table, guarantee, DRAWS, "shown")
     others = draws_of(table, guarantee, EXPECTED_RUNS, "expected")
-    fits, worst, off = {}, 0.0, [0.0]
-    expected: dict[str, dict[str, float]] = {}
+    fits, expected, worst, off = {}, {}, 0.0, [0.0]
     for method in METHODS:
         fitted, other = fit(shown, method), fit(others, method)
         fits[method] = pack_counts(fitted.cells, SCALE)
         errors = answer_errors(other.cells, table.counts, others.workload)
-        expected[method] = {}
-        for name, e in (("sum", errors[0]), ("cells", errors[-1])):
-            mean = Mean.of((e * e).sum(axis=1))
-            expected[method] |= {name: mean.value, f"{name}_error": mean.error}
+        total, cells = (Mean.of((errors[k] ** 2).sum(axis=1)) for k in (0, -1))
+        expected[method] = {"sum": total.value, "sum_error": total.error}
+        expected[method] |= {"cells": cells.value, "cells_error": cells.error}
         worst = max(worst, other.certificate.worst, fitted.certificate.worst)
         off += (fitted.cells.sum(axis=1) - table.counts.sum()).tolist()
-    run = {
-        "noisy": pack_counts(np.concatenate(shown.answers, axis=1), SCALE),
-        "fits": fits,
-        "expected": expected,
-        "range": [math.floor(min(off)), math.ceil(max(off))],
-    }
-    return run, worst
+    noisy = pack_counts(np.concatenate(shown.answers, axis=1), SCALE)
+    ends = [math.floor(min(off)), math.ceil(max(off))]
+    return {"noisy": noisy, "fits": fits, "expected": expected, "range": ends}, worst
 
 
 def draws_data(guarantees: Sequence[Basis], start: Basis) -> dict[str, Any]:
-    """Fit each draw of every small table at every level by each method, ready for JSON.
-
-    `start` is the level shown first; counts are packed by `pack_counts`.
-    """
+    """Fit each draw of every small table at every level by each method; `start` is shown first."""
     runs, levels, worst = {}, [], 0.0
     for guarantee in guarantees:
         key = level_key(guarantee)

@@ -9,15 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from ..theory.upper.operating_points import (
-    Operating,
-    clipping,
-    fitted,
-    mapped,
-    weighted,
-)
-from ..theory.upper.upper_bounds import certified_truncated
+from ..model.privacy import ConcentratedDP, Guarantee, PureDP
+from ..theory.upper.operating_points import Operating, fitted, mapped, weighted
+from ..theory.upper.upper_bounds import certified_truncated, exact_clipping
 from .bounds import POINTS
 from .pack import pack_logarithms as pack
 
@@ -51,10 +45,7 @@ ABOUT = {key: dict(zip(_FIELDS, texts, strict=True)) for key, texts in _ABOUT.it
 
 
 def sum_first(guarantee: Basis, d: int) -> tuple[float, float]:
-    """Return C of M' with one huge cell, and what is certified for all tables (both of signed).
-
-    Noise is continuous, so that the multiples are the same at every level.
-    """
+    """Return C of M' with one huge cell, and what is certified for all: the same at any level."""
     known, sure = fitted(guarantee, d)
     unit = guarantee.signed_error
     return float(known.C[0]) / unit, float(sure.C[0]) / unit
@@ -62,7 +53,7 @@ def sum_first(guarantee: Basis, d: int) -> tuple[float, float]:
 
 def weighted_family(guarantee: Basis, d: int) -> tuple[Array, Array]:
     """Return C and D of the weighted family at one d, exactly on the worst tables known."""
-    path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)])
+    path = weighted(guarantee, d, [0.0, *(float(d) ** -e for e in EXPONENTS)], order=4)
     unit = guarantee.signed_error
     return path.C / unit, path.D / unit
 
@@ -72,10 +63,6 @@ def between_knots(known: Mapping[int, tuple[Array, Array]], d: Sequence[int]) ->
     at = sorted(known)
     found = np.log([known[k] for k in at])
     return np.exp(PchipInterpolator(np.log(at), found)(np.log(d))).swapaxes(0, 1)
-
-
-def _path(places: Sequence[Operating], unit: float) -> tuple[Array, Array]:
-    return np.array([p.C for p in places]) / unit, np.array([p.D for p in places]) / unit
 
 
 def mechanisms(
@@ -91,38 +78,30 @@ def mechanisms(
     every d of `POINTS`, `known` the `weighted_family` at the knots, `turned` the paths of split
     budgets and asymmetric noise. Where C is not known exactly, ``upper`` is an upper end for it.
     """
-    units = np.array([g.signed_error for g in given])
-    each, both = units[:, None], units[:, None, None]
-    places = [[clipping(g, d) for d in POINTS] for g in given]
-    maps = [[mapped(g, d) for d in POINTS] for g in given]
+    points, units = np.array(POINTS, dtype=float), np.array([g.signed_error for g in given])
+    scale = units[:, None, None]
+    clips = np.array([exact_clipping(g.basis, points) for g in given]) / scale
     # Zeros, no mark, where no map is computed.
-    C, D = (np.array([[getattr(p, x)[0] if p else 0 for p in row] for row in maps]) for x in "CD")
+    maps = [[(p.C[0], p.D[0]) if (p := mapped(g, d)) else (0, 0) for d in POINTS] for g in given]
+    maps_C, maps_D = np.moveaxis(np.array(maps) / scale, 2, 0)
     low, high = np.array(kept).T
     found: dict[str, dict[str, Any]] = {
         "signed": {"C": pack("", 1.0), "D": pack("", 1.0)},
-        "counts_first": {
-            "C": pack("level", [row[0].C[0] for row in places] / units),
-            "D": pack("level d", [[p.D[0] for p in row] for row in places] / each),
-        },
-        "mapped": {"C": pack("level", C[:, 0] / units), "D": pack("level d", D / each)},
+        "counts_first": {"C": pack("level", clips[:, 0, 0]), "D": pack("level d", clips[:, 1])},
+        "mapped": {"C": pack("level", maps_C[:, 0]), "D": pack("level d", maps_D)},
         "sum_first": {"C": pack("d", low), "D": pack("", 1.0), "upper": pack("d", high)},
     }
     # The last place of a weighted fit, an infinite weight, is M'.
-    C, D = between_knots(known, POINTS)
-    C, D = np.column_stack([C, low]), np.column_stack([D, np.ones(len(low))])
-    paths = {"weighted": (C, D)}
-    paths |= {name: _path(places, units[0]) for name, places in turned.items()}
+    paths = {"weighted": np.dstack([between_knots(known, POINTS), [low, np.ones(low.size)]])}
+    for name, places in turned.items():
+        paths[name] = np.array([(p.C, p.D) for p in places]).swapaxes(0, 1) / units[0]
     for key, (C, D) in paths.items():
         found[key] = {"path": True, "C": pack("d node", C), "D": pack("d node", D)}
     if deltas is not None:
-        cut = [
-            [certified_truncated(g.epsilon, x, np.array(POINTS, dtype=float)) for x in deltas]
-            for g in given
-            if isinstance(g, ApproximateDP)
-        ]
-        C, D = (np.array([[getattr(e, x) for e in row] for row in cut]) for x in "CD")
-        found["truncated"] = {
-            "C": pack("level delta d", C / both),
-            "D": pack("level delta", D[..., 0] / each),
-        }
+        cut = (
+            np.array([[certified_truncated(g.level, x, points) for x in deltas] for g in given])
+            / scale[..., None]
+        )
+        C, D = cut[:, :, 0], cut[:, :, 1, 0]
+        found["truncated"] = {"C": pack("level delta d", C), "D": pack("level delta", D)}
     return [{"key": key, **ABOUT[key], **errors} for key, errors in found.items()]

@@ -35,12 +35,6 @@ def pack_logarithms(axes: str, values: ArrayLike) -> dict[str, Any]:
 
 
 def pack_counts(values: ArrayLike, scale: int) -> dict[str, str]:
-    """Pack numbers of any sign as differences of ``values * scale``, rounded.
-
-    Examples
-    --------
-    >>> pack_counts([0.5, -1.0], 100)
-    {'packed': '50,-150'}
-    """
+    """Pack numbers of any sign as differences of ``values * scale``, rounded."""
     whole = np.rint(np.asarray(values, dtype=float).ravel() * scale).astype(np.int64)
     return {"packed": ",".join(map(str, np.diff(whole, prepend=0).tolist()))}

@@ -45,6 +45,10 @@ class Levels:
     knots: tuple[int, ...] = KNOTS
 
 
+def _paths(basis: Guarantee) -> list[Any]:
+    return [split] if isinstance(basis, ConcentratedDP) else [split, asymmetric]
+
+
 def _stops(values: Iterable[float], start: float) -> tuple[float, ...]:
     return tuple(sorted({*values, start}))
 
@@ -77,11 +81,9 @@ def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> di
 def plane_data(
     start: Setting, levels: Levels, *, workers: int = 1, kept: Path | None = None
 ) -> dict[str, Any]:
-    """Compute the plane at every stop of the sliders, ready for JSON.
+    """Compute the plane at every stop of the sliders, and at the levels of `start`, shown first.
 
-    The levels of `start`, which is shown first, become stops. Errors are in multiples of the signed
-    error of their level, packed by `pack_logarithms`. What a file that is `kept` has is not
-    computed again.
+    Errors are in multiples of the signed error of their level, packed by `pack_logarithms`.
     """
     epsilons = _stops(levels.epsilons, start.epsilon)
     deltas = _stops(levels.deltas, start.delta)
@@ -94,28 +96,27 @@ def plane_data(
     for basis in dict.fromkeys(given[0].basis for given in kinds.values()):
         tasks += [(weighted_family, basis, d) for d in levels.knots]
         tasks += [(sum_first, basis, d) for d in POINTS]
+        tasks += [(f, basis, d, SPLITS) for f in _paths(basis) for d in POINTS]
     drawn = {kind: DRAWN[kind == "approximate" :] for kind in kinds}
     tasks += [(bound_nodes, n, g) for kind in kinds for n in drawn[kind] for g in kinds[kind]]
-    turned = {kind: [split, asymmetric][: 1 + (kind != "zcdp")] for kind in kinds}
-    tasks += [(f, kinds[k][0], d, SPLITS) for k in kinds for f in turned[k] for d in POINTS]
     found = compute(tasks, workers, kept)
     modes = {}
     for kind, given in kinds.items():
-        slack = deltas if kind == "approximate" else None
-        first, basis = given[:: len(slack) if slack else 1], given[0].basis
+        slack, axes = (
+            (deltas, "level delta d node") if kind == "approximate" else (None, "level d node")
+        )
+        first, basis = given[:: len(slack or [0])], given[0].basis
+        shape = [len(first), *([len(slack)] if slack else []), len(POINTS), -1]
         bounds = []
         for name in drawn[kind]:
             nodes = zip(*(found[bound_nodes, name, g] for g in given), strict=True)
-            shape = (len(first), len(slack), len(POINTS)) if slack else (len(first), len(POINTS))
-            axes = "level delta d node" if slack else "level d node"
-            C, D = (pack_logarithms(axes, np.reshape(x, (*shape, -1))) for x in nodes)
+            C, D = (pack_logarithms(axes, np.reshape(x, shape)) for x in nodes)
             sums, counts = map(list, nodes_of(name))
-            title = TITLES[name]
-            about = {"key": name, "title": title, "sums": sums, "counts": counts}
+            about = {"key": name, "title": TITLES[name], "sums": sums, "counts": counts}
             bounds.append({**about, "C": C, "D": D})
         ends = [found[sum_first, basis, d] for d in POINTS]
         known = {d: found[weighted_family, basis, d] for d in levels.knots}
-        paths = {f.__name__: [found[f, first[0], d, SPLITS] for d in POINTS] for f in turned[kind]}
+        paths = {f.__name__: [found[f, basis, d, SPLITS] for d in POINTS] for f in _paths(basis)}
         modes[kind] = {
             "levels": [g.level for g in first],
             "deltas": list(slack) if slack else None,

@@ -122,6 +122,7 @@ def best_records(
         np.full(low.shape, math.log(1e-7)),
         np.zeros(low.shape),
         coarse=257,
+        rounds=14,
     )
     whole = whole_records(low + reach * np.exp(x), low, 4, max_records)
     values = score(whole)

@@ -110,8 +110,8 @@ def _point_square(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
     else:
         # The exponent is held between where the bound has long become vacuous and where this term
         # has long become invisible: raising the term weakens the bound, which stays one.
-        c = np.exp(np.clip(guarantee.epsilon * m - case.log_n - np.log(m - a), -400.0, 200.0))
-        beta = (2 / (c * D)) ** (1 / 3)
+        c = np.exp(np.clip(guarantee.epsilon * m - case.log_n, -400.0, 200.0)) / (m - a)
+        beta = np.cbrt(2 / (c * D))
         rest = 3 / beta**2 + c * reach + group_delta(guarantee, m)
     # Vacuous where rest is 1 or more, however large.
     return a**2 / case.cells * (1 - np.minimum(rest, 1e100)), beta
@@ -122,7 +122,7 @@ def _zcdp_beta(log_n: Array, r: Array) -> Array:
     p, q = 2 * log_n, 2 * log_n * r
     # The start lies above the root, from where Newton's steps fall towards it.
     beta = np.sqrt(p) + np.cbrt(q)
-    for _ in range(8):
+    for _ in range(5):
         beta = (2 * beta**3 + q) / (3 * beta**2 - p)
     return beta
 
@@ -176,10 +176,10 @@ def _sum_error(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
         grown = np.exp(np.minimum(log_e - case.log_n * inverse**2, 700.0))
         value = inverse * (grown - rest)
     else:
-        X = np.exp(np.log(k) + case.log_n - guarantee.epsilon * m)
+        X = k * np.exp(case.log_n - guarantee.epsilon * m)
         with np.errstate(divide="ignore", over="ignore"):
             share = np.maximum(Q - rest / X, 0)
-        value = 2 / (3 * math.sqrt(3)) * X * share**1.5
+        value = 2 / (3 * math.sqrt(3)) * X * share * np.sqrt(share)
         inverse = np.sqrt(share / 3)
     with np.errstate(divide="ignore"):
         return np.where(value > 0, value, 0.0), 1 / inverse
@@ -202,14 +202,17 @@ def _search(
     high = np.minimum(high, max_records)
     start = np.log(np.maximum(low, high * 1e-5))
     end = np.maximum(np.log(high), start)
-    log_m, *_ = maximise_two(lambda x, t: score(np.exp(x), t), (start, zero), (end, one))
+    log_m, *_ = maximise_two(
+        lambda x, t: score(np.exp(x), t), (start, zero), (end, one), coarse=25, rounds=17
+    )
     # The best whole number is next to the best real one, or among the first that are allowed.
     whole = whole_records(np.exp(log_m), low, _LISTED, max_records)
     t, value = maximise(
         lambda t: score(whole[..., None], t),
         np.broadcast_to(zero[..., None], whole.shape),
         np.broadcast_to(one[..., None], whole.shape),
-        coarse=41,
+        coarse=17,
+        rounds=14,
     )
     i = value.argmax(axis=-1)[..., None]
     m, t, value = (np.take_along_axis(v, i, axis=-1)[..., 0] for v in (whole, t, value))

@@ -27,7 +27,11 @@ def largest_true(holds: Callable[[Array], Flags], low: Array, high: Array) -> Ar
 
 
 def maximise(
-    function: Callable[[Array], Array], low: Array, high: Array, coarse: int = 65
+    function: Callable[[Array], Array],
+    low: Array,
+    high: Array,
+    coarse: int = 65,
+    rounds: int = _ROUNDS,
 ) -> tuple[Array, Array]:
     """Return where and how large a function is at its largest, for each problem.
 
@@ -36,7 +40,7 @@ def maximise(
     """
     ends, count = (low, high), coarse
     best_x, best = low, np.full(low.shape, -np.inf)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         places = _grid(low, high, count)
         values = function(places)
         i = values.argmax(axis=-1)[..., None]
@@ -52,13 +56,14 @@ def maximise_two(
     function: Callable[[Array, Array], Array],
     low: tuple[Array, Array],
     high: tuple[Array, Array],
-    coarse: int = 41,
+    coarse: int,
+    rounds: int,
 ) -> tuple[Array, Array, Array]:
     """Return where and how large a function of two numbers is at its largest, for each problem."""
     (low_x, low_y), (high_x, high_y) = low, high
     ends_x, ends_y, count = (low_x, high_x), (low_y, high_y), coarse
     best_x, best_y, best = low_x, low_y, np.full(low_x.shape, -np.inf)
-    for _ in range(_ROUNDS):
+    for _ in range(rounds):
         xs, ys = _grid(low_x, high_x, count), _grid(low_y, high_y, count)
         values = function(xs[..., :, None], ys[..., None, :])
         flat = values.reshape(*values.shape[:-2], -1)

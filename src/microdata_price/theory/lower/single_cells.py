@@ -25,6 +25,7 @@ from .single_cells_zcdp import MOST_RHO, conic_line, conic_point_error, conic_su
 Array = NDArray[np.float64]
 
 _RANGE, _FAR = 60.0, 100.0  # N times epsilon, and that where C is as small as it can be
+_SHORT = 40.0  # N times epsilon, where C is so large that far counts hardly matter
 _NEAR = 1.01  # times the least square of C, up to where far counts matter
 _STEP = 0.3  # epsilon of one step of counts, if that is more than one record
 _LEAST = 1e-6  # a mean at 0, in steps, that the solver still sees
@@ -283,12 +284,21 @@ class Lines(NamedTuple):
 
 
 @functools.cache
+def _line(grid: Grid, **fixed: float) -> tuple[float, float]:
+    """Return a, b of the line that the program proves, in steps; b is 0 if it fails."""
+    found = grid.multipliers(**fixed)
+    if found is None or not (weight := float(found.error.sum())) > 0:
+        return 0.0, 0.0
+    return grid.certified_value(found) / weight - grid.rounding, found.mean / weight
+
+
+@functools.cache
 def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = False) -> Lines:
     """Return lines that enclose what single cells prove, under pure DP or zCDP, at one level.
 
     Multipliers that are best near one error prove a bound at every other, so that a few programs
-    give the whole curve, for all d; a ``few`` of them, chosen by trial, give most of it. Under
-    approximate DP there is only ``C^2 >= 0``.
+    give the whole curve, for all d; a ``few`` of them, chosen by trial and shared by levels whose
+    steps are alike, give most of it. Under approximate DP there is only ``C^2 >= 0``.
 
     Examples
     --------
@@ -303,24 +313,27 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
     if isinstance(guarantee, ConcentratedDP):
         if guarantee.rho <= MOST_RHO:
             near_one = errors[1:4:2] if few else errors[1:-1]
-            lines += [conic_line(guarantee, C, whole=whole) for C in near_one.tolist()]
+            lines += [conic_line(guarantee, C, whole=whole, few=few) for C in near_one.tolist()]
     elif isinstance(guarantee, PureDP):
-        epsilon = guarantee.epsilon
+        epsilon, size = guarantee.epsilon, _STEP
+        least = DoubleGeometric(epsilon).std * (1 + 1e-9)
         if few:
-            errors, means = errors[:5:4], means[:0]
-        far = _grid(epsilon, _RANGE, whole)
-        given: list[tuple[Grid, dict[str, float]]] = [
-            (far, {"square": (C / far.step) ** 2 + far.rounding}) for C in errors.tolist()
-        ]
+            errors, means, size = errors[:5:4], means[:0], size * (1 + 1e-9)
+        if least < 0.99 * unit:
+            errors = np.append(errors, least)
+        given: list[tuple[Grid, dict[str, float]]] = []
+        for C in errors.tolist():
+            far = _grid(epsilon, _SHORT if few and C / unit > 1.5 else _RANGE, whole, size)
+            given.append((far, {"square": (C / far.step) ** 2 + far.rounding}))
         # Where the sum is good whole numbers make no difference that can be seen.
         for mean in [] if whole else means / epsilon:
             near = _grid(epsilon, 20 - math.log(mean * epsilon), whole, 2 * _STEP)
             if mean >= _LEAST * near.step:
                 given.append((near, {"mean": mean / near.step}))
         for grid, fixed in given:
-            found = grid.multipliers(**fixed)
-            if found is not None and (weight := float(found.error.sum())) > 0:
-                value = grid.certified_value(found) / weight - grid.rounding
-                lines.append((value * grid.step**2, found.mean / weight * grid.step))
+            # To rounding levels are the same whose steps are, and their lines are.
+            alike = grid._replace(epsilon=round(grid.epsilon, 12), step=1.0)
+            a, b = _line(alike, **{name: float(f"{x:.11g}") for name, x in fixed.items()})
+            lines.append((a * grid.step**2, b * grid.step))
     a, b = np.array([line for line in lines if line[1] > 0]).T
     return Lines(a, b)

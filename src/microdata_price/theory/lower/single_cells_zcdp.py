@@ -8,6 +8,7 @@ is weak, and still true.
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any, NamedTuple
 
@@ -28,6 +29,9 @@ MOST_RHO = 2.0
 """Above this rho nothing is proved here."""
 _WIDTH = 4.2  # times 1/sqrt(rho): what a channel's row holds around its count
 _CAREFUL = (0.9, 0.8)  # shares of a full step that the solver goes
+_REACH = {False: (17.0, 8.0), True: (11.0, 6.0)}
+"""N times sqrt(rho) near the least C, where far counts matter, and elsewhere; with few lines."""
+_ALIKE = 0.2  # of the level of a step; so near to `_RHO` it takes that level's multipliers
 _TURNS = 60  # of a bisection
 
 
@@ -48,6 +52,7 @@ class ConicGrid(NamedTuple):
     """The level of one step."""
     N: int
 
+    @functools.cache  # noqa: B019, a grid is two numbers
     def multipliers(self, square: float, careful: float) -> ConicMultipliers:
         """Solve for the least mean at 0 with squared errors of at most ``square``."""
         n, N = self.N + 1, self.N
@@ -169,21 +174,24 @@ def conic_point_error(
 
 
 def conic_line(
-    guarantee: ConcentratedDP, point_error: float, *, whole: bool
+    guarantee: ConcentratedDP, point_error: float, *, whole: bool, few: bool = False
 ) -> tuple[float, float]:
-    """Return a, b of a proved line ``C^2 >= a - b D/d`` that is best near one C, in counts."""
+    """Return a, b of a proved line ``C^2 >= a - b D/d`` that is best near one C, in counts.
+
+    A ``few`` lines are for pictures: counts go less far, and levels near the same solve it once.
+    """
     step = max(1.0, float(round(math.sqrt(_RHO / guarantee.rho))))
     rho, rounding = guarantee.rho * step**2, 0.0 if whole and step == 1 else 0.25
-    square = (point_error / step) ** 2 + rounding
-    # Far counts matter only where C is nearly as small as it can be.
-    reach = 17.0 if square * rho < 0.6 else 8.0
-    grid = ConicGrid(rho, max(8, math.ceil(reach / math.sqrt(rho))))
+    base = _RHO if few and abs(rho - _RHO) < _ALIKE * _RHO else rho
+    square = round((point_error / step) ** 2 * rho / base, 11) + rounding
+    reach = _REACH[few][0 if square * base < 0.6 else 1]
+    grid = ConicGrid(base, max(8, math.ceil(reach / math.sqrt(base))))
     lines = []
     for careful in _CAREFUL:
         with np.errstate(over="ignore", invalid="ignore"):
             found = grid.multipliers(square, careful)
             weight = float(found.error.sum())
-            value = grid.certified(found, 0.0) if weight > 0 else -math.inf
+            value = grid._replace(rho=rho).certified(found, 0.0) if weight > 0 else -math.inf
         lines.append((value - square * weight, value, weight))
         if found.solved:
             break

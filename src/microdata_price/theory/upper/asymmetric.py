@@ -71,6 +71,6 @@ def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
         found = certified_asymmetric(eps, n[..., None], right, np.minimum(left(right), eps * _LAST))
         return -found.C
 
-    share, _ = maximise(score, np.full(n.shape, 1e-6), np.ones(n.shape), coarse=33)
+    share, _ = maximise(score, np.full(n.shape, 1e-6), np.ones(n.shape), 33, 12)
     right = low + (high - low) * share
     return Rates(right, left(right[..., None])[..., 0])

@@ -62,13 +62,13 @@ class GaussianExcess:
         variance = np.maximum(self.n * square - mean**2 / self.n, 0) + self.std_other**2
         spread = np.sqrt(variance)
         # The law lies between these ends, up to what is below rounding.
-        low_end = np.maximum(mean - 26 * spread, 0) - 10 * self.std_other
-        high_end = mean + 25 * spread + 40 * self.std
+        low_end = np.maximum(mean - 9 * np.sqrt(self.n * square), 0) - 9 * self.std_other
+        high_end = mean + np.clip(self._reach(g, mean), 9 * spread, 25 * spread + 40 * self.std)
         inside = np.clip(s, low_end[:, None], high_end[:, None])
         out = np.where(s > inside, 0.0 if density else 1.0, 0.0)
         near = (s == inside).any(axis=1)
         # It repeats with this period, and is centred for the sake of the highest frequency.
-        period = high_end - low_end + 10 * self.std_other + 40 * self.std
+        period = high_end - low_end + self.std_other + self.std
         top = self._highest(g)
         count = np.ceil(top * period / (2 * math.pi)).astype(int) + 1
         order = np.flatnonzero(near)[np.argsort(count[near])]
@@ -86,6 +86,15 @@ class GaussianExcess:
                 found = 0.5 - harmonics(terms / j, angle).imag / math.pi
             out[block] = np.where(s[block] == inside[block], found, out[block])
         return out if density else np.clip(out, 0.0, 1.0)
+
+    def _reach(self, g: Array, mean: Array) -> Array:
+        """Return how far above its mean the law lies with a chance of 1e-17, by Chernoff."""
+        t, theta = g[:, None] / self.std, np.geomspace(0.02, 30, 50)
+        grown = np.exp(np.minimum(theta * (theta / 2 - t), 700.0)) * special.ndtr(
+            theta - t
+        ) - special.ndtr(-t)
+        log = self.n * np.log1p(grown) + (theta * self.std_other / self.std) ** 2 / 2
+        return np.asarray(self.std * ((40 + log) / theta).min(axis=1) - mean)
 
     def _highest(self, g: Array) -> Array:
         """Return frequencies from which on the characteristic function is below rounding."""

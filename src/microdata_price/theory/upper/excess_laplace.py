@@ -121,8 +121,8 @@ class LaplaceExcess:
         p = 0.5 * math.exp(-g / self.b)
         mean = self.n * p * self.b
         other = self.b_other if smoothed else 0.0
-        spread = math.sqrt(self.n * p * (2 - p)) * self.b
-        half = 26 * spread + 45 * other
+        # Beyond this distance the chance is below rounding, by Chernoff's bound.
+        half = (45 + 13.5 * math.sqrt(self.n * p)) * max(self.b, other)
         near = np.abs(s - mean) < half
         out = np.where(s > mean, 1.0, 0.0)
         if near.any():
@@ -144,13 +144,15 @@ class LaplaceExcess:
         x = s / self.b
         mean = 0.5 * self.n * np.exp(-g / self.b)
         ratio = self.b / self.b_other
-        xs = np.minimum(x, _LARGE_X)
+        # By Chernoff's bound S + z is far below so large an s, if z has no longer tail than S.
+        large = _LARGE_X if ratio < 1 else (math.sqrt(float(mean.max())) + 8) ** 2
+        xs = np.minimum(x, large)
         top = float(max(xs.max(), mean.max()))
         terms = int(top + 14 * math.sqrt(top)) + 60
         out = _poisson_sum(xs, self._weights(g, terms, smoothed))
         if smoothed and ratio > 2:
             out -= self._steep(xs, self._binomial(g, terms))
-        far = x > _LARGE_X
+        far = x > large
         if far.any():
             # S is far below s, and only the smoothing noise can exceed it.
             out[far] = 1.0

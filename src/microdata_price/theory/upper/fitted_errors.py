@@ -18,7 +18,7 @@ from ...model.noise import Gaussian, Laplace
 from ...theory.given import check_cells
 from .excess_gaussian import GaussianExcess
 from .excess_laplace import LaplaceExcess, excess_sum
-from .fit_quadrature import ends, half_line, tail, thresholds
+from .fit_quadrature import ORDER, ends, half_line, tail, thresholds
 from .projection import check_weight
 
 Array = NDArray[np.float64]
@@ -38,8 +38,13 @@ def cell_errors(
     d: float,
     count: float = math.inf,
     weight: float = math.inf,
+    *,
+    order: int = ORDER,
 ) -> CellErrors:
-    """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones."""
+    """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones.
+
+    ``order`` is that of the quadrature, here and below.
+    """
     n, w = _check(cell_noise, sum_noise, d, weight)
     q = float(count)
     if not q >= 0:
@@ -49,10 +54,10 @@ def cell_errors(
         lifted = float(second) + 2 * min(q, 1e300) * float(first)
         return CellErrors(float(first), cell_noise.variance - lifted)
     law = excess_sum(cell_noise, sum_noise, n)
-    g, g_weights = thresholds(cell_noise, sum_noise, n, w, 1.0, q)
+    g, g_weights = thresholds(cell_noise, sum_noise, n, w, 1.0, q, order)
     # How far the cell may end above its count: never by more than its noise less g.
     kinks = [np.maximum(-g, 0.0), np.maximum(g / w, 0.0)]
-    u, u_weights = half_line(g, kinks, cell_noise, np.full(g.shape, np.inf))
+    u, u_weights = half_line(g, kinks, cell_noise, np.full(g.shape, np.inf), order)
     up = u_weights * cell_noise.pdf(g[:, None] + u) * law.below(g, g[:, None] / w - u)
     # And below it, by at most the count. Where g < 0 and its law is Laplace, the part in which S
     # matters is a closed form, of which the tail beyond the count is taken away.
@@ -60,7 +65,7 @@ def cell_errors(
     start = -g / w
     end = np.where(closed, np.minimum(q, start), q)
     kinks = [np.maximum(g, 0.0), np.maximum(start, 0.0)]
-    v, v_weights = half_line(g, kinks, cell_noise, end)
+    v, v_weights = half_line(g, kinks, cell_noise, end, order)
     down = v_weights * _down(cell_noise, law, g, v, w)
     bias = up.sum(axis=1) - down.sum(axis=1)
     square = 2 * (u * up).sum(axis=1) + 2 * (v * down).sum(axis=1)
@@ -138,7 +143,7 @@ def large_table_errors(
 
 
 def lone_cell_sum_error(
-    cell_noise: AnyNoise, sum_noise: AnyNoise, d: float, weight: float
+    cell_noise: AnyNoise, sum_noise: AnyNoise, d: float, weight: float, *, order: int = ORDER
 ) -> float:
     """Return the sum's squared error where one cell is large and all others are empty.
 
@@ -153,20 +158,25 @@ def lone_cell_sum_error(
         spread = cell_noise.variance + n * (float(second) - float(first) ** 2)
         return spread + (n * float(first)) ** 2
     law = excess_sum(cell_noise, cell_noise, n)
-    return _sum_error(cell_noise, sum_noise, n, w, law)
+    return _sum_error(cell_noise, sum_noise, n, w, law, order)
 
 
 def _sum_error(
-    cell: AnyNoise, other: AnyNoise, n: float, w: float, law: LaplaceExcess | GaussianExcess
+    cell: AnyNoise,
+    other: AnyNoise,
+    n: float,
+    w: float,
+    law: LaplaceExcess | GaussianExcess,
+    order: int,
 ) -> float:
-    g, g_weights = thresholds(cell, other, n, w, 1.0)
+    g, g_weights = thresholds(cell, other, n, w, 1.0, order=order)
     total = np.zeros(g.shape)
     closed = (g < 0) & isinstance(law, LaplaceExcess)
     for sign in (1.0, -1.0):
         # z* = v - g/w has its peak, and for Laplace noise its kink, at v = g/w; and s = v + g.
         kinks = [np.maximum(sign * g / w, 0.0), np.maximum(-sign * g, 0.0)]
         end = np.where(closed & (sign > 0), -g, np.inf)
-        v, weights = half_line(g, kinks, other, end)
+        v, weights = half_line(g, kinks, other, end, order)
         chance = law.below(g, sign * v + g[:, None])
         chance = 1 - chance if sign > 0 else chance
         density = other.pdf(sign * v - g[:, None] / w)
@@ -182,7 +192,7 @@ def _sum_error(
 
 
 def empty_table_sum_error(
-    cell_noise: AnyNoise, sum_noise: AnyNoise, d: float, weight: float
+    cell_noise: AnyNoise, sum_noise: AnyNoise, d: float, weight: float, *, order: int = ORDER
 ) -> float:
     """Return the sum's squared error on the all-zero table.
 
@@ -197,7 +207,7 @@ def empty_table_sum_error(
     if w == 0:
         return m * (second - first**2) + (m * first) ** 2
     law = excess_sum(cell_noise, sum_noise, m)
-    g, g_weights = thresholds(cell_noise, sum_noise, m, w, 0.0)
+    g, g_weights = thresholds(cell_noise, sum_noise, m, w, 0.0, order=order)
     beyond = float(sum_noise.excess(-ends(cell_noise, sum_noise, m)[0] / w).second)
     if isinstance(law, GaussianExcess):
         # Integrated over v by parts: S is smoothed by z*, and the part below 0 is subtracted.
@@ -208,7 +218,8 @@ def empty_table_sum_error(
         return float(g_weights @ inner[:, 0]) / w + beyond
     total = np.zeros(g.shape)
     up, rate = g >= 0, 1 / law.b_other
-    v, weights = half_line(g[up], [g[up] / w], sum_noise, np.full(int(up.sum()), np.inf))
+    end = np.full(int(up.sum()), np.inf)
+    v, weights = half_line(g[up], [g[up] / w], sum_noise, end, order)
     density = sum_noise.pdf(v - g[up][:, None] / w)
     total[up] = (2 * v * density * law.survival(g[up], v) * weights).sum(axis=1)
     # Below 0 the density of z* is one exponential, whose integral up to S is a closed form.

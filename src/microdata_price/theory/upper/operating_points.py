@@ -19,6 +19,7 @@ from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ...theory.given import check_cells
 from .asymmetric import best_rates
 from .exact_errors import worst_clipped_sum
+from .fit_quadrature import ORDER
 from .fitted_errors import (
     cell_errors,
     empty_table_sum_error,
@@ -111,10 +112,13 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
     )
 
 
-def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
+def weighted(
+    guarantee: Guarantee, d: float, weights: ArrayLike, *, order: int = ORDER
+) -> Operating:
     """Return nonnegative least squares with a weight of the sum, on the worst of the family.
 
-    The budget is halved between cells and sum, as in M'; weights stand beside a cell's weight of 1.
+    The budget is halved between cells and sum, as in M'; weights stand beside a cell's weight of 1;
+    4 is order enough for a picture (`fit_quadrature`).
 
     Examples
     --------
@@ -127,9 +131,10 @@ def weighted(guarantee: Guarantee, d: float, weights: ArrayLike) -> Operating:
     C, D = [], []
     for w in knob.tolist():
         cell, total = large_table_errors(noise, noise, points, w)
-        C.append(max(cell, cell_errors(noise, noise, points, weight=w).squared_error))
-        lone = lone_cell_sum_error(noise, noise, points, w)
-        D.append(max(total, lone, empty_table_sum_error(noise, noise, points, w)))
+        full = cell_errors(noise, noise, points, weight=w, order=order)
+        C.append(max(cell, full.squared_error))
+        lone = lone_cell_sum_error(noise, noise, points, w, order=order)
+        D.append(max(total, lone, empty_table_sum_error(noise, noise, points, w, order=order)))
     return Operating("weighted sum", "family", np.sqrt(C), np.sqrt(D), knob)
 
 

@@ -34,6 +34,7 @@ Array = NDArray[np.float64]
 MOST_CELLS = 1e70
 """Up to this d the sum over the number of excesses is short."""
 _FAR = 42.0  # decays of a tail, beyond which nothing is left
+_PARTS = 4  # in which sums of different lengths are added up
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -131,22 +132,37 @@ def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> A
     Given k excesses, H is a Gamma variable of shape k and rate R. Its law against an exponential
     variable is a sum of Poisson weights, in three recursions over k without cancellation.
     """
-    (R, L), (r, left) = cell, total
-    n = d - 1
+    R, L = cell
     p = np.where(g >= 0, L / (R + L) * np.exp(-R * np.maximum(g, 0)), 1.0)
-    most = 2 * math.log(d) + 60
-    some = (g >= 0) & (n * p < most)
-    out = np.ones(g.shape)
-    p, c = p[some], t[some] - total.mean
-    K = int(min(n, most + 10 * math.sqrt(most) + 20))
-    x, back = R * np.maximum(c, 0), R * np.maximum(-c, 0)
+    some = np.flatnonzero((g >= 0) & ((d - 1) * p < 2 * math.log(d) + 60))
+    out, c = np.ones(g.shape), t - total.mean
+    # Where few excesses are likely the sums are short.
+    for part in np.array_split(some[p.flat[some].argsort()], _PARTS):
+        if part.size:
+            out.flat[part] = _summed(cell, total, d - 1, p.flat[part], c.flat[part])
+    return out
+
+
+def _summed(cell: TwoTails, total: TwoTails, n: float, p: Array, c: Array) -> Array:
+    """Return `_exceeds` for chances p of an excess, in rising order, and c, t less w's mean."""
+    (R, _), (r, left) = cell, total
+    mean = n * float(p[-1])
+    K = int(min(n, mean + 10 * math.sqrt(mean) + 20))
+    x, back, ratio = R * np.maximum(c, 0), R * np.maximum(-c, 0), 1 - left / R
+    # Alternating signs need all terms that matter; else the rest is a closed form.
+    far = float(x.max())
+    last = K if ratio > 0 else max(K, int(far + 10 * math.sqrt(far) + 20))
     poisson = [np.exp(-x)]
-    for k in range(1, K + 1):
+    for k in range(1, last + 1):
         poisson.append(poisson[-1] * x / k)
     # below: P(c - E < Gamma <= c), with an exponential E of rate left, and how it falls in k.
-    below, ratio = [np.zeros(x.shape)] * (K + 2), 1 - left / R
+    below = [np.zeros(x.shape)] * (last + 2)
     if abs(ratio) <= 1:
-        for k in range(K, -1, -1):
+        if ratio > 0:  # the rest is a Poisson tail of mean ``ratio x``, and may be all of it
+            with np.errstate(divide="ignore"):
+                tail = np.log(special.gammainc(last + 1, ratio * x))
+            below[-1] = np.exp(tail - x * left / R - (last + 1) * math.log(ratio))
+        for k in range(last, -1, -1):
             below[k] = poisson[k] + ratio * below[k + 1]
     else:
         below[0] = np.exp(-x * left / R)
@@ -155,16 +171,15 @@ def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> A
     chance = np.exp(n * np.log1p(-p))
     found, missing = np.zeros(x.shape), np.ones(x.shape)
     above, beyond, up = np.zeros(x.shape), np.zeros(x.shape), left / (r + left)
+    fall, positive = up * np.exp(-back * r / R), c >= 0
     for k in range(K + 1):
         at = above + below[k] * (1 - up) - up * beyond
-        negative = 1 - up * np.exp(-back * r / R) * (R / (R + r)) ** k
-        found += chance * np.where(c >= 0, at, negative)
+        found += chance * np.where(positive, at, 1 - fall * (R / (R + r)) ** k)
         missing -= chance
         above = above + poisson[k]
         beyond = (beyond + poisson[k]) * R / (R + r)
         chance = chance * (n - k) / (k + 1) * p / (1 - p)
-    out[some] = np.clip(found + np.maximum(missing, 0), 0, 1)
-    return out
+    return np.asarray(np.clip(found + np.maximum(missing, 0), 0, 1))
 
 
 def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> WorstCell:
