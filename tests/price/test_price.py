@@ -2,10 +2,12 @@
 
 import json
 from io import BytesIO
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial import cKDTree
 
 from command_line import refused, run
 from microdata_price.errors.known import ols_variances
@@ -18,7 +20,7 @@ from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.page.style import METHODS as STYLES
 from microdata_price.price.margins import query_labels
-from microdata_price.price.report import NOTICE, price_files, report, summary, with_error
+from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
 from microdata_price.price.simulation import price_table
 from microdata_price.tables.schemas import Group, Schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
@@ -190,6 +192,20 @@ def test_everything_says_that_it_is_confidential(real):
             assert data.decode().startswith(NOTICE)
     shown = ("prices", "bias_and_variance", "errors_by_count")
     assert {n for n in files if n.endswith(".png")} == {f"{n}.png" for n in shown}
+
+
+def test_of_millions_of_points_one_in_each_place_is_drawn():
+    """Each query has one within a step: a 400th of the root error, a 100th of asinh(truth)."""
+    rng, n = np.random.default_rng(0), 200_000
+    truth, error = np.floor(rng.gamma(0.3, 20, n)), rng.gamma(4, 2, n)
+    ols = np.full(n, 8.0)
+    made = SimpleNamespace(truth=truth, ols=ols, found={"nnls": np.stack([ols, ols, error, ols])})
+    drawn = _drawn(made, "nnls", slice(0, n))
+    assert len(drawn) < n / 5
+    step = np.array([0.01, np.sqrt(error.max()) / 400])
+    kept = np.column_stack([np.arcsinh(drawn["truth"]), np.sqrt(drawn["squared_error"])]) / step
+    near = cKDTree(kept).query(np.column_stack([np.arcsinh(truth), np.sqrt(error)]) / step)[0]
+    assert near.max() <= np.sqrt(2) * (1 + 1e-9)
 
 
 def test_pictures_bear_the_notice_and_show_the_computed_numbers(real):
