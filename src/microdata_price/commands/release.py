@@ -70,19 +70,16 @@ def release_command(
     known about the columns, never from the data (docs/tables.md): {"columns": {"sex": ["f", "m"],
     "age": {"from": 0, "to": 99}}}.
 
-    \b
     What is protected: whether any one record is in TABLE, and what it says. The guarantee compares
     tables that differ by one record added or removed; replacing a record is at most two such steps.
-    What is not protected:
-      - the schema and the shape of the table: they are public;
-      - persons with k records: k times the epsilon, k squared times the rho;
-      - what several releases tell together: `microdata-price budget` adds them up, and --ledger
-        with --name writes them down and refuses what exceeds a cap.
-    Whoever can measure the computer's time or memory while it runs sees more than the folder.
 
-    The noisy answers are in the folder before anything is fitted. If a later step fails or is
-    stopped, --again goes on from there; measuring again would spend the budget twice. Another
-    method for the same measurements costs nothing more: use --again, not a second release.
+    What is not protected: the schema, which is public; persons with k records, who have k times the
+    epsilon, k squared times the rho; what several releases tell together, which `microdata-price
+    budget` adds up and --ledger with --name holds below a cap. Whoever can measure the computer's
+    time or memory while it runs sees more than the folder.
+
+    The noisy answers are in the folder before anything is fitted. If a later step is stopped, or
+    for another method, use --again: measuring again would spend the budget twice.
 
     \b
     Examples:
@@ -162,16 +159,16 @@ def _summary(made: Release, out: Path) -> Told:
         "variances": variances,
     }
     noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
-    records = "OLS makes no microdata: its cells may be negative; no records are written."
+    records = "none: OLS makes no microdata"
     if made.whole is not None:
-        most = f"no answer moved by more than {max(made.moved().values()):.3f}"
-        records = f"Rounded to {document['records']} records; {most}."
+        most = max(made.moved().values())
+        records = f"{made.whole.sum()}; rounding moved no answer by more than {most:.3f}"
     return document, [
         *warnings_of(workload, mechanism),
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
         f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
-        records,
+        f"Records: {records}.",
         f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count)",
     ]
 
