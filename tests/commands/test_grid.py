@@ -12,7 +12,6 @@ import pytest
 from command_line import run
 from microdata_price.chapters.published import checks, published_spec, scorecard
 from microdata_price.commands.grid import _far, _tables
-from microdata_price.exceptions import InputError
 from microdata_price.grid import load_errors, run_grid
 
 SMALL = "--dataset Stair-1d --epsilon 0.5 --methods ols --runs 10"
@@ -128,9 +127,3 @@ def test_each_check_can_fail(folder: Path, choose: str, column: str, check: str)
     card = scorecard(errors.assign(**{column: spoiled}))
     assert _far(checks(card)[check].rows).endswith(" (PUMA1901700)")
     assert [len(table.split("\n")) for table in _tables(card)] == [1 + 1 + 16] * 3
-
-
-def test_missing_values_are_named(folder: Path) -> None:
-    errors = load_errors(folder).query("method != 'ols'")
-    with pytest.raises(InputError, match=r"48 of the 240 published values .* Level00-2d"):
-        scorecard(errors)

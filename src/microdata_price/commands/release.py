@@ -173,7 +173,9 @@ def _summary(made: Release, out: Path) -> Told:
     ]
 
 
-@click.command()
+@click.command(
+    epilog="Example: microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3"
+)
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @options.number("--delta", default=1e-6, show_default=True, help="For (epsilon, delta).")
 @_LEDGER
@@ -194,13 +196,7 @@ def budget_command(
     With --ledger and --name it shows what was written down for that table, and sets the cap,
     without which nothing is released. With --ledger and FOLDERS it says which of them the ledger
     counts; status 1 if one is missing.
-
-    \b
-    Examples:
-      microdata-price budget released-2024 released-2025
-      microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3
-      microdata-price budget --ledger ledger.jsonl released-2024 released-2025
-    """  # noqa: D301
+    """
     cap = levels["cap_epsilon"], levels["cap_rho"]
     if cap == (None, None) and name is None:
         document, lines = _of_folders(folders, ledger, levels["delta"])
@@ -224,10 +220,10 @@ def _of_account(account: Account, delta: float) -> Told:
         "ledger": str(account.path),
         "name": account.name,
         "measurements": [e.identity for e in entries],
-        "cap": None if cap is None else cap.fields(),
+        "cap": cap and cap.fields(),
     }
     lines = [f"{account.name}, measurements in {account.path}: {len(entries)}"]
-    lines += ["No cap is set." if cap is None else f"Cap: {cap.describe()}"]
+    lines += [f"Cap: {cap.describe() if cap else 'none'}"]
     more, told = _together(add_up(entries), delta) if entries else ({}, ["Nothing was spent."])
     return document | more, lines + told
 
@@ -243,13 +239,13 @@ def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) ->
     lines = [f"{folder}: {guarantee.describe()}" for folder, guarantee in releases.items()]
     lines += [f"{f}: a copy of the same measurement, counted once" for f in document["copies"]]
     if ledger is not None:
-        counted, missing = read_ledger(ledger), document.setdefault("not_in_ledger", {})
+        counted = read_ledger(ledger)  # a folder notes the line that counted it, if one did
         cut = f"its line is missing from {ledger}: lines were cut, or this is another ledger"
         free = "it was made without a ledger, and counts in none"
-        for folder, made in loaded.items():  # which notes the line that counted it, if one did
-            if made.ledger not in counted:
-                missing[str(folder)] = cut if made.ledger else free
-            lines.append(f"{folder}: {missing.get(str(folder), f'counted in {ledger}')}")
+        noted = {str(folder): made.ledger for folder, made in loaded.items()}
+        missing = {f: cut if line else free for f, line in noted.items() if line not in counted}
+        document["not_in_ledger"] = missing
+        lines += [f"{f}: {missing.get(f, f'counted in {ledger}')}" for f in noted]
     more, told = _together(budget, delta)
     return document | more, lines + told
 
