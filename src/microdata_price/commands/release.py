@@ -135,7 +135,9 @@ def _released(
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif accident and account and planned.identity in account.path.read_text("utf-8"):
+        elif (
+            accident and account and planned.identity in account.path.read_text("utf-8", "replace")
+        ):
             click.echo(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "
                 "written down before it is made; doing it again counts once more",
