@@ -197,14 +197,14 @@ def test_everything_says_that_it_is_confidential(real):
 def test_of_millions_of_points_one_in_each_place_is_drawn():
     """Each query has one within a step: a 400th of the root error, a 100th of asinh(truth)."""
     rng, n = np.random.default_rng(0), 200_000
-    truth, error = np.floor(rng.gamma(0.3, 20, n)), rng.gamma(4, 2, n)
-    ols = np.full(n, 8.0)
-    made = SimpleNamespace(truth=truth, ols=ols, found={"nnls": np.stack([ols, ols, error, ols])})
+    told = np.stack([np.floor(rng.gamma(0.3, 20, n)), rng.gamma(4, 2, n), np.full(n, 8.0)])
+    made = SimpleNamespace(truth=told[0], ols=told[2], found={"nnls": told[[2, 2, 1, 2]]})
     drawn = _drawn(made, "nnls", slice(0, n))
     assert len(drawn) < n / 5
-    step = np.array([0.01, np.sqrt(error.max()) / 400])
-    kept = np.column_stack([np.arcsinh(drawn["truth"]), np.sqrt(drawn["squared_error"])]) / step
-    near = cKDTree(kept).query(np.column_stack([np.arcsinh(truth), np.sqrt(error)]) / step)[0]
+    step = np.array([[0.01], [np.sqrt(told[1].max()) / 400]])
+    points, kept = told[:2], drawn[["truth", "squared_error"]].to_numpy().T
+    places, those = (np.stack([np.arcsinh(x), np.sqrt(y)]) / step for x, y in (points, kept))
+    near = cKDTree(those.T).query(places.T)[0]
     assert near.max() <= np.sqrt(2) * (1 + 1e-9)
 
 

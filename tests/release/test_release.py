@@ -470,14 +470,11 @@ def test_the_command_fits_again(inputs, capsys):
     assert json.loads(printed)["total"] == {"kind": "pure", "epsilon": 1.0}
 
 
-def test_a_schema_beside_the_table_is_named(tmp_path, capsys):
-    table = tmp_path / "b.csv"
-    table.write_text("sex,count\nf,1\nm,2\n")
-    words = ["release", table, "--method", "nnls", "--rho", 0.1, "--out", tmp_path / "o"]
-    assert "a release needs TABLE and its --schema, or --again" in refused(capsys, *words)
-    (tmp_path / "b.schema.json").write_text('{"columns": {"sex": ["f", "m"]}}')
-    assert "the schema is named each time" in refused(capsys, *words)
-    assert not (tmp_path / "o").exists()
+def test_a_schema_beside_the_table_is_not_taken(inputs, capsys):
+    table, schema, out = inputs
+    schema.rename(table.with_suffix(".schema.json"))
+    said = refused(capsys, "release", table, "--rho", 0.1, "--out", out)
+    assert "a release needs TABLE and its --schema, or --again" in said
 
 
 @pytest.mark.parametrize(
