@@ -82,25 +82,16 @@ def test_both_sides_are_close_at_a_thousand_cells(
         assert document["reached"]["split_budget"] <= 19.8
 
 
-@pytest.mark.parametrize("level", ["300", "800", "1400", "1e5"])
-@pytest.mark.parametrize("kind", ["pure --epsilon", "zcdp --rho"])
-def test_a_square_too_small_to_write_is_no_error_of_0(
-    level: str, kind: str, capsys: Captured
-) -> None:
-    document = told(capsys, f"--privacy {kind} {level} --points 1000 --point-error 1")
-    lower = [document[name] for name in (*BOUNDS, *CHANNEL)]
-    assert document["reached"]["clipping"] >= max(lower)
-    assert document["reached"]["clipping"] > 0
-
-
-@pytest.mark.parametrize("points", ["2", "1000000000000", "1e12"])
-@pytest.mark.parametrize("level", ["1e-6", "1e3"])
+@pytest.mark.parametrize("points", ["2", "1000", "1e12"])
+@pytest.mark.parametrize("level", ["1e-6", "300", "1e3", "1400", "1e5"])
 @pytest.mark.parametrize(
     "kind", ["pure --epsilon", "approximate --delta 1e-12 --epsilon", "zcdp --rho"]
 )
-def test_extremes_are_answered_with_finite_numbers(
+def test_extremes_are_answered_and_no_square_is_too_small_to_write(
     points: str, level: str, kind: str, capsys: Captured
 ) -> None:
     document = told(capsys, f"--privacy {kind} {level} --points {points} --point-error 1")
-    known = [v for v in document["reached"].values() if v is not None]
-    assert all(math.isfinite(v) and v >= 0 for v in [*(document[n] for n in BOUNDS), *known])
+    lower = [document[name] for name in (*BOUNDS, *CHANNEL)]
+    upper = [v for v in document["reached"].values() if v is not None]
+    assert all(math.isfinite(v) and v >= 0 for v in [*lower, *upper])
+    assert all(v >= max(lower) and v > 0 for v in upper)

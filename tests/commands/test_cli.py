@@ -15,7 +15,6 @@ from click.testing import CliRunner
 
 from command_line import refused, run
 from microdata_price import cli
-from microdata_price.exceptions import unknown_name
 
 with pytest.raises(MemoryError) as NUMPYS_OWN:
     np.zeros(2**58)
@@ -67,9 +66,7 @@ REFUSED = [
     ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
     ("release --share sum", "'sum' is not SET=SHARE"),
     ("book --runs 1.5", "'1.5' is not a whole number"),
-    ("book --runs 1_0", "'1_0' is not a whole number"),
     ("bounds --privacy renyi", "'pure', 'approximate', 'zcdp'"),
-    ("bounds --points 9", "choose from: pure, approximate, zcdp"),
     ("bounds --privacy pure --points 9 --sum-error 1", "needs --epsilon and no other"),
     (f"{PURE} 9 --rho 1 --sum-error 1", "and no other level"),
     ("bounds --privacy approximate --epsilon 1 --points 9", "needs --epsilon and --delta"),
@@ -80,19 +77,12 @@ REFUSED = [
     (f"{PURE} 9 --sum-error 1e-16", "between 1e-15 and 1e+30"),
     (f"{PURE} 9 extra", "unexpected extra argument"),
     (f"{PURE} 9", "either the sum error"),
-    (f"{PURE} 9 --sum-error 1 --point-error 1", "either"),
-    (f"{PURE} 9 --point-error nan", "point error is nan"),
     (f"{GRID} --epsilon 1,", "'' is not a number"),
-    (f"{GRID} --rho 0", "rho is 0"),
     (f"{GRID} --epsilon 1e-320", "epsilon is 9.99989e-321; it must be at least 1e-30"),
-    (f"{GRID} --family 3d", "there is no family '3d'"),
     (f"{GRID} --dataset PUMA0101300", "did you mean puma"),
     (f"{GRID} --methods olss", "there is no method 'olss'; did you mean ols"),
     (f"{GRID} --methods=", "there is no method ''"),
-    ("grid --runs 0", "runs is 0"),
-    (f"{GRID} --seed -1", "seed is -1"),
     (f"{GRID} --workers 0", "workers is 0"),
-    (f"{GRID} --workers 10000", "workers is 10000"),
     (f"{GRID} --scheduler nowhere", "the scheduler is 'nowhere'"),
     ("check-tables --runs 3", "standard errors that can be compared need 30 or more"),
 ]
@@ -114,18 +104,11 @@ def test_without_a_command_the_commands_are_listed(capsys):
     assert "check-tables" in refused(capsys)
 
 
-def test_unknown_names_list_what_is_known_in_any_plural():
-    said = str(unknown_name("family", "3d", ["1d", "pums"]))
-    assert said == "there is no family '3d'; did you mean 1d? Known are: 1d, pums"
-
-
 RELEASE = "release t.csv --schema s.json --method nnls --epsilon 1 --out out"
 PRICE = "price t.csv --schema s.json --epsilon 1 --runs 5 --methods ols"
 
 
-@pytest.mark.parametrize(
-    ("words", "both"), [("--help", True), ("--help", False), (RELEASE, True), (PRICE, False)]
-)
+@pytest.mark.parametrize(("words", "both"), [("--help", False), (RELEASE, True), (PRICE, False)])
 def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
     (tmp_path / "t.csv").write_text("sex,count\nf,30\nm,40\n")
     (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')

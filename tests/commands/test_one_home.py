@@ -57,10 +57,9 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> 
         "tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the sharpest", "no m"
     )
     monkeypatch.setitem(BOUNDS, record.name, record)
-    asked = ["--privacy", "pure", "--epsilon", "0.5", "--points", "1000000", "--sum-error", "5.66"]
-    told = CliRunner().invoke(group, ["bounds", *asked]).output
-    assert "a tenth of the sharpest" in told
-    document = json.loads(CliRunner().invoke(group, ["bounds", *asked, "--json"]).output)
+    asked = "bounds --privacy pure --epsilon 0.5 --points 1000000 --sum-error 5.66"
+    assert "a tenth of the sharpest" in CliRunner().invoke(group, asked).output
+    document = json.loads(CliRunner().invoke(group, f"{asked} --json").output)
     assert document["tenth"] == pytest.approx(document["first_moment"] / 10)
     assert ".tenth { --own: #123456; }" in own_colours()
 

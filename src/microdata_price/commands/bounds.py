@@ -21,10 +21,6 @@ CHANNEL = {
 _LEVELS = ("epsilon", "rho", "delta")
 
 
-def _finite(values: dict[str, float]) -> dict[str, float | None]:
-    return {name: v if math.isfinite(v) else None for name, v in values.items()}
-
-
 @click.command(
     epilog="Example: microdata-price bounds --privacy zcdp --rho 0.125 --points 1000 --sum-error 6"
 )
@@ -64,7 +60,10 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
             "bounds": f"{other}_error",
             **(found.values | cells),
             "branches": found.branches,
-            "constants": {name: _finite(values) for name, values in found.constants.items()},
+            "constants": {
+                name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
+                for name, chosen in found.constants.items()
+            },
             "reached": known.values,
             "notes": notes,
         }

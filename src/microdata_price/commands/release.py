@@ -70,19 +70,16 @@ def release_command(
     known about the columns, never from the data (docs/tables.md): {"columns": {"sex": ["f", "m"],
     "age": {"from": 0, "to": 99}}}.
 
-    \b
     What is protected: whether any one record is in TABLE, and what it says. The guarantee compares
     tables that differ by one record added or removed; replacing a record is at most two such steps.
-    What is not protected:
-      - the schema and the shape of the table: they are public;
-      - persons with k records: k times the epsilon, k squared times the rho;
-      - what several releases tell together: `microdata-price budget` adds them up, and --ledger
-        with --name writes them down and refuses what exceeds a cap.
-    Whoever can measure the computer's time or memory while it runs sees more than the folder.
 
-    The noisy answers are in the folder before anything is fitted. If a later step fails or is
-    stopped, --again goes on from there; measuring again would spend the budget twice. Another
-    method for the same measurements costs nothing more: use --again, not a second release.
+    What is not protected: the schema, which is public; persons with k records, who have k times the
+    epsilon, k squared times the rho; what several releases tell together, which `microdata-price
+    budget` adds up and --ledger with --name holds below a cap. Whoever can measure the computer's
+    time or memory while it runs sees more than the folder.
+
+    The noisy answers are in the folder before anything is fitted. If a later step is stopped, or
+    for another method, use --again: measuring again would spend the budget twice.
 
     \b
     Examples:
@@ -138,7 +135,9 @@ def _released(
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif accident and account and planned.identity in account.path.read_text("utf-8"):
+        elif (
+            accident and account and planned.identity in account.path.read_text("utf-8", "replace")
+        ):
             click.echo(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "
                 "written down before it is made; doing it again counts once more",
@@ -162,21 +161,23 @@ def _summary(made: Release, out: Path) -> Told:
         "variances": variances,
     }
     noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
-    records = "OLS makes no microdata: its cells may be negative; no records are written."
+    records = "none: OLS makes no microdata"
     if made.whole is not None:
-        most = f"no answer moved by more than {max(made.moved().values()):.3f}"
-        records = f"Rounded to {document['records']} records; {most}."
+        most = max(made.moved().values())
+        records = f"{made.whole.sum()}; rounding moved no answer by more than {most:.3f}"
     return document, [
         *warnings_of(workload, mechanism),
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
         f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
-        records,
+        f"Records: {records}.",
         f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count)",
     ]
 
 
-@click.command()
+@click.command(
+    epilog="Example: microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3"
+)
 @click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
 @options.number("--delta", default=1e-6, show_default=True, help="For (epsilon, delta).")
 @_LEDGER
@@ -197,13 +198,7 @@ def budget_command(
     With --ledger and --name it shows what was written down for that table, and sets the cap,
     without which nothing is released. With --ledger and FOLDERS it says which of them the ledger
     counts; status 1 if one is missing.
-
-    \b
-    Examples:
-      microdata-price budget released-2024 released-2025
-      microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3
-      microdata-price budget --ledger ledger.jsonl released-2024 released-2025
-    """  # noqa: D301
+    """
     cap = levels["cap_epsilon"], levels["cap_rho"]
     if cap == (None, None) and name is None:
         document, lines = _of_folders(folders, ledger, levels["delta"])
@@ -227,10 +222,10 @@ def _of_account(account: Account, delta: float) -> Told:
         "ledger": str(account.path),
         "name": account.name,
         "measurements": [e.identity for e in entries],
-        "cap": None if cap is None else cap.fields(),
+        "cap": cap and cap.fields(),
     }
     lines = [f"{account.name}, measurements in {account.path}: {len(entries)}"]
-    lines += ["No cap is set." if cap is None else f"Cap: {cap.describe()}"]
+    lines += [f"Cap: {cap.describe() if cap else 'none'}"]
     more, told = _together(add_up(entries), delta) if entries else ({}, ["Nothing was spent."])
     return document | more, lines + told
 
@@ -246,13 +241,13 @@ def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) ->
     lines = [f"{folder}: {guarantee.describe()}" for folder, guarantee in releases.items()]
     lines += [f"{f}: a copy of the same measurement, counted once" for f in document["copies"]]
     if ledger is not None:
-        counted, missing = read_ledger(ledger), document.setdefault("not_in_ledger", {})
+        counted = read_ledger(ledger)  # a folder notes the line that counted it, if one did
         cut = f"its line is missing from {ledger}: lines were cut, or this is another ledger"
         free = "it was made without a ledger, and counts in none"
-        for folder, made in loaded.items():  # which notes the line that counted it, if one did
-            if made.ledger not in counted:
-                missing[str(folder)] = cut if made.ledger else free
-            lines.append(f"{folder}: {missing.get(str(folder), f'counted in {ledger}')}")
+        noted = {str(folder): made.ledger for folder, made in loaded.items()}
+        missing = {f: cut if line else free for f, line in noted.items() if line not in counted}
+        document["not_in_ledger"] = missing
+        lines += [f"{f}: {missing.get(f, f'counted in {ledger}')}" for f in noted]
     more, told = _together(budget, delta)
     return document | more, lines + told
 

@@ -24,13 +24,7 @@ NOTICE = f"{_MARK}: computed from the true table without protection; as confiden
 
 
 def with_error(value: float, error: float) -> str:
-    """Write a value as far as its standard error says that it is known, or that it is exact.
-
-    Examples
-    --------
-    >>> with_error(1.234, 0.01), with_error(1.234, 0.0), with_error(1.234, float("nan"))
-    ('1.234 ± 0.010', '1.23 (exact)', '1.23 ± ?')
-    """
+    """Write a value as far as its standard error says that it is known, or that it is exact."""
     if error > 0:
         return format_number(value, se=error)
     return f"{format_number(value)} {'(exact)' if error == 0 else '± ?'}"
@@ -139,6 +133,15 @@ def _all_queries(made: Price) -> Iterator[bytes]:
         yield _csv(made.of(method, slice(start, start + _PORTION)), first)
 
 
+def _drawn(made: Price, method: str, rows: slice) -> pd.DataFrame:
+    """Return a set's queries for a picture: of those that fall on one place one is enough."""
+    told = {"truth": made.truth[rows], "squared_error": made.found[method][2, rows]}
+    top = told["squared_error"].max() or 1.0
+    place = [100 * np.arcsinh(told["truth"]), 400 * np.sqrt(told["squared_error"] / top)]
+    first = ~pd.DataFrame(np.rint(place).T).duplicated()
+    return pd.DataFrame({"method": method, **told, "ols": made.ols[rows]})[first]
+
+
 def price_files(made: Price, workload: Workload) -> dict[str, Iterable[bytes]]:
     """Return portions of all files: report, four CSV files and, for microdata, three pictures."""
     files: dict[str, Iterable[bytes]] = {
@@ -152,8 +155,7 @@ def price_files(made: Price, workload: Workload) -> dict[str, Iterable[bytes]]:
     if microdata_methods(totals["method"]):
         sizes = [q.size for q in workload.query_sets]
         title, at = workload.names[sizes.index(max(sizes))], sum(sizes[: sizes.index(max(sizes))])
-        read = ["method", "truth", "squared_error", "ols"]
-        cells = pd.concat([made.of(m, slice(at, at + max(sizes)))[read] for m in made.found])
+        cells = pd.concat([_drawn(made, m, slice(at, at + max(sizes))) for m in made.found])
         files["prices.png"] = [png(prices(totals, _MARK))]
         files["bias_and_variance.png"] = [png(bias_and_variance(totals, _MARK))]
         files["errors_by_count.png"] = [png(errors_by_count(cells, f"{_MARK} ({title})"))]

@@ -49,10 +49,8 @@ class Price:
     always
         The total and the marginal of each column and group, ``asked`` or not: ``root_error`` of one
         query in counts (root of the mean over the set), and the largest ``bias``, with its query.
-    split
-        Each query set's share of the budget; ``None`` where all answers have the same noise.
-    schema, workload, truth, ols, found
-        For `of`: as asked; of every query its true answer and signed answers' error; estimates.
+    split, schema, workload, truth, ols, found
+        As asked, shares ``None`` where all noise is alike; of every query truth, error, estimates.
     """
 
     guarantee: PureDP | ConcentratedDP
