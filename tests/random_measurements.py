@@ -1,20 +1,15 @@
 """Random measurements of random workloads: any dimension, order, masks, noises and ties."""
 
-from __future__ import annotations
-
-from collections.abc import Sequence
-
 import numpy as np
-from numpy.typing import ArrayLike
 
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.noise import Gaussian, Laplace
-from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.privacy import PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 
 
-def random_workload(rng: np.random.Generator, cells: int = 40) -> Workload:
+def random_workload(rng, cells=40):
     """One to five query sets: sum, cells, marginals, and labels that leave cells out."""
     dimensions = int(rng.integers(1, 4))
     largest = max(2, int(cells ** (1 / dimensions)))
@@ -39,7 +34,7 @@ def random_workload(rng: np.random.Generator, cells: int = 40) -> Workload:
     return Workload(tuple(sets))
 
 
-def random_measurements(seed: int, runs: int = 2, cells: int = 40) -> Measurements:
+def random_measurements(seed, runs=2, cells=40):
     """Sparse counts up to 10^5, noise from 0.01 to 100 counts, often rounded so that ties occur."""
     rng = np.random.default_rng(seed)
     workload = random_workload(rng, cells)
@@ -57,14 +52,13 @@ def random_measurements(seed: int, runs: int = 2, cells: int = 40) -> Measuremen
     return Measurements(workload, tuple(answers), tuple(noise))
 
 
-def measured(
-    table: ArrayLike,
-    guarantee: PureDP | ConcentratedDP | None = None,
-    runs: int = 5,
-    seed: int = 1,
-    split: Sequence[float] | None = None,
-) -> Measurements:
+def measured(table, guarantee=None, runs=5, seed=1, split=None):
     """The sum, the marginals and the cells of a table, by default with epsilon 0.5."""
     workload = Workload.table(np.shape(table))
     rng = np.random.default_rng(seed)
     return measure(table, workload, guarantee or PureDP(0.5), runs=runs, rng=rng, split=split)
+
+
+def uneven(shape=(4, 5)):
+    """Return a table of the counts 0 to 6, over and over."""
+    return np.arange(float(np.prod(shape))).reshape(shape) % 7

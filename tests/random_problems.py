@@ -1,16 +1,11 @@
 """Random problems of every structure that the fast solver knows, plain and hard."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from microdata_price.model.queryset import QuerySet
-from microdata_price.optimize import AnyTerm, Problem, SubsetSum, Term
-
-Array = NDArray[np.float64]
+from microdata_price.optimize import Problem, SubsetSum, Term
 
 STRUCTURES = ("list", "two-way", "three-way", "tree", "overlapping")
 KINDS = ("least squares", "equalities", "subset sums", "bounds")
@@ -27,7 +22,7 @@ class Recipe:
     empty: bool = False
 
 
-def random_sets(rng: np.random.Generator, structure: str) -> list[QuerySet]:
+def random_sets(rng, structure):
     """Draw query sets of one structure; the identity comes last."""
     if structure == "list":
         n = int(rng.choice([1, 2, 3, 10, 40]))
@@ -63,16 +58,12 @@ def random_sets(rng: np.random.Generator, structure: str) -> list[QuerySet]:
     return [*sets, QuerySet.identity(n)]
 
 
-def random_problem(
-    rng: np.random.Generator, structure: str, kind: str, recipe: Recipe, runs: int = 4
-) -> Problem:
+def random_problem(rng, structure, kind, recipe, runs=4):
     """Draw a problem of one structure that has an answer."""
     return random_terms(rng, random_sets(rng, structure), kind, recipe, runs)
 
 
-def random_terms(
-    rng: np.random.Generator, sets: list[QuerySet], kind: str, recipe: Recipe, runs: int = 4
-) -> Problem:
+def random_terms(rng, sets, kind, recipe, runs=4):
     """Draw noisy answers to query sets, terms of a kind of them, and some table's answers."""
     cells = sets[0].cells
     small = rng.integers(0, 20, (runs, cells))
@@ -83,7 +74,7 @@ def random_terms(
         truth[:, 0] = recipe.large
     noisy = truth + recipe.noise * rng.laplace(size=truth.shape)
     feasible = truth if rng.random() < 0.5 else np.maximum(noisy, 0.0)
-    terms: list[AnyTerm] = []
+    terms = []
     for q in sets:
         exact = q.answers(feasible.reshape(-1, *q.shape))
         target = q.answers(truth.reshape(-1, *q.shape))
@@ -111,3 +102,17 @@ def random_terms(
         else:
             terms.append(Term(q, target, weight))
     return Problem(tuple(terms))
+
+
+def term(queries, target, weight, radius=None):
+    """One weight for all of a query set's answers, and at will one largest residual."""
+    target = np.atleast_2d(np.asarray(target, dtype=float))
+    bounds = None if radius is None else np.full(target.shape, radius)
+    return Term(queries, target, np.broadcast_to(float(weight), target.shape), bounds)
+
+
+def least_squares(problem, run):
+    """One run's rows and targets, multiplied by the roots of their weights."""
+    root = np.sqrt(np.concatenate([t.weight[run] for t in problem.terms]))
+    rows = np.concatenate([t.matrix(run).toarray() for t in problem.terms])
+    return root[:, None] * rows, root * np.concatenate([t.target[run] for t in problem.terms])

@@ -8,27 +8,30 @@ import io
 import os
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TextIO, cast
 
 import click
 
 from .exceptions import BuildError, CertificateError, GridStoppedError, InputError, system_sentence
 
-COMMANDS = ["grid", "check-tables", "bounds", "book", "run"]
-COMMANDS += ["price", "release", "budget", "tabulate"]
+COMMANDS = {  # and the modules that hold them
+    **{"grid": "grid", "check-tables": "grid", "bounds": "bounds", "book": "book", "run": "book"},
+    **{"price": "price", "tabulate": "price", "release": "release", "budget": "release"},
+}
 
 
 class _Lazy(click.Group):
-    """Import a subcommand only when it is asked for, so that ``--help`` answers at once."""
+    """Import a subcommand only when it is asked for, so that each answers at once."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return COMMANDS
+        return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f".commands.{cmd_name.replace('-', '_')}", __package__)
-        return cast(click.Command, module.command)
+        module = importlib.import_module(f".commands.{COMMANDS[cmd_name]}", __package__)
+        return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -38,10 +41,9 @@ class _Lazy(click.Group):
         if command is not None and not ctx.resilient_parsing:
             inner = click.Context(command, ctx, info_name=name)
             given = command.make_parser(inner).parse_args(list(rest))[2]
-            once = (o for o in given if isinstance(o, click.Option) and not o.multiple)
-            twice = next((o for o in once if given.count(o) > 1 and not o.is_eager), None)
-            if twice is not None:
-                raise click.UsageError(f"{twice.opts[0]} is given twice; give it once", inner)
+            for o in given:
+                if isinstance(o, click.Option) and not o.multiple and given.count(o) > 1:
+                    raise click.UsageError(f"{o.opts[0]} is given twice; give it once", inner)
         return name, command, rest
 
 
@@ -62,22 +64,14 @@ class _Outlet:
         self._stream = stream
 
     def __getattr__(self, name: str) -> Any:
-        return getattr(self._stream, name)
+        found = getattr(self._stream, name)
+        return partial(self._try, found) if name in ("write", "flush") else found
 
-    def write(self, text: str) -> int:
-        self._try(self._stream.write, text)
-        return len(text)
-
-    def flush(self) -> None:
-        self._try(self._stream.flush)
-
-    def _try(self, act: Callable[..., object], *text: str) -> None:
+    def _try(self, act: Callable[..., object], *text: str) -> object:
         try:
-            act(*text)
+            return act(*text)
         except BrokenPipeError:
-            nowhere = os.open(os.devnull, os.O_WRONLY)
-            os.dup2(nowhere, self._stream.fileno())
-            os.close(nowhere)
+            return os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
 
 
 def main(argv: list[str] | None = None) -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from command_line import refused, run
-from microdata_price.commands.bounds import CHANNEL, command
+from microdata_price.commands.bounds import CHANNEL, bounds_command
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.single_cells import single_cell_bounds
@@ -59,7 +59,7 @@ def test_the_table_says_what_the_numbers_mean(capsys: pytest.CaptureFixture[str]
     options = ["--privacy", "pure", "--epsilon", "0.5", "--points", "100", "--sum-error", "6"]
     code, out, err = run(capsys, "bounds", *options)
     assert (code, err) == (0, "")
-    assert "some point query" in out
+    assert "Where the sum error is at most 6, the point error is at least" in out
     for name in BOUNDS:
         assert name in out
     assert "printed says nothing" in out
@@ -69,7 +69,7 @@ def test_the_table_says_what_the_numbers_mean(capsys: pytest.CaptureFixture[str]
 
 
 def told(words: str) -> dict[str, Any]:
-    return json.loads(CliRunner().invoke(command, [*words.split(), "--json"]).stdout)
+    return json.loads(CliRunner().invoke(bounds_command, [*words.split(), "--json"]).stdout)
 
 
 @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_what_the_system_refuses_is_one_sentence(monkeypatch, capsys, problem, s
         ("book --runs 1_0", "'1_0' is not a whole number"),
         ("release --epsilon 1_5", "'1_5' is not a number"),
         ("release --share sum=0_5", "'0_5' is not a number"),
-        ("release --share sum=0.5,sum=0.5", "needed are query sets, each once"),
+        ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
         ("grid --epsilon 1,1_5", "'1_5' is not a number"),
         ("bounds", "missing option"),
         ("price none.csv --epsilon 1", "'none.csv' does not exist"),

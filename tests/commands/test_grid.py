@@ -24,15 +24,15 @@ def test_two_files_where_they_are_and_what_was_there_already(
     folder = tmp_path / "a" / "b"
     code, out, err = grid(capsys, SMALL, folder)
     assert code == 0
-    assert "10 fits (1 data set x 1 level x 1 method x 10 runs)" in out
-    assert "none failed, worst certificate" in out
-    assert "the general solver was asked 0 times" in out
+    assert "runs: 1 x 1 x 1 x 10 = 10 fits" in out
+    assert "None failed; worst certificate" in out
+    assert "by the general solver: 0." in out
     for name in ("errors.parquet", "queries.parquet"):
         assert str(folder / name) in out
         assert (folder / name).is_file()
     assert "1 of 1 blocks" in err
-    assert "0 of 1 blocks of runs were taken" in out
-    assert "1 of 1 blocks of runs were taken" in grid(capsys, SMALL, folder)[1]
+    assert "an earlier run: 0 of 1." in out
+    assert "an earlier run: 1 of 1." in grid(capsys, SMALL, folder)[1]
     code, out, err = grid(capsys, f"{SMALL} --json --quiet", folder)
     document = json.loads(out)
     assert (code, err) == (0, "")
@@ -43,12 +43,12 @@ def test_two_files_where_they_are_and_what_was_there_already(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("--epsilon 0.3,0.7", "10 fits (1 data set x 2 levels x 1 method x 5 runs)"),
-        ("--epsilon 1 --rho 1", "10 fits (1 data set x 2 levels x 1 method x 5 runs)"),
-        ("--rho 1", "5 fits (1 data set x 1 level x 1 method x 5 runs)"),
+        ("--epsilon 0.3,0.7", "1 x 2 x 1 x 5 = 10 fits"),
+        ("--epsilon 1 --rho 1", "1 x 2 x 1 x 5 = 10 fits"),
+        ("--rho 1", "1 x 1 x 1 x 5 = 5 fits"),
         (
             "--rho 1 --dataset Stair-2d --methods nnls",
-            "20 fits (2 data sets x 1 level x 2 methods x 5 runs)",
+            "2 x 1 x 2 x 5 = 20 fits",
         ),
     ],
 )

@@ -1,7 +1,5 @@
 """Error sums and estimates against NumPy on the raw errors, and their statistical promises."""
 
-from __future__ import annotations
-
 import functools
 import itertools
 import operator
@@ -12,20 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from microdata_price.errors.estimates import (
-    Estimate,
-    largest,
-    largest_split,
-    query_errors,
-    total_errors,
-)
+from microdata_price.errors import estimates as est
+from microdata_price.errors.estimates import Estimate, query_errors
 from microdata_price.errors.sums import answer_errors, sum_errors
 from microdata_price.model.workload import Workload
 
-Batch = tuple[list[np.ndarray], list[np.ndarray]]
 
-
-def draw(seed: int, runs: int, sizes: list[int]) -> Batch:
+def draw(seed, runs, sizes):
     rng = np.random.default_rng(seed)
     control = [rng.laplace(0, 3, (runs, n)) for n in sizes]
     return [np.maximum(c, -1) + rng.normal(0.5, 1, c.shape) for c in control], control
@@ -40,7 +31,7 @@ batches = st.builds(
 
 
 @given(batches, st.sets(st.integers(1, 59), max_size=4))
-def test_sums_of_blocks_are_the_sums_of_the_whole(batch: Batch, cuts: set[int]) -> None:
+def test_sums_of_blocks_are_the_sums_of_the_whole(batch, cuts):
     errors, control = batch
     runs = len(errors[0])
     whole = sum_errors(errors, control)
@@ -55,9 +46,7 @@ def test_sums_of_blocks_are_the_sums_of_the_whole(batch: Batch, cuts: set[int]) 
     np.testing.assert_allclose(joined.totals, whole.totals, rtol=1e-12, atol=1e-9)
 
 
-def check_estimates(
-    plain: Estimate, sharp: Estimate, raw: np.ndarray, control: np.ndarray, exact: np.ndarray
-) -> None:
+def check_estimates(plain, sharp, raw, control, exact):
     """Compare with means of the raw squares, and with ordinary regression on the control."""
     runs = len(raw)
     np.testing.assert_allclose(plain.value, raw.mean(axis=0), rtol=1e-12)
@@ -76,7 +65,7 @@ def check_estimates(
 
 
 @given(batches)
-def test_estimates_are_those_of_the_raw_errors(batch: Batch) -> None:
+def test_estimates_are_those_of_the_raw_errors(batch):
     errors, control = batch
     sizes = np.array([e.shape[1] for e in errors])
     sums, own = sum_errors(errors, control), sum_errors(control)
@@ -94,14 +83,16 @@ def test_estimates_are_those_of_the_raw_errors(batch: Batch) -> None:
     totals, control_totals = (
         np.stack([(part**2).sum(axis=1) for part in parts], axis=1) for parts in batch
     )
-    check_estimates(*total_errors(sums, own, 18.0 * sizes), totals, control_totals, 18.0 * sizes)
-    plain, sharp = total_errors(own, own, 18.0 * sizes)
+    check_estimates(
+        *est.total_errors(sums, own, 18.0 * sizes), totals, control_totals, 18.0 * sizes
+    )
+    plain, sharp = est.total_errors(own, own, 18.0 * sizes)
     assert sharp.value.tolist() == (18.0 * sizes).tolist()
     assert (sharp.error == 0).all()
     assert np.isfinite(plain.value).all()
 
 
-def test_the_control_variate_sharpens_and_keeps_its_promise() -> None:
+def test_the_control_variate_sharpens_and_keeps_its_promise():
     """Over many experiments: unbiased, narrower, and its standard error is the true spread."""
     values, errors, plain_errors = [], [], []
     for seed in range(400):
@@ -120,21 +111,21 @@ def test_the_control_variate_sharpens_and_keeps_its_promise() -> None:
     assert np.mean(errors) < 0.6 * np.mean(plain_errors)
 
 
-def test_a_control_that_never_moves_changes_nothing() -> None:
+def test_a_control_that_never_moves_changes_nothing():
     e, still = np.array([[1.0], [2.0], [5.0], [7.0]]), np.ones((4, 1))
     found = query_errors(sum_errors([e], [still]), sum_errors([still]), np.array([9.0]))
     assert found.controlled.value == found.plain.value
     assert np.isfinite(found.controlled.error).all()
 
 
-def test_maxima_bracket_the_truth() -> None:
+def test_maxima_bracket_the_truth():
     """Fifty equal queries: the largest mean is too high, the split estimate is not."""
     high, split, spread = [], [], []
     for seed in range(200):
         sums = sum_errors([np.random.default_rng(seed).normal(0, 1, (100, 50))])
         found = query_errors(sums, sums, np.ones(50))
-        high.append(float(largest(found.plain).value))
-        estimate = largest_split(found.halves)
+        high.append(float(est.largest(found.plain).value))
+        estimate = est.largest_split(found.halves)
         split.append(float(estimate.value))
         spread.append(float(estimate.error))
     assert np.mean(high) > 1.2
@@ -142,15 +133,15 @@ def test_maxima_bracket_the_truth() -> None:
     assert np.mean(spread) == pytest.approx(np.std(split), rel=0.15)
 
 
-def test_maxima_of_equal_and_of_unknown_values() -> None:
+def test_maxima_of_equal_and_of_unknown_values():
     halves = Estimate(np.array([[2.0] * 4, [5.0] * 4]), np.ones((2, 4)))
-    assert float(largest_split(halves).value) == pytest.approx(3.5)
+    assert float(est.largest_split(halves).value) == pytest.approx(3.5)
     nan = np.nan
-    best = largest(Estimate(np.array([nan, 2.0, 1.0]), np.array([nan, 0.1, 0.2])))
+    best = est.largest(Estimate(np.array([nan, 2.0, 1.0]), np.array([nan, 0.1, 0.2])))
     assert (float(best.value), float(best.error)) == (2.0, 0.1)
-    assert np.isnan(largest(Estimate(np.array([nan]), np.array([nan]))).value)
+    assert np.isnan(est.largest(Estimate(np.array([nan]), np.array([nan]))).value)
     one = query_errors(*[sum_errors([np.ones((1, 2))])] * 2, np.ones(2))
-    assert np.isnan(largest_split(one.halves).value)
+    assert np.isnan(est.largest_split(one.halves).value)
 
 
 @settings(max_examples=50)
@@ -159,7 +150,7 @@ def test_maxima_of_equal_and_of_unknown_values() -> None:
     st.integers(1, 4),
     st.integers(0, 2**32 - 1),
 )
-def test_answer_errors_are_differences_of_answers(shape: list[int], runs: int, seed: int) -> None:
+def test_answer_errors_are_differences_of_answers(shape, runs, seed):
     rng = np.random.default_rng(seed)
     w = Workload.table(shape)
     table = rng.integers(0, 50, shape).astype(float)

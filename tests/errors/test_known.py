@@ -1,7 +1,5 @@
 """Exact errors against closed forms, dense linear algebra, quadrature and simulation."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -18,7 +16,7 @@ from microdata_price.model.workload import Workload
 from random_measurements import random_workload
 
 
-def dense(workload: Workload, variances: list[float]) -> np.ndarray:
+def dense(workload, variances):
     """Covariance of the fitted answers from the pseudo-inverse, the textbook way."""
     rows = [np.eye(q.size)[:, q.labels] * (q.labels >= 0) for q in workload.query_sets]
     a = np.concatenate(rows)
@@ -29,7 +27,7 @@ def dense(workload: Workload, variances: list[float]) -> np.ndarray:
 
 
 @given(st.integers(1, 60), st.integers(1, 60), st.floats(1e-3, 1e6))
-def test_lists_and_tables_have_the_closed_form(r: int, c: int, s2: float) -> None:
+def test_lists_and_tables_have_the_closed_form(r, c, s2):
     found = np.concatenate(ke.ols_variances(Workload.table(r * c), [s2, s2]))
     np.testing.assert_allclose(found, s2 * r * c / (r * c + 1), rtol=1e-12)
     found = np.concatenate(ke.ols_variances(Workload.table((r, c)), [s2] * 4))
@@ -38,7 +36,7 @@ def test_lists_and_tables_have_the_closed_form(r: int, c: int, s2: float) -> Non
 
 @settings(max_examples=150)
 @given(st.integers(0, 10**6))
-def test_any_workload_and_weights(seed: int) -> None:
+def test_any_workload_and_weights(seed):
     """Marginals, labels that leave cells out, or both; with and without their known structure."""
     rng = np.random.default_rng(seed)
     workload = random_workload(rng, 30)
@@ -50,7 +48,7 @@ def test_any_workload_and_weights(seed: int) -> None:
         np.testing.assert_allclose(np.concatenate(each), dense(workload, variances), rtol=1e-7)
 
 
-def test_large_workloads() -> None:
+def test_large_workloads():
     found = ke.ols_variances(Workload.table(10**6), [2.0, 2.0])
     assert found[0][0] == pytest.approx(2 * 10**6 / (10**6 + 1), rel=1e-12)
     big = QuerySet.from_labels(np.arange(5000), "pieces")
@@ -60,9 +58,7 @@ def test_large_workloads() -> None:
 
 @pytest.mark.parametrize("noise", [Laplace(8.0), Laplace(0.3), Gaussian(2.0), Gaussian(11.0)])
 @pytest.mark.parametrize("count", [0.0, 1.0, 7.0, 40.0])
-def test_the_sum_of_sequential_fitting_by_quadrature(
-    noise: Laplace | Gaussian, count: float
-) -> None:
+def test_the_sum_of_sequential_fitting_by_quadrature(noise, count):
     laplace = isinstance(noise, Laplace)
     law = stats.laplace(scale=noise.scale) if laplace else stats.norm(scale=noise.std)
     w = Workload.table(4)
@@ -73,7 +69,7 @@ def test_the_sum_of_sequential_fitting_by_quadrature(
     assert found[0].tolist() == pytest.approx([expected], rel=1e-9)
 
 
-def test_what_is_known_of_each_method() -> None:
+def test_what_is_known_of_each_method():
     w = Workload.table((2, 3))
     truth = w.answers(np.ones((2, 3)))
     noise = (Laplace(8.0),) * 4

@@ -18,7 +18,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.optimize import TOLERANCE, Certificate
-from random_measurements import measured, random_measurements
+from random_measurements import measured, random_measurements, uneven
 
 SEEDS = st.integers(0, 2**32 - 1)
 SINGLE = [m for m in METHODS if m != "consensus"]
@@ -29,10 +29,6 @@ def sparse(shape):
     table = np.zeros(shape)
     table.flat[0] = 10_000
     return table
-
-
-def uneven(shape=(4, 5)):
-    return np.arange(float(np.prod(shape))).reshape(shape) % 7
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -49,10 +45,7 @@ def test_every_fit_of_any_workload_is_certified(method, seed):
 
 
 def within_reach(m, seed):
-    """The same queries with answers of about 1 and noise of 0.1, which the oracle can tell apart.
-
-    Weights over many orders of magnitude are beyond it; the certificates cover them.
-    """
+    """The same queries with answers near 1 and noise of 0.1, which the oracle can tell apart."""
     rng = np.random.default_rng(seed)
     unit = 1 + max(np.abs(a).max() for a in m.answers)
     answers = tuple(a / unit + 0.1 * rng.laplace(size=a.shape) for a in m.answers)
@@ -90,22 +83,16 @@ def huge(count, epsilon):
 
 
 def nested():
-    county = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2])
-    sets = (
-        QuerySet.sum_query(10, "state"),
-        QuerySet.from_labels(county, "county"),
-        QuerySet.identity(10, "block"),
-    )
+    county = QuerySet.from_labels(np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 2]), "county")
+    sets = (QuerySet.sum_query(10), county, QuerySet.identity(10))
     table = np.array([90, 0, 0, 4, 0, 0, 0, 1, 0, 50])
     return measure(table, Workload(sets), PureDP(0.5), runs=20, rng=np.random.default_rng(5))
 
 
 def mixed(*scales):
-    m = measured(uneven())
-    kinds = (Laplace, Gaussian, Laplace, Gaussian)
-    return Measurements(
-        m.workload, m.answers, tuple(k(s) for k, s in zip(kinds, scales, strict=True))
-    )
+    m, kinds = measured(uneven()), (Laplace, Gaussian) * 2
+    noise = tuple(k(s) for k, s in zip(kinds, scales, strict=True))
+    return Measurements(m.workload, m.answers, noise)
 
 
 HARD = {

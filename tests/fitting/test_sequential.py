@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from microdata_price.fitting import fit_sequential, sequential_stages
 from microdata_price.fitting.fit import held, weighted
-from microdata_price.fitting.refinement import determined, parents, relabel, strongest
+from microdata_price.fitting.refinement import parents
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import PureDP
@@ -120,48 +120,6 @@ def test_a_workload_without_cells_gives_the_table_of_least_norm():
     rows, columns = np.array([6.0, 3.0]), np.array([2.0, 3.0, 4.0])
     expected = rows[:, None] / 3 + columns / 2 - 9 / 6
     np.testing.assert_allclose(fit_sequential(m).tables[0], expected, atol=1e-9)
-
-
-def margin(*keep):
-    return QuerySet.marginal((2, 3, 2), keep)
-
-
-SOME, ALL = (QuerySet.from_labels(x, "q") for x in ([0, 0, -1], [0, 0, 0]))
-
-
-@pytest.mark.parametrize(
-    ("fine", "coarse", "expected"),
-    [
-        (margin(0, 1), margin(0), [0, 0, 0, 1, 1, 1]),
-        (margin(0), margin(1), None),
-        (SOME, ALL, None),  # of the cell left out nothing is known
-        (ALL, SOME, None),
-        (QuerySet.from_labels([0, 1, -1], "q"), SOME, [0, 0]),
-    ],
-)
-def test_fine_queries_lie_in_coarse_ones_or_not(fine, coarse, expected):
-    found = parents(fine, coarse)
-    assert found is None if expected is None else found.tolist() == expected
-    answers = np.arange(float(fine.size))[None]
-    known = determined(coarse, [(fine, answers)])
-    if expected is None:
-        assert known is None
-    else:
-        sums = np.bincount(expected, answers[0], minlength=coarse.size)
-        np.testing.assert_array_equal(known, [sums])
-
-
-def test_only_the_finest_sets_are_kept():
-    sets = [margin(), margin(0), margin(0, 1), margin(2), margin(2)]
-    kept = strongest([(q, np.zeros((1, q.size))) for q in sets])
-    assert [q.axes for q, _ in kept] == [(0, 1), (2,)]
-
-
-def test_other_axes_ask_for_their_total_and_overlapping_ones_cannot_be_reduced():
-    table, limits = relabel(margin(0, 1), [(margin(2), np.array([[3.0, 4.0]]))])
-    assert table.shape == (2, 3)
-    assert (limits[0][0].size, limits[0][1].tolist()) == (1, [[7.0]])
-    assert relabel(margin(0, 1), [(margin(1, 2), np.zeros((1, 6)))]) is None
 
 
 def test_marginals_add_up_without_rounding():

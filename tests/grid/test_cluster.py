@@ -1,34 +1,28 @@
 """The same blocks on a Dask cluster, and schedulers that do not answer."""
 
-from __future__ import annotations
-
 import signal
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
 
 import pytest
 
 from microdata_price.exceptions import InputError
 from microdata_price.grid import GridSpec, run_grid
 
+GRID = [sys.executable, "-m", "microdata_price", "grid"]
 SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
 
 
-def test_a_scheduler_that_does_not_answer(tmp_path: Path) -> None:
-    words = ["grid", "--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
-    command = [sys.executable, "-m", "microdata_price", *words]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
+def test_a_scheduler_that_does_not_answer(tmp_path):
+    words = ["--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
+    done = subprocess.run([*GRID, *words], capture_output=True, text=True, timeout=300)
     assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
     assert "tcp://127.0.0.1:9 does not answer (5 seconds); start one" in done.stderr
 
 
-def test_an_address_that_is_none_or_a_missing_package(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_that_is_none_or_a_missing_package(tmp_path, monkeypatch):
     for address in ("here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
         with pytest.raises(InputError, match=r"must be an address such as tcp://10\.0\.0\.1:8786"):
             run_grid(SPEC, tmp_path, scheduler=address)
@@ -40,59 +34,55 @@ def test_an_address_that_is_none_or_a_missing_package(
 class Cluster:
     """A scheduler and workers in processes of their own, to be killed."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder):
         self.folder = folder
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-        self.processes: list[subprocess.Popen[bytes]] = []
+        self.processes = []
         port = self.address.rpartition(":")[2]
-        self.scheduler = self.start("scheduler", "--host", "127.0.0.1", "--port", port)
+        self.scheduler = self.dask("scheduler", "--host", "127.0.0.1", "--port", port)
         wait_for(lambda: "Scheduler at" in self.log("scheduler"))
 
-    def log(self, name: str) -> str:
+    def log(self, name):
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def start(self, what: str, *words: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{what}.log").open("wb") as log:
-            command = [sys.executable, "-m", "dask", what, *words, "--no-dashboard"]
-            process = subprocess.Popen(command, stdout=log, stderr=log)
-        self.processes.append(process)
-        return process
+    def start(self, name, *command):
+        with (self.folder / f"{name}.log").open("wb") as log:
+            self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
+        return self.processes[-1]
 
-    def worker(self) -> subprocess.Popen[bytes]:
-        process = self.start("worker", self.address, "--no-nanny", "--nthreads", "1")
+    def dask(self, what, *words):
+        return self.start(what, sys.executable, "-m", "dask", what, *words, "--no-dashboard")
+
+    def worker(self):
+        process = self.dask("worker", self.address, "--no-nanny", "--nthreads", "1")
         # A grid asks for workers only so long, and starting one may take longer.
         wait_for(lambda: "Registered to" in self.log("worker"))
         return process
 
-    def grid(self, runs: int) -> subprocess.Popen[str]:
-        program = "import sys; from microdata_price.cli import main; main(sys.argv[1:])"
-        words = ["grid", "--dataset", "Stair-1d,PUMA0101301", "--epsilon", "0.5", "--rho", "0.125"]
+    def grid(self, runs):
+        words = ["--dataset", "Stair-1d,PUMA0101301", "--epsilon", "0.5", "--rho", "0.125"]
         words += ["--quiet", "--runs", str(runs), "--scheduler", self.address, "--out"]
-        command = [sys.executable, "-c", program, *words, str(self.folder / "out")]
-        with (self.folder / "grid.log").open("wb") as log:
-            process = subprocess.Popen(command, stdout=log, stderr=log, text=True)
-        self.processes.append(process)
-        return process
+        return self.start("grid", *GRID, *words, str(self.folder / "out"))
 
-    def blocks(self) -> int:
+    def blocks(self):
         return len(list((self.folder / "out" / "blocks").glob("*.npz")))
 
 
 HANGS = 120  # seconds after which a test gives up; the grid itself waits a minute
+MANY = 20_000  # runs, more than are finished before the end
 
 
-def wait_for(true: Callable[[], bool]) -> float:
+def wait_for(true):
     start = time.monotonic()
     while not true():
         assert time.monotonic() - start < HANGS
         time.sleep(0.1)
-    return time.monotonic() - start
 
 
 @pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
+def cluster(tmp_path):
     made = Cluster(tmp_path)
     yield made
     for process in made.processes:
@@ -100,12 +90,9 @@ def cluster(tmp_path: Path) -> Iterator[Cluster]:
         process.wait()
 
 
-def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(
-    cluster: Cluster, tmp_path: Path
-) -> None:
+def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(cluster, tmp_path):
     assert cluster.grid(260).wait(300) == 2
-    said = "has no workers; start some with: dask worker tcp://127.0.0.1:"
-    assert said in cluster.log("grid")
+    assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in cluster.log("grid")
     cluster.worker()
     cluster.worker()
     assert cluster.grid(260).wait(300) == 0
@@ -115,10 +102,7 @@ def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(
         assert (cluster.folder / "out" / name).read_bytes() == (local / name).read_bytes()
 
 
-MANY = 20_000  # more than are finished before the end
-
-
-def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster: Cluster) -> None:
+def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
     worker = cluster.worker()
     grid = cluster.grid(MANY)
     wait_for(lambda: cluster.blocks() > 1)
@@ -142,7 +126,7 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster: Cluster) 
     assert cluster.log("grid").strip().count("\n") == 3
 
 
-def test_a_grid_ends_with_its_scheduler_and_goes_on_with_another(cluster: Cluster) -> None:
+def test_a_grid_ends_with_its_scheduler_and_goes_on_with_another(cluster):
     cluster.worker()
     grid = cluster.grid(MANY)
     wait_for(lambda: cluster.blocks() > 1)

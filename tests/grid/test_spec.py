@@ -1,9 +1,5 @@
 """What a grid consists of, however it is asked for, and what is refused."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 
 from microdata_price.exceptions import InputError
@@ -12,14 +8,14 @@ from microdata_price.model.benchmark import names
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 
 
-def test_the_defaults_are_the_papers() -> None:
+def test_the_defaults_are_the_papers():
     spec = gs.GridSpec()
     assert (len(spec.pairs), spec.fits) == (186, 930_000)
     assert (spec.epsilons, spec.rhos) == ((1.0, 0.5, 0.1), (0.5, 0.125, 0.005))
     assert spec == gs.GridSpec.choose()
 
 
-def test_what_is_asked_for_is_chosen_in_one_order() -> None:
+def test_what_is_asked_for_is_chosen_in_one_order():
     one = gs.GridSpec(("Stair-2d", "Stair-1d"), (0.5, 1, 0.5), (), ("nnls", "ols"), 10)
     two = gs.GridSpec(("Stair-1d", "Stair-2d"), (1.0, 0.5), (), ("ols", "nnls", "ols"), 10)
     assert one == two
@@ -42,7 +38,6 @@ def test_what_is_asked_for_is_chosen_in_one_order() -> None:
         ({"family": "1d", "datasets": ["Stair-2d"]}, "'Stair-2d' is not of the family 1d"),
         ({"methods": ["nlns"]}, "there is no method 'nlns'; did you mean nnls"),
         ({"epsilon": [0.0]}, "epsilon is 0; it must be a positive"),
-        ({"epsilon": [-1.0]}, "epsilon is -1; it must be a positive"),
         ({"epsilon": [float("nan")]}, "epsilon is nan"),
         ({"rho": [float("inf")]}, "rho is inf"),
         ({"rho": ["half"]}, "rho is 'half'"),
@@ -52,27 +47,24 @@ def test_what_is_asked_for_is_chosen_in_one_order() -> None:
         ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
     ],
 )
-def test_bad_input_is_one_clear_sentence(asked: dict[str, Any], message: str) -> None:
+def test_bad_input_is_one_clear_sentence(asked, message):
     with pytest.raises(InputError) as caught:
         gs.GridSpec.choose(**asked)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("without", "said"),
-    [
+def test_a_grid_needs_a_level_a_data_set_and_a_method():
+    for without, said in (
         ({"datasets": ()}, "no data set is named"),
         ({"epsilons": (), "rhos": ()}, "no privacy level is given"),
         ({"methods": ()}, "no method is named"),
-    ],
-)
-def test_a_grid_needs_a_level_a_data_set_and_a_method(without: dict[str, Any], said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        gs.GridSpec(**without)
+    ):
+        with pytest.raises(InputError, match=said):
+            gs.GridSpec(**without)
 
 
-def test_workers() -> None:
+def test_workers():
     assert gs.check_workers(None) == gs.processors() >= 1
     assert gs.check_workers(4 * gs.processors()) == 4 * gs.processors()
     for workers in (0, -1, 10_000, 1.5, "two", True):

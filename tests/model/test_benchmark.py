@@ -1,7 +1,5 @@
 """The 31 data sets: what they hold, where they come from, and what an unknown name says."""
 
-from __future__ import annotations
-
 import hashlib
 import shutil
 import subprocess
@@ -18,7 +16,7 @@ from microdata_price.model import benchmark
 DATA = Path(__file__).parents[2] / "data"
 
 
-def test_every_data_file_has_its_checksum_and_a_description() -> None:
+def test_every_data_file_has_its_checksum_and_a_description():
     described = (DATA / "README.md").read_text()
     lines = (DATA / "SHA256SUMS").read_text().splitlines()
     named = dict(reversed(line.split("  ")) for line in lines)
@@ -29,7 +27,7 @@ def test_every_data_file_has_its_checksum_and_a_description() -> None:
         assert f"`{name}`" in described, name
 
 
-def test_there_are_31_each_of_its_familys_shape() -> None:
+def test_there_are_31_each_of_its_familys_shape():
     sets = benchmark.data_sets()
     assert [d.name for d in sets] == list(dict.fromkeys(benchmark.names()))
     assert [sum(d.family == f for d in sets) for f in benchmark.FAMILIES] == [8, 8, 15]
@@ -40,12 +38,8 @@ def test_there_are_31_each_of_its_familys_shape() -> None:
         assert d.empty_cells == int((d.table.ravel() == 0).sum())
 
 
-def test_synthetic_tables_cell_by_cell() -> None:
-    expected: dict[str, list[float]] = {
-        "Level00": [0] * 99,
-        "Level01": [1] * 99,
-        "Level16": [16] * 99,
-        "Level32": [32] * 99,
+def test_synthetic_tables_cell_by_cell():
+    expected = {f"Level{count:02}": [count] * 99 for count in (0, 1, 16, 32)} | {
         "Stair": [*range(2, 101)],
         "Step16": [0] * 49 + [16] * 50,
         "Step50": [0] * 49 + [50] * 50,
@@ -59,7 +53,7 @@ def test_synthetic_tables_cell_by_cell() -> None:
         assert [table[i % 10, i // 10] for i in range(100)] == cells
 
 
-def test_real_tables_hold_what_the_file_lists() -> None:
+def test_real_tables_hold_what_the_file_lists():
     rows = pd.read_csv(DATA / "pums2016.csv", dtype={"state": str, "puma": str})
     assert (rows["dataset"] == "PUMA" + rows["state"] + rows["puma"]).all()
     assert not rows.duplicated(["dataset", "race", "origin"]).any()
@@ -71,7 +65,7 @@ def test_real_tables_hold_what_the_file_lists() -> None:
     assert total == rows["persons"].sum()
 
 
-def test_the_dictionary_covers_both_variables() -> None:
+def test_the_dictionary_covers_both_variables():
     for variable, size in (("race", 9), ("origin", 24)):
         for form in ("label", "short_label"):
             found = benchmark.labels(variable, form)
@@ -82,7 +76,7 @@ def test_the_dictionary_covers_both_variables() -> None:
         assert part["code"].tolist() == list(range(1, len(part) + 1))
 
 
-def test_published_values_are_complete() -> None:
+def test_published_values_are_complete():
     rows = pd.read_csv(DATA / "published_tables.csv")
     keys = ["dataset", "method", "query_set", "metric"]
     assert len(rows) == 240
@@ -92,7 +86,7 @@ def test_published_values_are_complete() -> None:
     assert np.array_equal(rows["paper_table"] == 1, rows["query_set"] == "sum")
 
 
-def test_data_is_found_without_a_checkout(tmp_path: Path) -> None:
+def test_data_is_found_without_a_checkout(tmp_path):
     """An installed package's record leads to its copies, wherever the installer put them."""
     site = tmp_path / "lib" / "site-packages"
     package = site / "microdata_price"
@@ -116,7 +110,7 @@ def test_data_is_found_without_a_checkout(tmp_path: Path) -> None:
     assert Path(told) == shared / "dictionary.csv"
 
 
-def test_the_wheel_carries_the_data(tmp_path: Path) -> None:
+def test_the_wheel_carries_the_data(tmp_path):
     build = (
         "import os, sys; os.chdir(sys.argv[1]); import setuptools.build_meta as b; "
         "print(b.build_wheel(sys.argv[2]))"
@@ -128,11 +122,8 @@ def test_the_wheel_carries_the_data(tmp_path: Path) -> None:
     for folder in ("data", "src"):
         ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
         shutil.copytree(DATA.parent / folder, copy / folder, ignore=ignored)
-    done = subprocess.run(
-        [sys.executable, "-c", build, str(copy), str(tmp_path)],
-        capture_output=True,
-        text=True,
-    )
+    command = [sys.executable, "-c", build, str(copy), str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
         members = {Path(n).name for n in wheel.namelist() if "share/microdata-price/data" in n}

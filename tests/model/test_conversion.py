@@ -7,6 +7,7 @@ import opendp.prelude as dp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats
 
 from microdata_price.model.conversion import approximate_together, pure_renyi
 from microdata_price.model.privacy import ConcentratedDP
@@ -68,8 +69,7 @@ def exact_delta(epsilons, sigma, epsilon):
             for s in (1, -1)
         ]
     x = np.linspace(-12 * sigma, 12 * sigma + 1, 200_001)
-    density = np.exp(-((x - 1) ** 2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
-    other = np.exp(-(x**2) / (2 * sigma**2)) / (sigma * math.sqrt(2 * math.pi))
+    density, other = (stats.norm.pdf(x, mean, sigma) for mean in (1, 0))
     return sum(
         np.trapezoid(np.maximum(a * density - math.exp(epsilon) * b * other, 0), x)
         for _, a, b in ratios

@@ -1,8 +1,6 @@
 """Query sets against their own matrices; what is no table, workload or measurement is refused."""
 
-from __future__ import annotations
-
-from collections.abc import Callable
+import functools
 
 import numpy as np
 import pytest
@@ -22,7 +20,7 @@ from random_measurements import random_workload
 
 
 @given(st.integers(0, 10**6), st.integers(0, 3))
-def test_queries_are_the_rows_of_their_matrices(seed: int, batch: int) -> None:
+def test_queries_are_the_rows_of_their_matrices(seed, batch):
     rng = np.random.default_rng(seed)
     workload = random_workload(rng)
     tables = rng.integers(0, 99, (batch, workload.cells)).astype(float)
@@ -45,80 +43,86 @@ def test_queries_are_the_rows_of_their_matrices(seed: int, batch: int) -> None:
 
 
 @given(st.integers(1, 9), st.floats(0.01, 9.0), st.floats(0.1, 0.9))
-def test_shares_of_the_budget_compose(d: int, level: float, share: float) -> None:
+def test_shares_of_the_budget_compose(d, level, share):
     """Each query set costs what its own noise costs, and together they cost the level."""
     split = (share, 1 - share)
     laplace = noise_for(Workload.table(d), PureDP(level), split)
-    assert sum(1 / n.scale for n in laplace) == pytest.approx(level)  # type: ignore[attr-defined]
-    assert laplace[0].scale == pytest.approx(1 / (level * share))  # type: ignore[attr-defined]
+    assert sum(1 / n.scale for n in laplace) == pytest.approx(level)
+    assert laplace[0].scale == pytest.approx(1 / (level * share))
     gaussian = noise_for(Workload.table(d), ConcentratedDP(level), split)
     assert sum(1 / (2 * n.variance) for n in gaussian) == pytest.approx(level)
 
 
 TWO, RNG = Workload.table(2), np.random.default_rng(0)
 CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
+draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG)
+marginal, labelled = QuerySet.marginal, functools.partial(QuerySet.from_labels, name="q")
+select = Measurements(TWO, ([[7.0]], [[3.0, 4.0]]), EIGHT).select
+REFUSED = [
+    (r"axes to keep are \(0, 0\); each must occur once", marginal, ((2, 3), (0, 0))),
+    *(("must occur once and lie between 0 and 1", marginal, ((2, 3), (k,))) for k in (2, -1)),
+    *(
+        ("every side must be a whole number of 1 or more", QuerySet.identity, (shape,))
+        for shape in ((2, 0), (), True, (2.0, 2))
+    ),
+    *(("must be whole numbers, shaped as the table", labelled, (x,)) for x in ([0.0], [], 0)),
+    ("run from 0 to 2 and use 2 of them", labelled, ([0, 2],)),
+    *(("must be 0, 1, 2, ... without a gap", labelled, (x,)) for x in ([-2, 0], [-1, -1])),
+    (r"has shape \(3,\); query set 'identity' is for", CELLS.answers, ([1, 2, 3],)),
+    (r"has shape \(\); query set 'identity' is for", CELLS.answers, (1,)),
+    ("has no query set; it needs at least one", Workload, ((),)),
+    ("every name must be used once", Workload, ((CELLS, CELLS),)),
+    ("a workload has one shape", Workload, ((CELLS, QuerySet.sum_query(3)),)),
+    ("there is no query set 'summ'; did you mean sum", TWO.__getitem__, ("summ",)),
+    ("the sensitivity's order is 3; it must be 1 or 2", TWO.sensitivity, (3,)),
+    ("PureDP .* or ConcentratedDP", noise_for, (TWO, ApproximateDP(1, 1e-6))),
+    *(
+        ("must have 2 positive shares", noise_for, (TWO, PureDP(1), split))
+        for split in ((1.0,), (0.0, 1.0), (np.nan, 0.5))
+    ),
+    ("that add up to 1", noise_for, (TWO, PureDP(1), (0.5, 0.51))),
+    ("runs is 0", functools.partial(draw, runs=0), ([1, 2],)),
+    *(
+        (said, functools.partial(draw, runs=1), (table,))
+        for table, said in (
+            ([1, 2, 3], "workload is for shape"),
+            ([1, -2], r"cell at \(1,\).* negative"),
+            ([0.5, 2], r"cell at \(0,\).* fraction"),
+            ([np.inf, 2], "is not a finite number"),
+            (["a", 2], "that is not a number"),
+            ([], "it must have at least one cell"),
+        )
+    ),
+    *(
+        (said, Measurements, (TWO, answers, EIGHT))
+        for answers, said in (
+            (([[7.0]],), "2 query sets, 1 arrays of answers and 2"),
+            (([[7.0]], [[3.0]]), r"needed is \(runs, 2\)"),
+            (([7.0], [[3.0, 4.0]]), r"needed is \(runs, 1\)"),
+            (([[7.0]], [[3.0, np.inf]]), "is not a finite number"),
+        )
+    ),
+    ("number of runs", select, (np.zeros(1, bool),)),
+    *(
+        (f"there is no data set '{asked}'.*{near}", data_set, (asked,))
+        for asked, near in (("PUMA101301", "PUMA0101301"), ("level00-1d", "Level00-1d"))
+    ),
+    ("there is no family '3d'", names, ("3d",)),
+    ("there is no synthetic table 'Level99'", synthetic, ("Level99",)),
+    ("there is no variable 'age'", labels, ("age",)),
+    ("there is no form 'long'", labels, ("race", "long")),
+    (r"the data file 'nothing\.csv' is neither", data_path, ("nothing.csv",)),
+    ("scale is 0; it must be a positive number of counts", Laplace, (0,)),
+    ("deviation is nan; it must be a positive number of counts", Gaussian, (np.nan,)),
+    ("the left rate is -1.0; it must be a positive", AsymmetricLaplace, (1.0, -1.0)),
+    ("the group size is 0; it must be a whole number", PureDP(1.0).group, (0,)),
+    ("epsilon is 0; it must be a positive", ApproximateDP, (0.0, 1e-6)),
+    ("delta is 1; it must be between 0 and 1", ApproximateDP, (1.0, 1.0)),
+]
 
 
-@pytest.mark.parametrize(
-    ("attempt", "said"),
-    [
-        (lambda: QuerySet.marginal((2, 3), (0, 0)), r"axes to keep are \(0, 0\); each must occur"),
-        (lambda: QuerySet.marginal((2, 3), (2,)), "must occur once and lie between 0 and 1"),
-        (lambda: QuerySet.marginal((2, 3), (-1,)), "must occur once and lie between 0 and 1"),
-        (lambda: QuerySet.identity((2, 0)), "every side must be a whole number of 1 or more"),
-        (lambda: QuerySet.identity(()), "every side must be a whole number of 1 or more"),
-        (lambda: QuerySet.identity(True), "every side must be a whole number of 1 or more"),
-        (lambda: QuerySet.identity((2.0, 2)), "every side must be a whole number"),
-        (lambda: QuerySet.from_labels([0.0], "q"), "must be whole numbers, shaped as the table"),
-        (lambda: QuerySet.from_labels([], "q"), "must be whole numbers, shaped as the table"),
-        (lambda: QuerySet.from_labels(0, "q"), "must be whole numbers, shaped as the table"),
-        (lambda: QuerySet.from_labels([0, 2], "q"), r"run from 0 to 2 and use 2 of them"),
-        (lambda: QuerySet.from_labels([-2, 0], "q"), "must be 0, 1, 2, ... without a gap"),
-        (lambda: QuerySet.from_labels([-1, -1], "q"), "must be 0, 1, 2, ... without a gap"),
-        (lambda: CELLS.answers([1, 2, 3]), r"has shape \(3,\); query set 'identity' is for"),
-        (lambda: CELLS.answers(1), r"has shape \(\); query set 'identity' is for"),
-        (lambda: Workload(()), "has no query set; it needs at least one"),
-        (lambda: Workload((CELLS, CELLS)), "every name must be used once"),
-        (lambda: Workload((CELLS, QuerySet.sum_query(3))), "a workload has one shape"),
-        (lambda: TWO["summ"], "there is no query set 'summ'; did you mean sum"),
-        (lambda: TWO.sensitivity(3), "the sensitivity's order is 3; it must be 1 or 2"),
-        (lambda: noise_for(TWO, ApproximateDP(1, 1e-6)), "PureDP .* or ConcentratedDP"),
-        (lambda: noise_for(TWO, PureDP(1), (1.0,)), "must have 2 positive shares"),
-        (lambda: noise_for(TWO, PureDP(1), (0.0, 1.0)), "must have 2 positive shares"),
-        (lambda: noise_for(TWO, PureDP(1), (0.5, 0.51)), "that add up to 1"),
-        (lambda: noise_for(TWO, PureDP(1), (np.nan, 0.5)), "must have 2 positive shares"),
-        (lambda: measure([1, 2], TWO, PureDP(1), runs=0, rng=RNG), "runs is 0"),
-        (lambda: measure([1, 2, 3], TWO, PureDP(1), runs=1, rng=RNG), "workload is for shape"),
-        (lambda: measure([1, -2], TWO, PureDP(1), runs=1, rng=RNG), r"cell at \(1,\).* negative"),
-        (lambda: measure([0.5, 2], TWO, PureDP(1), runs=1, rng=RNG), r"cell at \(0,\).* fraction"),
-        (lambda: measure([np.inf, 2], TWO, PureDP(1), runs=1, rng=RNG), "is not a finite number"),
-        (lambda: measure(["a", 2], TWO, PureDP(1), runs=1, rng=RNG), "that is not a number"),
-        (lambda: measure([], TWO, PureDP(1), runs=1, rng=RNG), "it must have at least one cell"),
-        (lambda: Measurements(TWO, ([[7.0]],), EIGHT), "2 query sets, 1 arrays of answers and 2"),
-        (lambda: Measurements(TWO, ([[7.0]], [[3.0]]), EIGHT), r"needed is \(runs, 2\)"),
-        (lambda: Measurements(TWO, ([7.0], [[3.0, 4.0]]), EIGHT), r"needed is \(runs, 1\)"),
-        (lambda: Measurements(TWO, ([[7.0]], [[3.0, np.inf]]), EIGHT), "is not a finite number"),
-        (
-            lambda: Measurements(TWO, ([[7.0]], [[3.0, 4.0]]), EIGHT).select(np.zeros(1, bool)),
-            "number of runs",
-        ),
-        (lambda: data_set("PUMA101301"), "there is no data set 'PUMA101301'.*PUMA0101301"),
-        (lambda: data_set("level00-1d"), "there is no data set 'level00-1d'.*Level00-1d"),
-        (lambda: data_set("Stairs-2d"), "there is no data set 'Stairs-2d'.*Stair-2d"),
-        (lambda: names("3d"), "there is no family '3d'"),
-        (lambda: synthetic("Level99"), "there is no synthetic table 'Level99'"),
-        (lambda: labels("age"), "there is no variable 'age'"),  # type: ignore[arg-type]
-        (lambda: labels("race", "long"), "there is no form 'long'"),  # type: ignore[arg-type]
-        (lambda: data_path("nothing.csv"), r"the data file 'nothing\.csv' is neither"),
-        (lambda: Laplace(0), "scale is 0; it must be a positive number of counts"),
-        (lambda: Gaussian(np.nan), "deviation is nan; it must be a positive number of counts"),
-        (lambda: AsymmetricLaplace(1.0, -1.0), "the left rate is -1.0; it must be a positive"),
-        (lambda: PureDP(1.0).group(0), "the group size is 0; it must be a whole number"),
-        (lambda: ApproximateDP(0.0, 1e-6), "epsilon is 0; it must be a positive"),
-        (lambda: ApproximateDP(1.0, 1.0), "delta is 1; it must be between 0 and 1"),
-    ],
-)
-def test_what_is_none_is_refused_in_one_sentence(attempt: Callable[[], object], said: str) -> None:
+@pytest.mark.parametrize(("said", "call", "with_these"), REFUSED)
+def test_what_is_none_is_refused_in_one_sentence(said, call, with_these):
     with pytest.raises(InputError, match=said) as caught:
-        attempt()
+        call(*with_these)
     assert "\n" not in str(caught.value)

@@ -1,7 +1,5 @@
 """Certificates: right answers pass, wrong ones do not, whatever a solver would have said."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -14,11 +12,11 @@ from random_problems import KINDS, STRUCTURES, Recipe, random_problem
 SUM, CELLS = QuerySet.sum_query(3), QuerySet.identity(3)
 
 
-def row(*values: float) -> np.ndarray:
+def row(*values):
     return np.array([values], dtype=float)
 
 
-def by_hand() -> tuple[Problem, Solution]:
+def by_hand():
     """Cells (4, 1, -3) and sum 8, noise 2 each: x = (5.5, 2.5, 0) from y = -0.25 x 1.5 each."""
     problem = Problem(
         (Term(SUM, row(9.5), row(0.25)), Term(CELLS, row(4, 1, -3), np.full((1, 3), 0.25)))

@@ -10,6 +10,7 @@ from microdata_price.optimize import TOLERANCE, Problem, SubsetSum, Term, certif
 from microdata_price.optimize.conic import solve_conic
 from microdata_price.optimize.stack import Stack, hold_pinned, pinned_cells
 from random_measurements import random_workload
+from random_problems import term
 
 SEEDS = st.integers(0, 2**32 - 1)
 
@@ -65,18 +66,15 @@ def test_answers_are_those_of_a_plain_formulation(seed, nonnegative):
     problem = Problem(random_problem(seed, runs=1).terms, nonnegative)
     ours = solve_conic(problem)
     theirs = oracle(problem, 0)
-    for term in problem.terms:
-        counts = term.weight[0] > 0
-        difference = term.answers(ours.x) - term.answers(theirs[None, :])
+    for t in problem.terms:
+        counts = t.weight[0] > 0
+        difference = t.answers(ours.x) - t.answers(theirs[None, :])
         # At a weight of 0.001 the oracle's value, right to 1e-8, fixes an answer to 0.003.
         assert np.abs(difference[0][counts]).max(initial=0.0) <= 1e-2
 
 
-def term(labels, target, weight, radius=None):
-    shape = (1, len(target))
-    bounds = None if radius is None else np.full(shape, radius)
-    q = QuerySet.from_labels(labels, "q")
-    return Term(q, np.array([target], dtype=float), np.full(shape, weight), bounds)
+def by(labels, target, weight, radius=None):
+    return term(QuerySet.from_labels(labels, "q"), target, weight, radius)
 
 
 @pytest.mark.parametrize(
@@ -84,15 +82,15 @@ def term(labels, target, weight, radius=None):
     [
         (  # {a, b, c} = {b, c, d} = {b, c} = 5 leaves nothing for a and d
             [
-                *(term(q, [5], np.inf) for q in ([0, 0, 0, -1], [-1, 0, 0, 0], [-1, 0, 0, -1])),
-                term([0, 1, 2, 3], [9, 1, 2, 9], 1.0),
+                *(by(q, [5], np.inf) for q in ([0, 0, 0, -1], [-1, 0, 0, 0], [-1, 0, 0, -1])),
+                by([0, 1, 2, 3], [9, 1, 2, 9], 1.0),
             ],
             [0, 2, 3, 0],
         ),
         # 15 is the least sum allowed and 12 + 0 + 3 the largest.
-        ([term([0, 0, 0], [20], 1.0, 5), term([0, 1, 2], [10, -2, 1], 1.0, 2)], [12, 0, 3]),
+        ([by([0, 0, 0], [20], 1.0, 5), by([0, 1, 2], [10, -2, 1], 1.0, 2)], [12, 0, 3]),
         # Least norm spreads a sum evenly, and only where it may.
-        ([term([0] * 4, [8], 1.0), term([0, -1, -1, -1], [-3], 1.0)], [0, 8 / 3, 8 / 3, 8 / 3]),
+        ([by([0] * 4, [8], 1.0), by([0, -1, -1, -1], [-3], 1.0)], [0, 8 / 3, 8 / 3, 8 / 3]),
     ],
 )
 def test_answers_worked_out_by_hand(terms, expected):
@@ -105,21 +103,17 @@ def test_answers_worked_out_by_hand(terms, expected):
 @pytest.mark.parametrize("spread", [1e-12, 1e-6, 1.0, 1e6])
 def test_weights_over_many_orders_of_magnitude(spread):
     rng = np.random.default_rng(4)
-    shape = (4, 5)
-    sets = [QuerySet.marginal(shape, k) for k in ((), (0,), (1,), (0, 1))]
+    sets = [QuerySet.marginal((4, 5), k) for k in ((), (0,), (1,), (0, 1))]
     weights = [1.0, 1.0, spread, spread]
-    problem = Problem(
-        tuple(
-            Term(q, rng.normal(size=(3, q.size)) * 30, np.full((3, q.size), w))
-            for q, w in zip(sets, weights, strict=True)
-        )
+    terms = (
+        term(q, rng.normal(size=(3, q.size)) * 30, w) for q, w in zip(sets, weights, strict=True)
     )
+    problem = Problem(tuple(terms))
     assert certify(problem, solve_conic(problem)).worst <= 10 * TOLERANCE
 
 
 def test_pinned_cells_are_those_of_sums_that_must_be_zero():
-    q = QuerySet.from_labels([0, 0, 1, -1], "q")
-    problem = Problem((Term(q, np.array([[0.0, 3.0]]), np.full((1, 2), np.inf)),))
+    problem = Problem((by([0, 0, 1, -1], [0, 3], np.inf),))
     pinned, rows = pinned_cells(Stack.of(problem))
     assert pinned.tolist() == [True, True, False, False]
     assert rows.tolist() == [True, False]

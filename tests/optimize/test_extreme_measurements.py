@@ -1,7 +1,5 @@
 """Counts, noises and weights over many orders of magnitude: a certified fit, or a named refusal."""
 
-from __future__ import annotations
-
 import sys
 
 import numpy as np
@@ -22,7 +20,7 @@ SOLVE = sys.modules["microdata_price.optimize.solve"]
 MAX_FITTING = sys.modules["microdata_price.fitting.max_fitting"]
 
 
-def extreme_measurements(seed: int) -> Measurements:
+def extreme_measurements(seed):
     """Counts up to 10^9; each query set's noise anywhere from 10^-6 to 10^9 counts; ties."""
     rng = np.random.default_rng(seed)
     workload = random_workload(rng)

@@ -21,12 +21,7 @@ def test_the_projection_satisfies_its_optimality_conditions(a, total):
     assert abs(x.sum() - total) <= 1e-12 * (1 + total) + 1e-15 * np.abs(a).max()
     # x = max(a - g, 0) is the projection for whichever sum it has (Lemma 2 of the paper).
     assert np.abs(x - np.maximum(a - g, 0)).max() <= scale
-
-
-def test_a_total_of_zero_leaves_nothing():
-    x, g = project_simplex(np.array([[3.0, -1.0], [-2.0, -2.0]]), np.zeros(2))
-    assert not x.any()
-    np.testing.assert_array_equal(g, [3.0, -2.0])
+    assert total > 0 or g == a.max()
 
 
 @settings(max_examples=50)

@@ -1,6 +1,4 @@
-"""The door to the solvers: who is asked, and what happens when an answer misses."""
-
-from __future__ import annotations
+"""The door to the solvers: who is asked, when an answer misses, and when memory is too small."""
 
 import importlib
 from dataclasses import replace
@@ -8,10 +6,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from microdata_price.exceptions import CertificateError
+from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.queryset import QuerySet
-from microdata_price.optimize import TOLERANCE, Problem, Term, solve
-from random_problems import Recipe, random_problem
+from microdata_price.optimize import TOLERANCE, Problem, solve
+from microdata_price.optimize.memory import check_memory, memory_needed
+from random_problems import Recipe, random_problem, term
 
 MODULE = importlib.import_module("microdata_price.optimize.solve")  # not the function
 
@@ -55,16 +54,31 @@ def test_runs_that_both_solvers_miss_are_named(monkeypatch):
 
 
 def test_constraints_that_contradict_each_other_name_the_run():
-    total, cells = QuerySet.sum_query(3), QuerySet.identity(3)
-    ones = np.ones((2, 3))
-    held = Term(total, np.array([[4.0], [-4.0]]), np.full((2, 1), np.inf))
+    held = term(QuerySet.sum_query(3), [[4.0], [-4.0]], np.inf)
     with pytest.raises(CertificateError, match="numbers from 0: 1"):
-        solve(Problem((held, Term(cells, ones, ones))))
+        solve(Problem((held, term(QuerySet.identity(3), np.ones((2, 3)), 1))))
 
 
 def test_queries_that_leave_the_table_open_give_the_table_of_least_norm():
-    q = QuerySet.marginal((2, 3), (0,))
-    term = Term(q, np.array([[6.0, -1.0]]), np.ones((1, 2)))
-    solution, certificate = solve(Problem((term,)))
+    rows = QuerySet.marginal((2, 3), (0,))
+    solution, certificate = solve(Problem((term(rows, [6, -1], 1),)))
     assert certificate.worst <= TOLERANCE
     np.testing.assert_allclose(solution.x, [[2, 2, 2, 0, 0, 0]], atol=1e-8)
+
+
+def table(side):
+    return [QuerySet.marginal((side, side), k) for k in ((), (0,), (1,), (0, 1))]
+
+
+def test_a_workload_too_large_is_refused_with_its_cells_and_the_estimate():
+    needed = memory_needed(table(100), 1000)
+    with pytest.raises(InputError, match=r"10,000 cells in 1,000 runs .* about \d\.\d GB"):
+        check_memory(table(100), 1000, most=needed / 2)
+    check_memory(table(100), 1000, most=2 * needed)
+
+
+def test_the_estimate_grows_with_cells_runs_and_sets():
+    few = memory_needed(table(300), 10)
+    assert memory_needed(table(600), 10) > 3 * few
+    assert memory_needed(table(300), 40) > 2 * few
+    assert memory_needed(table(300)[2:], 10) < few

@@ -5,11 +5,13 @@ import contextlib
 import gzip
 import lzma
 import re
+import sys
 import zipfile
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyreadstat
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -76,42 +78,56 @@ def test_zip_archives_hold_one_file(read, tmp_path):
             read(zipped(made, files), name="t.zip")
 
 
+def spss(frame, path):
+    """Write labelled codes, as SPSS has them."""
+    codes, labels = frame["sex"].cat.codes, dict(enumerate(frame["sex"].cat.categories))
+    named = {"variable_value_labels": {"sex": labels}, "compress": path.suffix == ".zsav"}
+    pyreadstat.write_sav(frame.assign(sex=codes), path, **named)
+
+
+WRITERS = {
+    ".parquet": lambda frame, path: frame.to_parquet(path),
+    ".dta": lambda frame, path: frame.to_stata(path, write_index=False),
+    ".xlsx": lambda frame, path: frame.to_excel(path, index=False),
+    ".sav": spss,
+    ".zsav": spss,
+}
+
+
 @pytest.mark.parametrize("counted", [True, False])
-@pytest.mark.parametrize("ending", ["parquet", "dta"])
-def test_frames_are_read_as_csv_is(tmp_path, ending, counted):
-    text = COUNTS if counted else RECORDS
-    frame = pd.DataFrame(
-        [r.split(",") for r in text.split()[1:]], columns=text.split()[0].split(",")
-    )
+@pytest.mark.parametrize("ending", WRITERS)
+def test_files_of_other_programs_are_read_as_csv_is(tmp_path, read, ending, counted):
+    rows = [r.split(",") for r in (COUNTS if counted else RECORDS).split()]
+    frame = pd.DataFrame(rows[1:], columns=rows[0])
     frame["sex"] = pd.Categorical(frame["sex"])
+    frame = frame.assign(wave="01", size=3.0, day=pd.Timestamp("2020-01-31"))
     if counted:
         frame["count"] = frame["count"].astype(float)  # as numbers are where some were missing
-    path = tmp_path / f"t.{ending}"
-    frame.to_parquet(path) if ending == "parquet" else frame.to_stata(path, write_index=False)
-    assert read_table(path, SCHEMA).tolist() == TABLE
+    path = tmp_path / f"t{ending}"
+    WRITERS[ending](frame, path)
+    more = {"wave": ("01",), "size": ("3",), "day": ("2020-01-31",)}
+    schema = Schema((*SCHEMA.columns, *more), (*SCHEMA.values, *more.values()))
+    assert read_table(path, schema).reshape(3, 2).tolist() == TABLE
     frame.loc[2, "region"] = None
-    frame.to_parquet(path) if ending == "parquet" else frame.to_stata(path, write_index=False)
+    WRITERS[ending](frame, path)
     with pytest.raises(InputError, match=r"1 row \(4\): the schema does not list .* 'region'"):
-        read_table(path, SCHEMA)
+        read_table(path, schema)
+    with pytest.raises(InputError, match="is damaged, locked, or not what its name says"):
+        read(path.read_bytes()[:-200], schema, name=path.name)
 
 
 @pytest.mark.parametrize("ending", [".xlsx", ".sav"])
 def test_an_absent_engine_is_named(monkeypatch, read, ending):
-    def absent(_):
-        raise ImportError("no such engine")
-
-    monkeypatch.setitem(_FRAMES, ending, (absent, _FRAMES[ending][1]))
-    with pytest.raises(InputError, match=r"openpyxl|pyreadstat"):
+    monkeypatch.setitem(sys.modules, package := _FRAMES[ending][1], None)
+    with pytest.raises(InputError, match=f"needs the package {package}: install it, or use CSV"):
         read(b"x", name=f"t{ending}")
 
 
-def test_a_sheet_of_cells_is_read_as_text(monkeypatch, read):
-    cells = [["region", "sex ", "count"], ["north", "f", 3], ["01", "m", 4.0]]
-    monkeypatch.setitem(_FRAMES, ".xlsx", (lambda _: pd.DataFrame(cells, dtype=object), ""))
-    assert read(b"x", name="t.xlsx") == [[3, 0], [0, 0], [0, 4]]
-    cells[0][0] = "sex"  # pandas would have called the second one "sex.1"
+def test_a_sheet_with_two_columns_of_one_name_is_told(tmp_path):
+    path = tmp_path / "t.xlsx"  # pandas would have called the second one "sex.1"
+    pd.DataFrame([["f", "m"]], columns=["sex", "sex "]).to_excel(path, index=False)
     with pytest.raises(InputError, match="'sex' twice"):
-        read(b"x", schema=Schema(("sex",), (("f", "m"),), ignore=("*",)), name="t.xlsx")
+        read_table(path, Schema(("sex",), (("f", "m"),), ignore=("*",)))
 
 
 @pytest.mark.parametrize(
@@ -384,8 +400,8 @@ def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys):
     [
         (PERSONS.replace("01301", "1301.0"), ("ST=01", "PUMA=01301"), "no row with"),
         (PERSONS.replace(",PUMA", ",PUMA10"), ("ST=01", "PUMA=01301"), "no column 'PUMA'"),
-        (PERSONS, ("ST",), "needs COLUMN=VALUE"),
-        (PERSONS, ("ST=1", "ST=2"), "each column once"),
+        (PERSONS, ("ST",), "is not COLUMN=VALUE"),
+        (PERSONS, ("ST=1", "ST=2"), "'ST' is given twice"),
         (PERSONS.replace("SCHL", "count"), (), "column 'count' holds no whole number"),
     ],
 )

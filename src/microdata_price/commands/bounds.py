@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from typing import Any
 
 import click
 
 from ..exceptions import InputError
 from ..model.privacy import KINDS, guarantee_of, parameters
-from ..theory.lower.lower_bounds import BOUNDS, LowerBounds, lower_bounds
+from ..theory.lower.lower_bounds import BOUNDS, lower_bounds
 from ..theory.lower.single_cells import single_cell_bounds
-from ..theory.upper.reached import MECHANISMS, Reached, reached
-from .reading import NUMBER
+from ..theory.upper.reached import MECHANISMS, reached
+from . import options
 
 CHANNEL = {
     "channel": "ours: single cells exactly (a certified program), weights as outputs",
@@ -24,14 +23,14 @@ _LEVELS = ("epsilon", "rho", "delta")
 
 @click.command()
 @click.option("--privacy", type=click.Choice(list(KINDS)), required=True, help="The kind.")
-@click.option("--epsilon", type=NUMBER, help="For pure and approximate DP, for example 0.5.")
-@click.option("--rho", type=NUMBER, help="For zCDP, for example 0.125.")
-@click.option("--delta", type=NUMBER, help="For approximate DP, for example 1e-6.")
-@click.option("--points", type=NUMBER, required=True, help="The number of disjoint point queries.")
-@click.option("--sum-error", type=NUMBER, help="Root expected squared error of the sum query.")
-@click.option("--point-error", type=NUMBER, help="The same of every point query.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
-def command(privacy: str, points: float, as_json: bool, **numbers: float | None) -> None:
+@options.EPSILON
+@options.RHO
+@options.DELTA
+@options.number("--points", required=True, help="The number of disjoint point queries.")
+@options.number("--sum-error", help="Root expected squared error of the sum query.")
+@options.number("--point-error", help="The same of every point query.")
+@options.JSON
+def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float | None) -> None:
     """Bound one root error of private microdata from below, given the other.
 
     Microdata answer d disjoint point queries and their sum. Give the root expected squared error
@@ -54,53 +53,40 @@ def command(privacy: str, points: float, as_json: bool, **numbers: float | None)
     known = reached(guarantee, found.points, **errors)
     cells, note = single_cell_bounds(guarantee, found.points, **errors)
     notes = [*found.notes, *([note] if note else []), *known.notes.values()]
+    given, other = ("sum", "point") if found.given == "sum_error" else ("point", "sum")
     if as_json:
-        document = _document(privacy, found, cells, known, notes)
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
-    else:
-        click.echo(_table(found, cells, known, notes))
-
-
-def _document(
-    privacy: str, found: LowerBounds, cells: dict[str, float], known: Reached, notes: list[str]
-) -> dict[str, Any]:
-    given = {"sum_error": None, "point_error": None} | {found.given: found.amount}
-    return {
-        "privacy": privacy,
-        **{name: getattr(found.guarantee, name, None) for name in _LEVELS},
-        "points": found.points,
-        **given,
-        "bounds": "point_error" if found.given == "sum_error" else "sum_error",
-        **(found.values | cells),
-        "branches": found.branches,
-        "constants": {
+        constants = {
             name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
             for name, chosen in found.constants.items()
-        },
-        "reached": known.values,
-        "notes": notes,
-    }
-
-
-def _table(found: LowerBounds, cells: dict[str, float], known: Reached, notes: list[str]) -> str:
-    first, given, other = "some point query", "the sum", "every point query"
-    if found.given == "point_error":
-        first, given, other = "the sum", other, "the sum"
+        }
+        document = {
+            "privacy": privacy,
+            **{name: getattr(guarantee, name, None) for name in _LEVELS},
+            "points": found.points,
+            **errors,
+            "bounds": f"{other}_error",
+            **(found.values | cells),
+            "branches": found.branches,
+            "constants": constants,
+            "reached": known.values,
+            "notes": notes,
+        }
+        click.echo(json.dumps(document, indent=2, allow_nan=False))
+        return
     rows = [(name, value, BOUNDS[name].meaning) for name, value in found.values.items()]
     rows[1:1] = [(f"  {k}", v, "the paper's own choice of k") for k, v in found.branches.items()]
     rows += [(name, value, CHANNEL[name]) for name, value in cells.items()]
+    reach = [(name, "-" if v is None else f"{v:.6g}") for name, v in known.values.items()]
     lines = [
-        f"{found.guarantee.describe().capitalize()}, d = {found.points} point queries.",
-        f"If {given} has a root expected squared error of at most {found.amount:g} counts, "
-        f"then {first} has at least:",
+        f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
+        f"Where the {given} error is at most {found.amount:g}, the {other} error is at least:",
         "",
         *(f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows),
         "",
-        "Known nonnegative mechanisms keep to that, and err on every table, for",
-        f"{other}, by no more than:",
+        "Known nonnegative mechanisms keep to that on every table; their other error is at most:",
         "",
+        *(f"  {name:<16} {text:>12}  {MECHANISMS[name]}" for name, text in reach),
+        *([""] if notes else []),
+        *(f"  - {note}" for note in notes),
     ]
-    for name, value in known.values.items():
-        text = "-" if value is None else f"{value:.6g}"
-        lines.append(f"  {name:<16} {text:>12}  {MECHANISMS[name]}")
-    return "\n".join([*lines, *([""] if notes else []), *(f"  - {note}" for note in notes)])
+    click.echo("\n".join(lines))

@@ -1,94 +1,52 @@
-"""``microdata-price price``: what requiring microdata would cost on a table."""
+"""``microdata-price price`` and ``tabulate``: a table's price for its holder; and its counts."""
 
 from __future__ import annotations
 
-import contextlib
 import json
 import sys
-from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import click
 import pandas as pd
 
-from ..base.files import check_new, new_folder
+from ..base.files import check_new, new_folder, write_whole
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods
 from ..price.report import NOTICE, price_files, report
-from ..price.simulation import Price, price_table
+from ..price.simulation import price_table
 from ..tables.read import read_matrix, read_table
-from ..tables.schemas import Schema, load_schema, schema_path
-from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
-from .reading import FILE, JSON, NUMBER, SHARE, WHOLE, guarantee_of, reading_options
+from ..tables.schemas import COUNT, load_schema, schema_path
+from ..tables.workloads import parse_workload, shares_by_set
+from . import options
 
 
-@contextlib.contextmanager
-def _progress(runs: int) -> Iterator[Callable[[int], None] | None]:
-    """Show a bar on a terminal and nothing elsewhere."""
-    if runs < 1 or not sys.stderr.isatty():
-        yield None
-        return
-    with click.progressbar(length=runs, label="Simulating", file=sys.stderr) as bar:
-        yield bar.update
-
-
-def _rows(frame: pd.DataFrame) -> list[dict[str, object]]:
+def _rows(frame: pd.DataFrame) -> list[dict[Any, Any]]:
     """Return rows for JSON, in which a number that is not known is null."""
-    known = frame.astype(object).where(frame.notna(), None)
-    return [{str(k): v for k, v in row.items()} for row in known.to_dict(orient="records")]
+    return frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
 
 
-def _document(made: Price, out: Path | None) -> dict[str, object]:
-    return {
-        "notice": NOTICE,
-        "guarantee": made.guarantee.fields(),
-        "runs": made.runs,
-        "out": None if out is None else str(out),
-        "prices": _rows(made.totals),
-        "total_and_columns": _rows(made.always),
-        "worst_queries": _rows(made.worst()),
-    }
-
-
-@click.command()
-@click.argument("table", type=FILE)
-@click.option(
+@click.command(
+    epilog="Example: microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only"
+)
+@click.argument("table", type=options.FILE)
+@options.file(
     "--schema",
-    type=FILE,
-    help="Columns and allowed values (JSON). Default: the file with the table's name and "
-    ".schema.json in place of .csv; without any, TABLE is a matrix of counts with labels.",
+    help="Columns and allowed values (JSON).  [default: TABLE.schema.json; without it TABLE is a "
+    "matrix of counts with labels]",
 )
-@reading_options
-@click.option("--epsilon", type=NUMBER, help="Pure differential privacy: Laplace noise.")
-@click.option("--rho", type=NUMBER, help="Concentrated (zCDP): Gaussian noise.")
-@click.option("--workload", default=DEFAULT, show_default=True, help="The queries, in order.")
-@click.option(
-    "--methods",
-    default=",".join(METHODS),
-    show_default=True,
-    help=f"Some of {', '.join(METHODS)}, separated by commas.",
-)
-@SHARE
-@click.option("--runs", type=WHOLE, default=1000, show_default=True, help="Simulated runs.")
-@click.option("--seed", type=WHOLE, default=0, show_default=True, help="Of the simulation.")
-@click.option(
-    "--out", type=click.Path(path_type=Path), help="A folder to make, for your eyes only."
-)
-@JSON
-def command(
-    table: Path,
-    schema: Path | None,
-    read_as: Callable[[Schema], Schema],
-    where: dict[str, str],
-    epsilon: float | None,
-    rho: float | None,
-    workload: str,
-    methods: str,
-    share: dict[str, float] | None,
-    runs: int,
-    seed: int,
-    out: Path | None,
-    as_json: bool,
+@options.WHERE
+@options.EPSILON
+@options.RHO
+@options.WORKLOAD
+@options.names("--methods", default=[*METHODS], show_default=True, help="Those to compare.")
+@options.SHARE
+@options.whole("--runs", default=1000, help="Simulated runs.")
+@options.whole("--seed", default=0, help="Of the simulation.")
+@options.place("--out", help="A folder to make, for your eyes only.")
+@options.JSON
+def price_command(
+    table: Path, schema: Path | None, out: Path | None, methods: list[str], runs: int, **asked: Any
 ) -> None:
     """Estimate what requiring microdata would cost on TABLE: a simulation, not a release.
 
@@ -97,56 +55,76 @@ def command(
     gives the root error over that of signed answers, bias and variance, and the worst queries by
     name; with --out also as files and pictures.
 
-    The workload lists query sets, those that matter most first: "sum" (all records), "identity"
-    (every cell), "marginals" (each column by itself), a column's name (its marginal), names joined
-    by stars (their joint marginal). The budget covers all of them together.
-
     What it prints and writes is computed from the true table without protection and is as
     confidential as the table. To publish something, use `microdata-price release`.
-
-    \b
-    Example:
-      microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only
-    """  # noqa: D301
-    guarantee = guarantee_of(epsilon, rho)
+    """
+    guarantee = options.guarantee_of(asked["epsilon"], asked["rho"])
     if out is not None:
         check_new(out)
-    beside = schema_path(table)
-    given = beside if schema is None and beside.is_file() else schema
-    if given is not None:
-        allowed = read_as(load_schema(given))
-        counts = read_table(table, allowed, where)
+    if schema is not None or schema_path(table).is_file():
+        allowed = load_schema(schema or schema_path(table))
+        counts = read_table(table, allowed, asked["where"])
+    elif asked["where"]:
+        raise InputError("--where needs a schema; add --schema")
     else:
         allowed, counts = read_matrix(table)
-        if where or read_as(allowed) != allowed:
-            raise InputError("--where, --records and --count-column need a schema; add --schema")
         sides = " x ".join(map(str, allowed.shape))
         click.echo(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records", err=True)
-    asked = parse_workload(workload, allowed)
-    shares = None if share is None else shares_by_set(share, allowed, asked)
-    names = [m.strip() for m in methods.split(",")]
-    with _progress(runs * len(check_methods([CONTROL, *names]))) as tell:
+    workload = parse_workload(asked["workload"], allowed)
+    steps = runs * len(check_methods([CONTROL, *methods]))
+    quiet = runs < 1 or not sys.stderr.isatty()
+    with click.progressbar(length=steps, label="Simulating", file=sys.stderr, hidden=quiet) as bar:
         made = price_table(
-            counts,
-            allowed,
-            asked,
-            guarantee,
-            names,
+            *(counts, allowed, workload, guarantee, methods),
             runs=runs,
-            seed=seed,
-            progress=tell,
-            shares=shares,
+            seed=asked["seed"],
+            progress=bar.update,
+            shares=shares_by_set(asked["share"], allowed, workload),
         )
     if out is not None:
-        files = price_files(made, asked)
+        files = price_files(made, workload)
         with new_folder(out, private=True) as folder:
             for name, portions in files.items():
                 with (folder / name).open("wb") as file:
                     (folder / name).chmod(0o600)
                     file.writelines(portions)
-    if as_json:
-        click.echo(json.dumps(_document(made, out)))
+    if asked["as_json"]:
+        document = {
+            "notice": NOTICE,
+            "guarantee": made.guarantee.fields(),
+            "runs": made.runs,
+            "out": None if out is None else str(out),
+            "prices": _rows(made.totals),
+            "total_and_columns": _rows(made.always),
+            "worst_queries": _rows(made.worst()),
+        }
+        click.echo(json.dumps(document))
         return
-    click.echo(report(made, asked), nl=False)
+    click.echo(report(made, workload), nl=False)
     if out is not None:
         click.echo(f"Written, for your eyes only: {out}")
+
+
+@click.command(
+    epilog="Example, one of the paper's tables: microdata-price tabulate psam_p01.csv --schema "
+    "race-origin.schema.json --where ST=01 --where PUMA=01301 --out area.csv"
+)
+@click.argument("persons", type=options.FILE)
+@options.file("--schema", required=True, help="Columns and allowed values (JSON).")
+@options.WHERE
+@options.place("--out", required=True, help="The table to write; its schema comes beside it.")
+def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Path) -> None:
+    """Count the records of PERSONS in the cells of a schema (docs/tables.md).
+
+    Writes TABLE.csv (one row a cell, empty cells too) and TABLE.schema.json, which `price` and
+    `release` accept. The file is read in parts: several gigabytes need little memory. Nothing is
+    overwritten.
+    """
+    for path in (out, beside := schema_path(out)):
+        check_new(path)
+    allowed = load_schema(schema)
+    table = read_table(persons, allowed, where).astype(int)
+    text = allowed.frame().assign(**{COUNT: table.ravel()}).to_csv(index=False, lineterminator="\n")
+    write_whole(beside, allowed.to_json())
+    write_whole(out, text)
+    click.echo(f"{out}: {table.sum():,} records in {allowed.cells:,} cells, schema beside it.")

@@ -1,124 +1,46 @@
-"""``microdata-price release``: private measurements and microdata of a real table."""
+"""``microdata-price release`` and ``budget``: private microdata of a table, and what is spent."""
 
 from __future__ import annotations
 
-import contextlib
 import json
-from collections.abc import Callable, Iterator
+import math
 from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from ..base.files import stopping_politely
+from ..base.numbers import at_most
 from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
-from ..release.budget import Entry
+from ..model.conversion import approximate_together
+from ..model.privacy import ConcentratedDP, PureDP
+from ..release.budget import Budget, add_up
 from ..release.files import Release
-from ..release.ledger import Account
+from ..release.folder import entry_of, load_measured
+from ..release.ledger import Account, read_ledger
 from ..release.plan import plan_release, warnings_of
 from ..release.run import release, release_again
-from ..tables.schemas import Schema, load_schema, schema_path
-from ..tables.workloads import DEFAULT, parse_workload, shares_by_set
-from .reading import FILE, JSON, NUMBER, SHARE, guarantee_of, reading_options
+from ..tables.schemas import load_schema
+from ..tables.workloads import parse_workload, shares_by_set
+from . import options
 
-
-class _Noted(Account):
-    """An account that says whether anything was written down in it by this command."""
-
-    def spend(self, entry: Entry) -> str:
-        line = super().spend(entry)
-        object.__setattr__(self, "spent", True)
-        return line
-
-
-def _account(ledger: Path | None, name: str | None) -> Account | None:
-    if (ledger is None) != (name is None):
-        raise InputError("a ledger needs both --ledger and --name, the table's name in it")
-    return None if ledger is None or name is None else _Noted(ledger, name)
-
-
-def _document(made: Release, out: Path) -> dict[str, Any]:
-    mechanism, workload = made.measured.mechanism, made.measured.workload
-    return {
-        "out": str(out),
-        "guarantee": mechanism.guarantee.fields(),
-        "neighbours": f"tables that differ by {mechanism.neighbours}",
-        "replacing_one_record_at_most": mechanism.replacement.fields(),
-        "warnings": warnings_of(workload, mechanism),
-        "method": made.method,
-        "records": None if made.whole is None else int(made.whole.sum()),
-        "rounding_deviations": made.moved(),
-        "variances": dict(zip(workload.names, mechanism.variances, strict=True)),
-    }
-
-
-def _summary(made: Release, out: Path) -> str:
-    mechanism, workload = made.measured.mechanism, made.measured.workload
-    noise = ", ".join(
-        f"{n} {v**0.5:.4g}" for n, v in zip(workload.names, mechanism.variances, strict=True)
-    )
-    if made.whole is None:
-        records = "OLS makes no microdata: its cells may be negative; no records are written."
-    else:
-        records = (
-            f"Rounded to {int(made.whole.sum())} records; no answer moved by more than "
-            f"{max(made.moved().values()):.3f}."
-        )
-    return "\n".join(
-        [
-            *warnings_of(workload, mechanism),
-            f"Guarantee: {mechanism.guarantee.describe()}, between tables that differ by "
-            f"{mechanism.neighbours}.",
-            f"Replacing one record: at most {mechanism.replacement.describe()}.",
-            f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
-            records,
-            f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count)",
-        ]
-    )
-
-
-@contextlib.contextmanager
-def _telling(out: Path, account: Account | None) -> Iterator[Callable[[], None]]:
-    """Say of whatever stops a release after the measurement that nothing is lost.
-
-    The function given is to be called once the noisy answers are safe.
-    """
-    safe: list[bool] = []
-    try:
-        yield lambda: safe.append(True)
-    except BaseException as error:
-        if safe:
-            click.echo(
-                f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
-                f"with: microdata-price release --again {out} --method METHOD",
-                err=True,
-            )
-            if isinstance(error, OSError):  # its usual advice is to run the same command again
-                reason = error.strerror or type(error).__name__
-                raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif getattr(account, "spent", False) and not isinstance(error, InputError):
-            click.echo(
-                "Nothing was kept or published, but the ledger counts this measurement, as it is "
-                "written down before it is made; doing it again counts once more",
-                err=True,
-            )
-        raise
+Told = tuple[dict[str, Any], list[str]]
+"""The same as a document and as lines."""
+_LEDGER = options.place("--ledger", help="A file that notes what is spent, up to a cap.")
+_NAME = click.option("--name", help="The table's name in the ledger.")
 
 
 @click.command()
-@click.argument("table", required=False, type=FILE)
-@click.option(
-    "--again",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Instead of TABLE: a release whose measurements are fitted anew, at no further cost.",
-)
-@click.option("--schema", type=FILE, help="Columns and allowed values (JSON).")
-@reading_options
-@click.option("--epsilon", type=NUMBER, help="Pure differential privacy: discrete Laplace noise.")
-@click.option("--rho", type=NUMBER, help="Concentrated (zCDP): discrete Gaussian noise.")
-@click.option("--workload", help=f"What to measure, in order.  [default: {DEFAULT}]")
-@SHARE
+@click.argument("table", required=False, type=options.FILE)
+@options.place("--again", help="Instead of TABLE: a release to fit anew, at no further cost.")
+@options.file("--schema", help="Columns and allowed values (JSON).")
+@options.WHERE
+@options.EPSILON
+@options.RHO
+@options.WORKLOAD
+@options.SHARE
 @click.option(
     "--known",
     type=click.Choice(["sum"]),
@@ -129,56 +51,25 @@ def _telling(out: Path, account: Account | None) -> Iterator[Callable[[], None]]
     is_flag=True,
     help="Accept counts known to less than one record, or a factor above a million.",
 )
-@click.option(
-    "--ledger",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="A file to which what is spent is added, up to a cap; see budget --help.",
-)
-@click.option("--name", help="The table's name in the ledger.")
+@_LEDGER
+@_NAME
 @click.option(
     "--method",
     default=RECOMMENDED,
     show_default=True,
     help=f"One of {', '.join(METHODS)}. The default is recommended because {REASON}.",
 )
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="The folder to make; with --again, leave it out to complete a folder where it is.",
-)
-@JSON
-def command(
-    table: Path | None,
-    again: Path | None,
-    schema: Path | None,
-    read_as: Callable[[Schema], Schema],
-    where: dict[str, str],
-    epsilon: float | None,
-    rho: float | None,
-    workload: str | None,
-    share: dict[str, float] | None,
-    known: str | None,
-    weak_protection: bool,
-    ledger: Path | None,
-    name: str | None,
-    method: str,
-    out: Path | None,
-    as_json: bool,
+@options.place("--out", help="The folder to make; --again without it completes its own.")
+@options.JSON
+def release_command(
+    again: Path | None, method: str, out: Path | None, as_json: bool, **asked: Any
 ) -> None:
     """Release TABLE for real: noisy measurements and microdata with a privacy guarantee.
 
-    TABLE is a file with the true data: counts (the schema's columns and "count", one row a cell;
-    empty cells may be left out) or records (one row a person). One person must be one record.
-
-    The schema is a JSON file that you write from what is known about the columns, never from the
-    data: {"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}.
-    docs/tables.md says what else it may state: catch-alls, cut points, groups of values, impossible
-    combinations.
-
-    The workload lists query sets, those that matter most first: "sum" (all records), "identity"
-    (every cell), "marginals" (each column by itself), a column's or group's name, names joined by
-    stars (their joint marginal). The budget covers all of them together, in equal parts or by
-    --share.
+    TABLE holds the true data: records (one row a person) or counts (one row a cell, with a column
+    "count"). One person must be one record. The schema is a JSON file that you write from what is
+    known about the columns, never from the data (docs/tables.md): {"columns": {"sex": ["f", "m"],
+    "age": {"from": 0, "to": 99}}}.
 
     \b
     What is protected: whether any one record is in TABLE, and what it says. The guarantee compares
@@ -190,13 +81,9 @@ def command(
         with --name writes them down and refuses what exceeds a cap.
     Whoever can measure the computer's time or memory while it runs sees more than the folder.
 
-    Another method for the same measurements costs nothing more: use --again, not a second release.
     The noisy answers are in the folder before anything is fitted. If a later step fails or is
-    stopped, --again goes on from there; measuring again would spend the budget twice.
-
-    Noise comes from OpenDP, which draws it from OpenSSL's generator, seeded by the operating
-    system; no seed is kept. OpenDP has a written proof for each of the two functions used and ships
-    them under its flag for contributed code. After the measurement the table is not used again.
+    stopped, --again goes on from there; measuring again would spend the budget twice. Another
+    method for the same measurements costs nothing more: use --again, not a second release.
 
     \b
     Examples:
@@ -205,36 +92,188 @@ def command(
       microdata-price release --again released --method nnls --out released-nnls
     """  # noqa: D301
     if again is not None:
-        given = (table, schema, epsilon, rho, workload, share, known, ledger, name)
-        if any(v is not None for v in given) or weak_protection or where:
+        source = click.get_current_context().get_parameter_source
+        if extra := [name for name in asked if source(name) is ParameterSource.COMMANDLINE]:
             raise InputError(
-                "--again takes everything from the earlier release; leave out TABLE, --schema, "
-                "--where, --epsilon, --rho, --workload, --share, --known and --ledger"
+                "--again takes everything from the earlier release; leave out "
+                f"{', '.join(extra).replace('_', '-')}"
             )
-        made = release_again(again, method, out)
-        out = again if out is None else out
-    elif table is not None and schema is None and (beside := schema_path(table)).is_file():
-        raise InputError(
-            f"a release needs its schema named, so that nobody releases by a schema that came from "
-            f"the data; if {beside} was written from what is public, add --schema {beside}"
-        )
-    elif table is None or schema is None or out is None:
+        made, out = release_again(again, method, out), out or again
+    elif asked["table"] is None or asked["schema"] is None or out is None:
         raise InputError(
             "a release needs TABLE and its --schema, or --again with the folder of an earlier one, "
-            "and --out"
+            "and --out; the schema is named each time, as none may come from the data"
         )
     else:
-        allowed, level = read_as(load_schema(schema)), guarantee_of(epsilon, rho)
-        asked = parse_workload(DEFAULT if workload is None else workload, allowed)
-        account = _account(ledger, name)
-        planned = plan_release(
-            allowed,
-            asked,
-            level,
-            None if share is None else shares_by_set(share, allowed, asked),
-            known_total=known is not None,
-            weak=weak_protection,
+        made = _released(method, out, **asked)
+    document, lines = _summary(made, out)
+    click.echo(json.dumps(document) if as_json else "\n".join(lines))
+
+
+def _released(
+    method: str, out: Path, *, table: Path, ledger: Path | None, name: str | None, **asked: Any
+) -> Release:
+    """Release a table; of whatever stops it after the measurement, say that nothing is lost."""
+    schema = load_schema(asked["schema"])
+    level = options.guarantee_of(asked["epsilon"], asked["rho"])
+    workload = parse_workload(asked["workload"], schema)
+    shares = shares_by_set(asked["share"], schema, workload)
+    if (ledger is None) != (name is None):
+        raise InputError("a ledger needs both --ledger and --name, the table's name in it")
+    account = None if ledger is None or name is None else Account(ledger, name)
+    known, weak = asked["known"] is not None, asked["weak_protection"]
+    planned = plan_release(schema, workload, level, shares, known_total=known, weak=weak)
+    safe: list[Path] = []
+    try:
+        with stopping_politely():
+            where, kept = asked["where"], lambda: safe.append(out)
+            return release(table, planned, method, out, account, where, kept)
+    except BaseException as error:
+        accident = not isinstance(error, InputError)
+        if safe:
+            click.echo(
+                f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
+                f"with: microdata-price release --again {out} --method METHOD",
+                err=True,
+            )
+            if isinstance(error, OSError):  # its usual advice is to run the same command again
+                reason = error.strerror or type(error).__name__
+                raise InputError(f"the system refused to go on ({reason}); mend that") from error
+        elif accident and account and planned.identity in account.path.read_text("utf-8"):
+            click.echo(
+                "Nothing was kept or published, but the ledger counts this measurement, as it is "
+                "written down before it is made; doing it again counts once more",
+                err=True,
+            )
+        raise
+
+
+def _summary(made: Release, out: Path) -> Told:
+    mechanism, workload = made.measured.mechanism, made.measured.workload
+    variances = dict(zip(workload.names, mechanism.variances, strict=True))
+    document = {
+        "out": str(out),
+        "guarantee": mechanism.guarantee.fields(),
+        "neighbours": f"tables that differ by {mechanism.neighbours}",
+        "replacing_one_record_at_most": mechanism.replacement.fields(),
+        "warnings": warnings_of(workload, mechanism),
+        "method": made.method,
+        "records": None if made.whole is None else int(made.whole.sum()),
+        "rounding_deviations": made.moved(),
+        "variances": variances,
+    }
+    noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
+    records = "OLS makes no microdata: its cells may be negative; no records are written."
+    if made.whole is not None:
+        most = f"no answer moved by more than {max(made.moved().values()):.3f}"
+        records = f"Rounded to {document['records']} records; {most}."
+    return document, [
+        *warnings_of(workload, mechanism),
+        f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
+        f"Replacing one record: at most {mechanism.replacement.describe()}.",
+        f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
+        records,
+        f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count)",
+    ]
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(path_type=Path))
+@options.number("--delta", default=1e-6, show_default=True, help="For (epsilon, delta).")
+@_LEDGER
+@_NAME
+@options.number("--cap-epsilon", help="Refuse releases beyond this epsilon from now on.")
+@options.number("--cap-rho", help="Refuse releases beyond this rho from now on.")
+@options.JSON
+def budget_command(
+    folders: tuple[Path, ...], ledger: Path | None, name: str | None, as_json: bool, **levels: Any
+) -> None:
+    """Add up the guarantees of several releases: FOLDERS that `release` wrote.
+
+    All are taken to be about the same people, the safe assumption. Epsilons add up, and rhos. What
+    both kinds guarantee together is at most the (epsilon, delta) that is given, from Renyi
+    divergences of every order. As zCDP, epsilon counts as rho = epsilon^2 / 2. A copy of a release
+    counts once. Where some release has a public total, all count for one record replaced by
+    another, each that was not made so as two steps. Every guarantee is computed anew.
+
+    With --ledger and --name it shows what was written down for that table, and sets the cap,
+    without which nothing is released under that name. With --ledger and FOLDERS it says which of
+    them the ledger counts, so that lines that were cut or edited are found. Status 1 then.
+
+    \b
+    Examples:
+      microdata-price budget released-2024 released-2025
+      microdata-price budget --ledger ledger.jsonl --name persons --cap-epsilon 3
+      microdata-price budget --ledger ledger.jsonl released-2024 released-2025
+    """  # noqa: D301
+    cap = levels["cap_epsilon"], levels["cap_rho"]
+    if cap == (None, None) and name is None:
+        document, lines = _of_folders(folders, ledger, levels["delta"])
+    elif ledger is None or name is None or folders:
+        raise InputError(
+            "a ledger's account and cap are told by --ledger and --name together, without FOLDERS"
         )
-        with _telling(out, account) as kept, stopping_politely():
-            made = release(table, planned, method, out, account, where, kept)
-    click.echo(json.dumps(_document(made, out)) if as_json else _summary(made, out))
+    else:
+        account = Account(ledger, name)
+        if cap != (None, None):
+            account.limit(options.guarantee_of(*cap))
+        document, lines = _of_account(account, levels["delta"])
+    click.echo(json.dumps(document) if as_json else "\n".join(lines))
+    if document.get("not_in_ledger"):
+        raise SystemExit(1)
+
+
+def _of_account(account: Account, delta: float) -> Told:
+    entries, cap = account.state()
+    document = {
+        "ledger": str(account.path),
+        "name": account.name,
+        "measurements": [e.identity for e in entries],
+        "cap": None if cap is None else cap.fields(),
+    }
+    lines = [f"{account.name}, measurements in {account.path}: {len(entries)}"]
+    lines += ["No cap is set." if cap is None else f"Cap: {cap.describe()}"]
+    more, told = _together(add_up(entries), delta) if entries else ({}, ["Nothing was spent."])
+    return document | more, lines + told
+
+
+def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) -> Told:
+    loaded = {folder: load_measured(folder)[0] for folder in folders}
+    budget = add_up([entry_of(folder, made) for folder, made in loaded.items()])
+    releases = {str(e.folder): e.guarantee for e in budget.entries}
+    document: dict[str, Any] = {
+        "releases": [{"folder": f, "guarantee": g.fields()} for f, g in releases.items()],
+        "copies": [str(e.folder) for e in budget.copies],
+    }
+    lines = [f"{folder}: {guarantee.describe()}" for folder, guarantee in releases.items()]
+    lines += [f"{f}: a copy of the same measurement, counted once" for f in document["copies"]]
+    if ledger is not None:
+        counted, missing = read_ledger(ledger), document.setdefault("not_in_ledger", {})
+        cut = f"its line is missing from {ledger}: lines were cut, or this is another ledger"
+        free = "it was made without a ledger, and counts in none"
+        for folder, made in loaded.items():  # which notes the line that counted it, if one did
+            if made.ledger not in counted:
+                missing[str(folder)] = cut if made.ledger else free
+            lines.append(f"{folder}: {missing.get(str(folder), f'counted in {ledger}')}")
+    more, told = _together(budget, delta)
+    return document | more, lines + told
+
+
+def _together(budget: Budget, delta: float) -> Told:
+    epsilon, rho = math.fsum(budget.epsilons), budget.rho
+    both = approximate_together(budget.epsilons, rho, delta)
+    document = {
+        "total": budget.total.fields(),
+        "zcdp": budget.zcdp.fields(),
+        "epsilon": epsilon,
+        "rho": rho,
+        "approximate": {"epsilon": both.epsilon, "delta": both.delta},
+        "neighbours": budget.neighbours,
+    }
+    levels = [*([PureDP(epsilon)] if epsilon else []), *([ConcentratedDP(rho)] if rho else [])]
+    parts = " and, besides, ".join(level.describe() for level in levels)
+    return document, [
+        f"Together: {parts}, for {budget.neighbours}",
+        f"That is at most ({at_most(both.epsilon, 4)}, {both.delta:g})-differential privacy, each "
+        f"release taken at its best, and at most zCDP with rho = {at_most(budget.zcdp.rho, 6)}.",
+    ]

@@ -1,13 +1,11 @@
 """From which d on bounds say something, and what both errors, and sparse outputs, must pay."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 import pytest
 
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import (
     BOUNDS,
     point_error_bound,
@@ -20,7 +18,7 @@ from microdata_price.theory.lower.validity import (
 )
 from rounding import at_most
 
-LEVELS: list[Guarantee] = [
+LEVELS = [
     PureDP(0.01),
     PureDP(0.5),
     PureDP(10.0),
@@ -34,7 +32,7 @@ LEVELS: list[Guarantee] = [
 
 @pytest.mark.parametrize("guarantee", LEVELS, ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
-def test_the_bound_crosses_where_it_is_said_to(name: str, guarantee: Guarantee) -> None:
+def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
     """Given D, at three heights; and given C, at the same numbers of cells as signed errors."""
     s = guarantee.signed_error
     first = [first_above(name, guarantee, s, threshold) for threshold in (0.0, 0.5 * s, s)]
@@ -55,9 +53,7 @@ def test_the_bound_crosses_where_it_is_said_to(name: str, guarantee: Guarantee) 
 
 @pytest.mark.parametrize("guarantee", LEVELS, ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
-def test_balanced_errors_are_where_the_curve_meets_the_diagonal(
-    name: str, guarantee: Guarantee
-) -> None:
+def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
     d = np.array([1e6, 1e12, 1e30])
     x = balanced_error(name, guarantee, d)
     assert at_most(x[:-1], x[1:])
@@ -68,7 +64,7 @@ def test_balanced_errors_are_where_the_curve_meets_the_diagonal(
 
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
-def test_sparse_bound_is_the_largest_over_all_records(epsilon: float) -> None:
+def test_sparse_bound_is_the_largest_over_all_records(epsilon):
     for d in (2.0, 100.0, 1e6, 1e12):
         for nonzero in (0.5, 10.0, 1000.0):
             m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)

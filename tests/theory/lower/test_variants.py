@@ -1,7 +1,5 @@
 """First moments on other terms, against optimal small mechanisms found by linear programming."""
 
-from __future__ import annotations
-
 import itertools
 import math
 
@@ -9,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize
 
 from microdata_price.model.privacy import ApproximateDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
@@ -21,46 +18,19 @@ from microdata_price.theory.lower.variants import (
     same_table_error,
 )
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon
+from private_channels import least_worst_loss
 
 
-def tables(d: int, n: int) -> list[tuple[int, ...]]:
-    return [t for t in itertools.product(range(n + 1), repeat=d) if sum(t) == n]
-
-
-def least_absolute_error(epsilon: float, d: int, n: int) -> float:
+def least_absolute_error(epsilon, d, n):
     """Return the least mean absolute error of the worst cell with a public total of n records."""
-    every = tables(d, n)
-    size = len(every)
-    rows, right, cost = [], [], np.zeros(size * size + 1)
-    cost[-1] = 1
-    for i, t in enumerate(every):
-        for cell in range(d):
-            row = np.zeros(size * size + 1)
-            row[i * size : (i + 1) * size] = [abs(x[cell] - t[cell]) for x in every]
-            row[-1] = -1
-            rows.append(row)
-            right.append(0.0)
-        for j, other in enumerate(every):
-            if sum(abs(a - b) for a, b in zip(t, other, strict=True)) == 2:
-                for y in range(size):
-                    row = np.zeros(size * size + 1)
-                    row[i * size + y], row[j * size + y] = 1, -math.exp(epsilon)
-                    rows.append(row)
-                    right.append(0.0)
-    sums = np.zeros((size, size * size + 1))
-    for i in range(size):
-        sums[i, i * size : (i + 1) * size] = 1
-    found = optimize.linprog(
-        cost, np.array(rows), np.array(right), sums, np.ones(size), method="highs"
-    )
-    assert found.status == 0
-    return float(found.fun)
+    x = np.array([t for t in itertools.product(range(n + 1), repeat=d) if sum(t) == n])
+    apart = np.abs(x[:, None] - x)
+    near = np.argwhere(apart.sum(axis=2) == 2)
+    return least_worst_loss(near, epsilon, np.moveaxis(apart, 2, 0))
 
 
 @pytest.mark.parametrize(("epsilon", "d", "n"), [(1.0, 3, 3), (2.0, 4, 2), (3.0, 5, 2)])
-def test_no_mechanism_with_a_public_total_is_better_than_the_bound(
-    epsilon: float, d: int, n: int
-) -> None:
+def test_no_mechanism_with_a_public_total_is_better_than_the_bound(epsilon, d, n):
     best = least_absolute_error(epsilon, d, n)
     m = np.arange(1.0, n + 1)
     a = np.exp(epsilon * m) / (d - 1)
@@ -69,7 +39,7 @@ def test_no_mechanism_with_a_public_total_is_better_than_the_bound(
     assert public_total_bound(epsilon, d) >= bound - 1e-12
 
 
-def test_a_public_and_a_private_total_are_two_relations() -> None:
+def test_a_public_and_a_private_total_are_two_relations():
     """At the same D the bound for replaced records is not the one for added records."""
     D = math.sqrt(8) / 0.5
     assert float(public_total_bound(0.5, 1000, D)) == pytest.approx(7.975, abs=5e-4)
@@ -78,7 +48,7 @@ def test_a_public_and_a_private_total_are_two_relations() -> None:
 
 
 @given(st.floats(0.01, 5.0), st.integers(2, 10**7), st.floats(0, 50))
-def test_the_best_number_of_replaced_records_is_found(eps: float, d: int, D: float) -> None:
+def test_the_best_number_of_replaced_records_is_found(eps, d, D):
     m = np.arange(1.0, 4000.0)
     a = np.exp(np.minimum(eps * m, 600.0)) / (d - 1)
     want = max(float(((m - a * D) / (1 + a)).max()), 0.0)
@@ -92,9 +62,7 @@ def test_the_best_number_of_replaced_records_is_found(eps: float, d: int, D: flo
     st.floats(0.05, 0.95),
     st.floats(0.1, 4.0),
 )
-def test_clipping_goes_wrong_as_often_as_proved(
-    eps: float, d: int, m: int, share: float, ratio: float
-) -> None:
+def test_clipping_goes_wrong_as_often_as_proved(eps, d, m, share, ratio):
     """Clipping treats cells alike, so it goes wrong on each placement, as Markov bounds it."""
     k, h = share * m, ratio * m
     chance, s = placement_chance(eps, d, m, k, h)
@@ -107,7 +75,7 @@ def test_clipping_goes_wrong_as_often_as_proved(
     assert chance <= min(low + high, 1.0) + 1e-12
 
 
-def test_the_difficult_tables_own_error() -> None:
+def test_the_difficult_tables_own_error():
     eps, d = 0.1, 10**6
     m = math.floor(math.log(d) / eps)
     chance, _ = placement_chance(eps, d, m, m / 2, m)
@@ -122,9 +90,7 @@ def test_the_difficult_tables_own_error() -> None:
 
 
 @given(st.floats(0.05, 3.0), st.floats(1e-12, 0.2), st.floats(1.0, 200.0), st.floats(0.1, 1e4))
-def test_the_corollary_with_a_delta_is_a_weaker_form(
-    eps: float, delta: float, log10_d: float, D: float
-) -> None:
+def test_the_corollary_with_a_delta_is_a_weaker_form(eps, delta, log10_d, D):
     g = ApproximateDP(eps, delta)
     d = float(round(10**log10_d)) + 2 if log10_d < 15 else 10**log10_d
     value = float(approximate_corollary(g, math.floor(d), D))
@@ -132,7 +98,7 @@ def test_the_corollary_with_a_delta_is_a_weaker_form(
     assert value <= bound * (1 + 1e-9) + 1e-12
 
 
-def test_the_corollary_reaches_its_leading_term() -> None:
+def test_the_corollary_reaches_its_leading_term():
     g = ApproximateDP(0.5, 1e-200)
     value = float(approximate_corollary(g, 1e250, math.sqrt(8) / 0.5))
     assert 0.95 < value * 0.5 / math.log(0.5 / 1e-200) < 1
@@ -140,7 +106,7 @@ def test_the_corollary_reaches_its_leading_term() -> None:
     assert 0.95 < value * 0.5 / math.log(1e100) < 1
 
 
-def test_one_record_is_tight_at_large_epsilon() -> None:
+def test_one_record_is_tight_at_large_epsilon():
     for eps in (8.0, 12.0, 20.0):
         z = m_epsilon(eps)
         C, d = z.std, 10**6

@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -14,7 +12,7 @@ CASES = [(0.5, 1000), (0.05, 300), (3.0, 1000), (10.0, 1000), (0.5, 2), (0.5, 50
 
 
 @pytest.mark.parametrize(("epsilon", "d"), CASES)
-def test_no_step_of_the_pure_proof_gains_and_all_add_up(epsilon: float, d: int) -> None:
+def test_no_step_of_the_pure_proof_gains_and_all_add_up(epsilon, d):
     noise = DoubleGeometric(epsilon)
     packing = packing_walk.clipped_packing(noise, d, k=1 / epsilon)
     odds = packing_walk.packing_odds(noise, packing)
@@ -30,7 +28,7 @@ def test_no_step_of_the_pure_proof_gains_and_all_add_up(epsilon: float, d: int) 
 
 @pytest.mark.parametrize("delta", [1e-6, 1e-12, 1e-3])
 @pytest.mark.parametrize(("epsilon", "d"), CASES[:5])
-def test_nor_does_one_with_a_delta(epsilon: float, delta: float, d: int) -> None:
+def test_nor_does_one_with_a_delta(epsilon, delta, d):
     guarantee = ApproximateDP(epsilon, delta)
     noise = packing_walk.truncated_cells(guarantee)
     packing = packing_walk.clipped_packing(noise, d, k=1 / epsilon)
@@ -46,7 +44,7 @@ def test_nor_does_one_with_a_delta(epsilon: float, delta: float, d: int) -> None
 @pytest.mark.parametrize(
     ("rho", "d"), [(0.125, 1000), (0.00125, 100), (4.5, 1000), (50, 20), (0.125, 2)]
 )
-def test_nor_does_fanos_up_to_its_sampling(rho: float, d: int) -> None:
+def test_nor_does_fanos_up_to_its_sampling(rho, d):
     guarantee, noise = ConcentratedDP(rho), DiscreteGaussian(1 / (2 * rho))
     packing = packing_walk.clipped_packing(noise, d, k=1 / math.sqrt(rho))
     known = fano_walk.sampled_information(noise, packing, 300, np.random.default_rng(4))

@@ -1,7 +1,5 @@
 """The exact leading constant: the least variance, the formula, and the growth of reports."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from fractions import Fraction
@@ -22,13 +20,10 @@ from microdata_price.theory.upper.leading_constant import (
     sum_wall,
 )
 
-Array = np.ndarray
 part = st.fractions(Fraction(1, 20), Fraction(19, 20), max_denominator=40)
 
 
-def variance_certificate(
-    q: Fraction, p: Fraction, m: Fraction, terms: int
-) -> tuple[Fraction, list[Fraction], list[Fraction]]:
+def variance_certificate(q, p, m, terms):
     """Return the proof's W, a_i and b_i; q and p are ``e^-r`` and ``e^-l``."""
     A, B = q / (1 - q), p / (1 - p)
     mean, both = A - B, (1 - q) * (1 - p)
@@ -40,9 +35,7 @@ def variance_certificate(
 
 
 @given(part, part, st.fractions(Fraction(-1, 2), Fraction(1, 2), max_denominator=12))
-def test_the_certificate_of_the_least_variance_is_an_identity(
-    q: Fraction, p: Fraction, off: Fraction
-) -> None:
+def test_the_certificate_of_the_least_variance_is_an_identity(q, p, off):
     terms = 16
     mean = q / (1 - q) - p / (1 - p)
     m = mean + off
@@ -59,7 +52,7 @@ def test_the_certificate_of_the_least_variance_is_an_identity(
 @pytest.mark.parametrize("n", [1, 2, 3])
 @pytest.mark.parametrize(("r", "left"), [(1.5, 1.5), (1.2, 2.0), (2.5, 0.9)])
 @pytest.mark.parametrize("m", [0.0, 0.3])
-def test_no_law_on_a_grid_has_less_variance(n: int, r: float, left: float, m: float) -> None:
+def test_no_law_on_a_grid_has_less_variance(n, r, left, m):
     """The least ``E (Y - m)^2`` by a linear program over laws on Z/n."""
     k = np.arange(-30 * n, 30 * n + 1)
     size = np.exp(-np.where(k > 0, r, -left) * k / n)  # so that all unknowns and rows are near 1
@@ -85,7 +78,7 @@ def test_no_law_on_a_grid_has_less_variance(n: int, r: float, left: float, m: fl
 
 
 @given(st.floats(0.05, 6), st.floats(0.05, 6))
-def test_noise_of_two_rates_attains_it(r: float, left: float) -> None:
+def test_noise_of_two_rates_attains_it(r, left):
     assert AsymmetricGeometric(r, left).variance == pytest.approx(
         float(least_variance(r, left)), rel=1e-12
     )
@@ -93,10 +86,10 @@ def test_noise_of_two_rates_attains_it(r: float, left: float) -> None:
 
 @settings(max_examples=25)
 @given(st.floats(0.02, 5), st.floats(0.53, 300), st.booleans())
-def test_the_formula_is_the_mean_over_the_pareto_law(epsilon: float, c: float, whole: bool) -> None:
+def test_the_formula_is_the_mean_over_the_pareto_law(epsilon, c, whole):
     share = 1 / math.expm1(epsilon)
 
-    def integrand(v: float) -> float:  # v = c/s has density 2v
+    def integrand(v):  # v = c/s has density 2v
         r = (1 - v / (2 * c)) * epsilon
         off = 1 / math.expm1(r) - share
         return 2 * v * (float(least_variance(r, epsilon)) + whole * (off - round(off)) ** 2)
@@ -116,7 +109,7 @@ def test_the_formula_is_the_mean_over_the_pareto_law(epsilon: float, c: float, w
 
 
 @given(st.floats(0.01, 4), st.floats(0.001, 12), st.booleans())
-def test_the_constant_inverts_the_formula(epsilon: float, above: float, whole: bool) -> None:
+def test_the_constant_inverts_the_formula(epsilon, above, whole):
     lam = float(sum_wall(epsilon)) + above
     c = leading_constant(lam, epsilon, whole=whole)
     if c > 1:
@@ -129,7 +122,7 @@ def test_the_constant_inverts_the_formula(epsilon: float, above: float, whole: b
     assert leading_constant(lam, epsilon * 1.01) <= c or whole
 
 
-def test_the_formula_falls_to_the_wall() -> None:
+def test_the_formula_falls_to_the_wall():
     for epsilon in (0.01, 0.5, 3.0):
         values = needed_lambda(np.geomspace(0.501, 1e5, 400), epsilon)
         assert (np.diff(values) < 0).all()
@@ -137,7 +130,7 @@ def test_the_formula_falls_to_the_wall() -> None:
         assert needed_lambda(1.0, epsilon) < 1 + 8 * (1 - math.log(2))
 
 
-def _random_mechanism(rng: np.random.Generator, N: int, B: int) -> tuple[Array, ...]:
+def _random_mechanism(rng, N, B):
     """Draw a mechanism on all tables of N cells with counts 0..B; outputs are a set and a sum."""
     tables = np.array(list(itertools.product(range(B + 1), repeat=N)))
     sets = np.array(list(itertools.product((False, True), repeat=N)))
@@ -152,7 +145,7 @@ def _random_mechanism(rng: np.random.Generator, N: int, B: int) -> tuple[Array, 
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_reports_grow_by_at_most_the_budget_per_record(seed: int) -> None:
+def test_reports_grow_by_at_most_the_budget_per_record(seed):
     """The steps (*), (**) and the growth step of the lower bound, enumerated."""
     rng = np.random.default_rng(seed)
     N, B, b = (3, 2, 3.0) if seed % 2 else (2, 4, 1.5)
@@ -166,10 +159,10 @@ def test_reports_grow_by_at_most_the_budget_per_record(seed: int) -> None:
     key = rng.integers(0, 3, (N + 1,) * (B + 1))
     psi = rng.random((N + 1,) * (B + 1) + (Y.max() - Y.min() + 3,))
 
-    def at(array: Array, t: Array, *more: Array) -> Array:
+    def at(array, t, *more):
         return array[(*np.moveaxis(t, -1, 0), *more)]
 
-    def moved(t: Array, q: int) -> Array:  # one report of q + 1 records becomes one of q
+    def moved(t, q):  # one report of q + 1 records becomes one of q
         t = t.copy()
         t[..., q + 1], t[..., q] = np.maximum(t[..., q + 1] - 1, 0), np.minimum(t[..., q] + 1, N)
         return t
@@ -210,9 +203,7 @@ def test_reports_grow_by_at_most_the_budget_per_record(seed: int) -> None:
         (2.0, 1.4481, (2.8738, 1.357, 1.0), (3.1243, 1.439, 1.033)),
     ],
 )
-def test_printed_values(
-    epsilon: float, wall: float, weights: tuple[float, ...], whole: tuple[float, ...]
-) -> None:
+def test_printed_values(epsilon, wall, weights, whole):
     """Lambda(1), and the limits at 2.25 and 3, for outputs of both kinds."""
     assert float(sum_wall(epsilon)) == pytest.approx(wall, abs=5e-5)
     for values, of in ((weights, False), (whole, True)):

@@ -1,7 +1,5 @@
 """The mechanism that reaches the leading constant: private at every step, and accurate."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
@@ -13,13 +11,11 @@ from hypothesis import strategies as st
 from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.reports import Reports
 
-Array = np.ndarray
-
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.5, 3.0])
 @pytest.mark.parametrize("log_d", [60.0, 1000.0, 1e5])
 @pytest.mark.parametrize("s", [1.0, 1.5, 4.0])
-def test_no_step_loses_more_than_the_budget(epsilon: float, log_d: float, s: float) -> None:
+def test_no_step_loses_more_than_the_budget(epsilon, log_d, s):
     for eta in (0.02, 0.06):
         for kappa in (eta, 0.3, 0.45, 0.499, 0.5, 0.51, 0.8, 1.0):
             for few in (False, True)[: 1 + (kappa == eta)]:
@@ -32,7 +28,7 @@ class TooEarly(Reports):
     """The same with alarms frozen over a gap that is too short."""
 
     @property
-    def G(self) -> int:
+    def G(self):
         return super().G // 2
 
 
@@ -40,17 +36,17 @@ class TooEarly(Reports):
 class LightTails(Reports):
     """The same without the sum's heavy tails."""
 
-    def log_noise(self, k: object) -> Array:
+    def log_noise(self, k):
         return self.main.log_density(np.asarray(k))
 
 
 @pytest.mark.parametrize("broken", [TooEarly, LightTails])
-def test_the_audit_finds_a_mechanism_that_is_not_private(broken: type[Reports]) -> None:
+def test_the_audit_finds_a_mechanism_that_is_not_private(broken):
     case = broken(1.0, 1000.0, 1.2, 0.05, 50.0)
     assert case.largest_loss(801) > 1.5 * case.tau
 
 
-def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread() -> None:
+def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
     case = Reports(1.0, 100.0, 1.2, 0.05, 20.0)
     k = np.arange(-800, 801)
     p = np.exp(case.log_noise(k))
@@ -67,7 +63,7 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread() -> None:
 
 
 @pytest.mark.parametrize("s", [1.0, 1.7, 5.0])
-def test_thresholds_tend_to_their_limit(s: float) -> None:
+def test_thresholds_tend_to_their_limit(s):
     for k in (0.001, 0.2, 0.45, 0.55, 0.9):
         case = Reports(0.7, 1e9, s, 0.001, k * 1e9)
         limit = 1 - 2 * k + 2 * k * s if k < 0.5 else 2 * (1 - k) * s  # at most s
@@ -76,7 +72,7 @@ def test_thresholds_tend_to_their_limit(s: float) -> None:
     assert few.threshold / few.T == pytest.approx(1 + 2 * 0.001 * s, abs=0.01)
 
 
-def _outcome(case: Reports, q: Array, rng: np.random.Generator) -> tuple[Array, Array, float]:
+def _outcome(case, q, rng):
     """Draw reports (noisy counts, or not a number) and what the sum counts each cell as."""
     d, G = q.size, case.G
     z = case.cell.sample(rng, d)
@@ -96,7 +92,7 @@ def _outcome(case: Reports, q: Array, rng: np.random.Generator) -> tuple[Array, 
 
 
 @given(st.integers(0, 10**6), st.sampled_from([0.06, 0.3, 0.6]), st.floats(0, 6))
-def test_cells_err_by_no_more_than_the_proof_says(seed: int, kappa: float, h: float) -> None:
+def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
     """The bounds for a rest of either sign hold run by run."""
     rng = np.random.default_rng(seed)
     # So loud that reports and frozen alarms occur at a size that can be drawn.
@@ -125,7 +121,7 @@ def test_cells_err_by_no_more_than_the_proof_says(seed: int, kappa: float, h: fl
     assert abs(x.sum() - q.sum()) <= wrong + 1e-6
 
 
-def test_frozen_alarms_hardly_move_the_sum() -> None:
+def test_frozen_alarms_hardly_move_the_sum():
     """Exactly: their part of the sum's error is of a smaller order than its noise."""
     for log_d in (100.0, 1e4):
         case = Reports(1.0, log_d, 1.2, 0.05, 0.2 * log_d)

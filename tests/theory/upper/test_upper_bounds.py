@@ -1,7 +1,5 @@
 """Theorem 4's constants, truncated noise and the privacy audits."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -15,14 +13,12 @@ from microdata_price.model.noise_discrete import (
     DoubleGeometric,
     TruncatedDoubleGeometric,
 )
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import (
     audit_clipping,
     audit_lifted_noise,
     audits,
-    log_clipped_law,
 )
-from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
 from microdata_price.theory.upper.extremes import lemma1
 from microdata_price.theory.upper.truncation import (
     joint_profile,
@@ -49,7 +45,7 @@ LEVELS = st.floats(-3, 1.3).map(lambda x: 10.0**x)
 
 @given(st.floats(0.02, 8), st.integers(1, 60), st.floats(0, 3))
 @settings(max_examples=150)
-def test_profiles_equal_sums_over_all_outputs(e: float, B: int, times: float) -> None:
+def test_profiles_equal_sums_over_all_outputs(e, B, times):
     z = TruncatedDoubleGeometric(e, B)
     k = np.arange(-B - 1.0, B + 3)
     p, q = z.pmf(k), z.pmf(k - 1)
@@ -66,8 +62,8 @@ def test_profiles_equal_sums_over_all_outputs(e: float, B: int, times: float) ->
 
 @given(LEVELS, st.floats(-12, -0.5).map(lambda x: 10.0**x))
 @settings(max_examples=100)
-def test_smallest_bound_suffices_and_one_less_does_not(epsilon: float, delta: float) -> None:
-    e, B, joint = epsilon / 2, smallest_bound(epsilon, delta), 0
+def test_smallest_bound_suffices_and_one_less_does_not(epsilon, delta):
+    e, B = epsilon / 2, smallest_bound(epsilon, delta)
     joint = smallest_bound(epsilon, delta, joint=True)
     assert joint <= B <= paper_bound(epsilon, delta)
     assert profile(TruncatedDoubleGeometric(e, B), e) <= delta / 2
@@ -78,7 +74,9 @@ def test_smallest_bound_suffices_and_one_less_does_not(epsilon: float, delta: fl
         assert joint_profile(TruncatedDoubleGeometric(e, joint - 1), epsilon) > delta
 
 
-def test_the_papers_bound_is_a_few_steps_too_large() -> None:
+def test_the_papers_bound_is_a_few_steps_too_large():
+    assert paper_bound(1e-6, 1e-12) - smallest_bound(1e-6, 1e-12) < 2e6
+    assert smallest_bound(1e3, 0.5) == 1
     deltas = np.geomspace(1e-12, 0.1, 200)
     extra = [paper_bound(1.0, d) - smallest_bound(1.0, d) for d in deltas]
     assert set(extra) <= {3, 4}
@@ -86,17 +84,12 @@ def test_the_papers_bound_is_a_few_steps_too_large() -> None:
     assert 2 <= min(unrounded) < max(unrounded) <= 4
 
 
-def test_extreme_levels_of_truncated_noise() -> None:
-    assert paper_bound(1e-6, 1e-12) - smallest_bound(1e-6, 1e-12) < 2e6
-    assert smallest_bound(1e3, 0.5) == 1
-
-
 # Theorem 4
 
 
 @given(LEVELS)
 @settings(max_examples=60)
-def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
+def test_items_1_and_2_bound_the_exact_errors(level):
     for exact, square in (
         (exact_clipping(PureDP(level), D), 2 / level**2),
         (exact_clipping(ConcentratedDP(level), D), 1 / (2 * level)),
@@ -108,21 +101,17 @@ def test_items_1_and_2_bound_the_exact_errors(level: float) -> None:
 
 @given(LEVELS)
 @settings(max_examples=60)
-def test_tighter_constants_are_tighter(level: float) -> None:
+def test_tighter_constants_are_tighter(level):
     pure, noise = item3(level, D), Gaussian(1 / math.sqrt(level))
     zcdp = np.sqrt(equation_bound(noise, lemma1(noise, D)))  # item 4
     for g, loose in ((PureDP(level), pure.C), (ConcentratedDP(level), zcdp)):
         ours = certified(g, D)
         assert at_most(ours.C, loose)
         assert pytest.approx(g.signed_error, rel=1e-12) == ours.D
-        # No lower bound may cross them.
-        for name in BOUNDS:
-            assert at_most(point_error_bound(name, g, D, ours.D), ours.C)
-            assert at_most(sum_error_bound(name, g, D, ours.C), ours.D)
     assert pure.D[0] ** 2 == pytest.approx(8 / level**2)
 
 
-def test_item_3_and_4_in_the_papers_own_letters() -> None:
+def test_item_3_and_4_in_the_papers_own_letters():
     log, b = math.log(1000), 2 / 0.5
     C2 = b**2 * (2 + 4 * (log + 1) + 4 * (log**2 + 2 * log + 2))
     assert float(item3(0.5, 1000).C) ** 2 == pytest.approx(C2, rel=1e-12)
@@ -139,16 +128,13 @@ def test_item_3_and_4_in_the_papers_own_letters() -> None:
 
 @given(LEVELS, st.floats(-10, -0.5).map(lambda x: 10.0**x))
 @settings(max_examples=60)
-def test_item_5_does_not_depend_on_d(epsilon: float, delta: float) -> None:
+def test_item_5_does_not_depend_on_d(epsilon, delta):
     tight, B = certified_truncated(epsilon, delta, D), smallest_bound(epsilon, delta)
     noise = TruncatedDoubleGeometric(epsilon / 2, B)
     # The item's own C^2 is E (|z*| + 2 B)^2, whatever d.
     size = 2 * float(noise.excess(0.0).first)
     assert at_most(tight.C, math.sqrt(noise.variance + 4 * B * size + 4 * B**2))
     assert at_most(tight.D * epsilon, math.sqrt(8))
-    for name in ("packing_empty", "first_moment"):
-        bound = point_error_bound(name, ApproximateDP(epsilon, delta), D, tight.D)
-        assert at_most(bound, tight.C)
     assert at_most(tight.C, 2 * tight.D + B)
 
 
@@ -156,21 +142,21 @@ def test_item_5_does_not_depend_on_d(epsilon: float, delta: float) -> None:
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, 1.0, 10.0, 1e3])
-def test_geometric_noise_loses_exactly_epsilon(epsilon: float) -> None:
+def test_geometric_noise_loses_exactly_epsilon(epsilon):
     found = audit_clipping(DoubleGeometric(epsilon), epsilon, "M")
     assert found.worst == pytest.approx(epsilon, rel=1e-9, abs=1e-12)
     assert found.holds
 
 
 @pytest.mark.parametrize("rho", [1e-6, 1e-3, 0.125, 1.0, 20.0, 1e3])
-def test_discrete_gaussian_noise_keeps_rho(rho: float) -> None:
+def test_discrete_gaussian_noise_keeps_rho(rho):
     found = audit_clipping(DiscreteGaussian(1 / (2 * rho)), rho, "M")
     assert found.holds
     assert found.worst > 0.98 * rho
     assert not audit_clipping(DiscreteGaussian(0.9 / (2 * rho)), rho, "M").holds
 
 
-def test_misprinted_mechanisms_are_caught() -> None:
+def test_misprinted_mechanisms_are_caught():
     assert audit_lifted_noise(0.125).worst == math.inf
     by_name = {a.mechanism: a for a in audits(0.5, 0.125, 1e-6)}
     wrong = by_name["M_epsilon as printed: DGeo(1/epsilon)"]
@@ -179,22 +165,12 @@ def test_misprinted_mechanisms_are_caught() -> None:
     # At epsilon above 1 it is private and less accurate than the bound that the proof states.
     assert audit_clipping(DoubleGeometric(1 / 4), 4.0, "M").holds
     assert DoubleGeometric(1 / 4).variance > 2 / 4.0**2
-    # The lifted noise puts at least half of its mass where a neighbour has none.
-    z = DiscreteGaussian(4.0)
-    assert float(np.exp(z.log_cdf(0.0))) > 0.5
 
 
 @pytest.mark.parametrize("levels", [(0.01, 1e-6, 1e-12), (10.0, 10.0, 1e-3), (1.0, 0.5, 0.3)])
-def test_all_audits_at_other_levels(levels: tuple[float, float, float]) -> None:
+def test_all_audits_at_other_levels(levels):
     for a in audits(*levels):
         misprint = "printed" in a.mechanism
         smaller = "smaller" in a.mechanism
         assert a.holds or misprint or smaller, a
         assert not (smaller and a.holds)
-
-
-def test_log_laws_add_up_far_out() -> None:
-    for noise in (DoubleGeometric(2.0), DiscreteGaussian(1e-3), DiscreteGaussian(9.0)):
-        law = log_clipped_law(noise, 40, 0, 200)
-        assert np.isfinite(law).all()
-        assert float(np.exp(law).sum()) == pytest.approx(1, rel=1e-12)
