@@ -133,7 +133,8 @@ def test_of_cells_in_the_same_queries_those_of_the_larger_parts_go_up(fitted):
     """Each cell stands thrice; the sets cross in their first queries alone."""
     labels = ([0, 0, -1, 1], [-1, 0, 0, 1], [0, -1, 0, 1])
     sets = (QuerySet.from_labels(np.repeat(each, 3), f"set {each}") for each in labels)
-    assert not two_hierarchies(workload := Workload(tuple(sets)))
+    workload = Workload(tuple(sets))
+    assert not two_hierarchies(workload)
     ups = round_table(fitted, workload) - np.floor(fitted)
     for up, part in zip(ups.reshape(4, 3), (fitted % 1).reshape(4, 3), strict=True):
         assert part[up > 0].min(initial=1) >= part[up == 0].max(initial=0) - 2e-6
