@@ -18,7 +18,7 @@ COMMAND = $(BIN)/microdata-price
 READS_book = EPSILON RHO DELTA RUNS SOLUTIONS STUDENTS OUT
 READS_grid = EPSILON RHO RUNS OUT
 READS_serve = PORT
-READS_fuzz = SEED
+READS_fuzz = SEED MINUTES
 READS_mutants = ROOM NUMBER SEED
 READ = $(sort $(foreach goal,$(or $(MAKECMDGOALS),help),$(READS_$(goal))) PYTHON)
 GIVEN = $(foreach name,$(.VARIABLES),$(if $(filter command,$(firstword $(origin $(name)))),$(name)))
@@ -78,8 +78,9 @@ pdf: $(DEV_STAMP) book ## print the built pages to one PDF (needs Chromium)
 test: $(DEV_STAMP) ## every test that needs no browser
 	@$(BIN)/python -m pytest -m 'not browser' -n 2 --dist worksteal
 
-fuzz: $(DEV_STAMP) ## search for examples that break a property; prints its seed (SEED=...)
+fuzz: $(DEV_STAMP) ## damaged inputs for each reader (MINUTES=..., one in all), then a search for broken properties (SEED=...)
 	@seed=$(or $(SEED),$$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')); echo "once more the same: make fuzz SEED=$$seed"; \
+	    $(BIN)/python -m benchmarks.fuzz --minutes '$(or $(MINUTES),1)' --seed $$seed && \
 	    $(BIN)/python -m pytest -m 'hypothesis and not browser' -n 2 --dist worksteal --hypothesis-profile fuzz --hypothesis-seed $$seed
 
 mutants: $(DEV_STAMP) ## break a room's code in one place after another; do its tests notice? (ROOM=..., NUMBER=0 for all)

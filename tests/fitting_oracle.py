@@ -103,8 +103,8 @@ def sequential(m, run):
         a, rows = matrix(q), held[held @ x > 1e-7]
         if free.any():
             y = cp.Variable(int(free.sum()), nonneg=True)
-            answers = rows[:, free] @ x[free]
-            solve(cp.sum_squares(a[:, free] @ y - b[run]) / v, [rows[:, free] @ y == answers])
+            same = [rows[:, free] @ y == rows[:, free] @ x[free]] if rows.size else []
+            solve(cp.sum_squares(a[:, free] @ y - b[run]) / v, same)
             x = np.zeros(free.size)
             x[free] = np.maximum(y.value, 0)
         held = np.vstack([held, a])

@@ -113,6 +113,8 @@ def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
     monkeypatch.setattr(plan, "signed_variances", lambda *_: [np.full(1, np.nan)])
     for mechanism, std in zip((made, public), exact, strict=True):
         assert 0 < sharpest_std(ALL, mechanism) <= std
+    alone = mechanism_for(cells := Workload((QuerySet.identity(3),)), PureDP(1.0))
+    assert sharpest_std(cells, alone) == pytest.approx(alone.noise[0].std)
 
 
 @pytest.mark.parametrize(

@@ -130,6 +130,18 @@ def test_more_ways_are_kept_within_about_one(data):
     assert best - 1e-5 <= largest <= max(best + 0.5, 1.3)
 
 
+@given(hnp.arrays(float, 12, elements=st.floats(0, 3, allow_subnormal=False)))
+def test_of_cells_in_the_same_queries_those_of_the_larger_parts_go_up(fitted):
+    """Each cell stands thrice; the sets cross in their first queries alone."""
+    labels = ([0, 0, -1, 1], [-1, 0, 0, 1], [0, -1, 0, 1])
+    sets = (QuerySet.from_labels(np.repeat(each, 3), f"set {each}") for each in labels)
+    workload = Workload(tuple(sets))
+    assert not two_hierarchies(workload)
+    ups = round_table(fitted, workload) - np.floor(fitted)
+    for up, part in zip(ups.reshape(4, 3), (fitted % 1).reshape(4, 3), strict=True):
+        assert part[up > 0].min(initial=1) >= part[up == 0].max(initial=0) - 2e-6
+
+
 @pytest.mark.parametrize(
     ("table", "message"),
     [
@@ -154,7 +166,7 @@ def test_exchanges_bring_many_cells_near_and_always_alike(seed, shape):
     assert table.sum() == round(float(fitted.sum()))
     assert np.abs(table.ravel() - fitted).max() < 1
     reached = max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
-    assert reached <= 1.5
+    assert reached <= 1.1
     nearest = np.floor(fitted)
     ups = round(float(fitted.sum())) - int(nearest.sum())
     nearest[np.argsort(nearest - fitted)[:ups]] += 1

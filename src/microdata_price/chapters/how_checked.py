@@ -78,4 +78,5 @@ class Findings:
             ]
         names = ["tried", "passes if", "number", "passed", "command"]
         table = pd.DataFrame(rows, columns=names)
-        return table.assign(command="`" + table["command"] + "`")
+        commands = "`" + table["command"] + "`"  # each at its first row alone
+        return table.assign(command=commands.mask(commands.duplicated(), ""))

@@ -120,8 +120,9 @@ def test_gamma_bounds_allow_the_clipping_mechanism_and_no_less_than_the_inequali
 
 
 @pytest.mark.parametrize("gamma", [0.5, 0.9])
-def test_at_the_gamma_bound_itself_the_inequality_is_an_equality(gamma):
-    rho, d, C = 0.01, 10**12, 1.0
+@pytest.mark.parametrize(("rho", "C"), [(0.01, 1.0), (1.5, 0.03)])  # m = 1 in the second
+def test_at_the_gamma_bound_itself_the_inequality_is_an_equality(gamma, rho, C):
+    d = 10**12
     found = gb.gamma_sum_error(rho, d, C, gamma)
     k = found.m - found.alpha * C
     K = (2 * found.alpha * C + found.alpha * float(found.value) + k) / k
