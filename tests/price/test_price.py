@@ -20,12 +20,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.page.style import METHODS as STYLES
-<<<<<<< HEAD
-from microdata_price.price.report import NOTICE, price_files, report, summary, with_error
-=======
-from microdata_price.price.margins import query_labels
 from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
->>>>>>> commands
 from microdata_price.price.simulation import price_table
 from microdata_price.tables.schemas import Group, Schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
@@ -194,9 +189,6 @@ def test_everything_says_that_it_is_confidential(real, made):
     assert (len(table), list(table.columns[3:])) == (7, list(microdata_methods()))
 
 
-<<<<<<< HEAD
-def test_pictures_bear_the_notice_and_show_the_computed_numbers(made):
-=======
 def test_of_millions_of_points_one_in_each_place_is_drawn():
     """Each query has one within a step: a 400th of the root error, a 100th of asinh(truth)."""
     rng, n = np.random.default_rng(0), 200_000
@@ -211,11 +203,7 @@ def test_of_millions_of_points_one_in_each_place_is_drawn():
     assert near.max() <= np.sqrt(2) * (1 + 1e-9)
 
 
-def test_pictures_bear_the_notice_and_show_the_computed_numbers(real):
-    from microdata_price.figures.price import bias_and_variance, errors_by_count, prices
-
-    made = real[2]
->>>>>>> commands
+def test_pictures_bear_the_notice_and_show_the_computed_numbers(made):
     totals = made.totals[made.totals["metric"] == "total"]
     for figure in (
         prices(totals, "CONFIDENTIAL"),
