@@ -90,6 +90,16 @@ def test_tables_whose_sums_are_not_exact_are_refused_before_anything_is_spent():
     assert not spent
 
 
+def test_the_spending_is_written_down_before_any_noise_is_drawn():
+    planned, order = plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), []
+    draws = tuple(lambda a: order.append("noise") or a for _ in planned.mechanism.add_noise)
+    change = dataclasses.replace
+    planned = change(planned, mechanism=change(planned.mechanism, add_noise=draws))
+    measured = measure(planned, np.ones((3, 2)), lambda: order.append("spent") or "line")
+    assert (order[0], order[1:]) == ("spent", ["noise"] * len(draws))
+    assert measured.ledger == "line"
+
+
 # What is never seen
 
 PACKAGE = "microdata_price"
