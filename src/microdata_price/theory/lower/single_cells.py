@@ -313,7 +313,7 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
     if isinstance(guarantee, ConcentratedDP):
         if guarantee.rho <= MOST_RHO:
             near_one = errors[1:4:2] if few else errors[1:-1]
-            lines += [conic_line(guarantee, C, whole=whole, few=few) for C in near_one.tolist()]
+            lines += [conic_line(guarantee, C, whole=whole, drawn=True) for C in near_one.tolist()]
     elif isinstance(guarantee, PureDP):
         epsilon, size = guarantee.epsilon, _STEP
         least = DoubleGeometric(epsilon).std * (1 + 1e-9)

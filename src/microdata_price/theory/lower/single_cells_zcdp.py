@@ -30,7 +30,7 @@ MOST_RHO = 2.0
 _WIDTH = 4.2  # times 1/sqrt(rho): what a channel's row holds around its count
 _CAREFUL = (0.9, 0.8)  # shares of a full step that the solver goes
 _REACH = {False: (17.0, 8.0), True: (11.0, 6.0)}
-"""N times sqrt(rho) near the least C, where far counts matter, and elsewhere; with few lines."""
+"""N times sqrt(rho) near the least C, where far counts matter, and elsewhere; for pictures less."""
 _ALIKE = 0.2  # of the level of a step; so near to `_RHO` it takes that level's multipliers
 _TURNS = 60  # of a bisection
 
@@ -174,17 +174,17 @@ def conic_point_error(
 
 
 def conic_line(
-    guarantee: ConcentratedDP, point_error: float, *, whole: bool, few: bool = False
+    guarantee: ConcentratedDP, point_error: float, *, whole: bool, drawn: bool = False
 ) -> tuple[float, float]:
     """Return a, b of a proved line ``C^2 >= a - b D/d`` that is best near one C, in counts.
 
-    A ``few`` lines are for pictures: counts go less far, and levels near the same solve it once.
+    To be ``drawn`` counts go less far, and levels near that of `_RHO` share its multipliers.
     """
     step = max(1.0, float(round(math.sqrt(_RHO / guarantee.rho))))
     rho, rounding = guarantee.rho * step**2, 0.0 if whole and step == 1 else 0.25
-    base = _RHO if few and abs(rho - _RHO) < _ALIKE * _RHO else rho
+    base = _RHO if drawn and abs(rho - _RHO) < _ALIKE * _RHO else rho
     square = round((point_error / step) ** 2 * rho / base, 11) + rounding
-    reach = _REACH[few][0 if square * base < 0.6 else 1]
+    reach = _REACH[drawn][0 if square * base < 0.6 else 1]
     grid = ConicGrid(base, max(8, math.ceil(reach / math.sqrt(base))))
     lines = []
     for careful in _CAREFUL:
