@@ -368,7 +368,7 @@ def test_what_is_known_is_told_alike_in_every_table_and_file(asked):
     exact = report(made, workload).count("0 (exact)")
     assert exact >= int((made.always["bias_error"] == 0).sum())
     for name in ("total_and_columns.csv", "queries.csv", "worst_queries.csv"):
-        assert b",bias,bias_error," in b"".join(price_files(made, workload)[name])
+        assert b'"bias","bias_error",' in b"".join(price_files(made, workload)[name])
 
 
 def test_errors_of_signed_answers_that_were_not_asked_agree_with_a_long_run():

@@ -23,14 +23,7 @@ Array = NDArray[np.float64]
 
 
 def query_labels(schema: Schema, queries: QuerySet) -> NDArray[np.object_]:
-    """Name the queries of a set by the values that they count.
-
-    Examples
-    --------
-    >>> schema = Schema(("a", "b"), (("1", "2"), ("x",)))
-    >>> query_labels(schema, parse_workload("a", schema).query_sets[0]).tolist()
-    ['a = 1', 'a = 2']
-    """
+    """Name the queries of a set by the values that they count, as ``a = 1, b = x``."""
     told = query_values(schema, queries)
     parts = [f"{name} = " + told[name] for name in told if told[name].iloc[0]]
     joined = functools.reduce(lambda a, b: a + ", " + b, parts) if parts else ["all records"]

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from io import BytesIO
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+from pyarrow import csv as arrow_csv
 from scipy.stats import norm
 
 from ..base.numbers import format_number
@@ -123,7 +126,9 @@ is chosen that way is not covered by the release's guarantee.
 
 
 def _csv(frame: pd.DataFrame, header: bool = True) -> bytes:
-    return frame.assign(notice=_MARK).to_csv(index=False, header=header).encode()
+    table, out = pa.Table.from_pandas(frame.assign(notice=_MARK), preserve_index=False), BytesIO()
+    arrow_csv.write_csv(table, out, arrow_csv.WriteOptions(include_header=header))
+    return out.getvalue()
 
 
 def _all_queries(made: Price) -> Iterator[bytes]:
