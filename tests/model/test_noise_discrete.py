@@ -138,7 +138,10 @@ def test_extreme_parameters_do_not_overflow():
 
 
 @pytest.mark.parametrize("law", [Laplace(3.0), Gaussian(2.0)], ids=repr)
-def test_continuous_excess_equals_quadrature(law):
+def test_continuous_quantile_and_excess_agree_with_the_law(law):
+    p = np.array([1e-9, 0.2, 0.5, 0.8, 1 - 1e-9])
+    np.testing.assert_allclose(np.exp(law.log_cdf(-law.upper_quantile(p))), p, rtol=1e-7)
+
     def density(x):
         if isinstance(law, Laplace):
             return mp.exp(-abs(x) / law.scale) / (2 * law.scale)

@@ -36,6 +36,7 @@ def test_queries_are_the_rows_of_their_matrices(seed, batch):
         np.testing.assert_array_equal(q.answers(tables), answers.reshape(q.answers(tables).shape))
         np.testing.assert_array_equal(q.spread(answers), answers @ matrix)
         assert q.is_identity == np.array_equal(matrix, np.eye(q.cells))
+    assert Workload([*workload.query_sets]).query_sets == workload.query_sets  # a tuple
     # One record more in the worst cell moves the answers this far.
     for p in (1, 2):
         worst = np.linalg.norm(np.concatenate(matrices), ord=p, axis=0).max()

@@ -133,8 +133,13 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         start = file.read(1 << 20)
     need = "CSV in UTF-8 (or UTF-16 with its mark)"
     require(b"\0" not in start, f"{path} is no text; give {need}, or {', '.join(_FRAMES)}")
-    lines = start.decode("utf-8-sig", "replace").splitlines() or [""]
-    headers = {mark: [*map(plain, next(csv.reader(lines, delimiter=mark)))] for mark in ",;\t"}
+    text = start.decode("utf-8-sig", "replace")
+    # A line ends as a CSV file's does; str.splitlines ends one at other control characters too.
+    rows = {mark: csv.reader(io.StringIO(text, newline=""), delimiter=mark) for mark in ",;\t"}
+    try:
+        headers = {mark: [*map(plain, next(each, []))] for mark, each in rows.items()}
+    except csv.Error as error:
+        raise InputError(f"the first row of {path} is no row of names ({error})") from None
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header = headers[mark]
@@ -145,10 +150,10 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     )
     parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     parse.ignore_empty_lines = len(header) > 1
-    text = pa.dictionary(pa.int32(), pa.binary())
+    kind = pa.dictionary(pa.int32(), pa.binary())
 
     def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
-        chosen = {names[header.index(name)]: text for name in columns}
+        chosen = {names[header.index(name)]: kind for name in columns}
         kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
         with _open(path) as file:
             counted = _Counted(file)
