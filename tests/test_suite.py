@@ -1,7 +1,5 @@
 """Limits of the code and the suite: lines of each room, and no test that depends on others."""
 
-from __future__ import annotations
-
 import ast
 from pathlib import Path
 
@@ -32,19 +30,19 @@ TESTS = sorted(Path(__file__).parent.rglob("*.py"))
 SETTERS = {"register_profile", "load_profile", "enable_features"}
 
 
-def lines(*places: Path) -> int:
+def lines(*places):
     files = [f for p in places for f in (p.rglob("*.py") if p.is_dir() else [p])]
     return sum(f.read_bytes().count(b"\n") for f in files)
 
 
 @pytest.mark.parametrize("rooms", CAPS)
-def test_no_room_grows_beyond_its_cap(rooms: str) -> None:
+def test_no_room_grows_beyond_its_cap(rooms):
     cap, goal = CAPS[rooms]
     found = lines(*(PACKAGE / name for name in rooms.split()))
     assert found <= cap, f"{rooms}: {found} lines; the cap is {cap}, the goal {goal}"
 
 
-def test_the_whole_stays_small_and_every_room_has_a_cap() -> None:
+def test_the_whole_stays_small_and_every_room_has_a_cap():
     assert {n for rooms in CAPS for n in rooms.split()} == {
         p.name for p in PACKAGE.iterdir() if p.suffix == ".py" or (p / "__init__.py").is_file()
     }
@@ -52,11 +50,11 @@ def test_the_whole_stays_small_and_every_room_has_a_cap() -> None:
     assert lines(Path(__file__).parent) <= ALL_TESTS[0]
 
 
-def changes(source: str) -> list[str]:
+def changes(source):
     """Return the statements that set something of an imported module when a file is imported."""
     found = []
     for node in ast.parse(source).body:
-        targets: list[ast.expr] = []
+        targets = []
         if isinstance(node, ast.Assign):
             targets = node.targets
         elif isinstance(node, (ast.AnnAssign, ast.AugAssign)):
@@ -70,18 +68,18 @@ def changes(source: str) -> list[str]:
 
 
 @pytest.mark.parametrize("path", TESTS, ids=lambda p: p.stem)
-def test_no_file_of_tests_changes_a_library_when_it_is_imported(path: Path) -> None:
+def test_no_file_of_tests_changes_a_library_when_it_is_imported(path):
     """All files are imported before the first test runs: the last to set a value would win."""
     found = [s for s in changes(path.read_text(encoding="utf-8")) if not SETTERS & set(_names(s))]
     assert found == []
 
 
-def _names(source: str) -> list[str]:
+def _names(source):
     return [n.attr for n in ast.walk(ast.parse(source)) if isinstance(n, ast.Attribute)]
 
 
 @pytest.mark.parametrize(
     "source", ["mp.mp.dps = 40", "np.random.seed(1)", "os.environ['A'] = ''", "lib.rate *= 2"]
 )
-def test_such_changes_are_seen(source: str) -> None:
+def test_such_changes_are_seen(source):
     assert changes(source) == [source]

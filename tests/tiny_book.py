@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import nbformat
-import pytest
 import yaml
 
 from microdata_price.book import notebook
@@ -63,10 +62,10 @@ def make_root(home, notebooks, pages):
     return root
 
 
-def without_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+def without_pages(monkeypatch):
     """Let a notebook that is run alone have no pages, which would take the builder's time."""
 
-    def build(_book: Path, site: Path, **_named: object) -> Path:
+    def build(_book, site, **_named):
         site.mkdir()
         return site
 

@@ -1,9 +1,6 @@
 """A small book built for real: papermill, Jupyter Book, the exchange of sites."""
 
-from __future__ import annotations
-
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,7 +30,7 @@ $$ x = y. \\tag{1} $$
 """
 
 
-def chapter() -> notebook.Notebook:
+def chapter():
     return make_notebook(
         ("text", "# A chapter\n\nA [zCDP](../book/reference/notation.md#zcdp) matter."),
         ("code", "epsilon = 0.5  # the level", "parameters"),
@@ -54,13 +51,13 @@ PAGES = {"notes": NOTES, "reference/notation": GLOSSARY}
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+def built(tmp_path_factory):
     root = make_root(tmp_path_factory.mktemp("book"), {"chapter": chapter()}, PAGES)
     return root, book.build(root, Edition(), None, lambda _: None)
 
 
 @pytest.fixture
-def changed(built: tuple[Path, Path]) -> Iterator[tuple[Path, Path]]:
+def changed(built):
     """The built book, whose sources may be changed: they are put back."""
     root, first = built
     sources = [p for p in root.glob("**/*") if p.suffix in (".md", ".ipynb", ".yml")]
@@ -71,7 +68,7 @@ def changed(built: tuple[Path, Path]) -> Iterator[tuple[Path, Path]]:
         path.write_bytes(content)
 
 
-def said(root: Path, edition: Edition | None = None) -> str:
+def said(root, edition=None):
     """Build, which must fail, and return what it says; the site must stay as it was."""
     site = root / "book" / "_build" / "html"
     before = {p: p.read_bytes() for p in site.rglob("*") if p.is_file()}
@@ -82,7 +79,7 @@ def said(root: Path, edition: Edition | None = None) -> str:
     return str(error.value)
 
 
-def test_the_site_has_the_computed_numbers_figures_and_links(built: tuple[Path, Path]) -> None:
+def test_the_site_has_the_computed_numbers_figures_and_links(built):
     root, first = built
     assert first == root / "book" / "_build" / "html" / "index.html"
     site = first.parent
@@ -109,12 +106,10 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built: tuple[Path, 
     assert list(site.rglob("_downloads/**/chapter.ipynb"))
 
 
-def test_nothing_is_computed_or_built_again_when_nothing_changed(
-    built: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_nothing_is_computed_or_built_again_when_nothing_changed(built, monkeypatch):
     root, first = built
 
-    def never(*_args: object, **_named: object) -> None:
+    def never(*_args, **_named):
         raise AssertionError
 
     monkeypatch.setattr(book_site, "run_builder", never)
@@ -122,7 +117,7 @@ def test_nothing_is_computed_or_built_again_when_nothing_changed(
     assert book.build(root, Edition(), None, lambda _: None) == first
 
 
-def test_another_edition_has_its_own_folder_title_and_numbers(built: tuple[Path, Path]) -> None:
+def test_another_edition_has_its_own_folder_title_and_numbers(built):
     root, default = built
     before = default.read_bytes()
     first = book.build(root, Edition(epsilon=0.25, solutions=False), None, lambda _: None)
@@ -137,9 +132,7 @@ def test_another_edition_has_its_own_folder_title_and_numbers(built: tuple[Path,
     assert default.read_bytes() == before
 
 
-def test_a_failing_cell_names_notebook_cell_and_error(
-    changed: tuple[Path, Path], tmp_path: Path
-) -> None:
+def test_a_failing_cell_names_notebook_cell_and_error(changed, tmp_path):
     root, _ = changed
     bad = chapter()
     bad.cells[3].source = "one = 1\none / 0"
@@ -160,7 +153,7 @@ def test_a_failing_cell_names_notebook_cell_and_error(
     assert not kept.exists()
 
 
-def test_faults_in_a_page_fail_the_build_and_are_all_named(changed: tuple[Path, Path]) -> None:
+def test_faults_in_a_page_fail_the_build_and_are_all_named(changed):
     root, _ = changed
     text = (
         "# Notes\n\n{{ chapter.twice }} {ref}`nowhere` {cite:t}`nobody1999` [](missing.md) "
@@ -173,15 +166,13 @@ def test_faults_in_a_page_fail_the_build_and_are_all_named(changed: tuple[Path, 
         assert complaint in message
 
 
-def test_a_listed_page_that_does_not_exist_fails_the_build(changed: tuple[Path, Path]) -> None:
+def test_a_listed_page_that_does_not_exist_fails_the_build(changed):
     root, _ = changed
     (root / "book" / "notes.md").unlink()
     assert "lists a page that does not exist: notes" in said(root)
 
 
-def test_complaints_and_paths_in_outputs_fail_the_build_by_cell(
-    changed: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_complaints_and_paths_in_outputs_fail_the_build_by_cell(changed, monkeypatch):
     root, _ = changed
     monkeypatch.delattr(book_site, "run_builder")
     loud = chapter()
@@ -197,7 +188,7 @@ def test_complaints_and_paths_in_outputs_fail_the_build_by_cell(
         assert f"{root}/notebooks" in placed
 
 
-def test_a_path_in_a_page_fails_the_build_by_page(changed: tuple[Path, Path]) -> None:
+def test_a_path_in_a_page_fails_the_build_by_page(changed):
     root, _ = changed
     notes = root / "book" / "notes.md"
     code = f"\n```python\nFile = '{root}/src/x.py'\n```\n"  # highlighting splits it by tags
@@ -218,7 +209,7 @@ def test_a_path_in_a_page_fails_the_build_by_page(changed: tuple[Path, Path]) ->
         ("per /tmpfile and 1/home", False),
     ],
 )
-def test_which_texts_show_a_path(tmp_path: Path, text: str, shown: bool) -> None:
+def test_which_texts_show_a_path(tmp_path, text, shown):
     (tmp_path / "a.html").write_text(text, encoding="utf-8")
     assert bool(faults_of_site(tmp_path, machine_paths())) == shown
 
@@ -237,15 +228,13 @@ def test_which_texts_show_a_path(tmp_path: Path, text: str, shown: bool) -> None
         ("a.css", "a { background: url('https://x/y') }", True),
     ],
 )
-def test_whatever_a_page_would_fetch_is_found(
-    tmp_path: Path, name: str, text: str, asks: bool
-) -> None:
+def test_whatever_a_page_would_fetch_is_found(tmp_path, name, text, asks):
     (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
     assert len(book_site.remote_requests(tmp_path)) == asks
 
 
 @pytest.mark.parametrize("moment", ["between the renames", "in the second"])
-def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path: Path, moment: str) -> None:
+def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path, moment):
     site = tmp_path / "html"
     good = tmp_path / ".html.old" if moment == "between the renames" else site
     good.mkdir()
@@ -258,9 +247,7 @@ def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path: Path, moment
     assert not book_site.is_current(site, "key")
 
 
-def test_one_notebook_alone_gives_a_notebook_and_pages(
-    built: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_one_notebook_alone_gives_a_notebook_and_pages(built, tmp_path, monkeypatch):
     root, _ = built
     monkeypatch.chdir(root)
     out = tmp_path / "out"

@@ -1,10 +1,7 @@
 """Notebooks are plain and short; numbers of our own boxes run on, and links name their page."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -42,23 +39,21 @@ START = (
         ([("text", "# Title"), *START[1:]], "in a paragraph under it"),
     ],
 )
-def test_what_is_amiss_in_a_notebook_is_said(
-    tmp_path: Path, cells: list[tuple[str, ...]], why: str
-) -> None:
+def test_what_is_amiss_in_a_notebook_is_said(tmp_path, cells, why):
     notebook.write(make_notebook(*cells), tmp_path / "x.ipynb")
     said = faults(tmp_path / "x.ipynb")
     assert len(said) == bool(why)
     assert not why or why in said[0]
 
 
-def test_hidden_code_is_hidden_in_jupyter_too() -> None:
+def test_hidden_code_is_hidden_in_jupyter_too():
     nb = make_notebook(*START, ("code", "say(1)", "remove-input"))
     assert nb.cells[-1].metadata["jupyter"] == {"source_hidden": True}
     assert "jupyter" not in nb.cells[2].metadata
     assert notebook.strip(nb) == nb
 
 
-def test_boxes_are_numbered_in_reading_order_and_called_so_and_no_name_is_used_twice() -> None:
+def test_boxes_are_numbered_in_reading_order_and_called_so_and_no_name_is_used_twice():
     labels, called, wrong = [], {}, []
     for path in notebook_paths(ROOT):
         for cell in notebook.read(path).cells:
@@ -79,7 +74,7 @@ def test_boxes_are_numbered_in_reading_order_and_called_so_and_no_name_is_used_t
     assert [path.name for path in renumbered(ROOT)] == []
 
 
-def test_numbers_and_links_follow_the_order_of_the_pages(tmp_path: Path) -> None:
+def test_numbers_and_links_follow_the_order_of_the_pages(tmp_path):
     one = make_notebook(
         ("text", "# One\n\nText. See [Theorem O1](one.ipynb#second)."),
         ("code", "a = 1", "parameters"),
@@ -107,7 +102,7 @@ def test_numbers_and_links_follow_the_order_of_the_pages(tmp_path: Path) -> None
     assert renumbered(root) == {}
 
 
-def test_old_addresses_lead_to_the_new_pages(tmp_path: Path) -> None:
+def test_old_addresses_lead_to_the_new_pages(tmp_path):
     root = make_root(tmp_path, {}, {})
     (root / "book" / "_redirects.yml").write_text("# nothing has moved\n", "utf-8")
     stage_redirects(root, tmp_path)

@@ -1,13 +1,10 @@
 """The commands book and run: what they refuse before anything is computed, and their folders."""
 
-from __future__ import annotations
-
 import shutil
 import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,6 @@ from microdata_price.book import build as book
 from microdata_price.book import notebook
 from microdata_price.book import one as book_one
 from microdata_price.book import site as book_site
-from microdata_price.book.plan import Chapter
 from microdata_price.book.run import Run
 from microdata_price.cli import main
 from tiny_book import ROOT, make_notebook, make_root, ordinary, without_pages
@@ -24,11 +20,11 @@ OWN = 'table = ""\nschema = ""\nepsilon = 0.5'
 
 
 @pytest.fixture
-def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def root(tmp_path, monkeypatch):
     made = make_root(tmp_path, {"chapter": ordinary(), "lower_pure": ordinary("Lower")}, {})
     monkeypatch.chdir(made)
 
-    def never(*_args: object, **_named: object) -> None:
+    def never(*_args, **_named):
         raise AssertionError("something was computed")
 
     monkeypatch.setattr(book, "run_all", never)
@@ -36,13 +32,13 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return made
 
 
-def status(*arguments: str) -> int:
+def status(*arguments):
     with pytest.raises(SystemExit) as stop:
         main([*arguments])
     return int(stop.value.code or 0)
 
 
-def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+def refused(arguments, capsys):
     assert status(*arguments) == 2
     out, err = capsys.readouterr()
     assert out == ""
@@ -61,9 +57,7 @@ def refused(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
         *[(f"--out {place}", "--out") for place in ("full", "file", "file/below")],
     ],
 )
-def test_book_refuses_levels_that_cannot_be_and_folders_of_others(
-    root: Path, given: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_book_refuses_levels_that_cannot_be_and_folders_of_others(root, given, said, capsys):
     (root / "full").mkdir()
     for name in ("full/thesis.txt", "file"):
         (root / name).write_text("mine", encoding="utf-8")
@@ -97,9 +91,7 @@ def test_book_refuses_levels_that_cannot_be_and_folders_of_others(
         ("copy.ipynb", "copy.ipynb is an executed copy"),
     ],
 )
-def test_run_refuses_what_it_cannot_use(
-    root: Path, given: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_run_refuses_what_it_cannot_use(root, given, said, capsys):
     for name, data in (("bad", b"- 1\n"), ("twice", b"epsilon: 1\nepsilon: 2\n")):
         (root / f"{name}.yaml").write_bytes(data)
     (root / "binary.yaml").write_bytes(b"\xff\x00")
@@ -114,7 +106,7 @@ def test_run_refuses_what_it_cannot_use(
     assert not (root / "results").exists()
 
 
-def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path: Path) -> None:
+def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path):
     """The installed package elsewhere: no book above the folder nor above the code."""
     target = tmp_path / "installed"
     target.mkdir()
@@ -131,11 +123,11 @@ def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path: Path) -> N
 
 
 @pytest.fixture
-def quick(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Chapter]]:
+def quick(root, monkeypatch):
     """Run nothing and build nothing; note what would be run and where it would be kept."""
-    chapters: list[Chapter] = []
+    chapters = []
 
-    def note(_root: Path, given: list[Chapter], kept: Path, *_rest: object) -> list[Run]:
+    def note(_root, given, kept, *_rest):
         chapters.extend(given)
         assert not given[0].values.get("table") or kept.stat().st_mode & 0o777 == 0o700
         done = kept / "x.ipynb"
@@ -149,9 +141,7 @@ def quick(root: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Chapt
     return root, chapters
 
 
-def test_the_command_line_goes_before_the_file(
-    quick: tuple[Path, list[Chapter]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command_line_goes_before_the_file(quick, capsys):
     root, chapters = quick
     (root / "p.yaml").write_text("epsilon: 1e-3\nruns: 5\n", encoding="utf-8")
     assert status("run", "chapter", "-f", "p.yaml", "-p", "runs", "7") == 0
@@ -159,11 +149,7 @@ def test_the_command_line_goes_before_the_file(
     assert capsys.readouterr().out == "results/chapter-epsilon-1e-3-runs-7/html/page.html\n"
 
 
-def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(
-    quick: tuple[Path, list[Chapter]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(quick, monkeypatch, capsys):
     root, chapters = quick
     here = root / "elsewhere"
     here.mkdir()
@@ -182,20 +168,16 @@ def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", ["run_all", "run_builder"])
 def test_nothing_of_a_true_table_is_left_when_a_run_is_stopped(
-    quick: tuple[Path, list[Chapter]],
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    moment: str,
-    number: signal.Signals,
-) -> None:
+    quick, monkeypatch, capsys, moment, number
+):
     root, _ = quick
     (root / "true.csv").write_text("SECRET")
     monkeypatch.chdir(root)
     before = sorted(root.rglob("*"))
-    where: Any = book_one if moment == "run_all" else book_site
+    where = book_one if moment == "run_all" else book_site
     inner = getattr(where, moment)
 
-    def stopped(*given: object, **named: object) -> object:
+    def stopped(*given, **named):
         found = inner(*given, **named)
         assert set(root.rglob("*")) > set(before)  # something is there that must go
         signal.raise_signal(number)
@@ -208,9 +190,7 @@ def test_nothing_of_a_true_table_is_left_when_a_run_is_stopped(
     assert {p.relative_to(root) for p in left} <= {Path("results"), Path("book/_generated")}
 
 
-def test_different_parameters_go_to_different_folders(
-    quick: tuple[Path, list[Chapter]], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_different_parameters_go_to_different_folders(quick, capsys):
     root, _ = quick
     plain = ["", "-epsilon-0.1-0.5-1", "-epsilon-0.25", "-table-b_c"]
     tables = [["-p", "table", table] for table in ("../a/b c.csv", "b_c", "x" * 200)]

@@ -1,11 +1,8 @@
 """What the builder is told: version and date, a fork's addresses."""
 
-from __future__ import annotations
-
 import datetime
 import shutil
 import subprocess
-from pathlib import Path
 
 import pytest
 import yaml
@@ -18,11 +15,11 @@ from tiny_book import make_notebook, make_root
 
 
 @pytest.fixture
-def root(tmp_path: Path) -> Path:
+def root(tmp_path):
     return make_root(tmp_path, {}, {})
 
 
-def test_the_date_is_that_of_the_sources(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_date_is_that_of_the_sources(root, monkeypatch):
     monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
     assert source_date(root) is None
     git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
@@ -36,21 +33,21 @@ def test_the_date_is_that_of_the_sources(root: Path, monkeypatch: pytest.MonkeyP
     assert "1 January 1970" in site_config(root, "A title")
 
 
-def configured(root: Path, **own: object) -> str:
+def configured(root, **own):
     path = root / "book" / "_config.yml"
     config = {**yaml.safe_load(path.read_text(encoding="utf-8")), **own}
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     return site_config(root, "A title", "A line above")
 
 
-def test_a_fork_shows_what_it_has_set_alone(root: Path) -> None:
+def test_a_fork_shows_what_it_has_set_alone(root):
     told = configured(root)
     assert not [w for w in ("Remarks", "remarks", "mybinder", "repository_url") if w in told]
     told = configured(root, remarks="https://example.org/?a=1&b=2")
     assert 'href="https://example.org/?a=1&amp;b=2"' in told
 
 
-def test_a_fork_gets_its_buttons_and_its_foot(root: Path, tmp_path: Path) -> None:
+def test_a_fork_gets_its_buttons_and_its_foot(root, tmp_path):
     url = "https://github.com/example/book"
     repository = {"url": url, "branch": "main"}
     config = configured(root, remarks="me@example.org", repository=repository)

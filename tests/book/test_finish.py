@@ -1,9 +1,6 @@
 """Finished pages: mended, with descriptions, cards and previews, the same each time."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
@@ -26,16 +23,14 @@ LINKS = (
 )
 
 
-def files(site: Path) -> dict[Path, bytes]:
+def files(site):
     return {p: p.read_bytes() for p in site.rglob("*") if p.is_file()}
 
 
 @pytest.mark.parametrize(
     ("address", "home"), [("", "../"), ("https://example.org/b/", "https://example.org/b/")]
 )
-def test_pages_are_finished_in_the_same_way_each_time(
-    tmp_path: Path, address: str, home: str
-) -> None:
+def test_pages_are_finished_in_the_same_way_each_time(tmp_path, address, home):
     (tmp_path / "_static").mkdir()
     (tmp_path / "n").mkdir()
     for name, title, more in (("b", "The book", BOX), ("n/a", "A chapter", LINKS)):
@@ -74,7 +69,7 @@ def test_pages_are_finished_in_the_same_way_each_time(
         ('<h2 id="a">x</h2><p>y</p>', ""),
     ],
 )
-def test_a_preview_has_no_names_and_no_links_of_its_own(shown: str, kept: str) -> None:
+def test_a_preview_has_no_names_and_no_links_of_its_own(shown, kept):
     node = BeautifulSoup(shown, "html.parser").find(id="a")
     assert node is not None
-    assert preview(node) == kept  # type: ignore[arg-type]
+    assert preview(node) == kept

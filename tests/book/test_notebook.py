@@ -1,5 +1,3 @@
-from __future__ import annotations
-
 import ast
 import re
 from pathlib import Path
@@ -19,7 +17,7 @@ SHOWS = {"print", "say", "show", "certificate", "offer", "record"}
 """The functions by which a code cell may end, to show something."""
 
 
-def _names(cells: list[notebook.Notebook], context: type[ast.expr_context]) -> set[str]:
+def _names(cells, context):
     return {
         node.id
         for cell in cells
@@ -29,7 +27,7 @@ def _names(cells: list[notebook.Notebook], context: type[ast.expr_context]) -> s
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
-def test_every_notebook_is_in_order(path: Path) -> None:
+def test_every_notebook_is_in_order(path):
     """Stripped, plain for Jupyter, drawn through the package, whole without its solutions."""
     assert faults(path) == []
     code = [c for c in notebook.read(path).cells if c.cell_type == "code"]
@@ -48,13 +46,13 @@ def test_every_notebook_is_in_order(path: Path) -> None:
     assert not only_there & _names(others, ast.Load)
 
 
-def test_the_book_lists_every_notebook_and_hides_little_code() -> None:
+def test_the_book_lists_every_notebook_and_hides_little_code():
     assert NOTEBOOKS
     assert {p.name for p in notebook_paths(ROOT)} == {p.name for p in NOTEBOOKS}
     assert sum(hidden_lines(notebook.read(path)) for path in NOTEBOOKS) <= 1100
 
 
-def test_stripping_is_idempotent_and_keeps_content_and_tags() -> None:
+def test_stripping_is_idempotent_and_keeps_content_and_tags():
     nb = ordinary()
     nb.cells[1].outputs = [nbformat.v4.new_output("stream", text="x")]
     nb.cells[1].execution_count = 7
@@ -85,14 +83,12 @@ DECLARED = ("code", "epsilon = 0.5\nrho = 1.0", "parameters")
         ([("code", "a = b", "parameters"), ("code", "a")], "the parameters cell has the line"),
     ],
 )
-def test_parameters_that_are_not_in_order_are_refused(
-    cells: list[tuple[str, ...]], said: str
-) -> None:
+def test_parameters_that_are_not_in_order_are_refused(cells, said):
     with pytest.raises(InputError, match=f"^x:? {said}"):
         notebook.parameters(make_notebook(*cells), "x")
 
 
-def test_the_command_line_strips_in_place(tmp_path: Path) -> None:
+def test_the_command_line_strips_in_place(tmp_path):
     nb = ordinary()
     nb.cells[2].execution_count = 3
     nb.cells[3].metadata["tags"].append("hide_input")

@@ -1,7 +1,5 @@
 """Notebooks that people bring: run as Jupyter would, never from a stale result."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os
@@ -12,7 +10,6 @@ import sys
 import time
 import urllib.parse
 from pathlib import Path
-from typing import Any
 
 import psutil
 import pytest
@@ -33,7 +30,7 @@ N = ("code", "n = 3", "parameters")
 
 
 @pytest.fixture
-def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def home(tmp_path, monkeypatch):
     """A folder outside a small book; pages are not built."""
     root = make_root(tmp_path, {"chapter": ordinary()}, {})
     folder = tmp_path / "mine"
@@ -45,12 +42,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def write(path: Path, *cells: tuple[str, ...]) -> Chapter:
+def write(path, *cells):
     notebook.write(make_notebook(*cells), path)
     return Chapter(path, notebook.read(path))
 
 
-def shown(name: str, **given: str) -> str:
+def shown(name, **given):
     """Run a notebook and return what its cells printed."""
     run_one(name, given, [], Path("out"), lambda _: None)
     (path,) = Path("out").glob("*.ipynb")
@@ -58,7 +55,7 @@ def shown(name: str, **given: str) -> str:
     return "".join(o.get("text", "") for o in outputs)
 
 
-def test_what_a_notebook_reads_may_change_between_runs(home: Path) -> None:
+def test_what_a_notebook_reads_may_change_between_runs(home):
     reads = ("code", "import helper\nprint(open(file).read(), helper.TWO)")
     write(home / "own.ipynb", ("code", 'file = "numbers.csv"', "parameters"), reads)
     for k, given in enumerate([{}, {}, {"file": str(home / "numbers.csv")}]):
@@ -69,14 +66,12 @@ def test_what_a_notebook_reads_may_change_between_runs(home: Path) -> None:
     assert not [p for p in generated.rglob("*") if p.is_file()]
 
 
-def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(home, monkeypatch):
     write(home / "own.ipynb", N, ("code", "print(n)"))
     assert shown("own.ipynb") == "3\n"
     rename = Path.rename
 
-    def stopped(path: Path, target: Path) -> Path:
+    def stopped(path, target):
         if path.name == "out":
             os.kill(os.getpid(), signal.SIGINT)
         return rename(path, target)
@@ -90,7 +85,7 @@ def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(
     assert not list(home.glob(".unfinished*"))
 
 
-def test_the_folder_one_is_in_is_not_made_anew(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_one_is_in_is_not_made_anew(home, monkeypatch):
     write(home / "own.ipynb", N, ("code", "print(n)"))
     (home / "here").mkdir()
     monkeypatch.chdir(home / "here")
@@ -99,9 +94,7 @@ def test_the_folder_one_is_in_is_not_made_anew(home: Path, monkeypatch: pytest.M
     assert Path.cwd().is_dir()
 
 
-def test_cells_that_are_not_plain_python_run_as_in_jupyter(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
     monkeypatch.setenv("MPLBACKEND", "agg")  # which would lose plots in silence
     name = "odd {name} & #1 (é)?.ipynb"
     write(
@@ -125,7 +118,7 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(
     assert urllib.parse.unquote(refresh[1]) == "page.html"
 
 
-def test_a_cell_of_parameters_may_hold_any_python_that_gets_no_value(home: Path) -> None:
+def test_a_cell_of_parameters_may_hold_any_python_that_gets_no_value(home):
     declares = ("code", 'm = 2 * 3\nk = {"a": 1}\nn = 3', "parameters")
     write(home / "free.ipynb", declares, ("code", "print(m, k, n)"))
     assert shown("free.ipynb", n="5") == "6 {'a': 1} 5\n"
@@ -152,9 +145,7 @@ def test_a_cell_of_parameters_may_hold_any_python_that_gets_no_value(home: Path)
         ("raise KeyboardInterrupt", "KeyboardInterrupt, without a message"),
     ],
 )
-def test_every_failure_is_a_sentence_that_names_notebook_and_cell(
-    home: Path, body: str, said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_every_failure_is_a_sentence_that_names_notebook_and_cell(home, body, said, capsys):
     write(home / "bad.ipynb", N, ("code", body), ("code", "print(n)"))
     with pytest.raises(SystemExit) as stop:
         main(["run", "bad.ipynb", "-p", "n", "3", "--out", "out"])
@@ -170,10 +161,10 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(
 
 PRINTS = {"cell_type": "code", "source": "print(7)", "metadata": {}, "outputs": []}
 PRINTS |= {"execution_count": None, "id": "a"}
-WHOLE: dict[str, Any] = {"cells": [PRINTS], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+WHOLE = {"cells": [PRINTS], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
 
 
-def of_kernel(language_info: str = "", **spec: str) -> dict[str, Any]:
+def of_kernel(language_info="", **spec):
     info = {"language_info": {"name": language_info}} if language_info else {}
     return {**WHOLE, "metadata": {"kernelspec": spec, **info}}
 
@@ -193,9 +184,7 @@ def of_kernel(language_info: str = "", **spec: str) -> dict[str, Any]:
         (of_kernel(name="foo", display_name="Python [conda env: foo]"), ""),
     ],
 )
-def test_a_notebook_of_another_language_is_refused(
-    home: Path, made: dict[str, Any], said: str
-) -> None:
+def test_a_notebook_of_another_language_is_refused(home, made, said):
     path = home / "k.ipynb"
     path.write_text(json.dumps(made), encoding="utf-8")
     if said:
@@ -205,7 +194,7 @@ def test_a_notebook_of_another_language_is_refused(
         check_can_run(path, notebook.read(path))
 
 
-MALFORMED: list[Any] = [
+MALFORMED = [
     *([], 3, "x", None, {}),
     *({**WHOLE, **odd} for odd in ({"nbformat": "4"}, {"nbformat": 9}, {"nbformat": 2})),
     *({**WHOLE, **odd} for odd in ({"cells": {}}, {"metadata": []}, {"cells": ["x"]})),
@@ -218,9 +207,7 @@ MALFORMED: list[Any] = [
 
 
 @pytest.mark.parametrize("content", MALFORMED, ids=lambda v: str(v)[:40])
-def test_what_is_no_notebook_is_refused_in_one_sentence(
-    home: Path, content: object, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_what_is_no_notebook_is_refused_in_one_sentence(home, content, capsys):
     data = content if isinstance(content, bytes) else json.dumps(content).encode()
     (home / "bad.ipynb").write_bytes(data)
     with pytest.raises(SystemExit) as stop:
@@ -246,7 +233,7 @@ OLD_FORM = {"worksheets": [{"cells": [OLD], "metadata": {}}], "metadata": {"name
         json.dumps({**OLD_FORM, "nbformat": 3, "nbformat_minor": 0}).encode(),
     ],
 )
-def test_notebooks_that_are_written_oddly_are_run(home: Path, data: bytes) -> None:
+def test_notebooks_that_are_written_oddly_are_run(home, data):
     (home / "odd.ipynb").write_bytes(data)
     read = notebook.read(home / "odd.ipynb")
     check_can_run(home / "odd.ipynb", read)
@@ -256,9 +243,7 @@ def test_notebooks_that_are_written_oddly_are_run(home: Path, data: bytes) -> No
 
 
 @pytest.mark.parametrize("name", ["what?", "a#b %20", "-p", "x.y.csv", "no\u00ebl \u4e2d"])
-def test_however_a_notebook_is_named_it_is_run_without_a_word(
-    home: Path, name: str, capfd: pytest.CaptureFixture[str]
-) -> None:
+def test_however_a_notebook_is_named_it_is_run_without_a_word(home, name, capfd):
     bare = {k: v for k, v in PRINTS.items() if k != "id"}
     twice = {**WHOLE, "cells": [PRINTS, {**PRINTS, "source": ["print(", "8)"]}, bare]}  # one id
     (home / f"{name}.ipynb").write_bytes(json.dumps(twice).encode("utf-16"))
@@ -266,7 +251,7 @@ def test_however_a_notebook_is_named_it_is_run_without_a_word(
     assert capfd.readouterr().err == ""
 
 
-def test_a_chapter_is_kept_unless_it_is_given_a_path(home: Path) -> None:
+def test_a_chapter_is_kept_unless_it_is_given_a_path(home):
     root = home.parent / "checkout"
     path, kept = root / "notebooks" / "chapter.ipynb", book_one._only_the_book
     (home / "numbers.csv").touch()
@@ -287,7 +272,7 @@ def test_a_chapter_is_kept_unless_it_is_given_a_path(home: Path) -> None:
         *[(source, False) for source in ("x = 'n'\n%matplotlib inline", "echo (((m")],
     ],
 )
-def test_a_parameter_is_read_in_any_kind_of_cell(source: str, reads: bool) -> None:
+def test_a_parameter_is_read_in_any_kind_of_cell(source, reads):
     assert ("n" in notebook.names_in(source)[0]) == reads
     made = make_notebook(N, ("text", "n"), ("code", source))
     if reads:
@@ -298,12 +283,10 @@ def test_a_parameter_is_read_in_any_kind_of_cell(source: str, reads: bool) -> No
     assert list(notebook.parameters(made, "x", ())) == ["n"]
 
 
-def test_a_page_that_cannot_be_made_is_a_sentence(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_page_that_cannot_be_made_is_a_sentence(home, monkeypatch):
     write(home / "own.ipynb", N, ("code", "print(n)"))
 
-    def fail(*_: object) -> str:
+    def fail(*_):
         raise KeyError("kernelspec")
 
     monkeypatch.setattr(book_one, "_pages", fail)
@@ -324,15 +307,13 @@ from microdata_price.base import numbers
 """
 
 
-def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(
-    home: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, monkeypatch):
     """Kernels are forked from one process that has imported what they import."""
     monkeypatch.setattr(book_run, "AT_A_TIME", 6)
     code = [FORKED] * 5 + ["1 / 0"]
     root = home.parent / "checkout"
     chapters = [write(home / f"n{i}.ipynb", ("code", c)) for i, c in enumerate(code)]
-    said: list[str] = []
+    said = []
     with pytest.raises(BuildError, match=r"notebook 'n5' failed in cell 1 .*ZeroDivisionError"):
         run_all(root, chapters, home.parent / "cache", Folders(), said.append)
     said.clear()
@@ -348,8 +329,8 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(
 
 
 def test_a_module_that_cannot_be_imported_is_left_to_the_notebook_that_names_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    tmp_path, monkeypatch
+):
     for name, text in {"broken": "1 / 0", "ends": "exit()", "whole": ""}.items():
         (tmp_path / f"preloaded_{name}.py").write_text(text)
     monkeypatch.syspath_prepend(tmp_path)
@@ -359,7 +340,7 @@ def test_a_module_that_cannot_be_imported_is_left_to_the_notebook_that_names_it(
     assert [name in sys.modules for name in names] == [False, False, False, True]
 
 
-def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
+def test_new_text_amid_the_same_code_computes_nothing_anew(home):
     root, path, said = home.parent / "checkout", home / "own.ipynb", list[str]()
     body = ("code", "print('result', 10 * n)")
     texts = [[("text", "# Own"), N, body], [("text", "# New"), N, ("text", "More."), body]]
@@ -377,7 +358,7 @@ def test_new_text_amid_the_same_code_computes_nothing_anew(home: Path) -> None:
     )
 
 
-def wait(done: Any, seconds: float = 120) -> None:
+def wait(done, seconds=120):
     """Wait until something holds; a machine may be slow."""
     end = time.monotonic() + seconds
     while time.monotonic() < end and not done():
@@ -386,9 +367,7 @@ def wait(done: Any, seconds: float = 120) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("last", ["", "\nsum(range(10**13))"], ids=["idle", "in one call of C"])
-def test_kernels_end_with_the_command_and_nothing_confidential_stays(
-    tmp_path: Path, number: signal.Signals, last: str
-) -> None:
+def test_kernels_end_with_the_command_and_nothing_confidential_stays(tmp_path, number, last):
     root = make_root(tmp_path, {"chapter": ordinary()}, {})
     mark = tmp_path / "started"
     write(
@@ -415,7 +394,7 @@ def test_kernels_end_with_the_command_and_nothing_confidential_stays(
         time.sleep(1 if last else 0)
         process.send_signal(number)
 
-    def left() -> list[psutil.Process]:
+    def left():
         return [p for p in family if p.is_running() and p.status() != "zombie"]
 
     generated = root / "book" / "_generated"
@@ -425,7 +404,7 @@ def test_kernels_end_with_the_command_and_nothing_confidential_stays(
     assert not (root / "results").exists()
 
 
-def test_values_that_are_written_alike_have_files_of_their_own() -> None:
+def test_values_that_are_written_alike_have_files_of_their_own():
     values = ["a/b", "a_b", "x" * 300, "x" * 301, "[1, 2]", "[1,2]", 0.1, 0.10000001, "../a", 1]
     names = [file_name("own", "name", value) for value in values]
     assert len({*names}) == len(values)

@@ -1,7 +1,4 @@
-from __future__ import annotations
-
 import math
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -31,7 +28,7 @@ NAMES = ["epsilon", "rho", "delta", "runs", "seed", "name", "fast", "epsilons", 
         *("print(1)", "x = []", "x: list[dict] = [{}]", "x += 1", "x = {'a': 1}"),
     ],
 )
-def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line: str) -> None:
+def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line):
     with pytest.raises(InputError, match="the parameters cell has the line"):
         declared(line)
     assert list(declared(f"x = 3\n{line}\nz = 1", strict=False)) in (["z"], ["x", "z"])
@@ -52,7 +49,7 @@ def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line: str) 
         ("ds", (5, 6), [5, 6]),
     ],
 )
-def test_values_arrive_in_the_declared_type(name: str, given_value: Any, wanted: Any) -> None:
+def test_values_arrive_in_the_declared_type(name, given_value, wanted):
     found = coerce(declared(SOURCE)[name], given_value)
     assert found == wanted
     assert type(found) is type(wanted)
@@ -74,7 +71,7 @@ NO_LISTS = ("[1:30]", "[[1]]", "[0x10]", "0.1, 0.5", "[1", "[" * 5000)
         *[("ds", v) for v in ([1], [10, 2.5])],
     ],
 )
-def test_values_that_cannot_be_used_are_refused_by_name(name: str, bad: Any) -> None:
+def test_values_that_cannot_be_used_are_refused_by_name(name, bad):
     with pytest.raises(InputError, match=f"^chapter: .*{name.removesuffix('s')}"):
         check(declared(SOURCE), {name: bad}, "chapter")
 
@@ -83,9 +80,7 @@ ANYTHING = st.floats() | st.integers() | st.text(max_size=8) | st.booleans() | s
 
 
 @given(ANYTHING | st.binary(), st.sampled_from(NAMES))
-def test_any_value_is_either_of_the_right_type_and_range_or_an_input_error(
-    value: Any, name: str
-) -> None:
+def test_any_value_is_either_of_the_right_type_and_range_or_an_input_error(value, name):
     parameters = declared(SOURCE)
     assert list(parameters) == NAMES
     try:
@@ -98,12 +93,12 @@ def test_any_value_is_either_of_the_right_type_and_range_or_an_input_error(
 
 
 @pytest.mark.parametrize("text", ["a: [", "- 1", "5", "", "? [1]\n: 2", "[" * 5000, "a: 1\na: 2"])
-def test_a_parameter_file_that_is_no_mapping_of_names_is_refused(text: str) -> None:
+def test_a_parameter_file_that_is_no_mapping_of_names_is_refused(text):
     with pytest.raises(InputError, match="params"):
         read_yaml(text, "params.yaml")
 
 
-def test_a_parameter_file_leaves_every_value_as_text() -> None:
+def test_a_parameter_file_leaves_every_value_as_text():
     text = "delta: 1e-3\nruns: 010\nname: no\nepsilons: [0.1, 010]\nseed:\n"
     told = {"delta": "1e-3", "runs": "010", "name": "no", "epsilons": ["0.1", "010"], "seed": ""}
     assert read_yaml(text) == told

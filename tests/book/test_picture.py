@@ -1,10 +1,7 @@
 """Figures for the site: both themes, letters that can be read."""
 
-from __future__ import annotations
-
 import base64
 import re
-from pathlib import Path
 
 import nbformat
 import numpy as np
@@ -17,15 +14,15 @@ from microdata_price.book.run import Run
 from microdata_price.figures.difficult import one_draw
 from microdata_price.figures.experiments_price import Heat, glance_map
 from microdata_price.figures.scales import price_shades
-from microdata_price.page.style import Figure, drawn, panels, render
+from microdata_price.page.style import drawn, panels, render
 from tiny_book import make_notebook
 
 KINDS = ((0, "svg"), (1, "png"))
 
 
-def picture(size: float = 12.0) -> str:
+def picture(size=12.0):
     @drawn
-    def draw() -> Figure:
+    def draw():
         figure, (ax,) = panels()
         ax.pcolormesh(np.array([[0.1, 5.0]]), cmap=price_shades())
         ax.text(0.5, 0.5, "1.0", fontsize=size, color="#262626")
@@ -34,7 +31,7 @@ def picture(size: float = 12.0) -> str:
     return render(draw())
 
 
-def test_every_colour_has_a_counterpart_but_those_of_a_scale() -> None:
+def test_every_colour_has_a_counterpart_but_those_of_a_scale():
     shown = for_the_site(picture())
     style = re.findall(r"<style>(.*?)</style>", shown, re.DOTALL)[0]
     assert style.startswith("@media (prefers-color-scheme: dark)")
@@ -46,7 +43,7 @@ def test_every_colour_has_a_counterpart_but_those_of_a_scale() -> None:
     assert 'id="cell-text"' in shown
 
 
-def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names() -> None:
+def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names():
     prices = np.array([[0.4, 2.5], [np.nan, 0.6]])
     drawing = render(glance_map([Heat("rows", ["a", "b"], prices, [])], 2.0))
     parts = re.findall(r'<g id="(?:PolyQuadMesh|scale-end).*?</g>', drawing, re.DOTALL)
@@ -58,7 +55,7 @@ def test_a_map_with_missing_prices_keeps_the_colours_that_its_scale_names() -> N
     assert '[id^="PolyQuadMesh"] ~ [id^="PathCollection"] *' in style
 
 
-def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path: Path) -> None:
+def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
     runs = []
     for i, size in enumerate((5.0, 12.0)):
         same = nbformat.v4.new_output("stream", text="the same")
@@ -84,7 +81,7 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("size", [5.0, 12.0])
-def test_a_pictures_own_width_makes_its_smallest_letters_legible(size: float) -> None:
+def test_a_pictures_own_width_makes_its_smallest_letters_legible(size):
     shown = for_the_site(picture(size))
     width = float(re.findall(r'<svg[^>]*\bwidth="([\d.]+)"', shown)[0])
     box = float(re.findall(r'viewBox="0 0 ([\d.]+)', shown)[0])

@@ -1,7 +1,3 @@
-from __future__ import annotations
-
-from pathlib import Path
-
 import pytest
 
 from microdata_price.base.provenance import PACKAGE, code_files, code_key
@@ -15,7 +11,7 @@ from tiny_book import ROOT, make_notebook, make_root, ordinary
 SRC = ROOT / "src" / PACKAGE
 
 
-def test_editions_have_folders_and_titles_of_their_own() -> None:
+def test_editions_have_folders_and_titles_of_their_own():
     given = [{}, {"epsilon": 0.25}, {"rho": 0.25}, {"solutions": False}]
     given += [{"epsilon": 0.25, "rho": 0.03, "delta": 1e-8, "runs": 500}]
     given += [{"epsilon": 0.25, "solutions": False}]
@@ -27,7 +23,7 @@ def test_editions_have_folders_and_titles_of_their_own() -> None:
     assert editions[2].epsilons == PAPER_EPSILONS
 
 
-def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_it() -> None:
+def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_it():
     default = grid_specs(Edition())
     assert default["grid_dir"] == default["published_dir"]
     other = grid_specs(Edition(epsilon=0.25, runs=50))
@@ -37,7 +33,7 @@ def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_i
     assert {s.runs for s in other.values()} == {50}
 
 
-def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path: Path) -> None:
+def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path):
     source = 'epsilons = [1.0, 0.5]\nrho = 0.125\npublished_epsilon = 0.5\ngrid_dir = ""'
     uses = ("code", "epsilons, rho, published_epsilon, grid_dir")
     lists = make_notebook(("text", "# B"), ("code", source, "parameters"), uses)
@@ -47,16 +43,14 @@ def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path: Path
     assert (a.folders, b.folders) == ((), ("grid_dir",))
 
 
-def test_every_notebook_is_checked_before_any_runs(tmp_path: Path) -> None:
+def test_every_notebook_is_checked_before_any_runs(tmp_path):
     bad = make_notebook(("text", "# B"), ("code", "rho = 1.0", "parameters"), ("code", "2"))
     root = make_root(tmp_path, {"a": ordinary(), "b": bad}, {})
     with pytest.raises(InputError, match="b declares the parameter 'rho' and never reads it"):
         chapters(root, Edition())
 
 
-def test_the_root_is_found_from_below_and_a_page_is_listed_once(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_root_is_found_from_below_and_a_page_is_listed_once(tmp_path, monkeypatch):
     root = make_root(tmp_path, {"a": ordinary()}, {})
     assert find_root(root / "notebooks") == root.resolve()
     monkeypatch.chdir(root / "book" / "reference")
@@ -67,8 +61,8 @@ def test_the_root_is_found_from_below_and_a_page_is_listed_once(
         toc_entries(root)
 
 
-def test_code_files_follow_imports_however_deep() -> None:
-    def found(code: str) -> set[str]:
+def test_code_files_follow_imports_however_deep():
+    def found(code):
         return {p.relative_to(SRC).as_posix() for p in code_files(SRC, [code])}
 
     page = found("from microdata_price.page import output")
@@ -89,9 +83,7 @@ def test_code_files_follow_imports_however_deep() -> None:
         ("sub/readme.txt", True),
     ],
 )
-def test_the_key_changes_with_what_matters_and_with_nothing_else(
-    tmp_path: Path, changed: str, matters: bool
-) -> None:
+def test_the_key_changes_with_what_matters_and_with_nothing_else(tmp_path, changed, matters):
     package = tmp_path / "src" / PACKAGE
     files = {"__init__.py": "", "a.py": "from .sub import b", "sub/__init__.py": ""}
     files |= {"sub/b.py": "from ..c import f", "c.py": "f = 1", "other.py": ""}
@@ -106,7 +98,7 @@ def test_the_key_changes_with_what_matters_and_with_nothing_else(
     assert (code_key(tmp_path, source) != before) == matters
 
 
-def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_path: Path) -> None:
+def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_path):
     root = make_root(tmp_path, {"a": ordinary(), "b": ordinary(body="twice = epsilon * 2")}, {})
     (a, b), (a_other, _) = chapters(root, Edition()), chapters(root, Edition(epsilon=0.25))
     keys = [chapter_key(root, c, {}) for c in (a, b, a_other)]

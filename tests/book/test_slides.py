@@ -1,10 +1,7 @@
 """What teachers are given: slides that keep to the plans, an index, a quiz, two editions."""
 
-from __future__ import annotations
-
 import re
 import shutil
-from pathlib import Path
 
 import pytest
 from bs4 import BeautifulSoup
@@ -57,12 +54,12 @@ Wait.
 """
 
 
-def text(name: str) -> str:
+def text(name):
     return (TEACH / f"{name}.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
-def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def deck(tmp_path_factory):
     """The folder of a deck, of a small book whose students have an edition inside."""
     answer = ":::{dropdown} Answer\n:class-container: solution\n\nForty-two.\n:::\n"
     lesson = f"# A plan\n\n{{{{ book.students }}}}\n\n{answer}"
@@ -75,7 +72,7 @@ def deck(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return build(root, Edition(), None, lambda _: None, students=True).parent / "slides"
 
 
-def test_each_section_is_a_slide_with_its_notes_and_its_time(deck: Path) -> None:
+def test_each_section_is_a_slide_with_its_notes_and_its_time(deck):
     whole = (deck / "index.html").read_text(encoding="utf-8")
     page = BeautifulSoup(whole, "html.parser")
     asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
@@ -100,7 +97,7 @@ def test_each_section_is_a_slide_with_its_notes_and_its_time(deck: Path) -> None
     assert ask.get_text(" ", strip=True) == "Why \\(x\\) now? Think: 1 minute"
 
 
-def test_a_site_can_hold_the_students_edition(deck: Path) -> None:
+def test_a_site_can_hold_the_students_edition(deck):
     site = deck.parent
     whole = (site / "teach" / "lesson.html").read_text(encoding="utf-8")
     theirs = (site / "students" / "teach" / "lesson.html").read_text(encoding="utf-8")
@@ -111,7 +108,7 @@ def test_a_site_can_hold_the_students_edition(deck: Path) -> None:
     assert (site / "students" / "index.html").is_file()
 
 
-def test_a_gap_in_the_clock_is_an_error() -> None:
+def test_a_gap_in_the_clock_is_an_error():
     fold = "<section><details><summary>Say, minutes {} to {}</summary></details></section>"
     for begin in (1, 3):
         page = f'<article class="bd-article">{fold.format(0, 2)}{fold.format(begin, 4)}</article>'
@@ -119,7 +116,7 @@ def test_a_gap_in_the_clock_is_an_error() -> None:
             list(slides(BeautifulSoup(page, "html.parser")))
 
 
-def test_the_students_edition_cannot_hold_itself(tmp_path: Path) -> None:
+def test_the_students_edition_cannot_hold_itself(tmp_path):
     root = make_root(tmp_path, {}, {})
     with pytest.raises(InputError, match="give either --with-students or --no-solutions"):
         build(root, Edition(solutions=False), tmp_path / "s", lambda _: None, students=True)
@@ -133,14 +130,14 @@ ENDS = [end for _, end in CLOCK]
 PARTS = re.split(r"^#+ ", text("slides"), flags=re.M)[1:]
 
 
-def plan(title: str) -> list[tuple[int, int, int, int]]:
+def plan(title):
     """A plan's rows: minutes, and the first and last slide where the plan numbers them."""
     section = text("lesson").partition(f"## {title}")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| (\d+)–(\d+) \|(?: (\d+)?(?: to |, )?(\d*) *\|)?", section, re.M)
     return [(int(a), int(b), int(i or 0), int(j or i or 0)) for a, b, i, j in rows]
 
 
-def test_the_clock_goes_on_from_slide_to_slide_and_no_slide_is_a_wall_of_text() -> None:
+def test_the_clock_goes_on_from_slide_to_slide_and_no_slide_is_a_wall_of_text():
     assert len(CLOCK) == len(PARTS)
     assert [a for a, _ in CLOCK] == [0, *ENDS[:-1]]
     assert sorted({*ENDS}) == ENDS
@@ -151,7 +148,7 @@ def test_the_clock_goes_on_from_slide_to_slide_and_no_slide_is_a_wall_of_text() 
         assert len(words) <= 70, part
 
 
-def test_the_slides_keep_to_both_plans_which_leave_ten_minutes() -> None:
+def test_the_slides_keep_to_both_plans_which_leave_ten_minutes():
     fifty, longer = (plan(f"A lesson of {n} minutes") for n in ("fifty", "seventy-five"))
     for rows in (fifty, longer):
         assert rows[0][0] == 0
@@ -168,7 +165,7 @@ def test_the_slides_keep_to_both_plans_which_leave_ten_minutes() -> None:
     assert moved[:2] == (24 + end - begin, 40 + end - begin)
 
 
-def test_the_notes_have_the_slides_clock_and_titles_and_lectures_add_up() -> None:
+def test_the_notes_have_the_slides_clock_and_titles_and_lectures_add_up():
     minutes = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
     assert minutes[-1] == 40
     assert set(minutes) <= {*ENDS}
@@ -180,7 +177,7 @@ def test_the_notes_have_the_slides_clock_and_titles_and_lectures_add_up() -> Non
     assert sums == [70, 70]
 
 
-def test_the_quiz_has_ten_answers_that_students_do_not_get_and_all_computed_is_quoted() -> None:
+def test_the_quiz_has_ten_answers_that_students_do_not_get_and_all_computed_is_quoted():
     whole = text("take_home")
     theirs = without_solutions(whole)
     for shown in (whole, theirs):
@@ -192,12 +189,12 @@ def test_the_quiz_has_ten_answers_that_students_do_not_get_and_all_computed_is_q
     assert set(re.findall(r"\{\{ lesson\.(\w+) \}\}", pages)) == set(Lesson().values)
 
 
-def asked(name: str, *tags: str, more: str = "") -> notebook.Notebook:
+def asked(name, *tags, more=""):
     exercise = f"**Exercise 1 ({name}).** Why?{more}"
     return make_notebook(("text", "# A"), ("text", exercise, "exercise", "label:ex-a", *tags))
 
 
-def test_the_index_has_every_exercise_with_its_place_title_and_difficulty() -> None:
+def test_the_index_has_every_exercise_with_its_place_title_and_difficulty():
     one = asked("Coins", "easy", more="\n\n- (a) up\n- (b) down")
     two = make_notebook(("text", "# No exercise\n\nText."))
     page = exercises({"one": one, "two": two, "three": asked("A | b", "hard")}, solutions=True)
@@ -209,7 +206,7 @@ def test_the_index_has_every_exercise_with_its_place_title_and_difficulty() -> N
     assert "2 exercises in 2 chapters: 1 easy, 0 medium, 1 hard" in page
 
 
-def test_the_books_exercises_are_in_the_index_and_predictions_can_be_chosen() -> None:
+def test_the_books_exercises_are_in_the_index_and_predictions_can_be_chosen():
     books = {p.stem: notebook.read(p) for p in notebook_paths(ROOT)}
     page, count = exercises(books, solutions=True), 0
     for content in books.values():

@@ -1,7 +1,5 @@
 """Plain Markdown, tags, links and outputs, and what the builder and downloads get of them."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -38,7 +36,7 @@ THEOREM = ("text", "**Theorem 3.1 (Of $x$ (ours)).** It holds.", "theorem", "lab
 SHOWS = ("code", "say(x)", "remove-input")
 
 
-def ours(data: dict[str, str] | None = None, **about: object) -> nbformat.NotebookNode:
+def ours(data=None, **about):
     shown = data or {"text/plain": "shown"}
     return nbformat.v4.new_output("display_data", shown, metadata={METADATA_KEY: about})
 
@@ -46,7 +44,7 @@ def ours(data: dict[str, str] | None = None, **about: object) -> nbformat.Notebo
 PICTURE = ours({"image/svg+xml": SVG, "text/plain": "x"}, figure=ABOUT)
 
 
-def chapter(*cells: tuple[str, ...], outputs: tuple[object, ...] = ()) -> notebook.Notebook:
+def chapter(*cells, outputs=()):
     """A chapter as papermill leaves it; its last cell has the outputs."""
     nb = make_notebook(*START, *cells)
     put_in = ("code", "epsilon = 0.25\ngrid_dir = '/secret'", "injected-parameters")
@@ -56,7 +54,7 @@ def chapter(*cells: tuple[str, ...], outputs: tuple[object, ...] = ()) -> notebo
     return nb
 
 
-def staged(nb: notebook.Notebook, solutions: bool = True, address: str = "") -> tuple[list, list]:
+def staged(nb, solutions=True, address=""):
     """The cells that the builder reads, without levels and foot, and those of the download."""
     found, values = Found(address=address), {"epsilon": 0.25, "grid_dir": "/secret"}
     collect("chapter", nb, found)
@@ -72,11 +70,11 @@ def staged(nb: notebook.Notebook, solutions: bool = True, address: str = "") -> 
     return shown, copy.cells
 
 
-def texts(*cells: tuple[str, ...], outputs: tuple[object, ...] = ()) -> list[str]:
+def texts(*cells, outputs=()):
     return [c.source for c in staged(chapter(*cells, outputs=outputs))[0] if c.source]
 
 
-def test_outputs_become_sentences_figures_tables_and_files() -> None:
+def test_outputs_become_sentences_figures_tables_and_files():
     file = {"name": "errors.csv", "content": "a,b\n1,2\n", "label": "All errors"}
     table = {"name": "a-table", "caption": "See [Table](#a-table).", "markdown": "| a |\n| --- |"}
     said = {"say": "The error is 1.5 ± 0.1; see [Figure](#a-figure)."}
@@ -107,7 +105,7 @@ def test_outputs_become_sentences_figures_tables_and_files() -> None:
         ("https://x.org/y", "`pip install git+https://x.org/y`"),
     ],
 )
-def test_a_download_has_its_results_and_reads_whole_alone(address: str, said: str) -> None:
+def test_a_download_has_its_results_and_reads_whole_alone(address, said):
     nb = chapter(SHOWS, outputs=(ours(say="x"), ours({"text/markdown": "[a](b.ipynb#c)"})))
     nb.cells[0].source += " See [the plane](plane.ipynb#x), [here](#y), [home](https://x.org)."
     nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>.'
@@ -123,7 +121,7 @@ def test_a_download_has_its_results_and_reads_whole_alone(address: str, said: st
 
 @pytest.mark.parametrize("kind", ["printed", "value"])
 @pytest.mark.parametrize("text", ["x" * 3_000_000, "y\n" * 1_000_000, "short\n"])
-def test_a_page_holds_the_beginning_of_what_is_printed(text: str, kind: str) -> None:
+def test_a_page_holds_the_beginning_of_what_is_printed(text, kind):
     printed = nbformat.v4.new_output("stream", name="stdout", text=text)
     value = nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
     nb = chapter(("code", "f()"), outputs=(printed if kind == "printed" else value,))
@@ -134,7 +132,7 @@ def test_a_page_holds_the_beginning_of_what_is_printed(text: str, kind: str) -> 
     assert int(left.split()[0].replace(",", "") if left else 0) == len(text) - len(begin)
 
 
-def test_boxes_have_their_title_label_and_what_is_computed_for_them() -> None:
+def test_boxes_have_their_title_label_and_what_is_computed_for_them():
     second = ("text", "**Theorem 4 (B).** Too.", "theorem")
     exercise = ("text", "**Exercise 1 (Coins).** Why?", "exercise", "easy", "label:ex")
     computed = ("code", "say(x)", "exercise", "remove-input")
@@ -148,7 +146,7 @@ def test_boxes_have_their_title_label_and_what_is_computed_for_them() -> None:
     ]
 
 
-def test_proofs_solutions_and_what_is_long_fold_with_their_code() -> None:
+def test_proofs_solutions_and_what_is_long_fold_with_their_code():
     made = texts(
         ("text", "**Exercise 2 (Try).** Why?", "exercise"),
         ("text", "**Solution.** Because.", "solution"),
@@ -171,7 +169,7 @@ def test_proofs_solutions_and_what_is_long_fold_with_their_code() -> None:
     ]
 
 
-def test_states_of_a_switch_are_the_tabs_of_one_set() -> None:
+def test_states_of_a_switch_are_the_tabs_of_one_set():
     states = [
         ("text", "**Pure DP.** One level.", "switch"),
         ("text", "**zCDP.**", "switch"),
@@ -200,15 +198,13 @@ def test_states_of_a_switch_are_the_tabs_of_one_set() -> None:
         ([("text", "**zCDP.** x", "switch"), ("code", "1 + 1", "switch")], "not hold code"),
     ],
 )
-def test_a_box_or_fold_that_is_not_as_it_must_be_is_an_error(
-    cells: list[tuple[str, ...]], why: str
-) -> None:
+def test_a_box_or_fold_that_is_not_as_it_must_be_is_an_error(cells, why):
     with pytest.raises(BuildError, match=why):
         texts(*cells)
 
 
 @pytest.mark.parametrize("which", [0, 1])
-def test_without_solutions_neither_page_nor_download_has_any(which: int) -> None:
+def test_without_solutions_neither_page_nor_download_has_any(which):
     nb = chapter(
         ("text", "**Exercise 1 (Try).** Why?", "exercise"),
         ("text", "**Solution.** Because 43112609.", "solution"),
@@ -221,7 +217,7 @@ def test_without_solutions_neither_page_nor_download_has_any(which: int) -> None
 
 
 @pytest.mark.parametrize("fence", ["```", "````", ":::", "::::"])
-def test_solutions_leave_prose_pages_whatever_their_fences(fence: str) -> None:
+def test_solutions_leave_prose_pages_whatever_their_fences(fence):
     asked = "before\n:::{dropdown} A question\nQ\n:::\nafter\n"
     inner = f"{fence[0] * 3}{{note}}\nsecret\n{fence[0] * 3}\n" if len(fence) == 4 else ""
     answer = f"{fence}{{dropdown}} A\n:class-container: solution\n{inner}secret\n{fence}\n"
@@ -246,7 +242,7 @@ def test_solutions_leave_prose_pages_whatever_their_fences(fence: str) -> None:
         ("![x](a.ipynb#b) $f[x](y)$", "![x](a.ipynb#b) $f[x](y)$"),
     ],
 )
-def test_links_become_references(written: str, read: str) -> None:
+def test_links_become_references(written, read):
     terms = read_terms(ROOT / "book")
     assert terms["zcdp"] == "zCDP"
     assert len(terms) > 20
@@ -254,14 +250,14 @@ def test_links_become_references(written: str, read: str) -> None:
     assert with_links(written, "notebooks/chapter", terms) == read
 
 
-def test_equations_and_labelled_cells_are_places_on_the_page() -> None:
+def test_equations_and_labelled_cells_are_places_on_the_page():
     made = texts(("text", "Let\n\n$$ x = 1 \\tag{1} $$\n\nSee [(1)](#eq-1).", "label:here"))[-1]
     assert made.startswith("(here)=\nLet")
     assert "(chapter-eq-1)=\n$$ x = 1" in made
     assert made.endswith("See [(1)](#chapter-eq-1).")
 
 
-def test_prose_pages_quote_what_notebooks_record() -> None:
+def test_prose_pages_quote_what_notebooks_record():
     found = Found()
     outputs = (ours(record={"bias": "7 ± 1"}), PICTURE, ours(certificate=1e-9))
     collect("chapter", chapter(SHOWS, outputs=outputs), found)
@@ -275,7 +271,7 @@ def test_prose_pages_quote_what_notebooks_record() -> None:
         collect("a", chapter(SHOWS, outputs=twice), found)
 
 
-def test_what_notebooks_name_for_prose_pages_is_quoted() -> None:
+def test_what_notebooks_name_for_prose_pages_is_quoted():
     pages = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "book").rglob("*.md"))
     for path in (ROOT / "notebooks").glob("*.ipynb"):
         text = "\n".join(c.source for c in notebook.read(path).cells)
@@ -293,18 +289,16 @@ VALUES = st.one_of(
     st.dictionaries(st.sampled_from(["a", "b", "c"]), VALUES),
     st.sampled_from([0.25, 7, "x # y", "é'\"", [1, 2.5], None, True]),
 )
-def test_the_shown_cell_has_exactly_the_values_that_were_used(
-    defaults: dict[str, object], value: object
-) -> None:
+def test_the_shown_cell_has_exactly_the_values_that_were_used(defaults, value):
     lines = [f"{name} = {default!r}  # about «{name}»" for name, default in defaults.items()]
     used = dict.fromkeys([*defaults][::2], value)
-    namespace: dict[str, object] = {}
+    namespace = {}
     shown = shown_parameters("\n".join(lines), used)
     exec(shown, namespace)
     assert {name: namespace[name] for name in defaults} == {**defaults, **used}
     assert shown.count("# about") >= len(defaults)
 
 
-def test_parameters_over_several_lines_are_replaced_whole() -> None:
+def test_parameters_over_several_lines_are_replaced_whole():
     source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
     assert shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"

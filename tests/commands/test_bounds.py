@@ -1,16 +1,13 @@
 """The command ``microdata-price bounds``: its contract and its numbers."""
 
-from __future__ import annotations
-
 import json
 import math
-from typing import Any
 
 import pytest
 
 from command_line import run
 from microdata_price.commands.bounds import CHANNEL
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.single_cells import single_cell_bounds
 from microdata_price.theory.upper.reached import MECHANISMS, reached
@@ -23,7 +20,7 @@ KINDS = [
 ]
 
 
-def told(capsys: Captured, words: str) -> dict[str, Any]:
+def told(capsys, words):
     code, out, err = run(capsys, "bounds", *words.split(), "--json")
     assert (code, err) == (0, "")
     return json.loads(out)
@@ -31,9 +28,7 @@ def told(capsys: Captured, words: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(("words", "guarantee"), KINDS)
 @pytest.mark.parametrize(("given", "other"), [("sum", "point"), ("point", "sum")])
-def test_json_holds_the_packages_numbers(
-    words: str, guarantee: Guarantee, given: str, other: str, capsys: Captured
-) -> None:
+def test_json_holds_the_packages_numbers(words, guarantee, given, other, capsys):
     document = told(capsys, f"{words} --points 1000000 --{given}-error 5.5")
     errors = {f"{given}_error": 5.5}
     expected = lower_bounds(guarantee, 10**6, **errors)
@@ -50,7 +45,7 @@ def test_json_holds_the_packages_numbers(
     assert all(isinstance(v, float) for v in document["branches"].values())
 
 
-def test_the_table_says_what_the_numbers_mean(capsys: Captured) -> None:
+def test_the_table_says_what_the_numbers_mean(capsys):
     options = ["--privacy", "pure", "--epsilon", "0.5", "--points", "100", "--sum-error", "6"]
     code, out, err = run(capsys, "bounds", *options)
     assert (code, err) == (0, "")
@@ -70,9 +65,7 @@ def test_the_table_says_what_the_numbers_mean(capsys: Captured) -> None:
         ("--privacy zcdp --rho 0.125 --point-error 2.001", 365, 720),
     ],
 )
-def test_both_sides_are_close_at_a_thousand_cells(
-    words: str, low: float, high: float, capsys: Captured
-) -> None:
+def test_both_sides_are_close_at_a_thousand_cells(words, low, high, capsys):
     document = told(capsys, f"{words} --points 1000")
     assert low <= document["channel_whole"]
     assert document["channel"] <= document["channel_whole"]
@@ -87,9 +80,7 @@ def test_both_sides_are_close_at_a_thousand_cells(
 @pytest.mark.parametrize(
     "kind", ["pure --epsilon", "approximate --delta 1e-12 --epsilon", "zcdp --rho"]
 )
-def test_extremes_are_answered_and_no_square_is_too_small_to_write(
-    points: str, level: str, kind: str, capsys: Captured
-) -> None:
+def test_extremes_are_answered_and_no_square_is_too_small_to_write(points, level, kind, capsys):
     document = told(capsys, f"--privacy {kind} {level} --points {points} --point-error 1")
     lower = [document[name] for name in (*BOUNDS, *CHANNEL)]
     upper = [v for v in document["reached"].values() if v is not None]

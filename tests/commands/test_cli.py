@@ -1,7 +1,5 @@
 """What the command line makes of what it is given and of errors, and what it leaves behind."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re
@@ -38,7 +36,7 @@ PROBLEMS = [
 @pytest.mark.parametrize(("problem", "status", "said"), PROBLEMS)
 def test_what_the_system_refuses_is_one_sentence(monkeypatch, capsys, problem, status, said):
     @click.command()
-    def failing() -> None:
+    def failing():
         raise problem
 
     monkeypatch.setattr(cli, "group", failing)
@@ -132,7 +130,7 @@ def test_help_shows_an_example_keeps_its_tables_and_shows_no_code_of_the_parser(
     assert "\b" not in told.output
 
 
-def test_the_package_is_a_command_too() -> None:
+def test_the_package_is_a_command_too():
     asked = [sys.executable, "-m", "microdata_price", "--version"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True)
     assert done.stdout.startswith("microdata-price, version ")

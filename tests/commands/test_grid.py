@@ -1,12 +1,8 @@
 """The commands of the grid: what they print and write, and when the comparison fails."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from command_line import run
@@ -19,13 +15,11 @@ CHECK = ["check-tables", "--workers", "1", "--seed", "3", "--runs", "250"]
 Captured = pytest.CaptureFixture[str]
 
 
-def grid(capsys: Captured, words: str, out: Path) -> tuple[int, str, str]:
+def grid(capsys, words, out):
     return run(capsys, "grid", *words.split(), "--workers", "1", "--out", out)
 
 
-def test_two_files_where_they_are_and_what_was_there_already(
-    tmp_path: Path, capsys: Captured
-) -> None:
+def test_two_files_where_they_are_and_what_was_there_already(tmp_path, capsys):
     folder = tmp_path / "a" / "b"
     code, out, err = grid(capsys, SMALL, folder)
     assert code == 0
@@ -51,9 +45,7 @@ def test_two_files_where_they_are_and_what_was_there_already(
         ("--rho 1", "2 x 1 x 2 x 3 = 12", [1]),
     ],
 )
-def test_values_with_commas_and_repeated_are_counted_rightly(
-    tmp_path: Path, capsys: Captured, words: str, fits: str, levels: list[float]
-) -> None:
+def test_values_with_commas_and_repeated_are_counted_rightly(tmp_path, capsys, words, fits, levels):
     more = "--dataset Stair-1d,Stair-2d --methods nnls --methods ols --runs 3"
     code, out, _ = grid(capsys, f"{words} {more}", tmp_path)
     assert (code, f"runs: {fits} fits" in out) == (0, True)
@@ -66,18 +58,18 @@ def test_values_with_commas_and_repeated_are_counted_rightly(
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("tables") / "grid"
     run_grid(published_spec(runs=250, seed=3), path, workers=1)
     return path
 
 
 @pytest.fixture
-def card(folder: Path) -> pd.DataFrame:
+def card(folder):
     return scorecard(load_errors(folder))
 
 
-def test_the_papers_columns_within_standard_errors(card: pd.DataFrame) -> None:
+def test_the_papers_columns_within_standard_errors(card):
     assert len(card) == 240
     assert not any(len(check.far) for check in checks(card).values())
     assert (card["failures"] == 0).all()
@@ -89,9 +81,7 @@ def test_the_papers_columns_within_standard_errors(card: pd.DataFrame) -> None:
     np.testing.assert_allclose(card["z"], expected)
 
 
-def test_the_command_prints_reuses_and_fails(
-    folder: Path, capsys: Captured, card: pd.DataFrame, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_command_prints_reuses_and_fails(folder, capsys, card, monkeypatch):
     code, text, _ = run(capsys, *CHECK, "--out", folder)
     assert code == 0
     for word in ("Sum: ours", "every one is 128.000", "ok  "):
@@ -119,7 +109,7 @@ def test_the_command_prints_reuses_and_fails(
         ("method == 'sequential' and query_set == 'sum'", "standard_error", "sequential"),
     ],
 )
-def test_each_check_can_fail(folder: Path, choose: str, column: str, check: str) -> None:
+def test_each_check_can_fail(folder, choose, column, check):
     errors = load_errors(folder)
     row = errors.query(f"dataset == 'PUMA1901700' and {choose}").index[0]
     spoiled = errors[column].to_numpy(copy=True)

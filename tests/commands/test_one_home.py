@@ -1,14 +1,9 @@
 """A fact has one home: what is added there, from outside, is known to every command and page."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from click.testing import CliRunner
 
@@ -17,25 +12,22 @@ from microdata_price.cli import group
 from microdata_price.explorer.build import own_colours
 from microdata_price.figures.experiments_price import bias_shares
 from microdata_price.figures.experiments_tables import overview
-from microdata_price.fitting import METHODS, Fit, Method, fit_nnls
+from microdata_price.fitting import METHODS, Method, fit_nnls
 from microdata_price.grid import load_errors
 from microdata_price.model.benchmark import FAMILIES, SYNTHETIC, Family
-from microdata_price.model.measurement import Measurements
 from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound
 from microdata_price.theory.lower.printed_bounds import Printed
 
 
-def _grid(out: Path, *options: str) -> pd.DataFrame:
+def _grid(out, *options):
     asked = ["--epsilon", "0.5", "--runs", "20", "--workers", "1", "--quiet", "--out", str(out)]
     result = CliRunner().invoke(group, ["grid", *options, *asked], catch_exceptions=False)
     assert result.exit_code == 0, result.output
     return load_errors(out)
 
 
-def test_a_method_is_a_function_and_a_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def fit_doubled(m: Measurements) -> Fit:
+def test_a_method_is_a_function_and_a_record(tmp_path, monkeypatch):
+    def fit_doubled(m):
         fitted = fit_nnls(m)
         return replace(fitted, method="doubled", cells=2 * fitted.cells)
 
@@ -49,8 +41,8 @@ def test_a_method_is_a_function_and_a_record(
     assert [t.get_text() for t in axis.get_ticklabels()] == ["NNLS", "doubled fitting"]
 
 
-def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    def tenth(guarantee: Any, d: Any, given: Any, **_: Any) -> Printed:
+def test_a_bound_is_a_function_and_a_record(monkeypatch):
+    def tenth(guarantee, d, given, **_):
         return Printed(BOUNDS["first_moment"].point_error(guarantee, d, given).value / 10, d * 0)
 
     record = Bound(
@@ -64,9 +56,7 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch: pytest.MonkeyPatch) -> 
     assert ".tenth { --own: #123456; }" in own_colours()
 
 
-def test_a_data_set_is_a_line_and_a_family_a_record(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_data_set_is_a_line_and_a_family_a_record(tmp_path, monkeypatch):
     monkeypatch.setitem(SYNTHETIC, "Level05", lambda place: np.full(place.size, 5.0))
     cubes = Family(
         "3d", "Cubes of 8 cells", "2 × 2 × 2", "v", "▽", lambda: {"Cube": np.full((2, 2, 2), 9.0)}

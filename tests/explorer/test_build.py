@@ -1,10 +1,6 @@
 """The explorer's draws against the package, its page, its folder and its cache."""
 
-from __future__ import annotations
-
 import re
-from pathlib import Path
-from typing import Any
 from unittest.mock import Mock
 
 import numpy as np
@@ -26,16 +22,16 @@ from microdata_price.theory.upper.projection import project
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def built(tmp_path_factory):
     return small_explorer(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
-def draws(built: Path) -> dict[str, Any]:
+def draws(built):
     return read_data(built, "draws")
 
 
-def test_draws_on_the_page_are_those_of_the_package(draws: dict[str, Any]) -> None:
+def test_draws_on_the_page_are_those_of_the_package(draws):
     assert [m["key"] for m in draws["methods"]] == list(METHODS)
     assert 0 <= draws["worst_certificate"] <= 1e-7
     for guarantee, key in ((PureDP(0.5), "epsilon-0.5"), (ConcentratedDP(0.125), "rho-0.125")):
@@ -55,7 +51,7 @@ def test_draws_on_the_page_are_those_of_the_package(draws: dict[str, Any]) -> No
                     assert errors.max() <= run["range"][1]
 
 
-def test_expected_errors_agree_with_what_is_known_exactly(draws: dict[str, Any]) -> None:
+def test_expected_errors_agree_with_what_is_known_exactly(draws):
     for level in draws["levels"]:
         exact = ols_variances(Workload.table((4, 6)), [level["std"] ** 2] * 4)
         for table in TABLES:
@@ -66,7 +62,7 @@ def test_expected_errors_agree_with_what_is_known_exactly(draws: dict[str, Any])
     assert not np.isclose(first.answers[3], second.answers[3]).any()
 
 
-def test_a_count_pays_in_the_draw_that_the_story_tells(draws: dict[str, Any]) -> None:
+def test_a_count_pays_in_the_draw_that_the_story_tells(draws):
     stories = {level["key"]: level["story"] for level in draws["levels"]}
     assert stories["epsilon-0.5"] in (7, 25, 37)
     counts = TABLES[0].counts
@@ -83,7 +79,7 @@ def test_a_count_pays_in_the_draw_that_the_story_tells(draws: dict[str, Any]) ->
     assert story_draw(draws_of(TABLES[0], PureDP(1000.0), DRAWS, "shown"), counts) == 1
 
 
-def test_the_page_says_what_the_package_says(built: Path) -> None:
+def test_the_page_says_what_the_package_says(built):
     guarantee = PureDP(0.5)
     sharpest, unit = ("channel", "first_moment"), guarantee.signed_error
     bounds = package_bounds(guarantee, 10_000, sum_error=unit)
@@ -99,7 +95,7 @@ def test_the_page_says_what_the_package_says(built: Path) -> None:
     assert said.groups() == (format_number(first), format_number(printed))
 
 
-def test_the_folder_is_whole_and_the_editions_levels_are_stops(built: Path) -> None:
+def test_the_folder_is_whole_and_the_editions_levels_are_stops(built):
     made = {"plane-data.js", "draws-data.js", "static.svg", "colours.css"}
     assert {p.name for p in built.iterdir()} == {p.name for p in SOURCES.iterdir()} | made
     text = (built / "index.html").read_text(encoding="utf-8")
@@ -117,7 +113,7 @@ def test_the_folder_is_whole_and_the_editions_levels_are_stops(built: Path) -> N
     assert 1.0 in COUNTS
 
 
-def test_scripts_need_no_module_no_fetch_and_no_network() -> None:
+def test_scripts_need_no_module_no_fetch_and_no_network():
     for path in SOURCES.iterdir():
         text = path.read_text(encoding="utf-8")
         for word in ("fetch(", "XMLHttpRequest", "import(", 'type="module"', "https://", "@import"):
@@ -126,8 +122,8 @@ def test_scripts_need_no_module_no_fetch_and_no_network() -> None:
 
 
 def test_a_folder_is_never_written_over_and_a_failed_build_leaves_nothing(
-    built: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    built, tmp_path, monkeypatch
+):
     for name in ("plane", "draws"):
         monkeypatch.setattr(explorer, f"{name}_data", Mock(return_value=read_data(built, name)))
     with pytest.raises(InputError, match="exists already"):
@@ -139,9 +135,7 @@ def test_a_folder_is_never_written_over_and_a_failed_build_leaves_nothing(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_it_is_computed_again_only_when_something_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_it_is_computed_again_only_when_something_changed(tmp_path, monkeypatch):
     build = Mock(side_effect=lambda folder, **_: folder.mkdir())
     monkeypatch.setattr(explorer, "build_explorer", build)
     editions = (Edition(), Edition(runs=50), Edition(solutions=False), Edition(epsilon=0.2))
@@ -151,8 +145,8 @@ def test_it_is_computed_again_only_when_something_changed(
     assert [call.kwargs["edition"] for call in build.mock_calls] == [editions[0], editions[3]]
 
 
-def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path: Path) -> None:
-    def late(folder: Path) -> None:
+def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path):
+    def late(folder):
         folder.mkdir()
         raise InputError("exists already")
 

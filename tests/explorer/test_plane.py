@@ -1,12 +1,8 @@
 """The explorer's first view: its numbers against the package, and how they are packed."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import math
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +18,7 @@ from microdata_price.explorer.mechanisms import EXPONENTS, KNOTS
 from microdata_price.explorer.pack import SCALE as LOG_SCALE
 from microdata_price.explorer.pack import pack_counts, pack_logarithms
 from microdata_price.explorer.plane import compute
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
 from microdata_price.theory.lower.single_cells import single_cell_bounds, single_cell_lines
 from microdata_price.theory.upper import operating_points as places
@@ -30,7 +26,7 @@ from microdata_price.theory.upper.one_sided import certified_split
 from microdata_price.theory.upper.upper_bounds import certified_truncated, exact_clipping
 
 ROUNDING = 1.01 / (2 * LOG_SCALE)
-SETTINGS: list[tuple[str, Guarantee, dict[str, int]]] = [
+SETTINGS = [
     ("pure", PureDP(0.5), {"level": 0}),
     ("pure", PureDP(3.0), {"level": 1}),
     ("approximate", ApproximateDP(0.5, 1e-6), {"level": 0, "delta": 0}),
@@ -40,20 +36,19 @@ SETTINGS: list[tuple[str, Guarantee, dict[str, int]]] = [
 ]
 
 
-def unpacked(table: dict[str, Any]) -> np.ndarray:
+def unpacked(table):
     """Undo the packing, as the page's script does."""
     parts = [int(x) if x else 0 for x in table["packed"].split(",")]
     says = np.array([x != "" for x in table["packed"].split(",")])
     return np.where(says, np.exp(np.cumsum(parts) / LOG_SCALE), 0.0).reshape(table["shape"])
 
 
-def picked(table: dict[str, Any], at: dict[str, int]) -> np.ndarray:
-    values: np.ndarray = unpacked(table)[tuple(at[a] for a in table["axes"] if a in at)]
-    return values
+def picked(table, at):
+    return unpacked(table)[tuple(at[a] for a in table["axes"] if a in at)]
 
 
 @pytest.fixture(scope="module")
-def plane(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def plane(tmp_path_factory):
     return read_data(small_explorer(tmp_path_factory), "plane")
 
 
@@ -61,7 +56,7 @@ SIZES = st.one_of(st.just(0.0), st.floats(1e-12, 1e12))
 
 
 @given(hnp.arrays(float, hnp.array_shapes(max_dims=3, max_side=5), elements=SIZES))
-def test_packing_keeps_numbers_and_zeros(values: np.ndarray) -> None:
+def test_packing_keeps_numbers_and_zeros(values):
     table = pack_logarithms(" ".join("abc"[: values.ndim]), values)
     back = unpacked(json.loads(json.dumps(table)))
     assert back.shape == values.shape
@@ -72,15 +67,13 @@ def test_packing_keeps_numbers_and_zeros(values: np.ndarray) -> None:
 
 
 @pytest.mark.parametrize("bad", [-1.0, math.inf, math.nan])
-def test_what_cannot_be_packed_never_becomes_a_number(bad: float) -> None:
+def test_what_cannot_be_packed_never_becomes_a_number(bad):
     with pytest.raises((ValueError, OverflowError)):
         pack_logarithms("node", [1.0, bad])
 
 
 @pytest.mark.parametrize(("kind", "guarantee", "at"), SETTINGS)
-def test_bounds_on_the_page_are_those_of_the_package(
-    plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
-) -> None:
+def test_bounds_on_the_page_are_those_of_the_package(plane, kind, guarantee, at):
     mode, unit = plane["modes"][kind], guarantee.signed_error
     assert mode["signed"][at["level"]] == pytest.approx(unit)
     assert tuple(b["key"] for b in mode["bounds"]) == DRAWN[kind == "approximate" :]
@@ -100,7 +93,7 @@ def test_bounds_on_the_page_are_those_of_the_package(
 @pytest.mark.parametrize(
     "guarantee", [PureDP(0.01), PureDP(2.0), ApproximateDP(0.2, 1e-4), ConcentratedDP(1.0)]
 )
-def test_no_bound_is_spared_that_says_something(name: str, guarantee: Guarantee) -> None:
+def test_no_bound_is_spared_that_says_something(name, guarantee):
     d = np.array(POINTS[::4], dtype=float)[:, None]
     D = guarantee.signed_error * np.array(SUMS)[::3]
     all_of_them = point_error_bound(name, guarantee, d, D)
@@ -111,9 +104,7 @@ def test_no_bound_is_spared_that_says_something(name: str, guarantee: Guarantee)
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), PureDP(1.0), ConcentratedDP(0.125)])
-def test_few_lines_prove_nearly_what_many_do_and_never_more(
-    guarantee: PureDP | ConcentratedDP,
-) -> None:
+def test_few_lines_prove_nearly_what_many_do_and_never_more(guarantee):
     unit, d = guarantee.signed_error, np.array(POINTS, dtype=float)[2::3, None]
     D = unit * np.array(SUMS)[::3]
     first = point_error_bound("first_moment", guarantee, d, D)
@@ -132,7 +123,7 @@ def test_few_lines_prove_nearly_what_many_do_and_never_more(
     assert 0.94 * own <= lines.sum_error(1000, clip) <= own * 1.002
 
 
-def drawn_curve(name: str, C: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def drawn_curve(name, C, D):
     """Join the nodes of one bound at one d as the page does: ln D, and C straight against it."""
     sums, counts = (np.array(v) for v in bounds.nodes_of(name))
     x = np.log(np.concatenate([sums[C > 0], D[D > 0]]))
@@ -142,7 +133,7 @@ def drawn_curve(name: str, C: np.ndarray, D: np.ndarray) -> tuple[np.ndarray, np
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(3.0), ApproximateDP(0.1, 1e-4), ConcentratedDP(0.5)])
-def test_drawn_curves_are_near_the_true_ones(guarantee: Guarantee) -> None:
+def test_drawn_curves_are_near_the_true_ones(guarantee):
     rng, unit = np.random.default_rng(5), guarantee.signed_error
     for name in ("first_moment", "printed"):
         nodes = bounds.bound_nodes(name, guarantee)
@@ -158,9 +149,7 @@ def test_drawn_curves_are_near_the_true_ones(guarantee: Guarantee) -> None:
                 assert min(off) < 0.03, (name, POINTS[i], C, D)
 
 
-def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(
-    plane: dict[str, Any],
-) -> None:
+def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(plane):
     count = 0
     for mode in plane["modes"].values():
         sizes = (len(mode["levels"]), len(mode["deltas"] or [0]), len(POINTS))
@@ -183,9 +172,7 @@ def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(
 
 
 @pytest.mark.parametrize(("kind", "guarantee", "at"), SETTINGS)
-def test_mechanisms_on_the_page_are_those_of_the_package(
-    plane: dict[str, Any], kind: str, guarantee: Guarantee, at: dict[str, int]
-) -> None:
+def test_mechanisms_on_the_page_are_those_of_the_package(plane, kind, guarantee, at):
     basis, unit = guarantee.basis, guarantee.signed_error
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     for i in (0, 5, 12, len(POINTS) - 1):
@@ -216,10 +203,8 @@ def test_mechanisms_on_the_page_are_those_of_the_package(
 
 
 @pytest.mark.parametrize("kind", ["pure", "zcdp"])
-def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(
-    plane: dict[str, Any], kind: str
-) -> None:
-    basis: PureDP | ConcentratedDP = PureDP(0.7) if kind == "pure" else ConcentratedDP(2.0)
+def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(plane, kind):
+    basis = PureDP(0.7) if kind == "pure" else ConcentratedDP(2.0)
     nodes = [0, 2, 5]
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     C, D = (unpacked(about["weighted"][what]) for what in ("C", "D"))
@@ -233,7 +218,7 @@ def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(
     assert D[:, -1] == pytest.approx(1.0, rel=ROUNDING)
 
 
-def test_the_knots_of_the_weighted_family_are_close_enough() -> None:
+def test_the_knots_of_the_weighted_family_are_close_enough():
     # One weight in the middle of the family.
     basis, e, others = ConcentratedDP(0.5), EXPONENTS[2], (20, 200, 10**8)
     known = {d: places.weighted(basis, d, [float(d) ** -e]) for d in (*KNOTS, *others)}
@@ -242,8 +227,8 @@ def test_the_knots_of_the_weighted_family_are_close_enough() -> None:
     np.testing.assert_allclose(found, want, rtol=0.01)
 
 
-def test_the_result_depends_neither_on_the_workers_nor_on_what_was_kept(tmp_path: Path) -> None:
-    tasks: list[tuple[Any, ...]] = [
+def test_the_result_depends_neither_on_the_workers_nor_on_what_was_kept(tmp_path):
+    tasks = [
         *((bounds.bound_nodes, name, PureDP(1.0)) for name in ("printed", "first_moment")),
         *((family.sum_first, g, 2) for g in (PureDP(1.0), ConcentratedDP(0.5))),
         (family.weighted_family, ConcentratedDP(0.5), 2),

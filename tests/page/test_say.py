@@ -1,8 +1,5 @@
 """Texts with computed numbers: filled in, refused, and published as the book expects."""
 
-from __future__ import annotations
-
-from pathlib import Path
 from types import SimpleNamespace
 
 import nbformat
@@ -31,21 +28,21 @@ class Computed:
         ("a{% if x > 3 %} b{% endif %} c", "a c"),
     ],
 )
-def test_numbers_come_from_the_notebook_and_its_found(text: str, filled: str) -> None:
+def test_numbers_come_from_the_notebook_and_its_found(text, filled):
     assert render(text, {"x": 2.71828, "found": Computed()}) == filled
 
 
 @pytest.mark.parametrize("text", ["{{ nothing }}", "{{ _private }}", "{{ x|unknown }}", "{{ x"])
-def test_a_text_that_cannot_be_filled_in_is_an_error(text: str) -> None:
+def test_a_text_that_cannot_be_filled_in_is_an_error(text):
     with pytest.raises(InputError, match="cannot be filled in"):
         render(text, {"x": 1.0, "found": Computed()})
 
 
-def _book(*cells: tuple[str, ...]) -> notebook.Notebook:
+def _book(*cells):
     return make_notebook(("text", "# T\n\nA text."), ("code", "d = 10", "parameters"), *cells)
 
 
-def test_a_notebook_s_texts_follow_its_parameters(tmp_path: Path) -> None:
+def test_a_notebook_s_texts_follow_its_parameters(tmp_path):
     nb = _book(
         ("code", "%load_ext microdata_price.page.say\ntwice = 2 * d", "setup"),
         ("code", "%%say\nThere are {{ twice|n }} cells."),
@@ -58,7 +55,7 @@ def test_a_notebook_s_texts_follow_its_parameters(tmp_path: Path) -> None:
         texts(path, rho=1.0)
 
 
-def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site() -> None:
+def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site():
     source = "%%figure label draw(x)\nHere epsilon is {{ y|n }}."
     assert names_of(source) == {"draw", "x", "y"}
     assert notebook.names_in(source) == ({"draw", "x", "y"}, set())
@@ -68,8 +65,8 @@ def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site() -> Non
         assert {"x", "y"} <= names_of(source)
 
 
-def test_mathematics_and_braces_in_an_expression_stay_as_they_are() -> None:
-    seen: dict[str, object] = {}
+def test_mathematics_and_braces_in_an_expression_stay_as_they_are():
+    seen = {}
     load_ipython_extension(
         SimpleNamespace(register_magic_function=lambda magic, _, name: seen.update({name: magic}))
     )

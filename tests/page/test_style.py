@@ -1,7 +1,5 @@
 """The common style of figures, and what may be shown on a page."""
 
-from __future__ import annotations
-
 import importlib
 import inspect
 import pkgutil
@@ -22,14 +20,14 @@ SENTENCE = "The price falls with epsilon."
 
 
 @drawn
-def line() -> Figure:
+def line():
     figure, (ax,) = panels()
     ax.plot([1, 2], [2, 1])
     ax.set_xlabel("x")
     return figure
 
 
-def contrast(one: str, other: str) -> float:
+def contrast(one, other):
     light = []
     for colour in (one, other):
         parts = [
@@ -39,12 +37,12 @@ def contrast(one: str, other: str) -> float:
     return max(light) / min(light)
 
 
-def test_every_method_has_a_look_of_its_own_in_shape_and_dash() -> None:
+def test_every_method_has_a_look_of_its_own_in_shape_and_dash():
     for part in ("label", "colour", "marker", "dash"):
         assert len({str(getattr(m, part)) for m in METHODS.values()}) == len(METHODS), part
 
 
-def test_colours_can_be_told_and_read_on_light_and_dark_paper() -> None:
+def test_colours_can_be_told_and_read_on_light_and_dark_paper():
     paper = on_dark("#ffffff")
     assert paper == "#121212"
     for style in METHODS.values():
@@ -57,7 +55,7 @@ def test_colours_can_be_told_and_read_on_light_and_dark_paper() -> None:
         assert 1 < contrast(on_dark(faint), paper) < 1.7
 
 
-def test_one_picture_is_the_same_file_every_time() -> None:
+def test_one_picture_is_the_same_file_every_time():
     assert render(line()) == render(line())
     assert "<image" not in render(line())
 
@@ -82,13 +80,13 @@ REFUSED = [
 
 
 @pytest.mark.parametrize("given", REFUSED, ids=str)
-def test_what_cannot_be_shown_is_refused(given: tuple[object, ...]) -> None:
+def test_what_cannot_be_shown_is_refused(given):
     *arguments, said = given
     with pytest.raises(InputError, match=str(said)):
         (offer if isinstance(arguments[0], str) else show)(*arguments)
 
 
-def test_tables_align_numbers_and_keep_missing_values_visible() -> None:
+def test_tables_align_numbers_and_keep_missing_values_visible():
     frame = pd.DataFrame({"who|": ["a|b", "c"], "n": [1.5, float("nan")]})
     lines = table_markdown(frame).splitlines()
     assert lines[1:] == ["| :--- | ---: |", "| a\\|b | 1.5 |", "| c | – |"]
@@ -96,7 +94,7 @@ def test_tables_align_numbers_and_keep_missing_values_visible() -> None:
     assert small.splitlines()[2] == "| 3\u00a0×\u00a010⁻⁷ | at most 2\u00a0×\u00a010⁻⁷ |"
 
 
-def test_every_public_function_that_returns_a_figure_is_drawn() -> None:
+def test_every_public_function_that_returns_a_figure_is_drawn():
     found = 0
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         for name, value in vars(importlib.import_module(module.name)).items():
