@@ -1,5 +1,6 @@
 """The commands book and run: what they refuse before anything is computed, and their folders."""
 
+import os
 import shutil
 import signal
 import subprocess
@@ -163,6 +164,15 @@ def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(quick, mo
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
     assert not list((root / "book" / "_generated").glob(".run-*"))
+
+
+def test_a_checkout_that_may_only_be_read_runs_into_another_place(quick, monkeypatch, tmp_path):
+    root, _ = quick
+    there, access = set(root.rglob("*")), os.access
+    monkeypatch.setattr(os, "access", lambda p, m: root not in Path(p).parents and access(p, m))
+    assert status("run", "chapter", "--out", str(tmp_path / "out" / "run")) == 0
+    assert set(root.rglob("*")) == there
+    assert [p.name for p in (tmp_path / "out").iterdir()] == ["run"]
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

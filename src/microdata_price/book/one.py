@@ -121,14 +121,16 @@ def run_one(
     secret = any(row.get("table") for row in rows)
     beside = out.resolve().with_name(f"{out.resolve().name}.failed.ipynb")
     cache = root / "book" / "_generated" / "notebooks"
+    keeps = os.access(next(p for p in cache.parents if p.exists()), os.W_OK | os.X_OK)
     with contextlib.ExitStack() as stack:
         kept = cache
         stack.enter_context(stopping_politely())
-        if secret or not _only_the_book(path, root, rows):
+        if secret or not keeps or not _only_the_book(path, root, rows):
             # Kept for this run alone: what the notebook reads may change without a trace in the
             # notebook; and nobody else may read what comes of a true table.
-            cache.parent.mkdir(parents=True, exist_ok=True)
-            kept, _ = stack.enter_context(watched_folder(cache.parent, ".run-"))
+            home = cache.parent if keeps else out.resolve().parent  # the checkout may be read-only
+            home.mkdir(parents=True, exist_ok=True)
+            kept, _ = stack.enter_context(watched_folder(home, ".run-"))
         try:
             chapters = [Chapter(path, source, row) for row in rows]
             runs = [run for c in chapters for run in run_all(root, [c], kept, Folders(), report)]
