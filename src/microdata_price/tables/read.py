@@ -136,10 +136,8 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     text = start.decode("utf-8-sig", "replace")
     # A line ends as a CSV file's does; str.splitlines ends one at other control characters too.
     rows = {mark: csv.reader(io.StringIO(text, newline=""), delimiter=mark) for mark in ",;\t"}
-    try:
+    with _reading(path):
         headers = {mark: [*map(plain, next(each, []))] for mark, each in rows.items()}
-    except csv.Error as error:
-        raise InputError(f"the first row of {path} is no row of names ({error})") from None
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header = headers[mark]

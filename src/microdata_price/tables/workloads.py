@@ -31,17 +31,14 @@ def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
     labels = schema.labels(names)
     size = int(labels.max()) + 1
     if size in (1, schema.cells):  # the solvers know these two by their axes
-        same = QuerySet.sum_query if size == 1 else QuerySet.identity
-        return same(schema.shape, title)
+        return (QuerySet.sum_query if size == 1 else QuerySet.identity)(schema.shape, title)
     return QuerySet.from_labels(labels.reshape(schema.shape), title)
 
 
 def _names(schema: Schema, part: str) -> tuple[str, ...]:
     """Return the columns and groups that a part of a workload names, in the schema's order."""
-    if part == "sum":
-        return ()
-    if part == "identity":
-        return schema.columns
+    if part in ("sum", "identity"):
+        return () if part == "sum" else schema.columns
     names = re.split(r"\s*\*\s*", part)
     for name in names:
         if name not in schema.names:
