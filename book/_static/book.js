@@ -38,13 +38,16 @@ document.addEventListener("DOMContentLoaded", () => {
 });
 
 // What is wider than the page scrolls within itself, says so, and can be scrolled by keyboard.
-const WIDE = ".pst-scrollable-table-container, .wide-figure, mjx-container[display=true]";
+const WIDE = ".pst-scrollable-table-container, .wide-figure, mjx-container[display=true], span.math";
 const KINDS = { "pst-scrollable-table-container": "Table", "wide-figure": "Figure" };
 function settle(target) {
-  const hidden = target.scrollWidth > target.clientWidth + 1;
+  // A formula in a line has parts beyond its box that are no part of what is seen.
+  const inLine = target.matches("span.math") && target.querySelector("mjx-container");
+  const width = inLine ? inLine.getBoundingClientRect().width : target.scrollWidth;
+  const hidden = width > target.clientWidth + 1;
   target.classList.toggle("scrolls", hidden);
   // A rounded pixel is no reason to scroll.
-  target.style.overflowX = !hidden && target.scrollWidth > target.clientWidth ? "hidden" : "";
+  target.style.overflowX = !hidden && width > target.clientWidth ? "hidden" : "";
   if (!hidden) { target.removeAttribute("tabindex"); } else if (target.tabIndex !== 0) { target.tabIndex = 0; }
   const kind = KINDS[target.classList[0]];
   if (kind && hidden) {
@@ -78,16 +81,21 @@ document.addEventListener("DOMContentLoaded", watchWidths);
 addEventListener("load", () => window.MathJax?.startup?.promise?.then(watchWidths));
 document.fonts.ready.then(watchWidths); // letters that come late change what is cut, not its box
 
-// What a link leads to may stand in a tab that is not shown.
-function openTab() {
+// What a link leads to may stand in a tab that is not shown; its proof, folded, comes next.
+function openPlace() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
-  const tab = target?.closest(".sd-tab-content");
+  if (!target) { return; }
+  const follows = (node) => target.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING
+    && (target.matches("section") || !target.contains(node));
+  const next = [...document.querySelectorAll("details.proof, .admonition")].find(follows);
+  if (next?.matches("details")) { next.open = true; }
+  const tab = target.closest(".sd-tab-content");
   if (!tab) { return; }
   tab.previousElementSibling.previousElementSibling.checked = true;
   target.scrollIntoView();
 }
-document.addEventListener("DOMContentLoaded", openTab);
-addEventListener("hashchange", openTab);
+document.addEventListener("DOMContentLoaded", openPlace);
+addEventListener("hashchange", openPlace);
 
 // On paper proofs and solutions are open, and the page is light; afterwards all is as it was.
 const page = document.documentElement;

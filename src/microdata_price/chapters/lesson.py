@@ -37,7 +37,7 @@ def largest_upwards(noise, d):
 
 
 class Lesson:
-    def __init__(self, epsilon=0.5, d=1000, students=24, seed=1):
+    def __init__(self, epsilon=0.5, d=1000, students=24, seed=4):
         self.pure, self.d, self.seed = PureDP(epsilon), d, seed
         check_queries(d)
         self.epsilon, self.activity = epsilon, Activity(students)
@@ -177,6 +177,8 @@ class Lesson:
             "zero_rolls": n(a.zero_percent, 2),
             "rolls_signed": n(a.signed_std, 2),
             "rolls_clipped": n(a.clipped_mean, 2),
+            "rolls_signed_two": n(a.signed_std * math.sqrt(2), 2),
+            "rolls_clipped_two": n(2 * a.clipped_mean, 2),
             "break_even": n(a.break_even),
             "farther": n(a.farther_percent[0], 2),
             "farther_two": n(a.farther_percent[1], 2),

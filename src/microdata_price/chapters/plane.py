@@ -106,11 +106,17 @@ class Plane:
         return found
 
     @cached_property
+    def first(self):
+        """The least C at D = 1 by first moments alone."""
+        return (
+            float(point_error_bound("first_moment", self.guarantee, self.d, self.unit)) / self.unit
+        )
+
+    @cached_property
     def must(self):
         """The least C at D = 1, for weights."""
-        first = point_error_bound("first_moment", self.guarantee, self.d, self.unit)
         cells, _ = single_cell_bounds(self.guarantee, self.d, sum_error=self.unit)
-        return max(float(first), cells["channel"]) / self.unit
+        return max(self.first, cells["channel"] / self.unit)
 
     @cached_property
     def must_sum(self):

@@ -23,8 +23,8 @@ def bin_edges(values, bins=48):
     return (np.arange(first, last + 2) - 0.5) * width
 
 
-def _histogram(ax, values, edges, truth, method):
-    """Draw shares of runs in percent; exact zeros get a hatched bar of their own."""
+def _histogram(ax, values, edges, truth, method, exact=None):
+    """Draw shares of runs in percent; exact zeros get a hatched bar, with their chance if known."""
     colour = COLOURS["grey"] if METHODS[method].signed else METHODS[method].colour
     zero, share = values == 0, 100 / values.size
     heights, _ = np.histogram(values[~zero], edges)
@@ -35,7 +35,9 @@ def _histogram(ax, values, edges, truth, method):
         if height > 5:
             room = -edges[0] > 0.27 * (edges[-1] - edges[0])
             ax.annotate(
-                f"exactly 0:\n{height:.0f} % of\nruns",
+                f"exactly 0:\n{height:.0f} % of\nruns"
+                if exact is None
+                else f"exactly 0:\n{exact:.0f} %",
                 (-1.2 * width if room else 1.5 * width, 0.97 * ax.get_ylim()[1]),
                 ha="right" if room else "left",
                 va="top",
@@ -54,7 +56,7 @@ def _tallest(groups):
 
 
 @drawn
-def front(kept, nnls, truth):
+def front(kept, nnls, truth, emptied):
     """Draw the full cell where the sum is kept (left) and the total of NNLS (right)."""
     figure, axes = panels(2, height=2.9)
     shown = (("The group, sum kept", kept, kept.cell), ("The total, NNLS", nnls, nnls.total))
@@ -62,7 +64,7 @@ def front(kept, nnls, truth):
         edges = bin_edges([values, np.array([truth])])
         # Here the bar of exact zeros is whole: it is the finding.
         ax.set_ylim(0, max(_tallest([([values], edges)]), 120 * float(np.mean(values == 0))))
-        _histogram(ax, values, edges, truth, way.method)
+        _histogram(ax, values, edges, truth, way.method, emptied)
         note(ax, "truth", (truth, ax.get_ylim()[1]), (4, -3), va="top")
         ax.set_title(title)
         ax.set_xlabel("published (▲ mean)")
