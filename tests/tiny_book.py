@@ -14,7 +14,7 @@ SETUP = """\
 import numpy as np
 
 from microdata_price.figures.difficult import one_draw
-from microdata_price.page.output import record, say, show
+from microdata_price.page.output import offer, record, say, show
 
 """
 """Imports of a chapter; what it computes is added."""

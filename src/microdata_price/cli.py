@@ -36,7 +36,8 @@ class _Lazy(click.Group):
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             inner = click.Context(command, ctx, info_name=name)
-            given = command.make_parser(inner).parse_args(list(rest))[2]
+            with click.core.augment_usage_errors(inner):  # which names this command's --help
+                given = command.make_parser(inner).parse_args(list(rest))[2]
             for o in given:
                 if isinstance(o, click.Option) and not o.multiple and given.count(o) > 1:
                     raise click.UsageError(f"{o.opts[0]} is given twice; give it once", inner)
@@ -78,7 +79,7 @@ def main(argv: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    out, err = (cast(TextIO, _Outlet(stream)) for stream in (sys.stdout, sys.stderr))
+    out, err = (cast(TextIO, _Outlet(s or io.StringIO())) for s in (sys.stdout, sys.stderr))
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         try:
             status = group.main(args=argv, prog_name="microdata-price", standalone_mode=False)

@@ -22,6 +22,7 @@ record(twice=f"{twice:g}")
 FIGURE = """\
 caption, alt = "The threshold of $1$ leaves two.", "Three dots and two lines on a plane."
 show(one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0), "tiny-figure", caption, alt)
+offer("tiny.csv", "a,b\\n1,2\\n", "All numbers")
 """
 THEOREM = """\
 **Theorem O1 (Named, $x$ (ours)).** It is
@@ -104,6 +105,7 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built):
     assert "epsilon = 0.5" in BeautifulSoup(computed, "html.parser").get_text()
     assert book_site.remote_requests(site) == []
     assert list(site.rglob("_downloads/**/chapter.ipynb"))
+    assert list(site.rglob("_downloads/**/tiny.csv"))
 
 
 def test_nothing_is_computed_or_built_again_when_nothing_changed(built, monkeypatch):
@@ -242,6 +244,7 @@ def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path, moment):
     if good == site:
         with pytest.raises(OSError, match="missing"):
             book_site.put_in_place(tmp_path / "missing", site, "key")
+        assert site.is_dir()  # at once, not only when the next build mends it
     book_site.recover(site)
     assert (site / "index.html").read_text(encoding="utf-8") == "good"
     assert not book_site.is_current(site, "key")

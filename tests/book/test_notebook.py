@@ -88,6 +88,11 @@ def test_parameters_that_are_not_in_order_are_refused(cells, said):
         notebook.parameters(make_notebook(*cells), "x")
 
 
+def test_a_file_that_is_no_notebook_has_one_fault(tmp_path):
+    (tmp_path / "x.ipynb").write_text('{"cells": 3}', encoding="utf-8")
+    assert len(faults(tmp_path / "x.ipynb")) == 1
+
+
 def test_the_command_line_strips_in_place(tmp_path):
     nb = ordinary()
     nb.cells[2].execution_count = 3

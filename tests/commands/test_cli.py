@@ -62,7 +62,7 @@ REFUSED = [
     ("release --epsilon 1_5", "'1_5' is not a number"),
     ("release --share sum=0_5", "'0_5' is not a number"),
     ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
-    ("release --share sum", "'sum' is not SET=SHARE"),
+    ("release --share sum", "needed is SET=SHARE,..., not 'sum'"),
     ("book --runs 1.5", "'1.5' is not a whole number"),
     ("bounds --privacy renyi", "'pure', 'approximate', 'zcdp'"),
     ("bounds --privacy pure --points 9 --sum-error 1", "needs --epsilon and no other"),

@@ -115,5 +115,6 @@ def test_each_check_can_fail(folder, choose, column, check):
     spoiled = errors[column].to_numpy(copy=True)
     spoiled[row] = spoiled[row] * 1.9 if column == "value" else np.nan
     card = scorecard(errors.assign(**{column: spoiled}))
+    assert checks(card)[check].far["dataset"].tolist() == ["PUMA1901700"]
     assert _far(checks(card)[check].rows).endswith(" (PUMA1901700)")
     assert [len(table.split("\n")) for table in _tables(card)] == [1 + 1 + 16] * 3

@@ -16,6 +16,7 @@ from microdata_price import cli
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.privacy import PureDP
 from microdata_price.release import folder as release_keep
+from microdata_price.release import measure as release_measure
 from microdata_price.release import run as release_module
 from microdata_price.release.folder import load_measured
 from microdata_price.release.ledger import Account
@@ -234,6 +235,21 @@ def test_a_terminal_without_some_letters_does_not_undo_a_release(tmp_path, monke
     said = out.buffer.getvalue().decode("latin-1")
     assert "Gem" in said
     assert "東京" not in said
+
+
+def test_an_account_that_cannot_be_used_is_refused_before_the_table_is_opened(inputs, tmp_path):
+    planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
+    with pytest.raises(InputError, match="has no cap"):
+        release(tmp_path / "none.csv", planned, "nnls", inputs[2], Account(tmp_path / "b", "p"))
+
+
+def test_a_place_that_is_taken_while_the_table_is_read_costs_nothing(inputs, account, monkeypatch):
+    table, _, out = inputs
+    read = release_measure.read_table
+    monkeypatch.setattr(release_measure, "read_table", lambda *words: out.mkdir() or read(*words))
+    with pytest.raises(InputError, match="exists already and is never overwritten"):
+        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out, account)
+    assert (account.state()[0], list(out.iterdir())) == ([], [])
 
 
 def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeypatch):

@@ -4,6 +4,7 @@ import contextlib
 import errno
 import json
 import shutil
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -271,11 +272,17 @@ def test_an_account_under_nearly_its_name_is_the_same(tmp_path, other):
         Account(path, "households").state()
 
 
-def test_spending_at_once_never_exceeds_the_cap(account):
+def test_spending_at_once_never_exceeds_the_cap(account, monkeypatch):
+    def slow(*given, read=read_ledger, **named):
+        found = read(*given, **named)
+        time.sleep(0.01)  # in which, without a lock, another would spend the same
+        return found
+
     def spend(k):
         with contextlib.suppress(InputError):
             account.spend(entry(str(k), PureDP(1.0)))
 
+    monkeypatch.setattr(ledger, "read_ledger", slow)
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(spend, range(20)))
     assert add_up(account.state()[0]).total == PureDP(10.0)

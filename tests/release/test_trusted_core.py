@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "4bc5029d29b87c95",
+    "tables/read.py": "4a04c470bc2eff3c",
     "release/measure.py": "615bd73c24a1753f",
     "release/mechanism.py": "a34cf8a5c97c31e6",
     "release/budget.py": "d833fa3f7b0bfa21",

@@ -6,6 +6,7 @@ import gzip
 import lzma
 import re
 import sys
+import weakref
 import zipfile
 from pathlib import Path
 
@@ -18,7 +19,7 @@ from hypothesis import strategies as st
 
 from command_line import refused, run
 from microdata_price.exceptions import InputError
-from microdata_price.tables.read import _FRAMES, read_matrix, read_table
+from microdata_price.tables.read import _FRAMES, _Counted, read_matrix, read_table
 from microdata_price.tables.schemas import Group, Rule, Schema, parse_schema
 
 ROOT = Path(__file__).parents[2]
@@ -46,6 +47,21 @@ def zipped(path, files):
         for name, text in files.items():
             archive.writestr(name, text)
     return path.read_bytes()
+
+
+def test_nothing_of_a_file_is_held_once_it_is_read(read, monkeypatch):
+    """A thread of Arrow's that lets go of it while Python ends would crash the program."""
+    files = []
+
+    class Counted(_Counted):
+        def __init__(self, file):
+            super().__init__(file)
+            files.append(weakref.ref(self))
+
+    monkeypatch.setattr("microdata_price.tables.read._Counted", Counted)
+    for _ in range(100):
+        read(COUNTS)
+        assert files.pop()() is None
 
 
 @pytest.mark.parametrize("text", [COUNTS, RECORDS])
@@ -401,7 +417,7 @@ def test_the_command_makes_a_table_from_a_bureau_file(tmp_path, capsys):
     [
         (PERSONS.replace("01301", "1301.0"), ("ST=01", "PUMA=01301"), "no row with"),
         (PERSONS.replace(",PUMA", ",PUMA10"), ("ST=01", "PUMA=01301"), "no column 'PUMA'"),
-        (PERSONS, ("ST",), "is not COLUMN=VALUE"),
+        (PERSONS, ("ST",), "needed is COLUMN=VALUE"),
         (PERSONS, ("ST=1", "ST=2"), "'ST' is given twice"),
         (PERSONS.replace("SCHL", "count"), (), "column 'count' holds no whole number"),
     ],

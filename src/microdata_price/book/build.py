@@ -62,7 +62,9 @@ def stage_notebooks(
     """
     book, listed = root / "book", toc_entries(root)
     made = shutil.ignore_patterns("_build", "_generated")
-    shutil.copytree(book, target, ignore=made, dirs_exist_ok=True)
+    shutil.copytree(book, target, ignore=made, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    for folder in (target, *target.rglob("*/")):  # a checkout may be read-only, its copy not
+        folder.chmod(0o755)
     (target / EXTRA).mkdir(exist_ok=True)
     found = Found(terms=read_terms(book), address=repository(root))
     pages = {name for name in executed if f"notebooks/{name}" in listed} or {*executed}

@@ -119,7 +119,8 @@ def _draw_card(path: Path, title: str) -> None:
 
     figure = Figure(figsize=(12.0, 6.3), dpi=100, facecolor="white")
     figure.add_axes((0, 0, 1, 0.08), facecolor=COLOURS["blue"], xticks=[], yticks=[])
-    figure.text(0.06, 0.86, textwrap.fill(title, 26), size=44, weight="bold", va="top")
+    text = figure.text(0.06, 0.86, textwrap.fill(title, 26), size=44, weight="bold", va="top")
+    text.set_parse_math(False)  # a name may have dollars
     path.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(path, metadata={"Software": None})
 

@@ -34,7 +34,7 @@ def _pairs(_: Any, option: click.Parameter, parts: Iterable[str]) -> dict[str, s
     for part in parts:
         name, equals, value = map(str.strip, part.partition("="))
         if not name or not equals:
-            raise click.BadParameter(f"{part!r} is not {option.metavar}")
+            raise click.BadParameter(f"needed is {option.metavar}, not {part!r}")
         if name in found:
             raise click.BadParameter(f"{name!r} is given twice; give it once")
         found[name] = value

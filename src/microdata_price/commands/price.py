@@ -120,8 +120,8 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
     `release` accept. The file is read in parts: several gigabytes need little memory. Nothing is
     overwritten.
     """
-    for path in (out, beside := schema_path(out)):
-        check_new(path)
+    check_new(out)  # first: an empty name has no name beside it
+    check_new(beside := schema_path(out))
     allowed = load_schema(schema)
     table = read_table(persons, allowed, where).astype(int)
     text = allowed.frame().assign(**{COUNT: table.ravel()}).to_csv(index=False, lineterminator="\n")

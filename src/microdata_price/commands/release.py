@@ -27,7 +27,8 @@ from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
 Told = tuple[dict[str, Any], list[str]]  # the same as a document and as lines
-_LEDGER = options.place("--ledger", help="A file that notes what is spent, up to a cap.")
+_FILE = click.Path(dir_okay=False, path_type=Path)
+_LEDGER = options.place("--ledger", type=_FILE, help="It notes what is spent, up to a cap.")
 _NAME = click.option("--name", help="The table's name in the ledger.")
 
 
@@ -208,6 +209,8 @@ def budget_command(
         )
     else:
         account = Account(ledger, name)
+        if None not in cap:
+            raise InputError("both --cap-epsilon and --cap-rho are given; give one of them")
         if cap != (None, None):
             account.limit(options.guarantee_of(*cap))
         document, lines = _of_account(account, levels["delta"])

@@ -13,12 +13,14 @@ import gzip
 import io
 import lzma
 import re
+import sys
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, time
 from functools import partial
 from pathlib import Path
+from threading import Event
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -133,8 +135,7 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         start = file.read(1 << 20)
     need = "CSV in UTF-8 (or UTF-16 with its mark)"
     require(b"\0" not in start, f"{path} is no text; give {need}, or {', '.join(_FRAMES)}")
-    text = start.decode("utf-8-sig", "replace")
-    # A line ends as a CSV file's does; str.splitlines ends one at other control characters too.
+    text = start.decode("utf-8-sig", "replace")  # whose splitlines would end lines at more signs
     rows = {mark: csv.reader(io.StringIO(text, newline=""), delimiter=mark) for mark in ",;\t"}
     with _reading(path):
         headers = {mark: [*map(plain, next(each, []))] for mark, each in rows.items()}
@@ -155,8 +156,12 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
         with _open(path) as file:
             counted = _Counted(file)
-            for batch in arrow_csv.open_csv(counted, read, parse, kinds):
-                yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
+            held = sys.getrefcount(counted)
+            try:
+                for batch in arrow_csv.open_csv(counted, read, parse, kinds):
+                    yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
+            finally:  # Arrow's thread may let go a moment later: it would crash if Python ended now
+                any(sys.getrefcount(counted) <= held or Event().wait(0.001) for _ in range(999))
         require(not counted.marks % 2, f"{path} has an odd quotation mark: a field does not end")
 
     return header, blocks

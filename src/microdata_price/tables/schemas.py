@@ -193,9 +193,8 @@ class Schema:
     def labels(self, names: Sequence[str]) -> NDArray[np.intp]:
         """Return for each cell the number of its combination of some columns and groups."""
         code = np.zeros(self.cells, dtype=np.intp)
-        for name in names:  # numbered anew at each step, so that no number grows too large
-            code = code * len(self.values_of(name)) + self.places(name)
-            code = np.unique(code, return_inverse=True)[1]
+        for n in names:  # numbered anew at each step, so that no number grows too large
+            code = np.unique(code * len(self.values_of(n)) + self.places(n), return_inverse=True)[1]
         return code
 
     @cached_property
@@ -353,8 +352,7 @@ def parse_schema(text: str) -> Schema:
         '"impossible": [{"age": ["0"], "status": ["married"]}], "layout": "records", "ignore": '
         '["id"], "count": "n" and "totals": false',
     )
-    weighted = "the schema says that the table is weighted; a table that counts records is needed"
-    require(not whole["weighted"], weighted)
+    require(not whole["weighted"], "the schema's table is weighted; needed are counts of records")
     layout, count, ignore = whole["layout"], whole["count"], whole["ignore"]
     if "count" in given:  # false: records, as schemas said before there was a layout
         layout = layout or ("counts" if count else "records")

@@ -39,8 +39,7 @@ def _names(schema: Schema, part: str) -> tuple[str, ...]:
     """Return the columns and groups that a part of a workload names, in the schema's order."""
     if part in ("sum", "identity"):
         return () if part == "sum" else schema.columns
-    names = re.split(r"\s*\*\s*", part)
-    for name in names:
+    for name in (names := re.split(r"\s*\*\s*", part)):
         if name not in schema.names:
             raise unknown_name("column or word of a workload", name, (*schema.names, *KEYWORDS))
     require(len(set(names)) == len(names), f"the workload's part {part!r} names a column twice")
@@ -71,12 +70,10 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     sets: list[QuerySet] = []
     for part in parts:
         before = len(sets)
-        single = [(name,) for name in schema.columns]
-        for names in single if part == "marginals" else [_names(schema, part)]:
+        for names in zip(schema.columns) if part == "marginals" else [_names(schema, part)]:
             new = _query_set(schema, names)
             known = next((q for q in sets if _same(q, new)), None)
-            implied = new.size in (1, schema.cells) or known in sets[before:]
-            if part == "marginals" and implied:
+            if part == "marginals" and (new.size in (1, schema.cells) or known in sets[before:]):
                 continue
             twice = f"{new.name!r} twice (once as {known.name!r})" if known else ""
             require(not twice, f"the workload asks for {twice}; asking once is more accurate")

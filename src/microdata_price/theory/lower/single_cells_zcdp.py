@@ -31,7 +31,7 @@ _WIDTH = 4.2  # times 1/sqrt(rho): what a channel's row holds around its count
 _CAREFUL = (0.9, 0.8)  # shares of a full step that the solver goes
 _REACH = {False: (17.0, 8.0), True: (11.0, 6.0)}
 """N times sqrt(rho) near the least C, where far counts matter, and elsewhere; for pictures less."""
-_ALIKE = 0.2  # of the level of a step; so near to `_RHO` it takes that level's multipliers
+_ALIKE = 0.1  # of the level of a step; so near to `_RHO` it takes that level's multipliers
 _TURNS = 60  # of a bisection
 
 

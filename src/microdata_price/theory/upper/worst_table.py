@@ -83,9 +83,7 @@ def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2
     margin, apart = margin_of_mean(cell.cumulant, total.cumulant, n)
     floor = np.maximum(z - cell.mean, 0) + margin
     low, high = _beyond(cell, total, n, z, floor, fine)
-    return WorstCell(
-        math.sqrt(weights @ (low + high)), math.sqrt(weights @ (floor**2 + high)) + apart
-    )
+    return WorstCell(math.sqrt(weights @ low), math.sqrt(weights @ (floor**2 + high)) + apart)
 
 
 def margin_of_mean(
@@ -111,7 +109,7 @@ def panels(breaks: Array, each: int) -> tuple[Array, Array]:
 def _beyond(
     cell: TwoTails, total: TwoTails, d: float, z: Array, floor: Array, fine: int
 ) -> tuple[Array, Array]:
-    """Return the integrals of ``2 t P(Lam > t | z)`` over t up to ``floor``, and beyond."""
+    """Return integrals of ``2 t P(Lam > t | z)``: over all t, at least; beyond floor, at most."""
     # About so high is the threshold on the worst table.
     R, L = cell
     level = float(special.lambertw(d * L / (R + L)).real) / R
@@ -119,22 +117,26 @@ def _beyond(
     kinks = (np.full(z.shape, total.mean), -z, level - z, level - z + 6 / R)
     middle = [np.clip(x, floor, last) for x in kinks]
     breaks = np.sort(np.stack([floor, *middle, last], axis=1), axis=1)
-    out = []
+    least, most = np.zeros(z.shape), np.zeros(z.shape)
     for part in (np.stack([0 * floor, floor], axis=1), breaks):
         t, weights = panels(part, 2 * fine)
-        out.append((weights * 2 * t * _exceeds(cell, total, d, z[:, None] + t, t)).sum(axis=1))
-    return out[0], out[1]
+        # H falls in g: where g < 0 it exceeds as often as H(0), and at most always.
+        g, weights = z[:, None] + t, weights * 2 * t
+        chance = _exceeds(cell, total, d, np.maximum(g, 0), t)
+        least += (weights * chance).sum(axis=1)
+        most = (weights * np.where(g < 0, 1, chance)).sum(axis=1)
+    return least, most
 
 
 def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> Array:
-    """Return ``P(H(g) > t + w)``; chances that are too many to add up are counted as 1.
+    """Return ``P(H(g) > t + w)``, g >= 0; chances too many to add up are counted as 1.
 
     Given k excesses, H is a Gamma variable of shape k and rate R. Its law against an exponential
     variable is a sum of Poisson weights, in three recursions over k without cancellation.
     """
     R, L = cell
-    p = np.where(g >= 0, L / (R + L) * np.exp(-R * np.maximum(g, 0)), 1.0)
-    some = np.flatnonzero((g >= 0) & ((d - 1) * p < 2 * math.log(d) + 60))
+    p = L / (R + L) * np.exp(-R * g)
+    some = np.flatnonzero((d - 1) * p < 2 * math.log(d) + 60)
     out, c = np.ones(g.shape), t - total.mean
     # Where few excesses are likely the sums are short.
     for part in np.array_split(some[p.flat[some].argsort()], _PARTS):
