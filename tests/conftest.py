@@ -2,6 +2,7 @@
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 # A shell makes what it starts in the background deaf to Ctrl-C; tests send it and are sent it.
@@ -15,3 +16,11 @@ settings.register_profile("project", derandomize=True, **_CALM)
 # The search for examples not yet seen: make fuzz.
 settings.register_profile("fuzz", derandomize=False, print_blob=True, **_CALM)
 settings.load_profile("project")
+
+
+@pytest.fixture
+def hangups():
+    """Undo the deafness of nohup where a test sends SIGHUP, to itself or to what it starts."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)

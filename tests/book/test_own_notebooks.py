@@ -365,6 +365,7 @@ def wait(done, seconds=120):
         time.sleep(0.2)
 
 
+@pytest.mark.usefixtures("hangups")
 @pytest.mark.parametrize("number", [signal.SIGHUP, signal.SIGKILL])
 @pytest.mark.parametrize("last", ["", "\nsum(range(10**13))"], ids=["idle", "in one call of C"])
 def test_kernels_end_with_the_command_and_nothing_confidential_stays(tmp_path, number, last):

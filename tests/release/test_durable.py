@@ -175,6 +175,7 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
     assert [p.name for p in out.iterdir()] == ["other"]
 
 
+@pytest.mark.usefixtures("hangups")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_written, number):
     when_written("measurements.csv", lambda: os.kill(os.getpid(), number))
