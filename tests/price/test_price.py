@@ -168,6 +168,15 @@ def test_any_names_of_columns_and_any_workload_do():
     assert len(price_files(made, workload)) == 8
 
 
+def test_few_runs_leave_no_error_below_zero():
+    workload = parse_workload("sum, marginals, identity", ODD)
+    for seed in range(8):
+        made = price_table(
+            np.zeros((2, 2, 3)), ODD, workload, PureDP(1.0), ["nnls"], runs=3, seed=seed
+        )
+        assert (made.totals["squared_error"] >= 0).all(), seed
+
+
 @pytest.mark.parametrize("epsilon", [1e-3, 1000.0])
 def test_extreme_levels_are_priced(epsilon):
     made = price_table([5, 0], *CELLS, PureDP(epsilon), runs=20)

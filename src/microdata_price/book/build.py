@@ -73,12 +73,9 @@ def stage_notebooks(
     for file, text in found.files.items():
         _write(target / file, text)
     for run in (run for run in runs if run.name in pages):
-        given, name = (
-            (executed[run.name], run.values, found, edition.solutions),
-            f"{run.name}.ipynb",
-        )
-        notebook.write(page(run.name, *given), target / "notebooks" / name)
-        notebook.write(download(*given), target / "downloads" / name)
+        given = executed[run.name], run.values, found, edition.solutions
+        notebook.write(page(run.name, *given), target / "notebooks" / f"{run.name}.ipynb")
+        notebook.write(download(*given), target / "downloads" / f"{run.name}.ipynb")
     text = book_pages.computed(edition.levels, runs, pages, found, facts or {})
     _write(target / f"{COMPUTED}.md", text)
     return found

@@ -108,9 +108,8 @@ class Plane:
     @cached_property
     def first(self):
         """The least C at D = 1 by first moments alone."""
-        return (
-            float(point_error_bound("first_moment", self.guarantee, self.d, self.unit)) / self.unit
-        )
+        found = point_error_bound("first_moment", self.guarantee, self.d, self.unit)
+        return float(found) / self.unit
 
     @cached_property
     def must(self):

@@ -199,6 +199,7 @@ def sharpest(errors: pd.DataFrame) -> tuple[Array, Array]:
     """
     known = np.isfinite(errors["exact"].to_numpy())
     sharp = np.isfinite(errors["se_cv"].to_numpy()) & (errors["metric"] == "total").to_numpy()
+    sharp &= (errors["estimate_cv"] >= 0).to_numpy()  # few runs can leave one below 0
     value = np.where(sharp, errors["estimate_cv"], errors["value"])
     error = np.where(sharp, errors["se_cv"], errors["standard_error"])
     return np.where(known, errors["exact"], value), np.where(known, 0.0, error)

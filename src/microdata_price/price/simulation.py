@@ -203,11 +203,10 @@ def _queries(queries: pd.DataFrame) -> tuple[Array, pd.DataFrame]:
     spread = np.sqrt(queries["variance"] / (queries["runs"] - 1))
     bias = np.where(signed, 0.0, queries["bias"])
     off = known_error(np.where(signed, 0.0, spread), signed)
-    return np.stack([bias, off, np.maximum(value, 0.0), error]), parts
+    return np.stack([bias, off, value, error]), parts
 
 
 def _priced(value: Array, error: Array, ols: Array) -> dict[str, Array]:
-    value = np.maximum(value, 0.0)  # few runs leave an estimate below 0 by the control variate
     price, off = root_ratio(value, error, ols)
     told = {"squared_error": value, "standard_error": error, "ols": ols}
     return told | {"price": price, "price_error": off}

@@ -331,8 +331,8 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
             if mean >= _LEAST * near.step:
                 given.append((near, {"mean": mean / near.step}))
         for grid, fixed in given:
-            # To rounding levels are the same whose steps are, and their lines are.
-            alike = grid._replace(epsilon=round(grid.epsilon, 12), step=1.0)
+            # To rounding, upwards, levels are the same whose steps are, and their lines are.
+            alike = grid._replace(epsilon=round(grid.epsilon, 12) + 1e-12, step=1.0)
             a, b = _line(alike, **{name: float(f"{x:.11g}") for name, x in fixed.items()})
             lines.append((a * grid.step**2, b * grid.step))
     a, b = np.array([line for line in lines if line[1] > 0]).T
