@@ -22,7 +22,7 @@ CAPS = {  # rooms: (cap, goal)
     "book page explorer": (4_060, 2_700),
     "commands cli.py": (915, 850),
 }
-ALL_ROOMS, ALL_TESTS = (29_350, 30_000), (15_920, 14_000)
+ALL_ROOMS, ALL_TESTS = (29_350, 30_000), (15_960, 14_000)
 PACKAGE = Path(__file__).parents[1] / "src" / "microdata_price"
 
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))

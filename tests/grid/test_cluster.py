@@ -1,15 +1,20 @@
 """The same blocks on a Dask cluster, and schedulers that do not answer."""
 
+import asyncio
+import contextlib
 import signal
 import socket
 import subprocess
 import sys
 import time
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import SimpleNamespace
 
 import pytest
+from distributed.cfexecutor import _cascade_future
 
 from microdata_price.exceptions import InputError
-from microdata_price.grid import GridSpec, run_grid
+from microdata_price.grid import GridSpec, run_grid, workers
 
 GRID = [sys.executable, "-m", "microdata_price", "grid"]
 SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
@@ -29,6 +34,38 @@ def test_an_address_that_is_none_or_a_missing_package(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
+
+
+class Stumbling(ThreadPoolExecutor):
+    """Dask's executor, as it is where the worker of the first answer ends once this is fetched."""
+
+    lost = None
+
+    def submit(self, *given):
+        made = super().submit(*given)
+        if self.lost is None:
+            answer, self.lost = asyncio.sleep(0, made.result()), Future()
+            fetched = SimpleNamespace(status="lost", _result=lambda **_: answer)
+
+            async def cascade():
+                await _cascade_future(fetched, self.lost)
+
+            asyncio.run(cascade())
+            return self.lost
+        return made
+
+
+def test_an_answer_that_is_lost_after_it_was_fetched_is_computed_again(tmp_path, monkeypatch):
+    @contextlib.contextmanager
+    def cluster(_address):
+        with Stumbling(1) as executor:
+            yield workers._Crew(executor, lambda: 1, "a block is lost", False)
+
+    monkeypatch.setattr(workers, "_cluster", cluster)
+    made = run_grid(SPEC, tmp_path / "a", scheduler="tcp://127.0.0.1:1").folder
+    local = run_grid(SPEC, tmp_path / "b", workers=1).folder
+    for name in ("errors.parquet", "queries.parquet"):
+        assert (made / name).read_bytes() == (local / name).read_bytes()
 
 
 class Cluster:

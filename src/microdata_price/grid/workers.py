@@ -30,6 +30,9 @@ _PATIENCE = 5  # seconds to wait for a scheduler to answer at first,
 _SILENCE = 60  # and later, when it may have to load libraries on a busy machine
 _LOOK = 2  # seconds without a result after which a cluster is looked at
 
+_STUMBLED = "cannot unpack non-iterable"
+"""Of Dask's executor, where a worker ends just after its answer was fetched: the answer is lost."""
+
 Answer = BlockResult | Exception | None
 
 
@@ -59,11 +62,15 @@ def _results(crew: _Crew, folder: GridFolder, tasks: Sequence[Task]) -> Iterator
     ready: queue.SimpleQueue[Future[Answer]] = queue.SimpleQueue()
     given: dict[Future[Answer], Task] = {}
     made_by, place = blocks_code(), folder if crew.shares_folder else None
+
+    def give(task: Task) -> None:
+        future = crew.executor.submit(work, task, made_by, place)
+        given[future] = task
+        future.add_done_callback(ready.put)
+
     with _losses_told(crew):
         for task in tasks:
-            future = crew.executor.submit(work, task, made_by, place)
-            given[future] = task
-            future.add_done_callback(ready.put)
+            give(task)
     alone = False
     while given:
         try:
@@ -73,7 +80,13 @@ def _results(crew: _Crew, folder: GridFolder, tasks: Sequence[Task]) -> Iterator
         else:
             task = given.pop(future)
             with _losses_told(crew):
-                answer = future.result()
+                try:
+                    answer = future.result()
+                except TypeError as error:
+                    if _STUMBLED not in str(error):
+                        raise
+                    give(task)
+                    continue
             if isinstance(answer, Exception):
                 raise answer
             if answer is not None:
