@@ -17,6 +17,7 @@ from dataclasses import replace
 
 import psutil
 import pytest
+from tblib import pickling_support
 
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.grid import GridInterrupted, GridSpec, GridStoppedError, run_grid
@@ -242,6 +243,7 @@ def test_a_worker_that_is_killed_never_leaves_the_others_waiting(whole, tmp_path
 
 def test_what_a_process_answers_fits_into_one_write(tmp_path, monkeypatch):
     """Writes up to this size are whole or absent, whenever the writer is killed."""
+    pickling_support.install(InputError, CertificateError)  # as importing Dask does
     task, folder = tasks_of(SPEC.pairs[0], ("ols",), 5, 0)[0], GridFolder(tmp_path, SPEC)
     answers = [grid_workers.work(task, blocks_code(), folder)]
     answers.append(grid_workers.work(task, {"code": "another"}, folder))

@@ -133,6 +133,8 @@ def work(task: Task, made_by: dict[str, str], folder: GridFolder | None) -> Answ
         folder.save(task, result)
     except Exception as error:
         error.add_note(f"in a worker:\n{traceback.format_exc()[-1500:]}")
+        # Dask's libraries make pickle write these three with every frame.
+        error.__traceback__ = error.__cause__ = error.__context__ = None
         return error
     return None
 
