@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import io
 import os
@@ -29,18 +28,15 @@ class _Lazy(click.Group):
         module = importlib.import_module(f".commands.{COMMANDS[cmd_name]}", __package__)
         return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
-    def resolve_command(
-        self, ctx: click.Context, args: list[str]
-    ) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         """Refuse an option that is given twice, of which click would take the last."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             inner = click.Context(command, ctx, info_name=name)
             with click.core.augment_usage_errors(inner):  # which names this command's --help
                 given = command.make_parser(inner).parse_args(list(rest))[2]
-            for o in given:
-                if isinstance(o, click.Option) and not o.multiple and given.count(o) > 1:
-                    raise click.UsageError(f"{o.opts[0]} is given twice; give it once", inner)
+            for o in {o for o in given if given.count(o) > 1 and not getattr(o, "multiple", True)}:
+                raise click.UsageError(f"{o.opts[0]} is given twice; give it once", inner)
         return name, command, rest
 
 
@@ -54,21 +50,12 @@ def group() -> None:
     """Compute what differentially private microdata must pay in accuracy."""
 
 
-class _Outlet:
-    """A stream whose reader may leave: no command stops, or fails, for `head` in a pipe."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = stream
-
-    def __getattr__(self, name: str) -> Any:
-        found = getattr(self._stream, name)
-        return partial(self._try, found) if name in ("write", "flush") else found
-
-    def _try(self, act: Callable[..., object], *text: str) -> object:
-        try:
-            return act(*text)
-        except BrokenPipeError:
-            return os.dup2(os.open(os.devnull, os.O_WRONLY), self._stream.fileno())
+def _outlast(stream: TextIO, act: Callable[..., object], *text: str) -> object:
+    """Write where the reader may leave: no command stops, or fails, for `head` in a pipe."""
+    try:
+        return act(*text)
+    except BrokenPipeError:
+        return os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def main(argv: list[str] | None = None) -> None:
@@ -79,19 +66,16 @@ def main(argv: list[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    out, err = (cast(TextIO, _Outlet(s or io.StringIO())) for s in (sys.stdout, sys.stderr))
-    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        try:
-            status = group.main(args=argv, prog_name="microdata-price", standalone_mode=False)
-        except click.exceptions.NoArgsIsHelpError as error:
-            error.show()
-            status = 2
-        except (Exception, click.Abort) as error:
-            status, sentence = _explained(error)
-            click.echo(f"microdata-price: {sentence}", err=True)
-        finally:
-            out.flush()
-            err.flush()
+            for name in ("write", "flush"):
+                setattr(stream, name, partial(_outlast, stream, getattr(stream, name)))
+    try:
+        status = group.main(args=argv, prog_name="microdata-price", standalone_mode=False)
+    except click.exceptions.NoArgsIsHelpError as error:
+        error.show()
+        status = 2
+    except (Exception, click.Abort) as error:
+        status, sentence = _explained(error)
+        click.echo(f"microdata-price: {sentence}", err=True)
     sys.exit(status or 0)
 
 
@@ -104,10 +88,8 @@ def _explained(error: Exception) -> tuple[int, str]:
             return 2, f"{said[0].lower()}{said[1:]}; see {path} --help"
         case click.Abort():
             return 130, str(error.__cause__ or "") or "interrupted"
-        case InputError():
-            return 2, str(error)
-        case BuildError() | CertificateError() | GridStoppedError():
-            return 1, str(error)
+        case InputError() | BuildError() | CertificateError() | GridStoppedError():
+            return 2 if isinstance(error, InputError) else 1, str(error)
         case MemoryError():
             return 1, "there is not enough memory; use a machine with more, or a smaller table"
         case OSError():

@@ -192,7 +192,7 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
         ("t/out", "", "does not exist; create it first"),
         ("out", "out", "lies where the release is to go"),
         ("out", "out/b", "lies where the release is to go"),
-        ("out", "none/b", "has no cap"),
+        ("out", "none/b", "none does not exist; create it first"),
     ],
 )
 def test_what_can_fail_is_tried_before_anything_is_spent(

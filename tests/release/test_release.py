@@ -456,8 +456,8 @@ def test_the_command_fits_again(inputs, command, capsys):
     assert "is not the folder of a release" in refused(capsys, *again)
     assert command("--method", "nnls", "--epsilon", 1)[0] == 0
     table.unlink()
-    said = refused(capsys, *again, "--epsilon", 1)
-    assert "--again takes everything from the earlier release" in said
+    said = refused(capsys, *again, "--epsilon", 1, "--weak-protection")
+    assert "takes everything from the earlier release; leave out --epsilon, --weak-" in said
     code, printed, _ = run(capsys, *again, "--json")
     assert (code, json.loads(printed)["method"]) == (0, "sequential")
     code, printed, _ = run(capsys, "budget", out, f"{out}2", "--json")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,8 +15,6 @@ from ..explorer.build import explorer_folder
 from ..explorer.dice import dice_folder
 from . import options
 
-_report = partial(click.echo, err=True)
-
 
 @click.command(
     epilog="Example: microdata-price book --epsilon 0.25 --rho 0.03 --delta 1e-8 --runs 500"
@@ -26,8 +23,8 @@ _report = partial(click.echo, err=True)
 @options.RHO
 @options.DELTA
 @options.whole("--runs", help="Runs of each simulation.")
-@click.option("--no-solutions", is_flag=True, help="The students' edition.")
-@click.option("--with-students", is_flag=True, help="Put the students' edition inside, linked.")
+@options.flag("--no-solutions", help="The students' edition.")
+@options.flag("--with-students", help="Put the students' edition inside, linked.")
 @options.place("--out", help="Folder of the site.  [default: one in book/_build]")
 def book_command(out: Path | None, no_solutions: bool, with_students: bool, **levels: Any) -> None:
     """Run every notebook that changed and build the whole site; print where its first page is.
@@ -37,7 +34,7 @@ def book_command(out: Path | None, no_solutions: bool, with_students: bool, **le
     """
     edition = Edition(**levels, solutions=not no_solutions)
     extras = {"explorer": explorer_folder, "dice": dice_folder}
-    click.echo(build(find_root(), edition, out, _report, extras, students=with_students))
+    click.echo(build(find_root(), edition, out, options.warn, extras, students=with_students))
 
 
 @click.command(epilog="Example: microdata-price run difficult_table -p epsilon 0.25 -p runs 500")
@@ -58,4 +55,4 @@ def run_command(
     file = places["file"]
     values = read_yaml(file.read_text("utf-8", "surrogateescape"), str(file)) if file else {}
     several = [(name, split_values(text)) for name, text in grid.items()]
-    click.echo(run_one(notebook, values | dict(given), several, places["out"], _report))
+    click.echo(run_one(notebook, values | dict(given), several, places["out"], options.warn))

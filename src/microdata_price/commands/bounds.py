@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 
 import click
@@ -51,38 +50,36 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     cells, note = single_cell_bounds(guarantee, found.points, **errors)
     notes = [*found.notes, *([note] if note else []), *known.notes.values()]
     given, other = ("sum", "point") if found.given == "sum_error" else ("point", "sum")
-    if as_json:
-        document = {
-            "privacy": privacy,
-            **{name: getattr(guarantee, name, None) for name in _LEVELS},
-            "points": found.points,
-            **errors,
-            "bounds": f"{other}_error",
-            **(found.values | cells),
-            "branches": found.branches,
-            "constants": {
-                name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
-                for name, chosen in found.constants.items()
-            },
-            "reached": known.values,
-            "notes": notes,
-        }
-        click.echo(json.dumps(document, indent=2, allow_nan=False))
-        return
+    document = {
+        "privacy": privacy,
+        **{name: getattr(guarantee, name, None) for name in _LEVELS},
+        "points": found.points,
+        **errors,
+        "bounds": f"{other}_error",
+        **(values := found.values | cells),
+        "branches": found.branches,
+        "constants": {
+            name: {k: v if math.isfinite(v) else None for k, v in chosen.items()}
+            for name, chosen in found.constants.items()
+        },
+        "reached": known.values,
+        "notes": notes,
+    }
     rows = [(name, value, BOUNDS[name].meaning) for name, value in found.values.items()]
     rows[1:1] = [(f"  {k}", v, "the paper's own choice of k") for k, v in found.branches.items()]
     rows += [(name, value, CHANNEL[name]) for name, value in cells.items()]
     reach = [(name, "-" if v is None else f"{v:.6g}") for name, v in known.values.items()]
-    lines = [
-        f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
-        f"Where the {given} error is at most {found.amount:g}, the {other} error is at least:",
-        "",
-        *(f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows),
-        "",
-        "Known nonnegative mechanisms keep to that on every table; their other error is at most:",
-        "",
-        *(f"  {name:<16} {text:>12}  {MECHANISMS[name]}" for name, text in reach),
-        *([""] if notes else []),
-        *(f"  - {note}" for note in notes),
+    least = f"the {other} error is at least" if any(values.values()) else "no bound says anything"
+    some = any(v is not None for v in known.values.values())
+    most = "Known nonnegative mechanisms keep to that on every table; their other error is at most:"
+    blocks = [
+        [
+            f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
+            f"Where the {given} error is at most {found.amount:g}, {least}:",
+        ],
+        [f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows],
+        [most if some else "No known nonnegative mechanism keeps to that on every table:"],
+        [f"  {name:<16} {text:>12}  {MECHANISMS[name]}" for name, text in reach],
+        [f"  - {note}" for note in notes],
     ]
-    click.echo("\n".join(lines))
+    options.tell(as_json, document, "\n\n".join("\n".join(b) for b in blocks if b))

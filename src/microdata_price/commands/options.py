@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import click
+import pandas as pd
 
 from ..exceptions import InputError
 from ..model.privacy import ConcentratedDP, PureDP
 from ..tables.workloads import DEFAULT
 
 
-class _Decimal(click.ParamType):  # type: ignore[type-arg]
-    """A number as people write it: Python itself would take ``1_5`` for fifteen."""
-
-    def __init__(self, kind: type[int] | type[float], name: str, example: str) -> None:
-        self.kind, self.name, self.example = kind, name, example
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        try:
-            return self.kind(value.replace("_", "?") if isinstance(value, str) else value)
-        except ValueError:
-            self.fail(f"{value!r} is not a {self.name}, such as {self.example}", param, ctx)
+def _number(text: str, kind: type = float, wanted: str = "number, such as 0.5") -> Any:
+    """Read a number as people write it: Python itself would take ``1_5`` for fifteen."""
+    try:
+        return kind(str(text).replace("_", "?"))
+    except ValueError:
+        raise click.BadParameter(f"{text!r} is not a {wanted}") from None
 
 
 def _pairs(_: Any, option: click.Parameter, parts: Iterable[str]) -> dict[str, str]:
@@ -45,20 +42,22 @@ def _names(_: Any, __: Any, values: Iterable[str]) -> list[str]:
     return [part.strip() for value in values for part in re.split("[,;]", value)]
 
 
-def _numbers(ctx: click.Context, option: click.Parameter, values: Iterable[str]) -> list[float]:
-    return [NUMBER.convert(part, option, ctx) for part in _names(ctx, option, values)]
+def _numbers(_: Any, __: Any, values: Iterable[str]) -> list[float]:
+    return [_number(part) for part in _names(_, __, values)]
 
 
-def _shares(ctx: click.Context, option: click.Parameter, given: list[str]) -> dict[str, float]:
-    found = _pairs(ctx, option, _names(ctx, option, given))
-    return {name: NUMBER.convert(share, option, ctx) for name, share in found.items()}
+def _shares(_: Any, option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
+    found = _pairs(_, option, _names(_, option, values))
+    return {name: _number(share) for name, share in found.items()}
 
 
-NUMBER, WHOLE = _Decimal(float, "number", "0.5"), _Decimal(int, "whole number", "1000")
+Level = PureDP | ConcentratedDP
+warn = partial(click.echo, err=True)
 FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
-number = partial(click.option, type=NUMBER)
-whole = partial(click.option, type=WHOLE, show_default=True)
+number = partial(click.option, type=_number, metavar="NUMBER")
+whole = partial(number, type=lambda n: _number(n, int, "whole number"), show_default=True)
+flag = partial(click.option, is_flag=True)
 file = partial(click.option, type=FILE)
 place = partial(click.option, type=click.Path(path_type=Path))
 names = partial(click.option, multiple=True, callback=_names)  # repeated, or with commas
@@ -68,14 +67,13 @@ pairs = partial(click.option, multiple=True, callback=_pairs)
 EPSILON = number("--epsilon", help="Level of differential privacy, for example 0.5.")
 RHO = number("--rho", help="Level of zero-concentrated privacy (zCDP), for example 0.125.")
 DELTA = number("--delta", help="Delta of approximate privacy, for example 1e-6.")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+JSON = flag("--json", "as_json", help="Print one JSON document.")
 WHERE = pairs("--where", metavar="COLUMN=VALUE", help="Read only rows with this; repeatable.")
-SHARE = click.option(
+SHARE = names(
     "--share",
-    multiple=True,
     metavar="SET=SHARE,...",
     callback=_shares,
-    help="Shares of the budget by query set or marginals; others share the rest.",
+    help="Of the budget; others share the rest.",
 )
 WORKLOAD = click.option(
     "--workload",
@@ -86,11 +84,23 @@ WORKLOAD = click.option(
 )
 
 
-def guarantee_of(epsilon: float | None, rho: float | None) -> PureDP | ConcentratedDP:
-    """Return the guarantee that one of two options asks for, and refuse none or both."""
+def guarantee_of(epsilon: float | None, rho: float | None, cap: str = "") -> Level:
+    """Return the guarantee that one of two options (of caps: ``"cap-"``) gives; refuse both."""
     if epsilon is not None and rho is None:
         return PureDP(epsilon)
     if rho is not None and epsilon is None:
         return ConcentratedDP(rho)
-    given = "no privacy level is given" if rho is None else "both --epsilon and --rho are given"
-    raise InputError(f"{given}; give one, for example --epsilon 1 (pure) or --rho 0.1 (zCDP)")
+    given = "no privacy level is" if rho is None else f"both --{cap}epsilon and --{cap}rho are"
+    raise InputError(
+        f"{given} given; give one, as --{cap}epsilon 1 (pure) or --{cap}rho 0.1 (zCDP)"
+    )
+
+
+def rows_of(frame: pd.DataFrame) -> list[dict[Any, Any]]:
+    """Return a table's rows for JSON, in which a number that is not known is null."""
+    return frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
+
+
+def tell(as_json: bool, document: Mapping[str, Any], text: str) -> None:
+    """Print a result, as one JSON document or as text."""
+    click.echo(json.dumps(document, allow_nan=False) if as_json else text)

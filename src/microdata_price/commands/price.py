@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 from typing import Any
 
 import click
-import pandas as pd
 
 from ..base.files import check_new, new_folder, write_whole
 from ..exceptions import InputError
@@ -21,20 +19,11 @@ from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
 
-def _rows(frame: pd.DataFrame) -> list[dict[Any, Any]]:
-    """Return rows for JSON, in which a number that is not known is null."""
-    return frame.astype(object).where(frame.notna(), None).to_dict(orient="records")
-
-
 @click.command(
     epilog="Example: microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only"
 )
 @click.argument("table", type=options.FILE)
-@options.file(
-    "--schema",
-    help="Columns and allowed values (JSON).  [default: TABLE.schema.json; without it TABLE is a "
-    "matrix of counts with labels]",
-)
+@options.file("--schema", help="Columns and allowed values (JSON).  [default: TABLE.schema.json]")
 @options.WHERE
 @options.EPSILON
 @options.RHO
@@ -69,7 +58,7 @@ def price_command(
     else:
         allowed, counts = read_matrix(table)
         sides = " x ".join(map(str, allowed.shape))
-        click.echo(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records", err=True)
+        options.warn(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records")
     workload = parse_workload(asked["workload"], allowed)
     steps = runs * len(check_methods([CONTROL, *methods]))
     quiet = runs < 1 or not sys.stderr.isatty()
@@ -88,21 +77,17 @@ def price_command(
                 with (folder / name).open("wb") as file:
                     (folder / name).chmod(0o600)
                     file.writelines(portions)
-    if asked["as_json"]:
-        document = {
-            "notice": NOTICE,
-            "guarantee": made.guarantee.fields(),
-            "runs": made.runs,
-            "out": None if out is None else str(out),
-            "prices": _rows(made.totals),
-            "total_and_columns": _rows(made.always),
-            "worst_queries": _rows(made.worst()),
-        }
-        click.echo(json.dumps(document))
-        return
-    click.echo(report(made, workload), nl=False)
-    if out is not None:
-        click.echo(f"Written, for your eyes only: {out}")
+    document = {
+        "notice": NOTICE,
+        "guarantee": made.guarantee.fields(),
+        "runs": made.runs,
+        "out": None if out is None else str(out),
+        "prices": options.rows_of(made.totals),
+        "total_and_columns": options.rows_of(made.always),
+        "worst_queries": options.rows_of(made.worst()),
+    }
+    written = "" if out is None else f"\nWritten, for your eyes only: {out}"
+    options.tell(asked["as_json"], document, report(made, workload).rstrip("\n") + written)
 
 
 @click.command(

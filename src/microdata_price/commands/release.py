@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Any
@@ -26,13 +25,17 @@ from ..tables.schemas import load_schema
 from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
-Told = tuple[dict[str, Any], list[str]]  # the same as a document and as lines
+Told = tuple[dict[str, Any], str]  # the same as a document and as text
 _FILE = click.Path(dir_okay=False, path_type=Path)
 _LEDGER = options.place("--ledger", type=_FILE, help="It notes what is spent, up to a cap.")
 _NAME = click.option("--name", help="The table's name in the ledger.")
 
 
-@click.command()
+@click.command(
+    epilog="Examples: microdata-price release persons.csv --schema persons.schema.json --epsilon 1 "
+    "--workload 'sum, region, sex, region*sex, identity' --out released; and by another method, at "
+    "no further cost: microdata-price release --again released --method nnls --out by-nnls"
+)
 @click.argument("table", required=False, type=options.FILE)
 @options.place("--again", help="Instead of TABLE: a release to fit anew, at no further cost.")
 @options.file("--schema", help="Columns and allowed values (JSON).")
@@ -42,15 +45,9 @@ _NAME = click.option("--name", help="The table's name in the ledger.")
 @options.WORKLOAD
 @options.SHARE
 @click.option(
-    "--known",
-    type=click.Choice(["sum"]),
-    help="The total is public: publish it exactly, and protect records against replacement.",
+    "--known", type=click.Choice(["sum"]), help="The total is public: publish it exactly."
 )
-@click.option(
-    "--weak-protection",
-    is_flag=True,
-    help="Accept counts known to less than one record, or a factor above a million.",
-)
+@options.flag("--weak-protection", help="Accept even noise that hides little of a record.")
 @_LEDGER
 @_NAME
 @click.option(
@@ -72,7 +69,8 @@ def release_command(
     "age": {"from": 0, "to": 99}}}.
 
     What is protected: whether any one record is in TABLE, and what it says. The guarantee compares
-    tables that differ by one record added or removed; replacing a record is at most two such steps.
+    tables that differ by one record added or removed (--known sum: replaced); replacing a record is
+    at most two such steps.
 
     What is not protected: the schema, which is public; persons with k records, who have k times the
     epsilon, k squared times the rho; what several releases tell together, which `microdata-price
@@ -81,20 +79,14 @@ def release_command(
 
     The noisy answers are in the folder before anything is fitted. If a later step is stopped, or
     for another method, use --again: measuring again would spend the budget twice.
-
-    \b
-    Examples:
-      microdata-price release persons.csv --schema persons.schema.json --epsilon 1 \\
-        --workload "sum, region, sex, region*sex, identity" --method reweighted --out released
-      microdata-price release --again released --method nnls --out released-nnls
-    """  # noqa: D301
+    """
     if again is not None:
-        source = click.get_current_context().get_parameter_source
-        if extra := [name for name in asked if source(name) is ParameterSource.COMMANDLINE]:
-            raise InputError(
-                "--again takes everything from the earlier release; leave out "
-                f"{', '.join(extra).replace('_', '-')}"
-            )
+        context = click.get_current_context()
+        names = {p.name: p.opts[0] for p in context.command.params} | {"table": "TABLE"}
+        line = ParameterSource.COMMANDLINE
+        if extra := [names[n] for n in asked if context.get_parameter_source(n) is line]:
+            said = f"leave out {', '.join(extra)}"
+            raise InputError(f"--again takes everything from the earlier release; {said}")
         made, out = release_again(again, method, out), out or again
     elif asked["table"] is None or asked["schema"] is None or out is None:
         raise InputError(
@@ -103,8 +95,7 @@ def release_command(
         )
     else:
         made = _released(method, out, **asked)
-    document, lines = _summary(made, out)
-    click.echo(json.dumps(document) if as_json else "\n".join(lines))
+    options.tell(as_json, *_summary(made, out))
 
 
 def _released(
@@ -128,21 +119,17 @@ def _released(
     except BaseException as error:
         accident = not isinstance(error, InputError)
         if safe:
-            click.echo(
+            options.warn(
                 f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
-                f"with: microdata-price release --again {out} --method METHOD",
-                err=True,
+                f"with: microdata-price release --again {out} --method METHOD"
             )
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif (
-            accident and account and planned.identity in account.path.read_text("utf-8", "replace")
-        ):
-            click.echo(
+        elif account and accident and planned.identity.encode() in account.path.read_bytes():
+            options.warn(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "
-                "written down before it is made; doing it again counts once more",
-                err=True,
+                "written down before it is made; doing it again counts once more"
             )
         raise
 
@@ -166,7 +153,7 @@ def _summary(made: Release, out: Path) -> Told:
     if made.whole is not None:
         most = max(made.moved().values())
         records = f"{made.whole.sum()}; rounding moved no answer by more than {most:.3f}"
-    return document, [
+    lines = [
         *warnings_of(workload, mechanism),
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
@@ -174,6 +161,7 @@ def _summary(made: Release, out: Path) -> Told:
         f"Records: {records}.",
         f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count)",
     ]
+    return document, "\n".join(lines)
 
 
 @click.command(
@@ -196,25 +184,20 @@ def budget_command(
     order, and as zCDP, where epsilon counts as epsilon^2 / 2. A copy counts once. Where some
     release has a public total, one record is replaced, which is two steps for the other releases.
 
-    With --ledger and --name it shows what was written down for that table, and sets the cap,
-    without which nothing is released. With --ledger and FOLDERS it says which of them the ledger
-    counts; status 1 if one is missing.
+    With --ledger and --name it shows a table's account, and sets the cap, without which nothing is
+    released. With --ledger and FOLDERS it says which it counts; status 1 if one is missing.
     """
     cap = levels["cap_epsilon"], levels["cap_rho"]
     if cap == (None, None) and name is None:
-        document, lines = _of_folders(folders, ledger, levels["delta"])
+        document, text = _of_folders(folders, ledger, levels["delta"])
     elif ledger is None or name is None or folders:
-        raise InputError(
-            "a ledger's account and cap are told by --ledger and --name together, without FOLDERS"
-        )
+        raise InputError("for an account and its cap give --ledger and --name, without FOLDERS")
     else:
         account = Account(ledger, name)
-        if None not in cap:
-            raise InputError("both --cap-epsilon and --cap-rho are given; give one of them")
         if cap != (None, None):
-            account.limit(options.guarantee_of(*cap))
-        document, lines = _of_account(account, levels["delta"])
-    click.echo(json.dumps(document) if as_json else "\n".join(lines))
+            account.limit(options.guarantee_of(*cap, "cap-"))
+        document, text = _of_account(account, levels["delta"])
+    options.tell(as_json, document, text)
     if document.get("not_in_ledger"):
         raise SystemExit(1)
 
@@ -227,22 +210,19 @@ def _of_account(account: Account, delta: float) -> Told:
         "measurements": [e.identity for e in entries],
         "cap": cap and cap.fields(),
     }
-    lines = [f"{account.name}, measurements in {account.path}: {len(entries)}"]
-    lines += [f"Cap: {cap.describe() if cap else 'none'}"]
-    more, told = _together(add_up(entries), delta) if entries else ({}, ["Nothing was spent."])
-    return document | more, lines + told
+    more, told = _together(add_up(entries), delta) if entries else ({}, "Nothing was spent.")
+    known = f"{account.name}, measurements in {account.path}: {len(entries)}"
+    return document | more, f"{known}\nCap: {cap.describe() if cap else 'none'}\n{told}"
 
 
 def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) -> Told:
     loaded = {folder: load_measured(folder)[0] for folder in folders}
     budget = add_up([entry_of(folder, made) for folder, made in loaded.items()])
-    releases = {str(e.folder): e.guarantee for e in budget.entries}
-    document: dict[str, Any] = {
-        "releases": [{"folder": f, "guarantee": g.fields()} for f, g in releases.items()],
-        "copies": [str(e.folder) for e in budget.copies],
-    }
-    lines = [f"{folder}: {guarantee.describe()}" for folder, guarantee in releases.items()]
-    lines += [f"{f}: a copy of the same measurement, counted once" for f in document["copies"]]
+    known, copies = {str(e.folder): e.guarantee for e in budget.entries}, budget.copies
+    releases = [{"folder": folder, "guarantee": level.fields()} for folder, level in known.items()]
+    document: dict[str, Any] = {"releases": releases, "copies": [str(e.folder) for e in copies]}
+    lines = [f"{folder}: {level.describe()}" for folder, level in known.items()]
+    lines += [f"{e.folder}: a copy of the same measurement, counted once" for e in copies]
     if ledger is not None:
         counted = read_ledger(ledger)  # a folder notes the line that counted it, if one did
         cut = f"its line is missing from {ledger}: lines were cut, or this is another ledger"
@@ -252,7 +232,7 @@ def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) ->
         document["not_in_ledger"] = missing
         lines += [f"{f}: {missing.get(f, f'counted in {ledger}')}" for f in noted]
     more, told = _together(budget, delta)
-    return document | more, lines + told
+    return document | more, "\n".join([*lines, told])
 
 
 def _together(budget: Budget, delta: float) -> Told:
@@ -268,8 +248,8 @@ def _together(budget: Budget, delta: float) -> Told:
     }
     kinds = [(PureDP, epsilon), (ConcentratedDP, rho)]
     parts = " and, besides, ".join(kind(level).describe() for kind, level in kinds if level)
-    return document, [
-        f"Together: {parts}, for {budget.neighbours}",
-        f"That is at most ({at_most(both.epsilon, 4)}, {both.delta:g})-differential privacy, each "
-        f"release taken at its best, and at most zCDP with rho = {at_most(budget.zcdp.rho, 6)}.",
-    ]
+    text = f"""\
+Together: {parts}, for {budget.neighbours}
+That is at most ({at_most(both.epsilon, 4)}, {both.delta:g})-differential privacy, each release \
+taken at its best, and at most zCDP with rho = {at_most(budget.zcdp.rho, 6)}."""
+    return document, text

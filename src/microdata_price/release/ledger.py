@@ -78,8 +78,7 @@ class Account:
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", " ".join(self.name.split()))
         if not self.name.isprintable() or not self.name:
-            given = f"the table's name in the ledger is {self.name!r}"
-            raise InputError(f"{given}; give a word, for example persons-2024")
+            raise InputError(f"the table's name is {self.name!r}; give a word, as persons-2024")
 
     def _has(self, fields: dict[str, Any]) -> bool:
         names = (unicodedata.normalize("NFKC", n) for n in (self.name, str(fields.get("table"))))
@@ -145,6 +144,8 @@ class Account:
         here, there = self.path.resolve(), out.resolve()
         if here == there or there in here.parents:
             raise InputError(f"the ledger {self.path} lies where the release is to go; move one")
+        if not here.parent.is_dir():
+            raise InputError(f"the ledger's folder {here.parent} does not exist; create it first")
         if not self.path.is_file() or self._spent(read_ledger(self.path))[1] is None:
             raise InputError(
                 f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget "

@@ -313,9 +313,9 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
         total = (2 * lines == lines.sum(axis=0)).all(axis=1) & lines.any(axis=1)
         require(
             len(values) < 3 or not schema.totals or not total.any(),
-            f"{path}: {values[int(total.argmax())]!r} in column {name!r} counts what all other "
-            'values count together; leave out totals, or say "totals": false in the schema where '
-            "it is none",
+            f"{path}: {values[int(total.argmax())]!r} ({name}) counts what all others there count "
+            "together; leave it out if it is a total; if it is none, a schema must say so by "
+            '"totals": false, for a matrix of counts too (docs/tables.md)',
         )
 
 

@@ -40,6 +40,7 @@ def _names(schema: Schema, part: str) -> tuple[str, ...]:
     if part in ("sum", "identity"):
         return () if part == "sum" else schema.columns
     for name in (names := re.split(r"\s*\*\s*", part)):
+        require(name, f"the workload's part {part!r} has a star without a name on both sides")
         if name not in schema.names:
             raise unknown_name("column or word of a workload", name, (*schema.names, *KEYWORDS))
     require(len(set(names)) == len(names), f"the workload's part {part!r} names a column twice")
@@ -94,8 +95,7 @@ def shares_by_set(
     {'a': 0.25, 'b': 0.25}
     """
     found = dict(shares)
-    if "marginals" in found:
-        share = found.pop("marginals")
+    if (share := found.pop("marginals", None)) is not None:
         free = [n for n in workload.names if n in schema.columns and n not in found]
         require(free, "a share is given for marginals, but none is asked or each has its own")
         found |= {name: share / len(free) for name in free}
