@@ -7,14 +7,14 @@ from pathlib import Path
 
 from microdata_price.book.plan import Edition
 from microdata_price.explorer.build import build_explorer
-from microdata_price.explorer.plane import Levels
 from microdata_price.model.privacy import ApproximateDP
 from microdata_price.theory.lower.lower_bounds import lower_bounds
 from microdata_price.theory.lower.single_cells import single_cell_lines
 
 SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 EDITION = Edition(epsilon=0.5, rho=0.125)
-FEW = Levels((3.0,), (), (1e-2,), knots=(2, 10**9))  # stops beside those of the edition
+FEW = {"epsilon": (3.0,), "rho": (), "delta": (1e-2,)}  # stops beside those of the edition
+ENDS = (2, 10**9)
 
 
 def read_data(folder, name):
@@ -30,10 +30,9 @@ def package_bounds(guarantee, d, *, sum_error=None, point_error=None):
     found = dict(lower_bounds(guarantee, d, sum_error=sum_error, point_error=point_error).values)
     if not isinstance(guarantee, ApproximateDP):
         lines = single_cell_lines(guarantee, few=True)
-        if sum_error is not None:
-            found["channel"] = float(lines.point_error(d, sum_error))
-        elif point_error is not None:
-            found["channel"] = float(lines.sum_error(d, point_error))
+        given = sum_error is not None
+        other = lines.point_error(d, sum_error) if given else lines.sum_error(d, point_error)
+        found["channel"] = float(other)
     return found
 
 
@@ -46,5 +45,5 @@ def small_explorer(tmp_path_factory):
     with (base / "small-explorer.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            build_explorer(folder, SOURCES, EDITION, levels=FEW, workers=1)
+            build_explorer(folder, SOURCES, EDITION, FEW, knots=ENDS)
     return folder

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from explorer_data import package_bounds
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.model.privacy import guarantee_of
 from microdata_price.theory.upper.operating_points import mapped
 from microdata_price.theory.upper.upper_bounds import exact_clipping
 
@@ -54,12 +54,7 @@ def now(page):
 def check_numbers(page):
     """Compare what the page shows with what the package says; return the page's values."""
     v = now(page)["values"]
-    if v["privacy"] == "zcdp":
-        guarantee = ConcentratedDP(v["rho"])
-    elif v["privacy"] == "approximate":
-        guarantee = ApproximateDP(v["epsilon"], v["delta"])
-    else:
-        guarantee = PureDP(v["epsilon"])
+    guarantee = guarantee_of(v["privacy"], epsilon=v["epsilon"], rho=v["rho"], delta=v["delta"])
     unit = guarantee.signed_error
     assert v["unit"] == pytest.approx(unit, rel=1e-12)
     given_sum = package_bounds(guarantee, v["d"], sum_error=v["sum"])

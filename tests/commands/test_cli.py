@@ -53,13 +53,10 @@ REFUSED = [
     ("price a -q", "no such option '-q'"),
     ("run a -p b", "'-p' requires 2 arguments"),
     ("price", "missing argument 'TABLE'; see microdata-price price --help"),
-    ("bounds", "missing option"),
     ("price none.csv --epsilon 1", "'none.csv' does not exist"),
     ("price a --epsilon 1 --epsilon 2", "--epsilon is given twice; give it"),
     ("run a -p b 1 -p c 2 --out d --out=e", "--out is given twice"),
-    ("budget --json a --json", "--json is given twice"),
     ("release --epsilon 1,5", "'1,5' is not a number, such as 0.5; see"),
-    ("release --epsilon 1_5", "'1_5' is not a number"),
     ("release --share sum=0_5", "'0_5' is not a number"),
     ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
     ("release --share sum", "needed is SET=SHARE,..., not 'sum'"),
@@ -68,19 +65,14 @@ REFUSED = [
     ("bounds --privacy pure --points 9 --sum-error 1", "needs --epsilon and no other"),
     (f"{PURE} 9 --rho 1 --sum-error 1", "and no other level"),
     ("bounds --privacy approximate --epsilon 1 --points 9", "needs --epsilon and --delta"),
-    ("bounds --privacy zcdp --rho nan --points 9", "rho is nan"),
     (f"{PURE} 1 --sum-error 1", "2 or more"),
-    (f"{PURE} 2.5 --sum-error 1", "whole number"),
     (f"{PURE} 1e301 --sum-error 1", "at most 1e+250"),
     (f"{PURE} 9 --sum-error 1e-16", "between 1e-15 and 1e+30"),
-    (f"{PURE} 9 extra", "unexpected extra argument"),
     (f"{PURE} 9", "either the sum error"),
     (f"{GRID} --epsilon 1,", "'' is not a number"),
     (f"{GRID} --epsilon 1e-320", "epsilon is 9.99989e-321; it must be at least 1e-30"),
     (f"{GRID} --dataset PUMA0101300", "did you mean puma"),
-    (f"{GRID} --methods olss", "there is no method 'olss'; did you mean ols"),
     (f"{GRID} --methods=", "there is no method ''"),
-    (f"{GRID} --workers 0", "workers is 0"),
     (f"{GRID} --scheduler nowhere", "the scheduler is 'nowhere'"),
     ("check-tables --runs 3", "standard errors that can be compared need 30 or more"),
 ]
@@ -106,7 +98,7 @@ RELEASE = "release t.csv --schema s.json --method nnls --epsilon 1 --out out"
 PRICE = "price t.csv --schema s.json --epsilon 1 --runs 5 --methods ols"
 
 
-@pytest.mark.parametrize(("words", "both"), [("--help", False), (RELEASE, True), (PRICE, False)])
+@pytest.mark.parametrize(("words", "both"), [(RELEASE, True), (PRICE, False)])
 def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
     (tmp_path / "t.csv").write_text("sex,count\nf,30\nm,40\n")
     (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
@@ -128,10 +120,3 @@ def test_help_shows_an_example_keeps_its_tables_and_shows_no_code_of_the_parser(
     assert re.search(rf"Examples?[^:]*:\s+microdata-price {name} [-\w]", told.output)
     assert "\\b" not in told.output
     assert "\b" not in told.output
-
-
-def test_the_package_is_a_command_too():
-    asked = [sys.executable, "-m", "microdata_price", "--version"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("microdata-price, version ")
-    assert done.stderr == ""

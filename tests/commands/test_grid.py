@@ -102,10 +102,8 @@ def test_the_command_prints_reuses_and_fails(folder, capsys, card, monkeypatch):
     ("choose", "column", "check"),
     [
         ("method == 'nnls' and metric == 'total'", "value", "published"),
-        ("method == 'reweighted' and query_set == 'sum'", "value", "published"),
         ("method == 'nnls' and metric == 'total'", "standard_error", "published"),
         ("method == 'ols' and query_set == 'identity' and metric == 'total'", "value", "ols"),
-        ("method == 'sequential' and query_set == 'sum'", "value", "sequential"),
         ("method == 'sequential' and query_set == 'sum'", "standard_error", "sequential"),
     ],
 )

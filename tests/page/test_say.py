@@ -2,13 +2,12 @@
 
 from types import SimpleNamespace
 
-import nbformat
 import pytest
 from IPython.core.magic import MAGIC_NO_VAR_EXPAND_ATTR
 
 from microdata_price.book import notebook
 from microdata_price.exceptions import InputError
-from microdata_price.page.say import load_ipython_extension, names_of, render, texts
+from microdata_price.page.say import load_ipython_extension, names_of, render
 from tiny_book import make_notebook
 
 
@@ -38,28 +37,11 @@ def test_a_text_that_cannot_be_filled_in_is_an_error(text):
         render(text, {"x": 1.0, "found": Computed()})
 
 
-def _book(*cells):
-    return make_notebook(("text", "# T\n\nA text."), ("code", "d = 10", "parameters"), *cells)
-
-
-def test_a_notebook_s_texts_follow_its_parameters(tmp_path):
-    nb = _book(
-        ("code", "%load_ext microdata_price.page.say\ntwice = 2 * d", "setup"),
-        ("code", "%%say\nThere are {{ twice|n }} cells."),
-    )
-    path = tmp_path / "x.ipynb"
-    path.write_text(nbformat.writes(nb), encoding="utf-8")
-    assert texts(path) == ["There are 20 cells."]
-    assert texts(path, d=21) == ["There are 42 cells."]
-    with pytest.raises(InputError, match="no parameter rho"):
-        texts(path, rho=1.0)
-
-
 def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site():
     source = "%%figure label draw(x)\nHere epsilon is {{ y|n }}."
     assert names_of(source) == {"draw", "x", "y"}
     assert notebook.names_in(source) == ({"draw", "x", "y"}, set())
-    cell = notebook.strip(_book(("code", "%%say\nA text of ours."))).cells[2]
+    (cell,) = notebook.strip(make_notebook(("code", "%%say\nA text of ours."))).cells
     assert notebook.tags(cell) == ["remove-input"]
     for source in ("%%say\nHello {{ x y }}.", "%%figure a draw(x y)\nText."):  # not to be read
         assert {"x", "y"} <= names_of(source)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -19,27 +19,25 @@ from ..book.picture import for_the_site
 from ..book.plan import Edition
 from ..exceptions import InputError
 from ..figures.difficult import plane as plane_figure
-from ..fitting import METHODS, Method
+from ..fitting import METHODS
 from ..model.privacy import ConcentratedDP, PureDP
 from ..page.say import render as fill
 from ..page.style import render
-from ..theory.lower.lower_bounds import BOUNDS, Bound, point_error_bound
+from ..theory.lower.lower_bounds import BOUNDS, point_error_bound
 from ..theory.upper.operating_points import clipping, fitted, mapped
 from .bounds import POINTS, Array, point_errors
 from .draws import draws_data
 from .pack import SCALE
-from .plane import Levels, Setting, plane_data
-
-_ALL = Levels()
+from .plane import LEVELS, START, plane_data
 
 
 def own_colours() -> str:
     """Return the style sheet with each bound's and each method's own colour in both themes."""
-    named: list[Bound | Method] = [*BOUNDS.values(), *METHODS.values()]
+    colours = {name: x.colour for known in (BOUNDS, METHODS) for name, x in known.items()}
     return "".join(
-        f".{x.name} {{ --own: {x.colour}; }}\n"
-        f'[data-theme="dark"] .{x.name} {{ --own: {on_dark(x.colour)}; }}\n'
-        for x in named
+        f".{name} {{ --own: {colour}; }}\n"
+        f'[data-theme="dark"] .{name} {{ --own: {on_dark(colour)}; }}\n'
+        for name, colour in colours.items()
     )
 
 
@@ -48,18 +46,16 @@ def _edge(guarantee: PureDP, d: Array, D: Array) -> Array:
     return np.maximum(*(point_errors(n, guarantee, d, D) for n in ("channel", "first_moment")))
 
 
-def numbers_said(
-    start: Setting, plane: Mapping[str, Any], draws: Mapping[str, Any]
-) -> dict[str, Any]:
+def numbers_said(plane: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, Any]:
     """Return the numbers of the page's own text, by the names that it uses."""
-    guarantee = PureDP(start.epsilon)
+    guarantee, d = PureDP(plane["start"]["epsilon"]), plane["start"]["d"]
     unit = guarantee.signed_error
     known = {
-        "clip": clipping(guarantee, start.d),
-        "mapped clip": mapped(guarantee, start.d),
-        "keep the sum": fitted(guarantee, start.d)[0],
+        "clip": clipping(guarantee, d),
+        "mapped clip": mapped(guarantee, d),
+        "keep the sum": fitted(guarantee, d)[0],
     }
-    modes, stops = plane["modes"], np.array(POINTS, dtype=float)
+    stops = np.array(POINTS, dtype=float)
     printed = point_error_bound("printed", guarantee, stops, unit)
     first = [
         next((format_number(d) for d in stops[unit < C]), "none of the stops")
@@ -67,27 +63,24 @@ def numbers_said(
     ]
     return {
         "level": guarantee.plain,
-        "d": start.d,
+        "d": d,
         "signed": unit,
-        "least": float(_edge(guarantee, np.array(start.d), np.array(unit))),
+        "least": float(_edge(guarantee, np.array(d), np.array(unit))),
         "marks": [
             ("signed answers", 1.0, 1.0),
             *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
         ],
         "first": first,
         "printed": BOUNDS["printed"].title,
-        "epsilons": modes["pure"]["levels"],
-        "rhos": modes["zcdp"]["levels"],
-        "deltas": modes["approximate"]["deltas"],
-        "points": plane["points"],
         "kept": 100 / (2 * SCALE),
+        "plane": plane,
         "draws": draws,
     }
 
 
-def _picture(said: Mapping[str, Any], epsilon: float) -> str:
+def _picture(said: Mapping[str, Any]) -> str:
     """Draw the plane that is shown where the sliders cannot run."""
-    guarantee, unit = PureDP(epsilon), said["signed"]
+    guarantee, unit = PureDP(said["plane"]["start"]["epsilon"]), said["signed"]
     D = np.geomspace(0.3, 3 * max(10.0, *(m[1] for m in said["marks"])), 300)
     edge = _edge(guarantee, np.array(said["d"]), unit * D) / unit
     return for_the_site(render(plane_figure(D, edge, said["marks"])))
@@ -116,28 +109,27 @@ def build_explorer(
     out_dir: Path,
     sources: Path,
     edition: Edition,
-    *,
-    levels: Levels = _ALL,
-    workers: int = 2,
-    kept: Path | None = None,
+    levels: Mapping[str, Sequence[float]] = LEVELS,
+    **how: Any,
 ) -> Path:
     """Compute the explorer's numbers, write its folder, which must not exist, and return the page.
 
-    The edition's levels become stops of the sliders, beside `levels`, and what is shown first. A
-    file that is `kept` holds numbers for explorers at other levels.
+    The edition's levels become stops of the sliders, beside `levels`, and what is shown first; the
+    rest is as for `plane_data`.
     """
-    given = {k: v for k, v in edition.given.items() if k in ("epsilon", "rho", "delta")}
-    start = Setting(**given)  # type: ignore[arg-type]
+    start = START | {name: v for name, v in edition.given.items() if name in levels}
     pure = [PureDP(e) for e in edition.epsilons]
-    both: list[PureDP | ConcentratedDP] = [*pure, *(ConcentratedDP(r) for r in edition.rhos)]
-    plane = plane_data(start, levels, workers=workers, kept=kept)
-    draws = draws_data(both, min(pure, key=lambda g: abs(g.epsilon - start.epsilon)))
-    said = numbers_said(start, plane, draws)
+    plane = plane_data(start, levels, **how)
+    draws = draws_data(
+        [*pure, *(ConcentratedDP(r) for r in edition.rhos)],
+        min(pure, key=lambda g: abs(g.epsilon - start["epsilon"])),
+    )
+    said = numbers_said(plane, draws)
     made = {
         "colours.css": own_colours(),
         "plane-data.js": script("EXPLORER_PLANE", plane),
         "draws-data.js": script("EXPLORER_DRAWS", draws),
-        "static.svg": _picture(said, start.epsilon),
+        "static.svg": _picture(said),
     }
     return write_page(out_dir, sources, said, made)
 
@@ -163,5 +155,5 @@ def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
     sources = root / "book" / "explorer"
     levels = {k: v for k, v in edition.given.items() if k != "runs"}
     kept = cache / f"{code_key(root, [f'import {plane_data.__module__}'])}.pickle"
-    build = partial(build_explorer, sources=sources, edition=edition, kept=kept)
+    build = partial(build_explorer, sources=sources, edition=edition, workers=2, kept=kept)
     return kept_folder(root, sources, __name__, levels, cache, build)

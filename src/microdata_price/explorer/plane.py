@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import pickle
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,34 +22,14 @@ Task = tuple[Any, ...]
 """A function and its arguments."""
 
 
-@dataclass(frozen=True)
-class Setting:
-    """Where the sliders stand; ``sum`` is D in multiples of the signed error."""
-
-    privacy: str = "pure"
-    epsilon: float = 0.5
-    rho: float = 0.125
-    delta: float = 1e-6
-    d: int = 10_000
-    sum: float = 1.0
-
-
-@dataclass(frozen=True)
-class Levels:
-    """Where the sliders of the levels stop, and the d at which the weighted family is computed."""
-
-    epsilons: tuple[float, ...] = EPSILONS
-    rhos: tuple[float, ...] = RHOS
-    deltas: tuple[float, ...] = DELTAS
-    knots: tuple[int, ...] = KNOTS
+LEVELS = {"epsilon": EPSILONS, "rho": RHOS, "delta": DELTAS}
+"""Where the sliders of the levels stop."""
+START = {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 10_000, "sum": 1.0}
+"""Where the sliders stand at first; ``sum`` is D in multiples of the signed error."""
 
 
 def _paths(basis: Guarantee) -> list[Any]:
     return [split] if isinstance(basis, ConcentratedDP) else [split, asymmetric]
-
-
-def _stops(values: Iterable[float], start: float) -> tuple[float, ...]:
-    return tuple(sorted({*values, start}))
 
 
 def _call(task: Task) -> Any:
@@ -62,12 +41,11 @@ def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> di
 
     A file that is `kept` has what was computed before, and gets the rest.
     """
-    found: dict[Task, Any] = {}
-    if kept is not None and kept.is_file():
-        found = pickle.loads(kept.read_bytes())
+    known = kept is not None and kept.is_file()
+    found: dict[Task, Any] = pickle.loads(kept.read_bytes()) if kept and known else {}
     todo = [task for task in tasks if task not in found]
     if workers == 1:
-        found = found | {task: _call(task) for task in todo}
+        found.update((task, _call(task)) for task in todo)
     elif todo:
         # Processes that start afresh inherit no thread, so that nothing can lock up.
         context = multiprocessing.get_context("spawn")
@@ -79,22 +57,27 @@ def compute(tasks: Sequence[Task], workers: int, kept: Path | None = None) -> di
 
 
 def plane_data(
-    start: Setting, levels: Levels, *, workers: int = 1, kept: Path | None = None
+    start: Mapping[str, float],
+    levels: Mapping[str, Sequence[float]],
+    knots: Sequence[int] = KNOTS,
+    *,
+    workers: int = 1,
+    kept: Path | None = None,
 ) -> dict[str, Any]:
     """Compute the plane at every stop of the sliders, and at the levels of `start`, shown first.
 
-    Errors are in multiples of the signed error of their level, packed by `pack_logarithms`.
+    Errors are in multiples of the signed error of their level, packed by `pack_logarithms`; the
+    weighted family is computed at the d of `knots`.
     """
-    epsilons = _stops(levels.epsilons, start.epsilon)
-    deltas = _stops(levels.deltas, start.delta)
+    epsilons, rhos, deltas = (sorted({*stops, start[name]}) for name, stops in levels.items())
     kinds: dict[str, list[Guarantee]] = {
         "pure": [PureDP(e) for e in epsilons],
         "approximate": [ApproximateDP(e, x) for e in epsilons for x in deltas],
-        "zcdp": [ConcentratedDP(r) for r in _stops(levels.rhos, start.rho)],
+        "zcdp": [ConcentratedDP(r) for r in rhos],
     }
     tasks: list[Task] = []
     for basis in dict.fromkeys(given[0].basis for given in kinds.values()):
-        tasks += [(weighted_family, basis, d) for d in levels.knots]
+        tasks += [(weighted_family, basis, d) for d in knots]
         tasks += [(sum_first, basis, d) for d in POINTS]
         tasks += [(f, basis, d, SPLITS) for f in _paths(basis) for d in POINTS]
     drawn = {kind: DRAWN[kind == "approximate" :] for kind in kinds}
@@ -102,10 +85,9 @@ def plane_data(
     found = compute(tasks, workers, kept)
     modes = {}
     for kind, given in kinds.items():
-        slack, axes = (
-            (deltas, "level delta d node") if kind == "approximate" else (None, "level d node")
-        )
+        slack = deltas if kind == "approximate" else None
         first, basis = given[:: len(slack or [0])], given[0].basis
+        axes = "level delta d node" if slack else "level d node"
         shape = [len(first), *([len(slack)] if slack else []), len(POINTS), -1]
         bounds = []
         for name in drawn[kind]:
@@ -115,11 +97,11 @@ def plane_data(
             about = {"key": name, "title": TITLES[name], "sums": sums, "counts": counts}
             bounds.append({**about, "C": C, "D": D})
         ends = [found[sum_first, basis, d] for d in POINTS]
-        known = {d: found[weighted_family, basis, d] for d in levels.knots}
+        known = {d: found[weighted_family, basis, d] for d in knots}
         paths = {f.__name__: [found[f, basis, d, SPLITS] for d in POINTS] for f in _paths(basis)}
         modes[kind] = {
             "levels": [g.level for g in first],
-            "deltas": list(slack) if slack else None,
+            "deltas": slack,
             "signed": [g.signed_error for g in first],
             "bounds": bounds,
             "mechanisms": mechanisms(first, slack, ends, known, paths),
@@ -127,7 +109,7 @@ def plane_data(
     titles = TITLES | {name: about["title"] for name, about in ABOUT.items()}
     return {
         "scale": SCALE,
-        "start": asdict(start) | {"d": int(start.d)},
+        "start": {"privacy": "pure", **start},
         "points": list(POINTS),
         "sums": list(SUMS),
         "modes": modes,

@@ -49,12 +49,7 @@ def say(text: str, name: str = "") -> None:
 
 
 def record(**values: str) -> None:
-    """Name values that prose pages quote as ``{{ chapter.name }}``; nothing is shown here.
-
-    Raises
-    ------
-    InputError
-        A text that is empty or is more than a paragraph, or a mark that Markdown does not have.
+    """Name values, a paragraph at most, that prose pages quote; nothing is shown here.
 
     Examples
     --------
@@ -83,12 +78,6 @@ def show(thing: Figure | pd.DataFrame, name: str, caption: str, alt: str = "") -
     Its name, unique in the book, is the one in links, ``[Figure](#name)``. A figure comes from a
     function marked by `drawn` and needs a text `alt` for those who do not see it; a frame has
     columns of numbers or of Markdown, its index is not shown, missing values become dashes.
-
-    Raises
-    ------
-    InputError
-        A name that cannot stand in a link, a text that is no sentence, a figure that no such
-        function drew, an empty table.
     """
     kind = "figure" if isinstance(thing, Figure) else "table"
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
@@ -123,11 +112,6 @@ def certificate(*fits: Fit | float) -> None:
     Given are all fits that the notebook uses, or the worst certificate of such fits as a number
     where the fits themselves are gone, as with an experiment grid.
 
-    Raises
-    ------
-    InputError
-        No fit, or a number that is not finite or below zero.
-
     Examples
     --------
     >>> certificate(2e-12, 3e-13)  # the page of computations has 2.0e-12
@@ -143,12 +127,6 @@ def certificate(*fits: Fit | float) -> None:
 
 def offer(name: str, content: str, label: str) -> None:
     """Put a link on a notebook's page by which readers download a text file.
-
-    Raises
-    ------
-    InputError
-        A name that is not lower-case letters, digits, ``-`` and ``_`` with an ending, or an empty
-        file.
 
     Examples
     --------

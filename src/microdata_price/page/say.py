@@ -24,11 +24,9 @@ a name by which prose pages quote the text.
 from __future__ import annotations
 
 import ast
-import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Any
 
 import jinja2
@@ -78,12 +76,7 @@ def names_of(source: str) -> set[str]:
 
 
 def render(text: str, names: Mapping[str, Any]) -> str:
-    """Fill the numbers of a text in.
-
-    Raises
-    ------
-    InputError
-        A name that neither the notebook nor its ``found`` has, or a mark that Jinja cannot read.
+    """Fill the numbers of a text in; refuse an unknown name and a mark that Jinja cannot read.
 
     Examples
     --------
@@ -101,12 +94,9 @@ def render(text: str, names: Mapping[str, Any]) -> str:
         raise InputError(f"the text {start!r} cannot be filled in: {error.message}") from None
 
 
-def _perform(source: str, names: Mapping[str, Any]) -> str:
+def perform(source: str, names: Mapping[str, Any]) -> str:
     """Say or show what a cell of prose asks for, and return its text."""
-    match = MAGIC.match(source)
-    if match is None:
-        raise InputError(f"{source[:40]!r} is no cell of prose; it begins with %%say, ...")
-    kind, label, expression, text = match.groups()
+    kind, label, expression, text = MAGIC.match(source).groups()  # type: ignore[union-attr]
     said = render(text, names)
     if kind == "say":
         output.say(said, name=label)
@@ -122,31 +112,7 @@ def load_ipython_extension(shell: Any) -> None:
     for kind in ("say", "figure", "table"):
 
         def magic(line: str, cell: str, kind: str = kind) -> None:
-            _perform(f"%%{kind} {line}\n{cell}", shell.user_ns)
+            perform(f"%%{kind} {line}\n{cell}", shell.user_ns)
 
         # IPython would put variables in the place of $C$ and {...} in an expression.
         shell.register_magic_function(no_var_expand(magic), "cell", kind)
-
-
-def texts(notebook: Path, **parameters: Any) -> list[str]:
-    """Run a notebook's code in this process and return all its texts, filled in.
-
-    The `parameters` take the place of those of its cell tagged ``parameters``, which must declare
-    them.
-    """
-    names: dict[str, Any] = {}
-    said = []
-    for cell in json.loads(notebook.read_text(encoding="utf-8"))["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] != "code":
-            continue
-        if MAGIC.match(source):
-            said.append(_perform(source, names))
-            continue
-        plain = re.sub(r"^%.*$", "", source, flags=re.MULTILINE)
-        exec(compile(plain, notebook.name, "exec"), names)
-        if "parameters" in cell["metadata"].get("tags", []):
-            if unknown := sorted({*parameters} - {*names}):
-                raise InputError(f"{notebook.name} has no parameter {', '.join(unknown)}")
-            names |= parameters
-    return said
