@@ -4,8 +4,10 @@ import fcntl
 import json
 import os
 from pathlib import Path
+from unittest.mock import patch
 
 from microdata_price.book.plan import Edition
+from microdata_price.explorer import plane
 from microdata_price.explorer.build import build_explorer
 from microdata_price.model.privacy import ApproximateDP
 from microdata_price.theory.lower.lower_bounds import lower_bounds
@@ -14,7 +16,7 @@ from microdata_price.theory.lower.single_cells import single_cell_lines
 SOURCES = Path(__file__).parents[1] / "book" / "explorer"
 EDITION = Edition(epsilon=0.5, rho=0.125)
 FEW = {"epsilon": (3.0,), "rho": (), "delta": (1e-2,)}  # stops beside those of the edition
-ENDS = (2, 10**9)
+ENDS, SPLITS = (2, 10**9), 4
 
 
 def read_data(folder, name):
@@ -45,5 +47,6 @@ def small_explorer(tmp_path_factory):
     with (base / "small-explorer.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not folder.is_dir():
-            build_explorer(folder, SOURCES, EDITION, FEW, knots=ENDS)
+            with patch.object(plane, "SPLITS", SPLITS):
+                build_explorer(folder, SOURCES, EDITION, FEW, knots=ENDS)
     return folder

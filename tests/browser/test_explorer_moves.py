@@ -116,14 +116,15 @@ def test_a_wrong_address_is_explained_and_harmless(desk, setting, says, after):
 
 def test_keys_move_every_slider_to_the_packages_numbers(desk):
     go(desk, ALL)
-    for slider, stops, key in (("epsilon", EPSILONS, 1), ("d", POINTS, -1), ("sum", SUMS, 1)):
+    for slider, stops, up in (
+        ("epsilon", EPSILONS, True),
+        ("d", POINTS, False),
+        ("sum", SUMS, True),
+    ):
         at = stops.index(now(desk)["state"][slider])
+        moved = ("ArrowUp", stops[at + 1]) if up else ("ArrowLeft", stops[at - 1])
         desk.focus(f"#{slider}")
-        wanted = {"Home": stops[0], "End": stops[-1]}
-        for press, stop in (
-            ("ArrowUp" if key > 0 else "ArrowLeft", stops[at + key]),
-            *wanted.items(),
-        ):
+        for press, stop in (moved, ("Home", stops[0]), ("End", stops[-1])):
             desk.keyboard.press(press)
             assert now(desk)["state"][slider] == stop
         check_numbers(desk)

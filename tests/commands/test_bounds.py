@@ -12,7 +12,6 @@ from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.single_cells import single_cell_bounds
 from microdata_price.theory.upper.reached import MECHANISMS, reached
 
-Captured = pytest.CaptureFixture[str]
 KINDS = [
     ("--privacy pure --epsilon 0.5", PureDP(0.5)),
     ("--privacy approximate --epsilon 1 --delta 1e-6", ApproximateDP(1, 1e-6)),

@@ -12,7 +12,6 @@ from microdata_price.grid import load_errors, run_grid
 
 SMALL = "--dataset Stair-1d --epsilon 0.5 --methods ols --runs 10"
 CHECK = ["check-tables", "--workers", "1", "--seed", "3", "--runs", "250"]
-Captured = pytest.CaptureFixture[str]
 
 
 def grid(capsys, words, out):
