@@ -50,10 +50,10 @@ def group() -> None:
     """Compute what differentially private microdata must pay in accuracy."""
 
 
-def _outlast(stream: TextIO, act: Callable[..., object], *text: str) -> object:
+def _outlast(act: Callable[..., object], stream: TextIO, *text: str) -> object:
     """Write where the reader may leave: no command stops, or fails, for `head` in a pipe."""
     try:
-        return act(*text)
+        return act(stream, *text)
     except BrokenPipeError:
         return os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
@@ -67,7 +67,7 @@ def main(argv: list[str] | None = None) -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
             for name in ("write", "flush"):
-                setattr(stream, name, partial(_outlast, stream, getattr(stream, name)))
+                setattr(stream, name, partial(_outlast, getattr(type(stream), name), stream))
     try:
         status = group.main(args=argv, prog_name="microdata-price", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as error:
