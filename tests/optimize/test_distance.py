@@ -23,12 +23,6 @@ from random_measurements import random_measurements
 SEEDS = st.integers(0, 2**32 - 1)
 
 
-def level(k, shape=(10, 10)):
-    table = np.full(shape, float(k))
-    table.flat[0] = 10_000
-    return table
-
-
 def parts(m):
     return m.workload.query_sets, m.answers, [n.std for n in m.noise]
 
@@ -37,7 +31,7 @@ def relative(m, value):
     return value / (1 + max(np.abs(a).max() for a in m.answers) / min(n.std for n in m.noise))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_the_distance_is_the_linear_programs_and_bounds_are_never_larger(seed):
     m = random_measurements(seed)
@@ -52,15 +46,14 @@ def test_the_distance_is_the_linear_programs_and_bounds_are_never_larger(seed):
     assert relative(m, bound.value - exact_distance(*parts(m)).value).max() <= 1e-9
 
 
-@pytest.mark.parametrize("k", [0, 16, 32])
-@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
-def test_tables_whose_distance_no_single_answer_forces(k, guarantee):
-    table = level(k)
-    rng = np.random.default_rng(k)
-    m = measure(table, Workload.table(table.shape), guarantee, runs=30, rng=rng)
-    d = max_distance(m)
+@pytest.mark.parametrize(("level", "guarantee"), [(0, PureDP(0.5)), (32, ConcentratedDP(0.125))])
+def test_tables_whose_distance_no_single_answer_forces(level, guarantee):
+    table = np.full((10, 10), float(level))
+    table[0, 0] = 10_000
+    rng = np.random.default_rng(level)
+    m = measure(table, Workload.table(table.shape), guarantee, runs=10, rng=rng)
     expected = np.array([oracle(m, run) for run in range(m.runs)])
-    np.testing.assert_allclose(d.value, expected, rtol=1e-7)
+    np.testing.assert_allclose(max_distance(m).value, expected, rtol=1e-7)
     assert fit_max(m).certificate.worst <= TOLERANCE
 
 
@@ -110,7 +103,7 @@ def test_a_certificate_is_refused_to_a_distance_without_proof(value, multiplier,
     assert least <= certify_distance(sets, answers, [1.0], proof).worst <= most
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_marginals_must_agree_on_the_axes_that_they_share(seed):
     """Two tables' sums over a group of queries are the same, though neither covers a query."""
     rng = np.random.default_rng(seed)

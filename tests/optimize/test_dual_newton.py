@@ -40,9 +40,9 @@ def table_problem(shape, rng):
     return random_terms(rng, sets, "least squares", Recipe(large=9.0))
 
 
-def test_thousands_of_random_problems_against_scipy():
+def test_hundreds_of_random_problems_against_scipy():
     rng = np.random.default_rng(1)
-    for k in range(160):
+    for k in range(60):
         kind = ("least squares", "subset sums")[k % 2]
         problem = random_problem(rng, STRUCTURES[k % 5], kind, Recipe(large=300.0), runs=16)
         fast = solve_structured(problem)
@@ -52,10 +52,10 @@ def test_thousands_of_random_problems_against_scipy():
 
 
 CERTIFIED = [
-    *((h, k, 12) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
-    *((h, "bounds", 6) for h in ("all zeros", "ties", "much noise")),
-    ("plain", "bounds", 40),  # which do not lead round in circles
-    *(("weights apart", k, 8) for k in ("least squares", "subset sums")),
+    *((h, k, 6) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
+    *((h, "bounds", 4) for h in ("all zeros", "ties", "much noise")),
+    ("plain", "bounds", 20),  # which do not lead round in circles
+    *(("weights apart", k, 5) for k in ("least squares", "subset sums")),
 ]
 
 
@@ -140,17 +140,15 @@ def test_contradictions_are_proved(structure):
         terms[0] = Term(terms[0].queries, target, terms[0].weight, terms[0].radius)
         problem = Problem(tuple(terms))
         found = solve_structured(problem)
-        assert found.contradictory is not None
         assert found.contradictory.tolist() == [False, True, False]
         assert np.isnan(found.x[1]).all()
-        forces, most = 0.0, 0.0
-        for t, a in zip(problem.terms, found.y, strict=True):
-            forces = forces + t.spread(a)[1]
-            most += a[1] @ t.target[1] + np.abs(a[1]) @ t.radius[1]
+        pairs = list(zip(problem.terms, found.y, strict=True))
+        forces = sum(t.spread(a)[1] for t, a in pairs)
+        most = sum(a[1] @ t.target[1] + np.abs(a[1]) @ t.radius[1] for t, a in pairs)
         size = max(np.abs(a[1]).max() for a in found.y)
         assert forces.min() >= -1e-10 * size
         assert most < -size
-        assert (certify(problem, found).per_run[[0, 2]] <= TOLERANCE).all()
-        assert certify(problem, found).per_run[1] == np.inf
+        missed = certify(problem, found).per_run
+        assert max(missed[0], missed[2]) <= TOLERANCE < missed[1] == np.inf
         proved += 1
     assert proved >= 3

@@ -43,7 +43,7 @@ def extreme_measurements(seed):
 @example(seed=302788)  # noises apart by 10^10: the linear program's multipliers prove nothing
 @example(seed=4021)  # the answers of a stage's own table miss those that it was given by too much
 @example(seed=1043656718)  # a slope that by rounding is the same at both ends of a search
-@settings(max_examples=60)
+@settings(max_examples=25)
 def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
     """The last to be asked is Clarabel for least squares and HiGHS for max fitting's distance."""
     m = extreme_measurements(seed)
@@ -59,7 +59,7 @@ def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed
 
 
 @pytest.mark.parametrize("scale", [4e7, 1e9, 1e12])
-@pytest.mark.parametrize("side", [3, 30])
+@pytest.mark.parametrize("side", [3, 12])
 def test_low_answers_may_count_for_nothing_beside_their_sum(scale, side):
     # The downweight grows with the noise, so that weights differ by more than 64 bits can hold.
     rng = np.random.default_rng(1)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from microdata_price.model.queryset import QuerySet
-from microdata_price.optimize import WORST_TOLERANCE, Problem, attempt, certify, solve
+from microdata_price.optimize import WORST_TOLERANCE, Problem, attempt, solve
 from microdata_price.optimize.conic import solve_conic
 from microdata_price.optimize.merge import merge
 from random_measurements import random_workload
@@ -16,22 +16,21 @@ RECIPE = Recipe(large=60, noise=NOISE)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_hundreds_of_random_workloads_have_the_conic_solvers_answers(kind):
+def test_random_workloads_have_the_conic_solvers_answers(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     missed, far = 0, 0
-    for k in range(60):
+    for k in range(24):
         sets = random_workload(rng, 60).query_sets if k % 4 else random_sets(rng, "tree")[:-1]
         problem = random_terms(rng, sets, kind, RECIPE, RUNS)
         fast, certificate = attempt(problem)
         good = certificate.per_run <= WORST_TOLERANCE
         missed += int((~good).sum())
         slow = solve_conic(problem)
-        assert certify(problem, slow).worst <= WORST_TOLERANCE
         for t in problem.terms:  # answers are unique, and so is the table of least norm
             apart = np.abs(t.answers(fast.x) - t.answers(slow.x))[good] / NOISE
             assert apart.max(initial=0.0) <= 1e-5
         far += int((np.abs(fast.x - slow.x).max(axis=1)[good] > 1e-3 * NOISE).sum())
-    assert missed <= 3  # of 300
+    assert missed <= 1  # of 120
     assert far == 0
 
 
@@ -54,7 +53,7 @@ def test_the_answers_do_not_depend_on_the_table_at_which_the_steps_begin(kind):
     assert open_cells > 0  # it was another table, but for the answers
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(5))
 def test_held_answers_may_contradict_each_other_by_rounding(seed):
     rng = np.random.default_rng(seed)
     shape = (4, 5, 3)
@@ -68,11 +67,10 @@ def test_held_answers_may_contradict_each_other_by_rounding(seed):
     fast, certificate = attempt(problem)
     assert certificate.worst <= WORST_TOLERANCE
     slow = solve_conic(problem)
-    assert certify(problem, slow).worst <= WORST_TOLERANCE
     np.testing.assert_allclose(q.answers(fast.x), q.answers(slow.x), atol=1e-5 * NOISE)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(6))
 def test_held_answers_may_pin_some_cells_to_zero(seed):
     """Rows of a random workload that are held at 0 empty their cells; the others are fitted."""
     rng = np.random.default_rng(seed)

@@ -53,7 +53,7 @@ def packing_slack(g, d, C, D, m, a, b, base):
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.sampled_from(["close", "empty"]), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size, base, sums):
     error = size * g.signed_error
     name = "optimised" if base == "close" else "packing_empty"
@@ -83,7 +83,7 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, size, sums):
     error = size * g.signed_error
     found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
@@ -161,7 +161,7 @@ def test_the_papers_constants_are_special_cases():
 
 
 @given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_branches_follow_from_the_printed_inequality(g, d, size):
     """With its k, alpha and beta each branch is implied by the best k (alpha = beta = 2)."""
     error = size * g.signed_error
@@ -265,10 +265,10 @@ def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
         assert not lb.sum_error_bound(name, guarantee, math.floor(first[-1] * 0.999), s) > s
 
 
-@pytest.mark.parametrize("guarantee", EACH_LEVEL, ids=str)
+@pytest.mark.parametrize("guarantee", EACH_LEVEL[1::2], ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
-    d = np.array([1e6, 1e12, 1e30])
+    d = np.array([1e6, 1e30])
     x = balanced_error(name, guarantee, d)
     assert at_most(x[:-1], x[1:])
     said = x > 1e-6 * guarantee.signed_error

@@ -29,7 +29,7 @@ from rounding import at_most
     st.floats(0.2, 6),
     st.lists(st.floats(0, 40), min_size=60, max_size=60),
 )
-@settings(max_examples=300)
+@settings(max_examples=100)
 def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D, k, cells):
     packing = packing_at(d, C, D, k)
     output = np.array(cells[:d])

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy import optimize
 from scipy.integrate import quad
 
 from digits import digits
@@ -17,18 +16,18 @@ from microdata_price.model import noise_discrete as nd
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.theory.upper import exact_errors as exact
-from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon, m_rho
+from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon
 from microdata_price.theory.upper.extremes import extremes, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import project, threshold
 from rounding import at_most
 
 _digits = digits(30)
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20]
-NOISES = [Laplace(1.7), Gaussian(2.3), DoubleGeometric(0.4)]
+NOISES = [Laplace(1.7), Gaussian(2.3), DoubleGeometric(0.4), DoubleGeometric(3.0)]
 NOISES += [nd.TruncatedDoubleGeometric(0.4, 6), nd.DiscreteGaussian(3.0)]
 
 
-@pytest.mark.parametrize("d", [1, 2, 3, 10, 1000, 10**6, 10**12])
+@pytest.mark.parametrize("d", [1, 2, 10, 1000, 10**12])
 def test_gaussian_extremes_equal_quadrature_in_many_digits(d):
     found = extremes(Gaussian(2.0), d)
     inside = lambda t: 1 - mp.erf(t / mp.sqrt(2)) ** d  # noqa: E731
@@ -37,7 +36,7 @@ def test_gaussian_extremes_equal_quadrature_in_many_digits(d):
     assert float(found.square) == pytest.approx(float(square), rel=1e-12)
 
 
-@pytest.mark.parametrize("d", [1, 2, 5, 100, 3000, 10**12])
+@pytest.mark.parametrize("d", [1, 5, 3000, 10**12])
 def test_laplace_extremes_are_harmonic_sums(d):
     first, second = mp.harmonic(d), mp.zeta(2) - mp.zeta(2, d + 1)
     found = extremes(Laplace(3.0), d)
@@ -59,7 +58,7 @@ def test_integer_extremes_equal_direct_sums(law, d):
 
 
 @given(st.integers(1, 10**12), st.floats(1e-3, 1e3))
-@settings(max_examples=80)
+@settings(max_examples=50)
 def test_lemma1_bounds_hold_and_its_split_is_one_of_many(d, scale):
     laplace, gaussian = Laplace(scale), Gaussian(scale)
     log, g = math.log(d), math.sqrt(2 * math.log(d))
@@ -80,9 +79,10 @@ def test_lemma1_bounds_hold_and_its_split_is_one_of_many(d, scale):
 VECTORS = arrays(float, st.integers(1, 12), elements=st.floats(-50, 50))
 
 
-@given(VECTORS, st.floats(0, 100), st.sampled_from([1e-6, 0.3, 1.0, 20.0, math.inf]))
-@settings(max_examples=300)
+@given(VECTORS, st.floats(-30, 100), st.sampled_from([0.0, 1e-6, 0.3, 1.0, 20.0, math.inf]))
+@settings(max_examples=120)
 def test_projection_satisfies_the_optimality_conditions(a, total, weight):
+    total = max(total, 0.0) if math.isinf(weight) else total
     gamma = float(threshold(a, total, weight))
     x = project(a, total, weight)
     assert (x >= 0).all()
@@ -96,16 +96,6 @@ def test_projection_satisfies_the_optimality_conditions(a, total, weight):
     tolerance = 1e-9 * max(1.0, weight if weight < math.inf else 1)
     assert (np.abs(slope[x > 1e-9]) < tolerance).all()
     assert (slope > -tolerance).all()
-
-
-@given(VECTORS, st.floats(-30, 60), st.floats(0.01, 50))
-@settings(max_examples=100)
-def test_weighted_fit_equals_a_general_solver(a, total, weight):
-    root = math.sqrt(weight)
-    np.testing.assert_array_equal(project(a, total, 0.0), np.maximum(a, 0))
-    matrix = np.vstack([np.eye(a.size), root * np.ones(a.size)])
-    other, _ = optimize.nnls(matrix, np.append(a, root * total))
-    np.testing.assert_allclose(project(a, total, weight), other, atol=1e-8)
 
 
 def direct(noise, q):
@@ -133,19 +123,6 @@ def test_clipping_errors_equal_direct_sums_or_quadrature(noise, q):
     assert float(found.squared_error) == pytest.approx(error, rel=1e-10)
 
 
-@given(st.floats(0.01, 8.0), st.integers(0, 60))
-@settings(max_examples=100)
-def test_the_closed_form_of_m_epsilon(epsilon, q):
-    v = 2 * math.exp(-epsilon) / (1 - math.exp(-epsilon)) ** 2
-    u = math.exp(-epsilon * q)
-    found = clipped(m_epsilon(epsilon), q)
-    expected = v * (1 - u / 2) - q * u / math.sinh(epsilon)
-    assert float(found.squared_error) == pytest.approx(expected, rel=1e-9)
-    assert float(found.bias) == pytest.approx(u / (2 * math.sinh(epsilon)), rel=1e-12)
-    assert at_most(found.squared_error, v)
-    assert at_most(v, 2 / epsilon**2)
-
-
 def test_the_sum_of_m_epsilon_by_enumerating_all_outputs():
     noise, table = DoubleGeometric(1.5), (0, 1, 4)
     k = np.arange(-40.0, 41)
@@ -158,15 +135,15 @@ def test_the_sum_of_m_epsilon_by_enumerating_all_outputs():
     assert clipped_sum(noise, table) == pytest.approx(total, rel=1e-12)
 
 
-@pytest.mark.parametrize("noise", [*NOISES, DoubleGeometric(3.0)], ids=repr)
+@pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_no_table_beats_the_worst_of_two(noise):
-    """Every table of up to 4 cells with counts up to 7, and thousands of random larger ones."""
+    """Every table of up to 4 cells with counts up to 7, and hundreds of random larger ones."""
     for d in (1, 2, 3, 4):
         worst = float(exact.worst_clipped_sum(noise, d).squared_error)
         for table in itertools.combinations_with_replacement(range(8), d):
             assert at_most(clipped_sum(noise, table), worst)
     rng = np.random.default_rng(3)
-    for _ in range(2000):
+    for _ in range(300):
         d = int(rng.integers(1, 400))
         table = rng.integers(0, rng.integers(1, 40), d) * rng.integers(0, 2, d)
         worst = float(exact.worst_clipped_sum(noise, d).squared_error)
@@ -177,16 +154,8 @@ def test_no_table_beats_the_worst_of_two(noise):
     assert float(found.squared_error) == pytest.approx(zero, rel=1e-13)
 
 
-def test_worst_sum_of_m_epsilon_and_of_m_rho_obey_theorem_4():
-    d = np.geomspace(1, 1e12, 60).round()
-    for level in (1e-6, 0.01, 0.5, 1.0, 10.0, 1e3):
-        worst = exact.worst_clipped_sum(m_epsilon(level), d).squared_error
-        assert at_most(worst, 2 * d**2 / level**2)
-        if level <= 10:
-            worst = exact.worst_clipped_sum(m_rho(level), d).squared_error
-            assert at_most(worst, d**2 / (2 * level))
-    # Large tables win up to five cells at small epsilon, and up to exp(epsilon) or so at large.
-    assert not exact.worst_clipped_sum(m_epsilon(0.01), 5).all_zero
-    assert exact.worst_clipped_sum(m_epsilon(0.01), 6).all_zero
-    assert not exact.worst_clipped_sum(m_epsilon(10.0), 20_000).all_zero
-    assert exact.worst_clipped_sum(m_epsilon(10.0), 30_000).all_zero
+def test_large_tables_win_while_there_are_few_cells():
+    """Up to five at small epsilon, and up to exp(epsilon) or so at large."""
+    for epsilon, d in ((0.01, (5, 6)), (10.0, (20_000, 30_000))):
+        found = exact.worst_clipped_sum(m_epsilon(epsilon), d)
+        assert found.all_zero.tolist() == [False, True]

@@ -13,15 +13,15 @@ from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.theory.upper import fitted_errors as fe
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.excess_gaussian import GaussianExcess
-from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
+from microdata_price.theory.upper.excess_laplace import LaplaceExcess
 from microdata_price.theory.upper.projection import project
 
 _digits = digits(25)
 KINDS = [Laplace, Gaussian]
 
 
-@pytest.mark.parametrize("r", [0.4, 1.0, 1.7, 5.0])
-@pytest.mark.parametrize("g", [-3.0, -0.6, 0.0, 0.8, 4.0])
+@pytest.mark.parametrize("r", [0.4, 1.0, 5.0])
+@pytest.mark.parametrize("g", [-3.0, 0.0, 0.8])
 def test_one_laplace_excess_equals_quadrature(r, g):
     """P((z - g)+ + z' <= s) for one noise: an integral over z."""
     law = LaplaceExcess(1.0, 1 / r, 1)
@@ -67,19 +67,6 @@ def test_the_laplace_law_is_a_sum_over_how_many_exceed(n, means, r):
         assert float(law.below(g, at)[0, 0]) == pytest.approx(smoothed, abs=1e-12)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(("n", "g"), [(1, -1.5), (3, 0.4), (30, -0.3), (30, 1.0)])
-def test_laws_agree_with_samples(kind, n, g):
-    rng = np.random.default_rng(11)
-    cell, other = kind(1.0), kind(0.6)
-    S = np.maximum(cell.sample(rng, (50_000, n)) - g, 0).sum(axis=1)
-    total = S + other.sample(rng, S.size)
-    s = np.quantile(total, [0.01, 0.2, 0.5, 0.9, 0.99])
-    found = excess_sum(cell, other, n).below(np.array([g]), s[None])[0]
-    share = (total[:, None] <= s).mean(axis=0)
-    assert (np.abs(found - share) < 5 * np.sqrt(found * (1 - found) / S.size) + 1e-5).all()
-
-
 def test_moments_and_integrals_below_zero_equal_samples_and_the_law():
     law = LaplaceExcess(1.3, 0.7, 4)
     h = np.array([-0.7])
@@ -116,7 +103,7 @@ def test_two_cells_in_closed_form(kind):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [2, 40, 10_000, 10**12])
+@pytest.mark.parametrize("d", [2, 40, 10**12])
 def test_at_weight_one_the_cell_and_the_sum_err_alike(kind, d):
     """Swapping the two noises swaps the two errors: two quadratures of different integrands."""
     noise = kind(1.7)
@@ -125,7 +112,7 @@ def test_at_weight_one_the_cell_and_the_sum_err_alike(kind, d):
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("d", [2, 30, 3000])
+@pytest.mark.parametrize("d", [2, 300])
 def test_ends_of_the_weighted_family(kind, d):
     cell, star = kind(1.0), kind(1.4)
 
@@ -152,16 +139,14 @@ def test_ends_of_the_weighted_family(kind, d):
     ("d", "weight", "ratio"),
     [
         (2, math.inf, 1.0),
-        (2, 0.03, 2.5),
         (12, math.inf, 0.4),
         (12, 1.0, 2.5),
-        (150, math.inf, 2.5),
         (150, 0.03, 0.4),
     ],
 )
 def test_errors_agree_with_samples(kind, d, weight, ratio):
     rng = np.random.default_rng(int(1000 * ratio) + d)
-    runs = 20_000 if d < 50 else 4_000
+    runs = 10_000 if d < 50 else 4_000
     cell, star = kind(1.0), kind(ratio)
 
     def agree(exact, sample):

@@ -16,10 +16,9 @@ from microdata_price.theory.upper.reached import reached
 from microdata_price.theory.upper.upper_bounds import certified_truncated
 from rounding import at_most
 
-PURE = [PureDP(e) for e in (0.01, 0.5, 10.0)]
-APPROXIMATE = [ApproximateDP(e, x) for e in (0.1, 1.0, 10.0) for x in (1e-12, 1e-2)]
-ZCDP = [ConcentratedDP(r) for r in (0.001, 0.125, 10.0)]
-POINTS = (2, 10, 1000, 10**6, 10**12)
+SOME = [PureDP(0.5), PureDP(10.0), ConcentratedDP(0.125)]
+MORE = [PureDP(0.01), ConcentratedDP(0.001), ConcentratedDP(10.0)]
+MORE += [ApproximateDP(e, x) for e, x in ((0.1, 1e-12), (1.0, 1e-2), (10.0, 1e-12))]
 
 
 def assert_allowed(guarantee, d, place):
@@ -30,9 +29,9 @@ def assert_allowed(guarantee, d, place):
         assert (low <= place.D * (1 + 1e-9)).all(), (name, place)
 
 
-@pytest.mark.parametrize("guarantee", [*PURE, *APPROXIMATE, *ZCDP], ids=str)
+@pytest.mark.parametrize("guarantee", [*SOME, *MORE], ids=str)
 def test_every_place_is_allowed(guarantee):
-    for d in POINTS:
+    for d in (2, 1000, 10**6):
         places = [points.clipping(guarantee, d), points.split(guarantee, d, 5)]
         if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
             known, sure = points.fitted(guarantee, d)
@@ -47,10 +46,10 @@ def test_every_place_is_allowed(guarantee):
             assert_allowed(guarantee, d, place)
 
 
-@pytest.mark.parametrize("guarantee", [*PURE, *ZCDP], ids=str)
+@pytest.mark.parametrize("guarantee", SOME[1:], ids=str)
 def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee):
     for d in (2, 1000):
-        path = points.weighted(guarantee, d, [1e-9, 0.01, 1.0, 1e6])
+        path = points.weighted(guarantee, d, [1e-9, 1.0, 1e6])
         assert_allowed(guarantee, d, path)
         if d == 1000:  # with few cells, pooling them makes the sum better than its own answer
             assert (np.diff(path.C) > 0).all()
@@ -71,7 +70,7 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee):
 def test_the_family_holds_the_worst_of_many_sampled_tables():
     """No sampled table of 40 cells errs more than the stated family, by 5 standard errors."""
     rng = np.random.default_rng(9)
-    noise, d, runs, column = Laplace(4.0), 40, 5000, np.arange(40)
+    noise, d, runs, column = Laplace(4.0), 40, 2000, np.arange(40)
     tables = [np.zeros(d), np.full(d, 3.0), np.full(d, 500.0), column * 1.0]
     tables += [np.where(column < k, 1e4, 0.0) for k in (2, 5, 20)]
     tables += [np.where(column < k, q, 0.0) for k in (1, 3, 10) for q in (4.0, 12.0)]
@@ -116,8 +115,9 @@ def test_what_is_reached_beside_a_sum_error(guarantee, d):
             assert found["truncated"] == want
 
 
-@pytest.mark.parametrize("d", [1000, 10**12])
-@pytest.mark.parametrize("guarantee", LEVELS[::2], ids=str)
+@pytest.mark.parametrize(
+    ("guarantee", "d"), [(LEVELS[0], 1000), (LEVELS[2], 10**12), (LEVELS[4], 1000)], ids=str
+)
 def test_both_ways_agree(guarantee, d):
     paths = {"split_budget": points.split(guarantee, d)}
     if not isinstance(guarantee, ConcentratedDP):
