@@ -18,7 +18,6 @@ from random_problems import (
     least_squares,
     random_problem,
     random_terms,
-    term,
 )
 
 SEEDS = st.integers(0, 2**32 - 1)
@@ -86,23 +85,6 @@ def test_sides_of_any_length_and_equalities_on_single_cells(shape, fixed):
     assert certify(problem, fast).worst <= TOLERANCE
     np.testing.assert_array_equal(fast.x[here], 2.0)
     np.testing.assert_allclose(fast.x, solve_conic(problem).x, atol=1e-7)
-
-
-def test_marginals_fitted_to_zero_pin_their_cells():
-    rng = np.random.default_rng(8)
-    shape = (5, 7)
-    x = rng.integers(0, 4, (20, *shape)).astype(float)
-    x[:, 1], x[:, :, 3] = 0, 0
-    x[0] = 0
-    sets = [QuerySet.marginal(shape, k) for k in ((), (0,), (1,))]
-    held = [term(q, q.answers(x), np.inf) for q in sets]
-    cells = term(QuerySet.identity(shape), 10 * rng.normal(size=(20, 35)), 1)
-    problem = Problem((*held, cells))
-    fast = solve_structured(problem)
-    assert certify(problem, fast).worst <= TOLERANCE
-    assert not fast.x[x.sum(axis=(1, 2)) == 0].any()
-    assert not fast.x.reshape(x.shape)[:, 1].any()
-    assert not fast.x.reshape(x.shape)[:, :, 3].any()
 
 
 @settings(max_examples=30)

@@ -1,12 +1,17 @@
-"""A step of the solver: small Newton systems, and the search along a line, point by point."""
+"""Steps of the solver: small Newton systems, the search along a line, projections on simplices."""
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
 
 import microdata_price.optimize.dual_newton as dual_newton
+from microdata_price.optimize import simplex
 from microdata_price.optimize.boxed import Point
 from microdata_price.optimize.eliminate import regular, solve_small
 from microdata_price.optimize.line_search import search
+from microdata_price.optimize.simplex import exact_sums, grid_of, project_groups, project_simplex
 from microdata_price.optimize.structured import solve_structured
 from microdata_price.optimize.tuning import TUNING
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem
@@ -65,3 +70,67 @@ def test_slack_that_rounding_takes_for_none_gives_way_to_the_ridge():
     free, ridge = np.array([[4.0, 4.0, 4.0, 0.0]]), np.array([[1e-2]])
     slack = np.array([[0.0, 1e-17, 1.0, 0.0]])
     np.testing.assert_allclose(regular(free, slack, ridge), [[4.04, 4.04, 5.0, 1.0]])
+
+
+VECTORS = hnp.arrays(
+    float, st.integers(1, 12), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
+)
+TOTALS = st.one_of(st.just(0.0), st.floats(1e-6, 1e7))
+
+
+@given(a=VECTORS, total=TOTALS)
+def test_the_projection_satisfies_its_optimality_conditions(a, total):
+    x, g = project_simplex(a, np.array(total))
+    scale = 1e-12 * (1 + np.abs(a).max() + total)
+    assert x.min() >= 0
+    assert abs(x.sum() - total) <= 1e-12 * (1 + total) + 1e-15 * np.abs(a).max()
+    # x = max(a - g, 0) is the projection for whichever sum it has (Lemma 2 of the paper).
+    assert np.abs(x - np.maximum(a - g, 0)).max() <= scale
+    assert total > 0 or g == a.max()
+
+
+@settings(max_examples=50)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_groups_of_any_sizes_are_projected_one_by_one(seed):
+    rng = np.random.default_rng(seed)
+    groups = rng.integers(-1, 4, 12)
+    unit = 2.0**-30
+    a, totals = rng.normal(size=(3, 12)) * 9, np.rint(rng.random((3, 4)) * 20 / unit) * unit
+    x, g = project_groups(a, groups, totals)
+    np.testing.assert_array_equal(x[:, groups == -1], np.maximum(a[:, groups == -1], 0))
+    for k in range(4):
+        if (groups == k).any():
+            expected, threshold = project_simplex(a[:, groups == k], totals[:, k])
+            np.testing.assert_allclose(x[:, groups == k], expected, atol=1e-13)
+            # On a grid of totals the sums are exact.
+            np.testing.assert_array_equal(x[:, groups == k].sum(axis=1), totals[:, k])
+            np.testing.assert_allclose(g[:, k], threshold, atol=1e-13)
+
+
+@pytest.mark.parametrize("total", [0.0, 1e-3, 700.0, 1e6, 1e9])
+@pytest.mark.parametrize("kind", ["noise", "sparse", "ties", "equal"])
+def test_long_vectors_are_projected_as_short_ones(monkeypatch, total, kind):
+    rng = np.random.default_rng(6)
+    a = {
+        "noise": rng.laplace(0, 8, (2, 500)),
+        "sparse": rng.laplace(0, 8, (2, 500)) + 1000 * (rng.random((2, 500)) < 0.02),
+        "ties": np.round(rng.laplace(0, 3, (2, 500))),
+        "equal": np.full((2, 500), -4.0),
+    }[kind]
+    x, g = project_simplex(a, np.full(2, total))
+    monkeypatch.setattr(simplex, "_LONG", 1)
+    y, h = project_simplex(a, np.full(2, total))
+    np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(h, g, rtol=1e-12, atol=1e-12)
+
+
+@given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 300), scale=st.floats(1e-6, 1e12))
+def test_sums_on_the_grid_are_exact_in_any_order(seed, size, scale):
+    rng = np.random.default_rng(seed)
+    total = np.rint(scale / grid_of(np.array([scale]))) * grid_of(np.array([scale]))
+    x = rng.dirichlet(np.full(size, 0.2))[None] * total
+    y = exact_sums(x, total, grid_of(total))
+    assert np.abs(y - x).max() <= 8 * 2.0**-49 * total[0]
+    for _ in range(3):
+        rng.shuffle(y[0])
+        assert y[0].sum() == sum(y[0].tolist()) == total[0]

@@ -20,12 +20,19 @@ from microdata_price.theory.lower.printed_branches import point_error_branches, 
 from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
 from rounding import at_most
 
-LEVELS = st.floats(-5, 2.5).map(lambda x: 10.0**x)
-GUARANTEES = st.one_of(
-    LEVELS.map(PureDP),
-    st.builds(ApproximateDP, LEVELS, st.floats(-14, -1).map(lambda x: 10.0**x)),
-    LEVELS.map(ConcentratedDP),
-)
+
+def _guarantees(level, delta):
+    pure, zcdp = level.map(PureDP), level.map(ConcentratedDP)
+    return st.one_of(pure, st.builds(ApproximateDP, level, delta), zcdp)
+
+
+def _between(least, most):
+    """Numbers of any size between two limits, and the limits."""
+    inside = st.floats(math.log(least), math.log(most)).map(math.exp)
+    return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
+
+
+GUARANTEES = _guarantees(_between(1e-5, 300.0), _between(1e-14, 0.1))
 POINTS = st.one_of(st.integers(2, 50), st.floats(1, 12).map(lambda x: int(10**x)))
 ERRORS = st.floats(-3, 3).map(lambda x: 10.0**x)
 
@@ -195,22 +202,11 @@ def test_limits_on_records_only_weaken(name, g):
     assert at_most(lb.point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
 
 
-def _between(least, most):
-    """Numbers of any size between two limits, and the limits."""
-    inside = st.floats(math.log(least), math.log(most)).map(math.exp)
-    return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
-
-
-ANY_LEVEL = _between(privacy.LEAST_LEVEL, privacy.LARGEST_LEVEL)
-ANY_GUARANTEE = st.one_of(
-    ANY_LEVEL.map(PureDP),
-    st.builds(ApproximateDP, ANY_LEVEL, _between(privacy.LEAST_DELTA, 1 - 1e-15)),
-    ANY_LEVEL.map(ConcentratedDP),
-)
-
-
 @given(
-    ANY_GUARANTEE,
+    _guarantees(
+        _between(privacy.LEAST_LEVEL, privacy.LARGEST_LEVEL),
+        _between(privacy.LEAST_DELTA, 1 - 1e-15),
+    ),
     _between(2, MOST_POINTS).map(math.floor),
     _between(LEAST_ERROR, LARGEST_ERROR),
     st.sampled_from(["sum_error", "point_error"]),
@@ -265,7 +261,7 @@ def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
         assert not lb.sum_error_bound(name, guarantee, math.floor(first[-1] * 0.999), s) > s
 
 
-@pytest.mark.parametrize("guarantee", EACH_LEVEL[1::2], ids=str)
+@pytest.mark.parametrize("guarantee", EACH_LEVEL[1::3], ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
     d = np.array([1e6, 1e30])

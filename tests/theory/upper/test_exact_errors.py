@@ -27,34 +27,29 @@ NOISES = [Laplace(1.7), Gaussian(2.3), DoubleGeometric(0.4), DoubleGeometric(3.0
 NOISES += [nd.TruncatedDoubleGeometric(0.4, 6), nd.DiscreteGaussian(3.0)]
 
 
-@pytest.mark.parametrize("d", [1, 2, 10, 1000, 10**12])
-def test_gaussian_extremes_equal_quadrature_in_many_digits(d):
-    found = extremes(Gaussian(2.0), d)
-    inside = lambda t: 1 - mp.erf(t / mp.sqrt(2)) ** d  # noqa: E731
-    assert float(found.mean) == pytest.approx(float(2 * mp.quad(inside, PIECES)), rel=1e-12)
-    square = 4 * mp.quad(lambda t: 2 * t * inside(t), PIECES)
-    assert float(found.square) == pytest.approx(float(square), rel=1e-12)
-
-
-@pytest.mark.parametrize("d", [1, 5, 3000, 10**12])
-def test_laplace_extremes_are_harmonic_sums(d):
-    first, second = mp.harmonic(d), mp.zeta(2) - mp.zeta(2, d + 1)
-    found = extremes(Laplace(3.0), d)
-    assert float(found.mean) == pytest.approx(float(3 * first), rel=1e-14)
-    assert float(found.square) == pytest.approx(float(9 * (first**2 + second)), rel=1e-13)
-
-
-@pytest.mark.parametrize("law", NOISES[2:], ids=repr)
-@pytest.mark.parametrize("d", [1, 2, 50])
-def test_integer_extremes_equal_direct_sums(law, d):
+def largest(noise, d):
+    """Mean and mean square of the largest of d noises: harmonic sums, quadrature, direct sums."""
+    if isinstance(noise, Laplace):
+        first, second = mp.harmonic(d), mp.zeta(2) - mp.zeta(2, d + 1)
+        return noise.scale * first, noise.scale**2 * (first**2 + second)
+    if isinstance(noise, Gaussian):
+        above = lambda t: 1 - mp.erf(t / mp.sqrt(2)) ** d  # noqa: E731
+        square = mp.quad(lambda t: 2 * t * above(t), PIECES)
+        return noise.std * mp.quad(above, PIECES), noise.variance * square
     k = np.arange(0, 400.0)
-    at_most = np.cumsum(law.pmf(k) * np.where(k == 0, 1, 2))
-    weights = np.diff(at_most**d, prepend=0.0)
-    found = extremes(law, d)
-    assert float(found.mean) == pytest.approx(float((k * weights).sum()), rel=1e-10)
-    assert float(found.square) == pytest.approx(float((k**2 * weights).sum()), rel=1e-10)
-    both = extremes(law, np.array([1.0, d]))
-    assert float(both.square[0]) == pytest.approx(law.variance, rel=1e-12)
+    weights = np.diff(np.cumsum(noise.pmf(k) * np.where(k == 0, 1, 2)) ** d, prepend=0.0)
+    return (k * weights).sum(), (k**2 * weights).sum()
+
+
+@pytest.mark.parametrize("noise", NOISES, ids=repr)
+@pytest.mark.parametrize("d", [1, 2, 50, 10**12])
+def test_extremes_by_sums_or_quadrature(noise, d):
+    d = min(d, 3000) if hasattr(noise, "pmf") else d
+    mean, square = (float(n) for n in largest(noise, d))
+    found, one = extremes(noise, d), extremes(noise, np.array([1.0, d]))
+    assert float(found.mean) == pytest.approx(mean, rel=1e-10)
+    assert float(found.square) == pytest.approx(square, rel=1e-10)
+    assert float(one.square[0]) == pytest.approx(noise.variance, rel=1e-12)
 
 
 @given(st.integers(1, 10**12), st.floats(1e-3, 1e3))

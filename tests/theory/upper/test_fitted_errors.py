@@ -93,21 +93,15 @@ def test_gaussian_density_is_the_slope_of_the_law():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_two_cells_in_closed_form(kind):
-    """By symmetry 7/8 of the variance at infinite weight, for every symmetric law."""
-    noise = kind(3.0)
-    found = fe.cell_errors(noise, noise, 2)
-    assert found.squared_error == pytest.approx(7 / 8 * noise.variance, rel=1e-11)
-    at_one = fe.cell_errors(noise, noise, 2, weight=1.0)
-    assert at_one.squared_error == pytest.approx(7 / 12 * noise.variance, rel=1e-10)
-
-
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("d", [2, 40, 10**12])
 def test_at_weight_one_the_cell_and_the_sum_err_alike(kind, d):
     """Swapping the two noises swaps the two errors: two quadratures of different integrands."""
     noise = kind(1.7)
     cell = fe.cell_errors(noise, noise, d, weight=1.0).squared_error
+    if d == 2:  # in closed form for every symmetric law
+        at_infinity = fe.cell_errors(noise, noise, d).squared_error
+        closed = 7 / 12 * noise.variance, 7 / 8 * noise.variance
+        assert (cell, at_infinity) == pytest.approx(closed, rel=1e-10)
     assert fe.lone_cell_sum_error(noise, noise, d, 1.0) == pytest.approx(cell, rel=1e-10)
 
 

@@ -1,4 +1,4 @@
-"""The exact leading constant: the least variance, and the formula of it."""
+"""The exact leading constant, and the mechanism that reaches it: private at every step."""
 
 import itertools
 import math
@@ -12,6 +12,7 @@ from scipy.optimize import linprog
 
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric
 from microdata_price.theory.upper import leading_constant as lc
+from microdata_price.theory.upper.reports import Reports
 
 
 @pytest.mark.parametrize("n", [1, 2, 3])
@@ -76,14 +77,6 @@ def test_the_constant_inverts_the_formula(epsilon, above, whole):
     assert lc.leading_constant(lam, epsilon * 1.01) <= c or whole
 
 
-def test_the_formula_falls_to_the_wall():
-    for epsilon in (0.01, 0.5, 3.0):
-        values = lc.needed_lambda(np.geomspace(0.501, 1e5, 400), epsilon)
-        assert (np.diff(values) < 0).all()
-        assert values[-1] == pytest.approx(float(lc.sum_wall(epsilon)), rel=1e-4)
-        assert lc.needed_lambda(1.0, epsilon) < 1 + 8 * (1 - math.log(2))
-
-
 @pytest.mark.parametrize(
     ("epsilon", "whole", "printed"),
     [
@@ -98,5 +91,64 @@ def test_printed_values(epsilon, whole, printed):
     found = [float(lc.sum_wall(epsilon)), float(lc.needed_lambda(1.0, epsilon, whole=whole))]
     found += [lc.leading_constant(lam, epsilon, whole=whole) for lam in (2.25, 3.0)]
     assert found == pytest.approx(printed, abs=5e-4)
+    values = lc.needed_lambda(np.geomspace(0.501, 1e5, 400), epsilon)
+    assert (np.diff(values) < 0).all()
+    assert values[-1] == pytest.approx(found[0], rel=1e-4)
     # The factor 1/(2 sigma), proved before, is reached by a coin that never varies: not the best.
     assert lc.leading_constant(3.0, epsilon) < 1 / (2 * float(lc.cell_share(3.0)))
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.5, 3.0])
+@pytest.mark.parametrize("log_d", [60.0, 1000.0, 1e5])
+@pytest.mark.parametrize("s", [1.0, 1.5, 4.0])
+def test_no_step_loses_more_than_the_budget(epsilon, log_d, s):
+    for eta in (0.02, 0.06):
+        for kappa in (eta, 0.3, 0.45, 0.499, 0.5, 0.51, 0.8, 1.0):
+            for few in (False, True)[: 1 + (kappa == eta)]:
+                case = Reports(epsilon, log_d, s, eta, kappa * log_d, few)
+                assert case.largest_loss(801) <= case.tau * (1 + 1e-9)
+
+
+OWN_GAP = vars(Reports)["G"]
+
+
+@pytest.mark.parametrize(
+    ("part", "broken"),
+    [
+        ("G", property(lambda case: OWN_GAP.__get__(case) // 2)),  # alarms frozen too early
+        ("log_noise", lambda case, k: case.main.log_density(k)),  # without heavy tails
+    ],
+)
+def test_the_audit_finds_a_mechanism_that_is_not_private(monkeypatch, part, broken):
+    monkeypatch.setattr(Reports, part, broken)
+    case = Reports(1.0, 1000.0, 1.2, 0.05, 50.0)
+    assert case.largest_loss(801) > 1.5 * case.tau
+
+
+def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
+    case = Reports(1.0, 100.0, 1.2, 0.05, 20.0)
+    k = np.arange(-800, 801)
+    p = np.exp(case.log_noise(k))
+    assert p.sum() == pytest.approx(1, rel=1e-12)
+    assert p @ (k - p @ k) ** 2 == pytest.approx(case.variance, rel=1e-10)
+    far = np.arange(-3 * round(case.T), 3 * round(case.T) + 1)
+    for s in (1, round(case.T), math.floor(2 * case.T + 2)):
+        change = np.abs(case.log_noise(far - s) - case.log_noise(far))
+        assert change.max() <= case.spread
+        if s == 1:
+            low, high = -case.main.left, case.main.right
+            step = case.log_noise(far - 1) - case.log_noise(far)
+            assert low - 1e-12 <= step.min() <= step.max() <= high + 1e-12
+    # Frozen alarms hardly move it: as many cells as nu says, each at the worst count.
+    expected = math.exp(case.log_p + 20.0)
+    assert case.G**2 * (expected**2 + expected) < 0.05 * case.variance
+
+
+@pytest.mark.parametrize("s", [1.0, 1.7, 5.0])
+def test_thresholds_tend_to_their_limit(s):
+    for k in (0.001, 0.2, 0.45, 0.55, 0.9):
+        case = Reports(0.7, 1e9, s, 0.001, k * 1e9)
+        limit = 1 - 2 * k + 2 * k * s if k < 0.5 else 2 * (1 - k) * s  # at most s
+        assert case.threshold / case.T == pytest.approx(limit, abs=0.01)
+    few = Reports(0.7, 1e9, s, 0.001, 0.001 * 1e9, few=True)
+    assert few.threshold / few.T == pytest.approx(1 + 2 * 0.001 * s, abs=0.01)
