@@ -73,14 +73,16 @@ def test_slack_that_rounding_takes_for_none_gives_way_to_the_ridge():
 
 
 VECTORS = hnp.arrays(
-    float, st.integers(1, 12), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
+    float, st.integers(1, 40), elements=st.floats(-1e6, 1e6, allow_subnormal=False)
 )
-TOTALS = st.one_of(st.just(0.0), st.floats(1e-6, 1e7))
 
 
-@given(a=VECTORS, total=TOTALS)
-def test_the_projection_satisfies_its_optimality_conditions(a, total):
-    x, g = project_simplex(a, np.array(total))
+@pytest.mark.parametrize("long", [simplex._LONG, 1])
+@given(a=VECTORS, total=st.one_of(st.just(0.0), st.floats(1e-6, 1e7)))
+def test_the_projection_satisfies_its_optimality_conditions(long, a, total):
+    with pytest.MonkeyPatch.context() as patch:  # as long vectors are projected, and as short ones
+        patch.setattr(simplex, "_LONG", long)
+        x, g = project_simplex(a, np.array(total))
     scale = 1e-12 * (1 + np.abs(a).max() + total)
     assert x.min() >= 0
     assert abs(x.sum() - total) <= 1e-12 * (1 + total) + 1e-15 * np.abs(a).max()
@@ -105,23 +107,6 @@ def test_groups_of_any_sizes_are_projected_one_by_one(seed):
             # On a grid of totals the sums are exact.
             np.testing.assert_array_equal(x[:, groups == k].sum(axis=1), totals[:, k])
             np.testing.assert_allclose(g[:, k], threshold, atol=1e-13)
-
-
-@pytest.mark.parametrize("total", [0.0, 1e-3, 700.0, 1e6, 1e9])
-@pytest.mark.parametrize("kind", ["noise", "sparse", "ties", "equal"])
-def test_long_vectors_are_projected_as_short_ones(monkeypatch, total, kind):
-    rng = np.random.default_rng(6)
-    a = {
-        "noise": rng.laplace(0, 8, (2, 500)),
-        "sparse": rng.laplace(0, 8, (2, 500)) + 1000 * (rng.random((2, 500)) < 0.02),
-        "ties": np.round(rng.laplace(0, 3, (2, 500))),
-        "equal": np.full((2, 500), -4.0),
-    }[kind]
-    x, g = project_simplex(a, np.full(2, total))
-    monkeypatch.setattr(simplex, "_LONG", 1)
-    y, h = project_simplex(a, np.full(2, total))
-    np.testing.assert_allclose(y, x, rtol=1e-12, atol=1e-12)
-    np.testing.assert_allclose(h, g, rtol=1e-12, atol=1e-12)
 
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 300), scale=st.floats(1e-6, 1e12))

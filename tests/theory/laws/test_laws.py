@@ -34,9 +34,7 @@ def test_gaussian_delta_is_the_integral(rho, epsilon):
     u = math.sqrt(2 * rho)
 
     def excess(x):
-        p = math.exp(-((x - u) ** 2) / 2) / math.sqrt(2 * math.pi)
-        q = math.exp(-(x**2) / 2) / math.sqrt(2 * math.pi)
-        return max(0.0, p - math.exp(epsilon) * q)
+        return max(0.0, stats.norm.pdf(x - u) - math.exp(epsilon) * stats.norm.pdf(x))
 
     start = epsilon / u + u / 2
     assert dv.gaussian_delta(rho, epsilon) == pytest.approx(
