@@ -27,18 +27,18 @@ BEST = Solution(row(5.5, 2.5, 0), (row(-0.375), row(0.375, 0.375, 0.75)))
 
 
 def test_the_gap_bounds_the_distance_from_the_optimum():
-    problem, rng = BY_HAND, np.random.default_rng(1)
+    terms, rng = BY_HAND.terms, np.random.default_rng(1)
 
     def value(x):
-        return sum((t.weight * (t.answers(x) - t.target) ** 2).sum() / 2 for t in problem.terms)
+        return sum((t.weight * (t.answers(x) - t.target) ** 2).sum() / 2 for t in terms)
 
     best = value(BEST.x)
     for _ in range(50):
         x = np.maximum(BEST.x + rng.normal(size=(1, 3)), 0)
-        y = tuple(t.weight * (t.answers(x) - t.target) for t in problem.terms)
+        y = tuple(t.weight * (t.answers(x) - t.target) for t in terms)
         lift = max(0.0, -(y[0] + y[1]).min())  # make the multipliers feasible
         y = (y[0] + lift, y[1])
-        found = certify(problem, Solution(x, y))
+        found = certify(BY_HAND, Solution(x, y))
         # Undo the scale: the objective plus the largest force's scale times count plus noise.
         scale = value(x) + 0.25 * (2 + 1e-5 * 9.5) * (9.5 + 2)
         assert found.gap[0] * scale >= value(x) - best - 1e-12
@@ -101,37 +101,26 @@ def test_each_kind_of_violation_is_seen(problem, x, y, part, expected):
 MODULE = importlib.import_module("microdata_price.optimize.solve")  # not the function
 
 
-def sample(runs=6):
-    return random_problem(np.random.default_rng(1), "two-way", "least squares", Recipe(), runs)
-
-
-def spoilt(monkeypatch, wrong, again):
-    """Let the fast solver miss some runs and the conic one answer with ``again``; note its runs."""
-    right, asked = solve(sample())[0], []
+def test_runs_that_miss_are_solved_again_and_named_where_both_solvers_miss(monkeypatch):
+    rng, asked, wrong = np.random.default_rng(1), [], np.array([1, 4])
+    problem = random_problem(rng, "two-way", "least squares", Recipe(), 6)
+    right = again = solve(problem)[0]
     broken = replace(right, x=right.x + np.isin(np.arange(6), wrong)[:, None])
 
     def conic(part):
         asked.append(part.runs)
-        return again(right, broken).select(np.array(wrong))
+        return again.select(wrong)
 
     monkeypatch.setattr(MODULE, "solve_structured", lambda _: broken)
     monkeypatch.setattr(MODULE, "solve_conic", conic)
-    return right, asked
-
-
-def test_runs_that_miss_are_solved_again_and_only_these(monkeypatch):
-    right, asked = spoilt(monkeypatch, [1, 4], lambda right, _: right)
-    solution, certificate = solve(sample())
+    solution, certificate = solve(problem)
     assert asked == [2]
     assert certificate.worst <= TOLERANCE
     assert certificate.conic.tolist() == [0, 1, 0, 0, 1, 0]
     np.testing.assert_array_equal(solution.x, right.x)
-
-
-def test_runs_that_both_solvers_miss_are_named(monkeypatch):
-    spoilt(monkeypatch, [2, 5], lambda _, broken: broken)
-    with pytest.raises(CertificateError, match=r"2 of 6 runs \(numbers from 0: 2, 5\)"):
-        solve(sample())
+    again = broken
+    with pytest.raises(CertificateError, match=r"2 of 6 runs \(numbers from 0: 1, 4\)"):
+        solve(problem)
 
 
 def test_constraints_that_contradict_each_other_name_the_run():
@@ -141,10 +130,8 @@ def test_constraints_that_contradict_each_other_name_the_run():
 
 
 def test_a_workload_too_large_is_refused_with_its_cells_and_the_estimate():
-    small, large = (
-        [QuerySet.marginal((side, side), k) for k in ((), (0,), (1,), (0, 1))]
-        for side in (100, 200)
-    )
+    kept = (), (0,), (1,), (0, 1)
+    small, large = ([QuerySet.marginal((n, n), k) for k in kept] for n in (100, 200))
     needed = memory_needed(small, 1000)
     with pytest.raises(InputError, match=r"10,000 cells in 1,000 runs .* about \d\.\d GB"):
         check_memory(small, 1000, most=needed / 2)

@@ -45,9 +45,8 @@ def test_the_distance_is_the_linear_programs_and_bounds_are_never_larger(seed):
     expected = np.array([oracle(m, k) for k in range(m.runs)])
     bound, inside = distance_bound(*parts(m)), exact_distance(*parts(m), simplex_most=0)
     for d in (max_distance(m), exact_distance(*parts(m)), inside):
-        assert certify_distance(*parts(m), d).worst <= (
-            WORST_TOLERANCE if d is inside else TOLERANCE
-        )
+        most = WORST_TOLERANCE if d is inside else TOLERANCE
+        assert certify_distance(*parts(m), d).worst <= most
         assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
     assert certify_distance(*parts(m), bound).worst <= TOLERANCE
     assert relative(m, bound.value - exact_distance(*parts(m)).value).max() <= 1e-9
@@ -82,9 +81,7 @@ def test_no_table_violates_a_cut(seed):
     find = make_cuts(m.workload.query_sets)
     if find is None:
         return
-    std = np.concatenate(
-        [np.full(q.size, n.std) for q, n in zip(m.workload.query_sets, m.noise, strict=True)]
-    )
+    std = np.repeat([n.std for n in m.noise], [q.size for q in m.workload.query_sets])
     z, excess = find(Bands(np.concatenate(m.answers, axis=1), std, np.zeros(m.runs)))
     x = np.random.default_rng(seed).exponential(9, (m.runs, *m.workload.shape))
     answers = np.concatenate(m.workload.answers(x), axis=1)
@@ -134,9 +131,8 @@ def extreme_measurements(seed):
     """Counts up to 10^9; each query set's noise anywhere from 10^-6 to 10^9 counts; ties."""
     rng = np.random.default_rng(seed)
     workload = random_workload(rng)
-    x = rng.integers(0, 3, workload.cells) * rng.integers(
-        0, 10 ** int(rng.integers(0, 10)) + 1, workload.cells
-    )
+    n, largest = workload.cells, 10 ** int(rng.integers(0, 10))
+    x = rng.integers(0, 3, n) * rng.integers(0, largest + 1, n)
     least, most = np.sort(rng.uniform(-6, 9, 2))
     rounded = rng.random() < 0.3
     noise, answers = [], []

@@ -3,6 +3,7 @@
 Also from which d on bounds say something, and what both errors, and sparse outputs, must pay.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -16,7 +17,7 @@ from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import printed_bounds as printed
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
-from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
+from microdata_price.theory.lower.printed_branches import point_error_branches
 from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
 from rounding import at_most
 
@@ -131,10 +132,8 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
             points = m * (1 - delta) - np.exp(np.minimum(g.epsilon * m, 690)) * error / d
             rest = m * (1 - delta) - error
             sums = np.where(rest > 0, np.log(d) - g.epsilon * m + np.log(np.abs(rest)), -np.inf)
-    best = max(0.0, float(np.nanmax(points)))
-    assert float(lb.point_error_bound("first_moment", g, d, error)) == pytest.approx(
-        best, rel=1e-9, abs=1e-9
-    )
+    best = pytest.approx(max(0.0, float(np.nanmax(points))), rel=1e-9, abs=1e-9)
+    assert float(lb.point_error_bound("first_moment", g, d, error)) == best
     assume(error < 1e5)
     found = float(lb.sum_error_bound("first_moment", g, d, error))
     top = float(np.nanmax(sums))
@@ -182,8 +181,6 @@ def test_branches_follow_from_the_printed_inequality(g, d, size):
                 assert value <= found.values["printed"] * (1 + 1e-9) + 1e-9
         zero = [k for k, v in found.branches.items() if v == 0]
         assert all(any(f"branch {k} " in n for n in found.notes) for k in zero)
-    raw = sum_error_branches(g, d, error)
-    assert {k: b.value for k, b in raw.items()} == sums.branches
 
 
 @pytest.mark.parametrize("g", [PureDP(0.5), ApproximateDP(0.5, 1e-9), ConcentratedDP(0.125)])
@@ -275,11 +272,8 @@ def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee)
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
 def test_sparse_bound_is_the_largest_over_all_records(epsilon):
-    for d in (2.0, 100.0, 1e6, 1e12):
-        for nonzero in (0.5, 10.0, 1000.0):
-            m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)
-            square = m**2 * (1 - np.exp(np.minimum(epsilon * m, 600)) * nonzero / d)
-            expected = math.sqrt(max(float(square.max()), 0.0))
-            assert math.isclose(
-                float(sparse_point_error(epsilon, d, nonzero)), expected, rel_tol=1e-9, abs_tol=1e-9
-            )
+    m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)
+    for d, nonzero in itertools.product((2.0, 100.0, 1e6, 1e12), (0.5, 10.0, 1000.0)):
+        square = m**2 * (1 - np.exp(np.minimum(epsilon * m, 600)) * nonzero / d)
+        expected = pytest.approx(math.sqrt(max(float(square.max()), 0.0)), rel=1e-9, abs=1e-9)
+        assert float(sparse_point_error(epsilon, d, nonzero)) == expected

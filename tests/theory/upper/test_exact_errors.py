@@ -270,12 +270,7 @@ def test_ends_of_the_weighted_family(kind, d):
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("d", "weight", "ratio"),
-    [
-        (2, math.inf, 1.0),
-        (12, math.inf, 0.4),
-        (12, 1.0, 2.5),
-        (150, 0.03, 0.4),
-    ],
+    [(2, math.inf, 1.0), (12, math.inf, 0.4), (12, 1.0, 2.5), (150, 0.03, 0.4)],
 )
 def test_errors_agree_with_samples(kind, d, weight, ratio):
     rng = np.random.default_rng(int(1000 * ratio) + d)
