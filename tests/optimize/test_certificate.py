@@ -32,16 +32,19 @@ def test_the_gap_bounds_the_distance_from_the_optimum():
     def value(x):
         return sum((t.weight * (t.answers(x) - t.target) ** 2).sum() / 2 for t in terms)
 
-    best = value(BEST.x)
     for _ in range(50):
         x = np.maximum(BEST.x + rng.normal(size=(1, 3)), 0)
         y = tuple(t.weight * (t.answers(x) - t.target) for t in terms)
         lift = max(0.0, -(y[0] + y[1]).min())  # make the multipliers feasible
         y = (y[0] + lift, y[1])
-        found = certify(BY_HAND, Solution(x, y))
+        dual = -sum(
+            (a * t.target + a**2 / 2 / t.weight).sum() for t, a in zip(terms, y, strict=True)
+        )
+        assert dual <= value(BEST.x) + 1e-12
         # Undo the scale: the objective plus the largest force's scale times count plus noise.
         scale = value(x) + 0.25 * (2 + 1e-5 * 9.5) * (9.5 + 2)
-        assert found.gap[0] * scale >= value(x) - best - 1e-12
+        found = certify(BY_HAND, Solution(x, y)).gap[0] * scale
+        assert found == pytest.approx(value(x) - dual, rel=1e-9)
 
 
 @pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e3, 1e6])
@@ -63,6 +66,7 @@ FREE = Problem((Term(SUM, row(6), row(0)), CELL_ANSWERS))
 BOUNDED = Problem((Term(CELLS, row(1, 2, -3), ONES, 3 * ONES),))
 PARTLY = Problem((Term(CELLS, row(1, 2, 3), row(4, 4, 0)),))
 INSIDE = Problem((Term(CELLS, row(1, 2, 3), ONES, 3 * ONES),))
+EQUAL = Problem((Term(CELLS, row(1, 2, 3), row(np.inf, np.inf, 1)),))
 SUBSET = Problem((SubsetSum(CELLS, ONES > 0, row(6), row(1)),))
 LARGE = Problem((Term(CELLS, row(1e9 + 3, 5, -2), ONES / 64),))
 NO_FORCE = (row(0), row(0, 0, 0))
@@ -87,6 +91,7 @@ NO_FORCE = (row(0), row(0, 0, 0))
         (PARTLY, row(1, 2, 3), (row(0, 0, 1),), "dual", 0.5),  # over the others' largest force
         (LARGE, row(1e9 + 3, 5, 0), (row(0, 0, 2 / 64),), "worst", 0),
         (LARGE, row(1e9 + 3, 5.2, 0), (row(0, 0, 2 / 64),), "per_run", 0.2 / (8 + 1e4)),
+        (EQUAL, row(1, 2, 3), (row(1e6, 0, 0),), "gap", 1e6 / (10 * 4)),  # in forces at equalities
         (SUBSET, row(1, 2, 3), (row(0),), "per_run", 0),
         (SUBSET, row(1, 2, 3), (row(1),), "dual", 1),
         *((FREE, row(bad, 2, 3), NO_FORCE, "per_run", np.inf) for bad in NOT_NUMBERS),

@@ -34,7 +34,7 @@ def _between(least, most):
 
 
 GUARANTEES = _guarantees(_between(1e-5, 300.0), _between(1e-14, 0.1))
-POINTS = st.one_of(st.integers(2, 50), st.floats(1, 12).map(lambda x: int(10**x)))
+POINTS = st.one_of(st.integers(2, 50), st.floats(1, 30).map(lambda x: int(10**x)))
 ERRORS = st.floats(-3, 3).map(lambda x: 10.0**x)
 
 
