@@ -89,6 +89,7 @@ def test_zcdp_is_certified_between_first_moments_and_the_map():
     assert first < weights < low < float(best_gaussian_map(0.125).D(1000))
     assert low > 370
     assert conic.conic_sum_error(ConcentratedDP(3.0), 1000, C, whole=True) == 0
+    assert conic.conic_point_error(guarantee, 2, 1e4, whole=True) == 0
 
 
 def test_any_conic_multipliers_prove_a_true_bound():

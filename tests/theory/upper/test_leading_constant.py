@@ -131,10 +131,6 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
     p = np.exp(case.log_noise(k))
     assert p.sum() == pytest.approx(1, rel=1e-12)
     assert p @ (k - p @ k) ** 2 == pytest.approx(case.variance, rel=1e-10)
-    # No alarm of an empty cell is frozen.
-    assert float(case.log_silent(0)) == pytest.approx(
-        math.log1p(-math.exp(case.log_phi)), rel=1e-12
-    )
     far = np.arange(-3 * round(case.T), 3 * round(case.T) + 1)
     for s in (1, round(case.T), math.floor(2 * case.T + 2)):
         change = np.abs(case.log_noise(far - s) - case.log_noise(far))
