@@ -99,7 +99,10 @@ def test_exact_answers_have_distance_zero():
 
 @pytest.mark.parametrize(
     ("value", "multiplier", "least", "most"),
-    [(3.0, 0, 0.1, 1e9), (4.0, 1, 0.1, 1e9), (3.0, 1, 0, 0), (np.nan, 0, np.inf, np.inf)],
+    [
+        *((3.0, 0, 0.1, 1e9), (4.0, 1, 0.1, 1e9), (3.0, 1, 0, 0), (np.nan, 0, np.inf, np.inf)),
+        (0.0, -2, 0.999, 1.001),  # a gradient below 0, over the largest multiplier
+    ],
 )
 def test_a_certificate_is_refused_to_a_distance_without_proof(value, multiplier, least, most):
     sets, answers = [QuerySet.sum_query(2)], [np.array([[-3.0]])]

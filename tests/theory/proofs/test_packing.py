@@ -28,6 +28,11 @@ CELLS = st.lists(st.floats(0, 40), min_size=60, max_size=60)
 @settings(max_examples=100)
 def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D, k, cells):
     packing = packing_at(d, C, 10 * D, k)
+    assert packing.k == pytest.approx(packing.m - 2 * C)
+    tables = np.array([packing.table(1), packing.table(2), packing.table(d)])
+    assert np.abs(tables[0] - tables[1]).sum() == packing.steps
+    assert (tables.sum(axis=1) == packing.n).all()
+    assert (packing.memberships(tables[1:]) >= 1).all()
     output = np.array(cells[:d])
     output[0] = max(output[0] + packing.first_range[0], 0)
     assert packing.memberships(output) <= packing.overlap + 1e-9
@@ -41,16 +46,6 @@ def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D
         assert reached == bound
     # A negative cell breaks it.
     assert int(packing.memberships(packing.signed_output())) >= d - 2
-
-
-def test_tables_are_neighbours_2m_steps_apart():
-    packing = packing_at(6, 1.5, 4.0, 2.0)
-    tables = np.array([packing.table(i) for i in range(1, 7)])
-    apart = np.abs(tables[:, None] - tables).sum(axis=2)
-    np.testing.assert_array_equal(apart, packing.steps * (1 - np.eye(6)))
-    assert (packing.memberships(tables[1:]) >= 1).all()
-    assert (tables.sum(axis=1) == packing.n).all()
-    assert packing.k == packing.m - 3.0
 
 
 def brute_odds(noise, packing, top):

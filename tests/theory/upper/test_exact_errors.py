@@ -162,24 +162,6 @@ def test_large_tables_win_while_there_are_few_cells():
 KINDS = [Laplace, Gaussian]
 
 
-@pytest.mark.parametrize("r", [0.4, 1.0, 5.0])
-@pytest.mark.parametrize("g", [-3.0, 0.0, 0.8])
-def test_one_laplace_excess_equals_quadrature(r, g):
-    """P((z - g)+ + z' <= s) for one noise: an integral over z."""
-    law = LaplaceExcess(1.0, 1 / r, 1)
-
-    def cdf(x):
-        return mp.exp(x) / 2 if x < 0 else 1 - mp.exp(-x) / 2
-
-    for s in (-1.3, 0.2, 1.0, 3.5):
-        ends = sorted({g, max(g, 0.0), g + max(s, 0.0), g + 2, g + 10, g + 60})
-        some = mp.quad(lambda z, s=s: mp.exp(-abs(z)) / 2 * cdf(r * (s - (z - g))), ends)
-        found = float(law.below(np.array([g]), np.array([[s]]))[0, 0])
-        # Below 0 the law of few noises is inverted numerically, and bends.
-        within = 2e-13 if g >= 0 or s < 0 else 1e-8
-        assert found == pytest.approx(float(cdf(g) * cdf(r * s) + some), abs=within)
-
-
 def over_their_number(n, p, r, s):
     """P(S <= s) and P(S + z <= s): a sum over how many of n exceed g, each by an exponential."""
     alone, smoothed, chance = mp.mpf(0), mp.mpf(0), (1 - p) ** n
