@@ -125,7 +125,7 @@ RECIPE = Recipe(large=60, noise=NOISE)
 def test_random_workloads_have_the_conic_solvers_answers(kind):
     rng = np.random.default_rng(KINDS.index(kind))
     missed, far = 0, 0
-    for k in range(24):
+    for k in range(16):
         sets = random_workload(rng, 60).query_sets if k % 4 else random_sets(rng, "tree")[:-1]
         problem = random_terms(rng, sets, kind, RECIPE, RUNS)
         fast, certificate = attempt(problem)
@@ -136,7 +136,7 @@ def test_random_workloads_have_the_conic_solvers_answers(kind):
             apart = np.abs(t.answers(fast.x) - t.answers(slow.x))[good] / NOISE
             assert apart.max(initial=0.0) <= 1e-5
         far += int((np.abs(fast.x - slow.x).max(axis=1)[good] > 1e-3 * NOISE).sum())
-    assert missed <= 1  # of 120
+    assert missed <= 1  # of 80
     assert far == 0
 
 

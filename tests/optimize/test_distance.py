@@ -98,23 +98,21 @@ def test_exact_answers_have_distance_zero():
 
 
 @pytest.mark.parametrize(
-    ("value", "multiplier", "least", "most"),
-    [
-        *((3.0, 0, 0.1, 1e9), (4.0, 1, 0.1, 1e9), (3.0, 1, 0, 0), (np.nan, 0, np.inf, np.inf)),
-        (0.0, -2, 0.999, 1.001),  # a gradient below 0, over the largest multiplier
-    ],
+    ("value", "multiplier", "expected"),
+    # The last has a gradient below 0, over the largest multiplier.
+    [(3.0, 0, 3), (4.0, 1, 1), (3.0, 1, 0), (np.nan, 0, np.inf), (0.0, -2, 1)],
 )
-def test_a_certificate_is_refused_to_a_distance_without_proof(value, multiplier, least, most):
+def test_a_certificate_is_refused_to_a_distance_without_proof(value, multiplier, expected):
     sets, answers = [QuerySet.sum_query(2)], [np.array([[-3.0]])]
     proof = Distance(np.array([value]), (np.array([[float(multiplier)]]),))
-    assert least <= certify_distance(sets, answers, [1.0], proof).worst <= most
+    found = certify_distance(sets, answers, [1.0], proof).worst
+    assert found == pytest.approx(expected, rel=1e-3)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_marginals_must_agree_on_the_axes_that_they_share(seed):
     """Two tables' sums over a group of queries are the same, though neither covers a query."""
-    rng = np.random.default_rng(seed)
-    shape = (3, 4, 5)
+    rng, shape = np.random.default_rng(seed), (3, 4, 5)
     sets = [QuerySet.marginal(shape, k) for k in ((0, 1), (1, 2))]
     m = measure(rng.integers(50, 90, shape), Workload(tuple(sets)), PureDP(1.0), runs=4, rng=rng)
     noises = np.array([n.std for n in m.noise])
@@ -152,7 +150,7 @@ def extreme_measurements(seed):
 @example(seed=302788)  # noises apart by 10^10: the linear program's multipliers prove nothing
 @example(seed=4021)  # the answers of a stage's own table miss those that it was given by too much
 @example(seed=1043656718)  # a slope that by rounding is the same at both ends of a search
-@settings(max_examples=25)
+@settings(max_examples=20)
 def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
     """The last to be asked is Clarabel for least squares and HiGHS for max fitting's distance."""
     m = extreme_measurements(seed)

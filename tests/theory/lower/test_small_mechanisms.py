@@ -9,15 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import single_cells as pure
 from microdata_price.theory.lower import single_cells_zcdp as conic
 from microdata_price.theory.lower import variants as va
-from microdata_price.theory.lower.lower_bounds import (
-    BOUNDS,
-    lower_bounds,
-    point_error_bound,
-    sum_error_bound,
-)
 from microdata_price.theory.lower.printed_bounds import in_range, printed_sides
 from microdata_price.theory.upper.exact_errors import (
     clipped,
@@ -77,7 +72,7 @@ def test_the_known_values_of_the_single_cell_program():
         D = math.sqrt(8) / epsilon
         found = epsilon * pure.channel_point_error(PureDP(epsilon), d, D, whole=False)
         assert found == pytest.approx(value, abs=7e-3)
-        assert found >= epsilon * float(point_error_bound("first_moment", PureDP(epsilon), d, D))
+        assert found >= epsilon * float(lb.point_error_bound("first_moment", PureDP(epsilon), d, D))
 
 
 def test_zcdp_is_certified_between_first_moments_and_the_map():
@@ -85,7 +80,7 @@ def test_zcdp_is_certified_between_first_moments_and_the_map():
     C = m_rho(0.125).std * (1 + 1e-6)
     low = conic.conic_sum_error(guarantee, 1000, C, whole=True)
     weights = conic.conic_sum_error(guarantee, 1000, C, whole=False)
-    first = float(sum_error_bound("first_moment", guarantee, 1000, C))
+    first = float(lb.sum_error_bound("first_moment", guarantee, 1000, C))
     assert first < weights < low < float(best_gaussian_map(0.125).D(1000))
     assert low > 370
     assert conic.conic_sum_error(ConcentratedDP(3.0), 1000, C, whole=True) == 0
@@ -119,7 +114,7 @@ def test_no_lower_bound_is_above_what_is_reached(seed):
     error = float(np.exp(rng.uniform(-1, 3))) * guarantee.signed_error
     given_error = {"sum_error" if rng.random() < 0.5 else "point_error": error}
     cells, _ = pure.single_cell_bounds(guarantee, d, **given_error)
-    best = max(lower_bounds(guarantee, d, **given_error).values.values())
+    best = max(lb.lower_bounds(guarantee, d, **given_error).values.values())
     values = reached(guarantee, d, **given_error).values
     for name, value in values.items():
         low = cells["channel_whole" if name in {"clipping", "remap"} else "channel"]
@@ -128,12 +123,8 @@ def test_no_lower_bound_is_above_what_is_reached(seed):
 
 @pytest.mark.parametrize(
     ("guarantee", "given_error", "size"),
-    [
-        (PureDP(1.0), "point_error", 1.2),
-        (PureDP(1.0), "sum_error", 2),
-        (ConcentratedDP(0.125), "point_error", 1.2),
-    ],
-    ids=str,
+    [(g, "point_error", 1.2) for g in (PureDP(1.0), ConcentratedDP(0.125))]
+    + [(PureDP(1.0), "sum_error", 2)],
 )
 def test_lines_are_a_little_below_the_program(guarantee, given_error, size):
     lines, error = pure.single_cell_lines(guarantee), size * guarantee.basis.noise().std
@@ -162,9 +153,9 @@ def test_all_mechanisms_on_small_tables_obey_every_bound(epsilon, d, most, D):
     g = PureDP(epsilon)
     C = least_error(epsilon, d, D, most, 0, most + 1)
     assert d > 2 or least_error(epsilon, d, D, most, -1, most + 1) <= C + 1e-7
-    for name in list(BOUNDS)[1:]:
-        assert float(point_error_bound(name, g, d, D, max_records=most)) <= C + 1e-6
-        assert float(sum_error_bound(name, g, d, C + 1e-6, max_records=most)) <= D + 1e-6
+    for name in list(lb.BOUNDS)[1:]:
+        assert float(lb.point_error_bound(name, g, d, D, max_records=most)) <= C + 1e-6
+        assert float(lb.sum_error_bound(name, g, d, C + 1e-6, max_records=most)) <= D + 1e-6
 
 
 @pytest.mark.parametrize(
@@ -251,7 +242,7 @@ def test_the_corollary_with_a_delta_is_a_weaker_form(eps, delta, log10_d, D):
     g = ApproximateDP(eps, delta)
     d = float(round(10**log10_d)) + 2 if log10_d < 15 else 10**log10_d
     value = float(va.approximate_corollary(g, math.floor(d), D))
-    bound = float(point_error_bound("first_moment", g, math.floor(d), D))
+    bound = float(lb.point_error_bound("first_moment", g, math.floor(d), D))
     assert value <= bound * (1 + 1e-9) + 1e-12
 
 
@@ -267,7 +258,7 @@ def test_one_record_is_tight_at_large_epsilon():
         C, d = z.std, 10**6
         D = math.sqrt(clipped_sum(z, [0], [d]))
         bound = float(va.one_record_bound(eps, d, C))
-        assert bound <= float(sum_error_bound("first_moment", PureDP(eps), d, C)) * (1 + 1e-9)
+        assert bound <= float(lb.sum_error_bound("first_moment", PureDP(eps), d, C)) * (1 + 1e-9)
         # Besides its bias d e^-eps, clipping has the spread of d independent cells.
         bias = d * math.exp(-eps)
         assert bound <= bias * (1 + 1e-6) / (1 - math.exp(-2 * eps))

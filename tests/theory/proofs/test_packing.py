@@ -85,6 +85,13 @@ def test_information_is_that_of_enumeration():
     exact = float(special.rel_entr(joint, mixture / 2).sum())
     found = fw.sampled_information(noise, packing, 20_000, np.random.default_rng(4))
     assert abs(found.information[0] - exact) < 5 * found.information[1]
+    # It grows with the records, and stays below its bounds.
+    ms = np.array([1, 3, 6, 12])
+    curve = fw.information_curve(DiscreteGaussian(4.0), 60, ms, 400, np.random.default_rng(2))
+    assert (np.diff(curve.information) > 0).all()
+    assert (curve.information <= curve.divergence + 5 * curve.error).all()
+    assert at_most(curve.divergence, ms**2 / 8)
+    assert at_most(curve.information, math.log(59))
     up, down = fw.cell_divergences(noise, 3)
     assert up == pytest.approx(float(special.rel_entr(full, empty).sum()), rel=1e-9)
     assert down == pytest.approx(float(special.rel_entr(empty, full).sum()), rel=1e-9)
@@ -114,15 +121,6 @@ def test_at_the_gamma_bound_itself_the_inequality_is_an_equality(gamma, rho, C):
     assert found.m - 1 < found.alpha * C + 1 / math.sqrt(rho) <= found.m
     right = gamma * math.log(d - 1) - math.log(K) - math.log(2)
     assert 4 * rho * found.m**2 == pytest.approx(right)
-
-
-def test_information_grows_with_the_records_and_stays_below_its_bounds():
-    noise, ms = DiscreteGaussian(4.0), np.array([1, 3, 6, 12])  # rho = 1/8
-    curve = fw.information_curve(noise, 60, ms, 400, np.random.default_rng(2))
-    assert (np.diff(curve.information) > 0).all()
-    assert (curve.information <= curve.divergence + 5 * curve.error).all()
-    assert at_most(curve.divergence, ms**2 / 8)
-    assert at_most(curve.information, math.log(59))
 
 
 CASES = [(0.5, 1000), (0.05, 300), (3.0, 1000), (10.0, 1000), (0.5, 2), (0.5, 50_000)]
