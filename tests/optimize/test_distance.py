@@ -1,12 +1,19 @@
+"""The least largest residual by a linear program; fits over many orders of magnitude."""
+
+import sys
+
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from fitting_oracle import distance as oracle
+from microdata_price.exceptions import CertificateError
 from microdata_price.fitting import fit_max, max_distance
+from microdata_price.fitting.methods import METHODS, fit
+from microdata_price.fitting.reweighted import reweighting
 from microdata_price.model.measurement import Measurements, measure
-from microdata_price.model.noise import Laplace
+from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
@@ -18,15 +25,9 @@ from microdata_price.optimize.distance import (
     distance_bound,
     exact_distance,
 )
-from random_measurements import random_measurements
+from random_measurements import random_measurements, random_workload
 
 SEEDS = st.integers(0, 2**32 - 1)
-
-
-def level(k, shape=(10, 10)):
-    table = np.full(shape, float(k))
-    table.flat[0] = 10_000
-    return table
 
 
 def parts(m):
@@ -37,30 +38,28 @@ def relative(m, value):
     return value / (1 + max(np.abs(a).max() for a in m.answers) / min(n.std for n in m.noise))
 
 
-@settings(max_examples=40)
+@settings(max_examples=20)
 @given(seed=SEEDS)
 def test_the_distance_is_the_linear_programs_and_bounds_are_never_larger(seed):
     m = random_measurements(seed)
     expected = np.array([oracle(m, k) for k in range(m.runs)])
     bound, inside = distance_bound(*parts(m)), exact_distance(*parts(m), simplex_most=0)
     for d in (max_distance(m), exact_distance(*parts(m)), inside):
-        assert certify_distance(*parts(m), d).worst <= (
-            WORST_TOLERANCE if d is inside else TOLERANCE
-        )
+        most = WORST_TOLERANCE if d is inside else TOLERANCE
+        assert certify_distance(*parts(m), d).worst <= most
         assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
     assert certify_distance(*parts(m), bound).worst <= TOLERANCE
     assert relative(m, bound.value - exact_distance(*parts(m)).value).max() <= 1e-9
 
 
-@pytest.mark.parametrize("k", [0, 16, 32])
-@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
-def test_tables_whose_distance_no_single_answer_forces(k, guarantee):
-    table = level(k)
-    rng = np.random.default_rng(k)
-    m = measure(table, Workload.table(table.shape), guarantee, runs=30, rng=rng)
-    d = max_distance(m)
+@pytest.mark.parametrize(("level", "guarantee"), [(0, PureDP(0.5)), (32, ConcentratedDP(0.125))])
+def test_tables_whose_distance_no_single_answer_forces(level, guarantee):
+    table = np.full((10, 10), float(level))
+    table[0, 0] = 10_000
+    rng = np.random.default_rng(level)
+    m = measure(table, Workload.table(table.shape), guarantee, runs=10, rng=rng)
     expected = np.array([oracle(m, run) for run in range(m.runs)])
-    np.testing.assert_allclose(d.value, expected, rtol=1e-7)
+    np.testing.assert_allclose(max_distance(m).value, expected, rtol=1e-7)
     assert fit_max(m).certificate.worst <= TOLERANCE
 
 
@@ -82,9 +81,7 @@ def test_no_table_violates_a_cut(seed):
     find = make_cuts(m.workload.query_sets)
     if find is None:
         return
-    std = np.concatenate(
-        [np.full(q.size, n.std) for q, n in zip(m.workload.query_sets, m.noise, strict=True)]
-    )
+    std = np.repeat([n.std for n in m.noise], [q.size for q in m.workload.query_sets])
     z, excess = find(Bands(np.concatenate(m.answers, axis=1), std, np.zeros(m.runs)))
     x = np.random.default_rng(seed).exponential(9, (m.runs, *m.workload.shape))
     answers = np.concatenate(m.workload.answers(x), axis=1)
@@ -101,20 +98,21 @@ def test_exact_answers_have_distance_zero():
 
 
 @pytest.mark.parametrize(
-    ("value", "multiplier", "least", "most"),
-    [(3.0, 0, 0.1, 1e9), (4.0, 1, 0.1, 1e9), (3.0, 1, 0, 0), (np.nan, 0, np.inf, np.inf)],
+    ("value", "multiplier", "expected"),
+    # The last has a gradient below 0, over the largest multiplier.
+    [(3.0, 0, 3), (4.0, 1, 1), (3.0, 1, 0), (np.nan, 0, np.inf), (0.0, -2, 1)],
 )
-def test_a_certificate_is_refused_to_a_distance_without_proof(value, multiplier, least, most):
+def test_a_certificate_is_refused_to_a_distance_without_proof(value, multiplier, expected):
     sets, answers = [QuerySet.sum_query(2)], [np.array([[-3.0]])]
     proof = Distance(np.array([value]), (np.array([[float(multiplier)]]),))
-    assert least <= certify_distance(sets, answers, [1.0], proof).worst <= most
+    found = certify_distance(sets, answers, [1.0], proof).worst
+    assert found == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(3))
 def test_marginals_must_agree_on_the_axes_that_they_share(seed):
     """Two tables' sums over a group of queries are the same, though neither covers a query."""
-    rng = np.random.default_rng(seed)
-    shape = (3, 4, 5)
+    rng, shape = np.random.default_rng(seed), (3, 4, 5)
     sets = [QuerySet.marginal(shape, k) for k in ((0, 1), (1, 2))]
     m = measure(rng.integers(50, 90, shape), Workload(tuple(sets)), PureDP(1.0), runs=4, rng=rng)
     noises = np.array([n.std for n in m.noise])
@@ -124,3 +122,63 @@ def test_marginals_must_agree_on_the_axes_that_they_share(seed):
     np.testing.assert_allclose(bound.value, apart.max(axis=1), rtol=1e-12)
     assert certify_distance(*parts(m), bound).worst <= TOLERANCE
     np.testing.assert_allclose(max_distance(m).value, bound.value, rtol=1e-7)
+
+
+SOLVE = sys.modules["microdata_price.optimize.solve"]
+MAX_FITTING = sys.modules["microdata_price.fitting.max_fitting"]
+
+
+def extreme_measurements(seed):
+    """Counts up to 10^9; each query set's noise anywhere from 10^-6 to 10^9 counts; ties."""
+    rng = np.random.default_rng(seed)
+    workload = random_workload(rng)
+    n, largest = workload.cells, 10 ** int(rng.integers(0, 10))
+    x = rng.integers(0, 3, n) * rng.integers(0, largest + 1, n)
+    least, most = np.sort(rng.uniform(-6, 9, 2))
+    rounded = rng.random() < 0.3
+    noise, answers = [], []
+    for q in workload.query_sets:
+        kind = Laplace if rng.random() < 0.5 else Gaussian
+        noise.append(kind(float(10.0 ** rng.uniform(least, most))))
+        a = q.answers(x.reshape(workload.shape)) + noise[-1].sample(rng, (2, q.size))
+        answers.append(np.round(a) if rounded else a)
+    return Measurements(workload, tuple(answers), tuple(noise))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@given(seed=st.integers(0, 2**32 - 1))
+@example(seed=302788)  # noises apart by 10^10: the linear program's multipliers prove nothing
+@example(seed=4021)  # the answers of a stage's own table miss those that it was given by too much
+@example(seed=1043656718)  # a slope that by rounding is the same at both ends of a search
+@settings(max_examples=20)
+def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
+    """The last to be asked is Clarabel for least squares and HiGHS for max fitting's distance."""
+    m = extreme_measurements(seed)
+    asked = []
+    with pytest.MonkeyPatch.context() as patch:
+        for module, name in ((SOLVE, "solve_conic"), (MAX_FITTING, "exact_distance")):
+            last = getattr(module, name)
+            patch.setattr(module, name, lambda *a, last=last: (asked.append(last), last(*a))[1])
+        try:
+            assert fit(m, method).certificate.worst <= WORST_TOLERANCE
+        except CertificateError:
+            assert asked
+
+
+@pytest.mark.parametrize("scale", [4e7, 1e9, 1e12])
+@pytest.mark.parametrize("side", [3, 12])
+def test_low_answers_may_count_for_nothing_beside_their_sum(scale, side):
+    # The downweight grows with the noise, so that weights differ by more than 64 bits can hold.
+    rng = np.random.default_rng(1)
+    shape = (side, side)
+    workload = Workload.table(shape)
+    noise = Laplace(scale)
+    truth = np.zeros(shape)
+    truth[0, 0] = 1e6
+    answers = [q.answers(truth) + noise.sample(rng, (20, q.size)) for q in workload.query_sets]
+    m = Measurements(workload, tuple(answers), (noise,) * len(answers))
+    weights = [s.weight for s in reweighting(m)]
+    assert max(w.max() for w in weights) / min(w.min() for w in weights) > 1e16
+    found = fit(m, "reweighted")
+    assert found.certificate.worst <= WORST_TOLERANCE
+    assert (found.cells >= 0).all()

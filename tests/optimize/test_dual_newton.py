@@ -1,4 +1,7 @@
-"""The fast solver against independent ones, on hard problems, and under symmetries."""
+"""The fast solver against others, on hard problems; its structures against the dense matrix U."""
+
+import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,9 +11,15 @@ from scipy.optimize import nnls
 
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE, Problem, Term, certify, solve
-from microdata_price.optimize.boxed import is_cells
+from microdata_price.optimize import conjugate as conjugate_module
+from microdata_price.optimize.boxed import is_cells, split
 from microdata_price.optimize.conic import solve_conic
+from microdata_price.optimize.conjugate import Conjugate, conjugate
+from microdata_price.optimize.partitions import Partitions, partitions
 from microdata_price.optimize.structured import solve_structured
+from microdata_price.optimize.tree import Tree, tree
+from microdata_price.optimize.tuning import TUNING
+from microdata_price.optimize.two_way import TwoWay, two_way
 from random_problems import (
     KINDS,
     STRUCTURES,
@@ -40,9 +49,9 @@ def table_problem(shape, rng):
     return random_terms(rng, sets, "least squares", Recipe(large=9.0))
 
 
-def test_thousands_of_random_problems_against_scipy():
+def test_hundreds_of_random_problems_against_scipy():
     rng = np.random.default_rng(1)
-    for k in range(160):
+    for k in range(60):
         kind = ("least squares", "subset sums")[k % 2]
         problem = random_problem(rng, STRUCTURES[k % 5], kind, Recipe(large=300.0), runs=16)
         fast = solve_structured(problem)
@@ -52,10 +61,10 @@ def test_thousands_of_random_problems_against_scipy():
 
 
 CERTIFIED = [
-    *((h, k, 12) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
-    *((h, "bounds", 6) for h in ("all zeros", "ties", "much noise")),
-    ("plain", "bounds", 40),  # which do not lead round in circles
-    *(("weights apart", k, 8) for k in ("least squares", "subset sums")),
+    *((h, k, 6) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
+    *((h, "bounds", 4) for h in ("all zeros", "ties", "much noise")),
+    ("plain", "bounds", 20),  # which do not lead round in circles
+    *(("weights apart", k, 5) for k in ("least squares", "subset sums")),
 ]
 
 
@@ -86,23 +95,6 @@ def test_sides_of_any_length_and_equalities_on_single_cells(shape, fixed):
     assert certify(problem, fast).worst <= TOLERANCE
     np.testing.assert_array_equal(fast.x[here], 2.0)
     np.testing.assert_allclose(fast.x, solve_conic(problem).x, atol=1e-7)
-
-
-def test_marginals_fitted_to_zero_pin_their_cells():
-    rng = np.random.default_rng(8)
-    shape = (5, 7)
-    x = rng.integers(0, 4, (20, *shape)).astype(float)
-    x[:, 1], x[:, :, 3] = 0, 0
-    x[0] = 0
-    sets = [QuerySet.marginal(shape, k) for k in ((), (0,), (1,))]
-    held = [term(q, q.answers(x), np.inf) for q in sets]
-    cells = term(QuerySet.identity(shape), 10 * rng.normal(size=(20, 35)), 1)
-    problem = Problem((*held, cells))
-    fast = solve_structured(problem)
-    assert certify(problem, fast).worst <= TOLERANCE
-    assert not fast.x[x.sum(axis=(1, 2)) == 0].any()
-    assert not fast.x.reshape(x.shape)[:, 1].any()
-    assert not fast.x.reshape(x.shape)[:, :, 3].any()
 
 
 @settings(max_examples=30)
@@ -140,17 +132,93 @@ def test_contradictions_are_proved(structure):
         terms[0] = Term(terms[0].queries, target, terms[0].weight, terms[0].radius)
         problem = Problem(tuple(terms))
         found = solve_structured(problem)
-        assert found.contradictory is not None
         assert found.contradictory.tolist() == [False, True, False]
         assert np.isnan(found.x[1]).all()
-        forces, most = 0.0, 0.0
-        for t, a in zip(problem.terms, found.y, strict=True):
-            forces = forces + t.spread(a)[1]
-            most += a[1] @ t.target[1] + np.abs(a[1]) @ t.radius[1]
+        pairs = list(zip(problem.terms, found.y, strict=True))
+        forces = sum(t.spread(a)[1] for t, a in pairs)
+        most = sum(a[1] @ t.target[1] + np.abs(a[1]) @ t.radius[1] for t, a in pairs)
         size = max(np.abs(a[1]).max() for a in found.y)
         assert forces.min() >= -1e-10 * size
         assert most < -size
-        assert (certify(problem, found).per_run[[0, 2]] <= TOLERANCE).all()
-        assert certify(problem, found).per_run[1] == np.inf
+        missed = certify(problem, found).per_run
+        assert max(missed[0], missed[2]) <= TOLERANCE < missed[1] == np.inf
         proved += 1
     assert proved >= 3
+
+
+RUNS = 3
+
+
+def recognised(problem, which):
+    """Return the structure, the order of the terms and the order of the cells, or None."""
+    _, aggregates = split(problem)
+    cells = np.arange(problem.cells)
+    if which == "two-way":
+        found = two_way(problem, aggregates)
+        if found is not None and found[2]:  # the other side comes first
+            cells = cells.reshape(max(problem.shape), -1).T.ravel()
+        return found and (*found[:2], cells)
+    found = {"tree": tree, "any": partitions, "cg": conjugate}[which](problem, aggregates)
+    return found and (*found, cells)
+
+
+def problems():
+    rng = np.random.default_rng(11)
+    for structure, kind in itertools.product(STRUCTURES, ("least squares", "subset sums")):
+        for _ in range(6):
+            yield random_problem(rng, structure, kind, Recipe(), RUNS)
+
+
+@pytest.mark.parametrize(
+    ("which", "kind", "least"),
+    [("two-way", TwoWay, 12), ("tree", Tree, 30), ("any", Partitions, 50), ("cg", Conjugate, 50)],
+)
+def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, least, monkeypatch):
+    monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))
+    rng = np.random.default_rng(3)
+    compared = 0
+    for problem in problems():
+        found = recognised(problem, which)
+        if found is None or not found[1]:
+            continue
+        structure, order, cells = found
+        assert isinstance(structure, kind)
+        dense = [
+            np.concatenate([problem.terms[k].matrix(run).toarray() for k in order])[:, cells]
+            for run in range(RUNS)
+        ]
+        unknowns = dense[0].shape[0]
+        y, x = rng.normal(size=(RUNS, unknowns)), rng.normal(size=(RUNS, problem.cells))
+        forces = np.broadcast_to(structure.rmatvec(y), x.shape)
+        free = np.where(rng.random(x.shape) < 0.6, rng.uniform(0.1, 1, x.shape), 0.0)
+        slack = rng.uniform(0.1, 2, y.shape)
+        step = structure.solve(free, slack, y, np.full((RUNS, 1), 1e-3))
+        # An empty sum of some queries counts as the whole in a two-way table, and there alone.
+        if which != "two-way" or all(
+            problem.terms[k].size > 1 or problem.terms[k].weight.all() for k in order
+        ):
+            compared += 1
+            for run, u in enumerate(dense):
+                np.testing.assert_allclose(forces[run], u.T @ y[run], atol=1e-12)
+                np.testing.assert_allclose(structure.matvec(x)[run], u @ x[run], atol=1e-12)
+                most = np.where(u > 0, x[run], -np.inf).max(axis=1)
+                np.testing.assert_array_equal(structure.largest(x)[run], most)
+                matrix = u @ np.diag(free[run]) @ u.T + np.diag(slack[run])
+                np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
+        one = structure.select(np.array([1]))
+        np.testing.assert_allclose(one.matvec(x[1:2])[0], structure.matvec(x)[1], atol=1e-12)
+    assert compared >= least
+
+
+def test_nested_totals_must_be_nested():
+    halves, mixed, some = (
+        QuerySet.from_labels(x, "q") for x in ([0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, -1])
+    )
+
+    def problem(*sets):
+        return Problem(tuple(term(q, np.zeros(q.size), 1) for q in (*sets, QuerySet.identity(4))))
+
+    assert tree(problem(halves), [0]) is not None
+    assert tree(problem(halves, mixed), [0, 1]) is None
+    assert tree(problem(some), [0]) is None
+    assert partitions(problem(halves, mixed, some), [0, 1, 2]) is not None

@@ -3,6 +3,7 @@
 Also from which d on bounds say something, and what both errors, and sparse outputs, must pay.
 """
 
+import itertools
 import math
 
 import numpy as np
@@ -16,17 +17,24 @@ from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import printed_bounds as printed
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
-from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
+from microdata_price.theory.lower.printed_branches import point_error_branches
 from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
 from rounding import at_most
 
-LEVELS = st.floats(-5, 2.5).map(lambda x: 10.0**x)
-GUARANTEES = st.one_of(
-    LEVELS.map(PureDP),
-    st.builds(ApproximateDP, LEVELS, st.floats(-14, -1).map(lambda x: 10.0**x)),
-    LEVELS.map(ConcentratedDP),
-)
-POINTS = st.one_of(st.integers(2, 50), st.floats(1, 12).map(lambda x: int(10**x)))
+
+def _guarantees(level, delta):
+    pure, zcdp = level.map(PureDP), level.map(ConcentratedDP)
+    return st.one_of(pure, st.builds(ApproximateDP, level, delta), zcdp)
+
+
+def _between(least, most):
+    """Numbers of any size between two limits, and the limits."""
+    inside = st.floats(math.log(least), math.log(most)).map(math.exp)
+    return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
+
+
+GUARANTEES = _guarantees(_between(1e-5, 300.0), _between(1e-14, 0.1))
+POINTS = st.one_of(st.integers(2, 50), st.floats(1, 30).map(lambda x: int(10**x)))
 ERRORS = st.floats(-3, 3).map(lambda x: 10.0**x)
 
 
@@ -53,7 +61,7 @@ def packing_slack(g, d, C, D, m, a, b, base):
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.sampled_from(["close", "empty"]), st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size, base, sums):
     error = size * g.signed_error
     name = "optimised" if base == "close" else "packing_empty"
@@ -83,7 +91,7 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
-@settings(max_examples=100)
+@settings(max_examples=60)
 def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, size, sums):
     error = size * g.signed_error
     found = lower_bounds(g, d, **{"sum_error" if sums else "point_error": error})
@@ -124,10 +132,8 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
             points = m * (1 - delta) - np.exp(np.minimum(g.epsilon * m, 690)) * error / d
             rest = m * (1 - delta) - error
             sums = np.where(rest > 0, np.log(d) - g.epsilon * m + np.log(np.abs(rest)), -np.inf)
-    best = max(0.0, float(np.nanmax(points)))
-    assert float(lb.point_error_bound("first_moment", g, d, error)) == pytest.approx(
-        best, rel=1e-9, abs=1e-9
-    )
+    best = pytest.approx(max(0.0, float(np.nanmax(points))), rel=1e-9, abs=1e-9)
+    assert float(lb.point_error_bound("first_moment", g, d, error)) == best
     assume(error < 1e5)
     found = float(lb.sum_error_bound("first_moment", g, d, error))
     top = float(np.nanmax(sums))
@@ -161,7 +167,7 @@ def test_the_papers_constants_are_special_cases():
 
 
 @given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=60)
+@settings(max_examples=40)
 def test_branches_follow_from_the_printed_inequality(g, d, size):
     """With its k, alpha and beta each branch is implied by the best k (alpha = beta = 2)."""
     error = size * g.signed_error
@@ -175,8 +181,6 @@ def test_branches_follow_from_the_printed_inequality(g, d, size):
                 assert value <= found.values["printed"] * (1 + 1e-9) + 1e-9
         zero = [k for k, v in found.branches.items() if v == 0]
         assert all(any(f"branch {k} " in n for n in found.notes) for k in zero)
-    raw = sum_error_branches(g, d, error)
-    assert {k: b.value for k, b in raw.items()} == sums.branches
 
 
 @pytest.mark.parametrize("g", [PureDP(0.5), ApproximateDP(0.5, 1e-9), ConcentratedDP(0.125)])
@@ -195,22 +199,11 @@ def test_limits_on_records_only_weaken(name, g):
     assert at_most(lb.point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
 
 
-def _between(least, most):
-    """Numbers of any size between two limits, and the limits."""
-    inside = st.floats(math.log(least), math.log(most)).map(math.exp)
-    return st.one_of(inside, st.sampled_from([least, most])).map(lambda v: min(max(v, least), most))
-
-
-ANY_LEVEL = _between(privacy.LEAST_LEVEL, privacy.LARGEST_LEVEL)
-ANY_GUARANTEE = st.one_of(
-    ANY_LEVEL.map(PureDP),
-    st.builds(ApproximateDP, ANY_LEVEL, _between(privacy.LEAST_DELTA, 1 - 1e-15)),
-    ANY_LEVEL.map(ConcentratedDP),
-)
-
-
 @given(
-    ANY_GUARANTEE,
+    _guarantees(
+        _between(privacy.LEAST_LEVEL, privacy.LARGEST_LEVEL),
+        _between(privacy.LEAST_DELTA, 1 - 1e-15),
+    ),
     _between(2, MOST_POINTS).map(math.floor),
     _between(LEAST_ERROR, LARGEST_ERROR),
     st.sampled_from(["sum_error", "point_error"]),
@@ -265,10 +258,10 @@ def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
         assert not lb.sum_error_bound(name, guarantee, math.floor(first[-1] * 0.999), s) > s
 
 
-@pytest.mark.parametrize("guarantee", EACH_LEVEL, ids=str)
+@pytest.mark.parametrize("guarantee", EACH_LEVEL[1::3], ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
-    d = np.array([1e6, 1e12, 1e30])
+    d = np.array([1e6, 1e30])
     x = balanced_error(name, guarantee, d)
     assert at_most(x[:-1], x[1:])
     said = x > 1e-6 * guarantee.signed_error
@@ -279,11 +272,8 @@ def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee)
 
 @pytest.mark.parametrize("epsilon", [0.01, 0.5, 3.0])
 def test_sparse_bound_is_the_largest_over_all_records(epsilon):
-    for d in (2.0, 100.0, 1e6, 1e12):
-        for nonzero in (0.5, 10.0, 1000.0):
-            m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)
-            square = m**2 * (1 - np.exp(np.minimum(epsilon * m, 600)) * nonzero / d)
-            expected = math.sqrt(max(float(square.max()), 0.0))
-            assert math.isclose(
-                float(sparse_point_error(epsilon, d, nonzero)), expected, rel_tol=1e-9, abs_tol=1e-9
-            )
+    m = np.arange(1.0, math.ceil(math.log(1e13) / epsilon) + 2)
+    for d, nonzero in itertools.product((2.0, 100.0, 1e6, 1e12), (0.5, 10.0, 1000.0)):
+        square = m**2 * (1 - np.exp(np.minimum(epsilon * m, 600)) * nonzero / d)
+        expected = pytest.approx(math.sqrt(max(float(square.max()), 0.0)), rel=1e-9, abs=1e-9)
+        assert float(sparse_point_error(epsilon, d, nonzero)) == expected

@@ -1,4 +1,4 @@
-"""Asymmetric noise and the one-sided bound: laws, exact privacy, and the bound run by run."""
+"""Asymmetric noise and the one-sided bound: laws, exact privacy, moments and certificates."""
 
 import math
 
@@ -13,7 +13,6 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import audit_asymmetric
 from microdata_price.theory.upper import one_sided
 from microdata_price.theory.upper.asymmetric import best_rates, certified_asymmetric
-from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.upper_bounds import certified
 
 rates = st.floats(0.05, 3.0)
@@ -54,27 +53,6 @@ def test_whole_noise_loses_exactly_what_it_may(eps, up, down, more):
     assert found.worst == pytest.approx(((1 - up) * more + up) * eps, rel=1e-9)
 
 
-noises = st.lists(st.floats(-20, 20), min_size=2, max_size=12)
-
-
-@given(noises, st.data(), st.sampled_from([math.inf, 0.01, 1.0, 30.0]))
-def test_the_one_sided_bound_holds_for_any_noise_whatsoever(cells, data, weight):
-    d, z = len(cells), np.array(cells)
-    w = data.draw(st.floats(-60, 60))
-    q = np.array(data.draw(st.lists(st.integers(0, 30), min_size=d, max_size=d)), dtype=float)
-    answer = q.sum() + w
-    target = max(0.0, answer) if math.isinf(weight) else answer
-    x = project(q + z, target, weight)
-    g = float(threshold(q + z, target, weight))
-    up, low = max(z.max(), 0.0), max(-w, 0.0)
-    lift = (max(w, 0.0) + max(-z.sum(), 0.0)) / d
-    rounding = 1e-9 * (1 + abs(z).max() + q.sum())
-    bound = up + low + np.maximum(np.maximum(-z, 0), lift)
-    assert (np.abs(x - q) <= bound + rounding).all()
-    if x.any():
-        assert -lift - rounding <= g <= up + low + rounding
-
-
 @given(st.floats(0.05, 1.0), st.integers(1, 40))
 def test_the_largest_of_few_is_summed_exactly(chance, d):
     # Among d draws n are exponential with a binomial chance; the largest has moments H_n^2 + H2_n.
@@ -86,18 +64,11 @@ def test_the_largest_of_few_is_summed_exactly(chance, d):
     assert float(found.mean) == pytest.approx(parts @ h)
 
 
-def test_the_largest_gaussian_is_what_simulation_finds():
-    drawn = np.maximum(np.random.default_rng(3).standard_normal((40_000, 20)).max(axis=1), 0)
-    for sample, want in zip((drawn, drawn**2), one_sided.largest_gaussian(20), strict=True):
-        assert abs(sample.mean() - float(want)) < 5 * sample.std() / math.sqrt(sample.size)
-
-
 @pytest.mark.parametrize(
     ("d", "rate", "uneven", "even", "gaussian"),
     [
         (10**3, 0.4318, 15.07, 16.08, 4.18),
         (10**6, 0.4166, 26.75, 29.62, 5.73),
-        (10**9, 0.4099, 38.43, 43.37, 6.94),
         (10**12, 0.4058, 50.05, 57.15, 7.96),
     ],
 )
@@ -125,7 +96,7 @@ def test_printed_certificates(d, rate, uneven, even, gaussian):
 
 @given(*[st.floats(0.1, 2)] * 4, st.integers(1, 50))
 def test_sides_of_asymmetric_noise_by_simulation(r, s, up, down, d):
-    rng, runs = np.random.default_rng(d), 20_000
+    rng, runs = np.random.default_rng(d), 6_000
     z = rng.exponential(1 / r, (runs, d)) - rng.exponential(1 / s, (runs, d))
     w = rng.exponential(1 / up, runs) - rng.exponential(1 / down, runs) - 1 / up + 1 / down
     top = np.maximum(z.max(axis=1), 0) + np.maximum(-w, 0)

@@ -1,17 +1,19 @@
-"""The projection's worst table, the map beside the best cells, redrawn and truncated noise."""
+"""The projection's worst table, maps, redrawn and truncated noise; smooth noise under zCDP."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy import optimize
+from scipy.integrate import quad
 
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.theory.upper import concentrated_noise as cn
 from microdata_price.theory.upper import worst_table as wt
 from microdata_price.theory.upper.exact_errors import clipped, m_epsilon, m_rho
 from microdata_price.theory.upper.fitted_errors import cell_errors
@@ -21,43 +23,6 @@ from microdata_price.theory.upper.remap import best_gaussian_map, best_map
 from microdata_price.theory.upper.truncated_sampling import sampled_truncated
 
 SIGNED = math.sqrt(8)
-
-
-def huge_loss(z, w, i):
-    """Return Lam_i by root finding: the loss of cell i when it is huge and all others are empty."""
-    others = np.delete(z, i)
-
-    def gap(g):
-        return g - z[i] + w - np.maximum(others - g, 0).sum()
-
-    reach = np.abs(z).sum() + abs(w) + 1
-    return float(optimize.brentq(gap, -reach, reach, xtol=1e-13)) - z[i]
-
-
-numbers = st.floats(-8, 8)
-tables = st.integers(2, 6).flatmap(
-    lambda d: st.tuples(
-        st.lists(st.integers(0, 30), min_size=d, max_size=d),
-        st.lists(numbers, min_size=d, max_size=d),
-        numbers,
-    )
-)
-
-
-@given(tables)
-def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(drawn):
-    q, z, w = np.array(drawn[0], dtype=float), np.array(drawn[1]), drawn[2]
-    fit = project(q + z, max(q.sum() + w, 0.0), math.inf)
-    for i in range(q.size):
-        over = max(z[i] - (z.sum() - w) / q.size, 0.0)
-        assert -over - 1e-9 <= q[i] - fit[i] <= max(huge_loss(z, w, i), 0.0) + 1e-9
-    # The mean over the cells has no price: the noise, and the sum's noise twice.
-    share = max(w, 0.0) / math.sqrt(q.size) + 2 * max(-w, 0.0)
-    assert np.linalg.norm(fit - q) <= np.linalg.norm(z - z.mean()) + share + 1e-9
-    far = np.zeros(q.size)
-    far[0] = 1e6
-    fit = project(far + z, max(far.sum() + w, 0.0), math.inf)
-    assert far[0] - fit[0] == pytest.approx(huge_loss(z, w, 0), abs=1e-8)
 
 
 @pytest.mark.parametrize("d", [20, 1000, 10**6])
@@ -191,6 +156,9 @@ def test_redrawn_noise_at_the_signed_answers_error(delta, value):
 def test_truncated_noise_by_two_simulations(d):
     noise = TruncatedDoubleGeometric(0.5, 8)
     C, se = sampled_truncated(noise, d, runs=20_000, seed=1)
+    # At very many cells all values occur: the threshold is so near the bound that the cell falls.
+    assert C < sampled_truncated(noise, 10**9, runs=2000, seed=1)[0] < 2 * noise.std + noise.bound
+    assert sampled_truncated(noise, 10**9, runs=2000, seed=1)[0] > noise.bound
     rng = np.random.default_rng(2)
     z, star = noise.sample(rng, (20_000, d)), noise.sample(rng, 20_000)
     z[:, 0] += 1e4
@@ -199,9 +167,102 @@ def test_truncated_noise_by_two_simulations(d):
     assert abs(C**2 - other.mean()) < 5 * math.hypot(spread, 2 * C * se)
 
 
-def test_truncated_noise_at_very_many_cells():
-    """All values occur: the threshold is so near the bound that the cell falls with it."""
-    noise = TruncatedDoubleGeometric(0.5, 8)
-    C, se = sampled_truncated(noise, 10**9, runs=20_000, seed=1)
-    assert (C, se) == sampled_truncated(noise, 10**9, runs=20_000, seed=1)
-    assert 8 < C < 2 * noise.std + noise.bound
+RHO = 0.125
+ORDERS = 1 + np.geomspace(5e-4, 9999, 120)
+
+NOISE = st.integers(1, 3).flatmap(
+    lambda n: st.builds(
+        lambda widths, bends: cn.SmoothNoise(tuple(np.cumsum(widths)), tuple(bends)),
+        st.lists(st.floats(0.2, 8), min_size=n, max_size=n),
+        st.lists(st.floats(0.02, 0.5), min_size=n + 1, max_size=n + 1),
+    )
+)
+
+
+@settings(max_examples=30)
+@given(NOISE, st.floats(1.001, 300))
+def test_noise_of_lipschitz_score_is_private_and_not_below_the_wall(noise, order):
+    assert noise.renyi(order) <= order * noise.rho * (1 + 1e-9)
+    # Half a record costs a quarter.
+    assert noise.renyi(order, 0.5) <= order * noise.rho / 4 * (1 + 1e-9)
+    assert noise.variance >= (1 - 1e-9) / math.expm1(noise.renyi(2.0))
+    assert noise.rho * noise.variance >= cn.concentrated_wall(noise.rho) * (1 - 1e-9)
+    gaussian = cn.SmoothNoise((), (noise.rho,))
+    assert gaussian.variance == pytest.approx(1 / noise.rho, rel=1e-12)
+    assert gaussian.renyi(order) == pytest.approx(order * noise.rho / 2, rel=1e-9)
+
+
+@settings(max_examples=8)
+@given(NOISE, st.floats(1.05, 20))
+def test_divergence_and_variance_by_other_quadrature(noise, order):
+    ends = sorted(sign * k + shift for sign in (-1, 1) for k in noise.knots for shift in (0, 1))
+    ends = [-noise.reach, *(e for e in ends if abs(e) < noise.reach), 3 * noise.reach + order]
+
+    def power(x):
+        a, b = float(noise.log_density(x - 1)), float(noise.log_density(x))
+        return math.exp(order * a - (order - 1) * b)
+
+    def whole(f):
+        return sum(quad(f, a, b, epsabs=1e-12)[0] for a, b in itertools.pairwise(ends))
+
+    assert whole(lambda x: math.exp(noise.log_density(x))) == pytest.approx(1, abs=1e-9)
+    second = whole(lambda x: x * x * math.exp(noise.log_density(x)))
+    assert noise.variance == pytest.approx(second, rel=1e-8)
+    expected = math.log(whole(power)) / (order - 1)
+    assert noise.renyi(order) == pytest.approx(expected, rel=1e-6, abs=1e-8)
+
+
+@given(NOISE, st.floats(1e-6, 1 - 1e-6))
+def test_quantiles_split_the_mass(noise, p):
+    t = float(noise.upper_quantile(p))
+    ends = [t, *(k for k in (*(-k for k in noise.knots[::-1]), *noise.knots) if k > t)]
+    ends.append(max(noise.reach, ends[-1]) + 1)
+    above = sum(
+        quad(lambda x: math.exp(noise.log_density(x)), a, b)[0] for a, b in itertools.pairwise(ends)
+    )
+    assert above == pytest.approx(p, rel=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("flank", "W", "R", "spread", "least", "most"),
+    [
+        (0.7, 6.0, 20.0, 0.676, 0.5, 0.98),
+        (0.9, 8.0, 60.0, 0.667, 0.5, 0.98),
+        (0.9, 8.0, 10.0, 0.667, 1.1, 2.0),  # a core that is too narrow
+    ],
+)
+def test_core_and_flanks_keep_to_the_budget_at_every_order(flank, W, R, spread, least, most):
+    pair = cn.core_and_flanks(RHO, 0.75, flank, W, R)
+    assert least < pair.budget_used(RHO, ORDERS).max() <= most
+    assert RHO * pair.total.variance == pytest.approx(spread, abs=1e-3)
+    # The flanks decide how far the largest of very many noises lies.
+    far = float(pair.cell.upper_quantile(1e-20))
+    assert far < R + math.sqrt(math.log(1e20) / (flank * RHO))
+
+
+@pytest.mark.parametrize("d", cn.SEARCHED)
+def test_searched_pairs_keep_to_the_budget_and_have_less_error(d):
+    pair = cn.SEARCHED[d]
+    used = pair.budget_used(RHO, np.union1d(ORDERS, np.linspace(2, 60, 59)))
+    assert 0.99 < used.max() <= 1
+    assert RHO * pair.total.variance <= 1
+    gaussian = cn.SmoothNoise((), (RHO,))
+    gaussians = cn.Pair(gaussian, gaussian)
+    np.testing.assert_allclose(gaussians.budget_used(RHO, [1.5, 40.0]), 1, rtol=1e-9)
+    # The same random numbers for both.
+    ours, plain = (p.sampled_cell_error(d, 100) for p in (pair, gaussians))
+    assert ours.least <= ours.most < plain.most
+
+
+@pytest.mark.parametrize("d", [2, 60])
+def test_the_sampled_worst_table_is_one_huge_cell(d):
+    pair, runs, rng = cn.SEARCHED[1000], 4000, np.random.default_rng(3)
+    z = pair.cell.upper_quantile(rng.random((runs, d)))
+    w = pair.total.upper_quantile(rng.random(runs))
+    z[:, 0] += 1e4
+    loss = (1e4 - project(z, 1e4 + w)[:, 0]) ** 2
+    found = pair.sampled_cell_error(d, runs)
+    root = math.sqrt(loss.mean())
+    spread = loss.std() / math.sqrt(runs) / (2 * root)
+    assert found.least <= found.most
+    assert abs(root - found.least) < 5 * math.hypot(spread, found.least_se)

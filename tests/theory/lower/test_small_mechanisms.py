@@ -1,0 +1,266 @@
+"""Channels of one cell, all of small tables, first moments on other terms: by other programs."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.theory.lower import lower_bounds as lb
+from microdata_price.theory.lower import single_cells as pure
+from microdata_price.theory.lower import single_cells_zcdp as conic
+from microdata_price.theory.lower import variants as va
+from microdata_price.theory.lower.printed_bounds import in_range, printed_sides
+from microdata_price.theory.upper.exact_errors import (
+    clipped,
+    clipped_sum,
+    m_epsilon,
+    m_rho,
+    worst_clipped_sum,
+)
+from microdata_price.theory.upper.reached import reached
+from microdata_price.theory.upper.remap import best_gaussian_map, best_map
+from private_channels import least_worst_loss
+
+
+@pytest.mark.parametrize("factor", [1.0, 1.3])
+def test_the_small_program_has_the_value_of_the_full_one(factor):
+    """All channels on 0, ..., 20, with nothing assumed: the least mean output for a count of 0."""
+    square = factor * m_epsilon(1.0).variance
+    grid = pure.Grid(1.0, 1.0, 1, 20)
+    found = grid.multipliers(square=square)
+    assert found is not None
+    value = grid.certified_value(found) - square * found.error.sum()
+    y = np.arange(21)
+    errors = (y - y[:, None]) ** 2
+    mean = np.where(y[:, None] == 0, y, 0)
+    full = least_worst_loss(np.argwhere(np.sqrt(errors) == 1), 1.0, [mean], errors, square)
+    assert full * (1 - 1e-3) < value <= full * (1 + 1e-7)
+
+
+@given(st.lists(st.floats(0, 1), min_size=13, max_size=13), st.floats(0, 2))
+def test_any_multipliers_prove_a_true_bound(weights, mean):
+    """Whatever the weights, no private channel's weighted loss is below what is certified."""
+    grid = pure.Grid(0.7, 1.0, 1, 12)
+    j = np.arange(13)
+    sure = grid.certified_value(pure.Multipliers(np.array(weights), mean))
+    law = grid.geometric()
+    for shift in range(3):
+        y = np.maximum(j - shift, 0)[:, None]
+        loss = (law * np.array(weights) * (y - j) ** 2).sum() + mean * (law[:, 0] * y[:, 0]).sum()
+        assert sure <= loss + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "limit"), [(0.25, 0.32731), (0.5, 0.32248), (1.0, 0.32850), (2.0, 0.26780)]
+)
+def test_the_limit_is_reached_by_the_map(epsilon, limit):
+    """Bound and mechanism meet for whole numbers as d grows: the constant is exact."""
+    C = m_epsilon(epsilon).std
+    low = epsilon * pure.channel_sum_error(PureDP(epsilon), 1000, C, whole=True) / 1000
+    high = epsilon * float(np.abs(best_map(epsilon).bias).max())
+    assert high == pytest.approx(limit, abs=1.1e-5)
+    loss = 1e-4 if epsilon > 0.3 else 2e-3  # the range of counts is finite
+    assert high * (1 - loss) < low <= high * (1 + 1e-9)
+
+
+def test_the_known_values_of_the_single_cell_program():
+    for d, epsilon, value in ((1000, 0.5, 5.014), (10**6, 0.5, 11.815), (1000, 1.0, 4.99)):
+        D = math.sqrt(8) / epsilon
+        found = epsilon * pure.channel_point_error(PureDP(epsilon), d, D, whole=False)
+        assert found == pytest.approx(value, abs=7e-3)
+        assert found >= epsilon * float(lb.point_error_bound("first_moment", PureDP(epsilon), d, D))
+
+
+def test_zcdp_is_certified_between_first_moments_and_the_map():
+    guarantee = ConcentratedDP(0.125)
+    C = m_rho(0.125).std * (1 + 1e-6)
+    low = conic.conic_sum_error(guarantee, 1000, C, whole=True)
+    weights = conic.conic_sum_error(guarantee, 1000, C, whole=False)
+    first = float(lb.sum_error_bound("first_moment", guarantee, 1000, C))
+    assert first < weights < low < float(best_gaussian_map(0.125).D(1000))
+    assert low > 370
+    assert conic.conic_sum_error(ConcentratedDP(3.0), 1000, C, whole=True) == 0
+    assert conic.conic_point_error(guarantee, 2, 1e4, whole=True) == 0
+
+
+def test_any_conic_multipliers_prove_a_true_bound():
+    """Random multipliers give less than M_rho's own mean at 0, whose squared error is V at most."""
+    rng = np.random.default_rng(3)
+    grid, V = conic.ConicGrid(0.125, 12), m_rho(0.125).variance
+    found = grid.multipliers(V, 0.9)
+    best = grid.certified(found, V)
+    j = np.arange(13)
+    law = m_rho(0.125).pmf(j)
+    assert 0 < best < law @ j + 1e-9
+    for _ in range(20):
+        a, b, c = rng.uniform(0.5, 2, 3)
+        other = found._replace(
+            error=a * found.error, divergence=b * found.divergence, prices=c * found.prices
+        )
+        assert grid.certified(other, V) <= best * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_lower_bound_is_above_what_is_reached(seed):
+    """At random levels of each kind, for weights and for whole numbers."""
+    rng = np.random.default_rng(seed)
+    d, level = int(10 ** rng.uniform(0.31, 9)), float(np.exp(rng.uniform(-2, 2.5)))
+    kinds = (PureDP(level), ApproximateDP(level, 1e-6), ConcentratedDP(max(level**2 / 8, 0.02)))
+    guarantee = kinds[seed % 3]
+    error = float(np.exp(rng.uniform(-1, 3))) * guarantee.signed_error
+    given_error = {"sum_error" if rng.random() < 0.5 else "point_error": error}
+    cells, _ = pure.single_cell_bounds(guarantee, d, **given_error)
+    best = max(lb.lower_bounds(guarantee, d, **given_error).values.values())
+    values = reached(guarantee, d, **given_error).values
+    for name, value in values.items():
+        low = cells["channel_whole" if name in {"clipping", "remap"} else "channel"]
+        assert value is None or max(low, best) <= value * (1 + 1e-9)
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "given_error", "size"),
+    [(g, "point_error", 1.2) for g in (PureDP(1.0), ConcentratedDP(0.125))]
+    + [(PureDP(1.0), "sum_error", 2)],
+)
+def test_lines_are_a_little_below_the_program(guarantee, given_error, size):
+    lines, error = pure.single_cell_lines(guarantee), size * guarantee.basis.noise().std
+    program = pure.single_cell_bounds(guarantee, 1000, **{given_error: error})[0]["channel"]
+    curve = lines.sum_error if given_error == "point_error" else lines.point_error
+    assert 0.9 * program < float(curve(1000, error)) <= program * 1.003
+
+
+def least_error(epsilon, d, D, most, low, high):
+    """Return the least C of any private channel, counts to ``most``, outputs low to high."""
+    x, y = (
+        np.array(list(itertools.product(range(*ends), repeat=d)))
+        for ends in ((most + 1,), (low, high + 1))
+    )
+    near = np.argwhere(np.abs(x[:, None] - x).sum(axis=2) == 1)
+    cells = (x[:, None] - y) ** 2
+    sums = (x.sum(axis=1)[:, None] - y.sum(axis=1)) ** 2
+    return math.sqrt(least_worst_loss(near, epsilon, np.moveaxis(cells, 2, 0), sums, D**2))
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "d", "most", "D"),
+    [(1, 2, 3, 1.4), (1, 2, 3, 3.0), (1, 2, 2, 1.3), (2, 2, 3, 0.7), (2, 3, 2, 0.9)],
+)
+def test_all_mechanisms_on_small_tables_obey_every_bound(epsilon, d, most, D):
+    g = PureDP(epsilon)
+    C = least_error(epsilon, d, D, most, 0, most + 1)
+    assert d > 2 or least_error(epsilon, d, D, most, -1, most + 1) <= C + 1e-7
+    for name in list(lb.BOUNDS)[1:]:
+        assert float(lb.point_error_bound(name, g, d, D, max_records=most)) <= C + 1e-6
+        assert float(lb.sum_error_bound(name, g, d, C + 1e-6, max_records=most)) <= D + 1e-6
+
+
+@pytest.mark.parametrize(
+    ("g", "d", "k", "apart"),
+    [
+        (PureDP(10.0), 1e4, 0.01, 1),
+        (ApproximateDP(10.0, 1e-12), 1e4, 0.01, 1),
+        (ConcentratedDP(40.0), 1e12, 0.1, 5),
+    ],
+)
+def test_printed_bounds_fail_outside_their_range(g, d, k, apart):
+    """M_epsilon and M_rho with their exact errors violate the printed forms at small k."""
+    zcdp = isinstance(g, ConcentratedDP)
+    noise = m_rho(g.rho) if zcdp else m_epsilon(g.epsilon)
+    C, D = noise.std, math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
+    left, right = printed_sides(g, d, C, D, k)
+    assert not in_range(g, 2 * C + k)
+    assert left < right - apart
+    # With k in range both are satisfied.
+    low = np.linspace(0.6006, 1 - 2 * C, 100) if zcdp else np.geomspace(0.5, 1.2011, 100)
+    left, right = printed_sides(g, d, C, D, np.concatenate([low, np.geomspace(1.2011, 100, 200)]))
+    assert (left > right).all()
+
+
+def least_absolute_error(epsilon, d, n):
+    """Return the least mean absolute error of the worst cell with a public total of n records."""
+    x = np.array([t for t in itertools.product(range(n + 1), repeat=d) if sum(t) == n])
+    apart = np.abs(x[:, None] - x)
+    near = np.argwhere(apart.sum(axis=2) == 2)
+    return least_worst_loss(near, epsilon, np.moveaxis(apart, 2, 0))
+
+
+@pytest.mark.parametrize(("epsilon", "d", "n"), [(1.0, 3, 3), (2.0, 4, 2), (3.0, 5, 2)])
+def test_no_mechanism_with_a_public_total_is_better_than_the_bound(epsilon, d, n):
+    best = least_absolute_error(epsilon, d, n)
+    m = np.arange(1.0, n + 1)
+    a = np.exp(epsilon * m) / (d - 1)
+    bound = float((m / (1 + a)).max())
+    assert 0 < bound <= best
+    assert va.public_total_bound(epsilon, d) >= bound - 1e-12
+
+
+@given(st.floats(0.01, 5.0), st.integers(2, 10**7), st.floats(0, 50))
+def test_the_best_number_of_replaced_records_is_found(eps, d, D):
+    m = np.arange(1.0, 4000.0)
+    a = np.exp(np.minimum(eps * m, 600.0)) / (d - 1)
+    want = max(float(((m - a * D) / (1 + a)).max()), 0.0)
+    assert float(va.public_total_bound(eps, d, D)) == pytest.approx(want, rel=1e-9, abs=1e-12)
+
+
+@given(st.floats(0.05, 2.0), st.integers(2, 10**6), st.integers(2, 60), *[st.floats(0.05, 1)] * 2)
+def test_clipping_goes_wrong_as_often_as_proved(eps, d, m, share, ratio):
+    """Clipping treats cells alike, so it goes wrong on each placement, as Markov bounds it."""
+    k, h = 0.95 * share * m, 4 * ratio * m
+    chance, s = va.placement_chance(eps, d, m, k, h)
+    assert 0 <= s <= m
+    assert chance <= 1
+    z = m_epsilon(eps)
+    # P(x_i < k), plus Markov's bound on P(x_* > m + h) by the squared error of the sum.
+    low = float(z.sf(np.asarray(m - math.ceil(k)))) if k > 0 else 0.0
+    high = clipped_sum(z, [m, 0], [1, d - 1]) / h**2
+    assert chance <= min(low + high, 1.0) + 1e-12
+
+
+def test_the_difficult_tables_own_error():
+    eps, d = 0.1, 10**6
+    m = math.floor(math.log(d) / eps)
+    chance, _ = va.placement_chance(eps, d, m, m / 2, m)
+    assert chance >= 1 / 16 - 0.002
+    found = va.same_table_error(eps, d, m)
+    assert found.error >= m / math.sqrt(80) > m / math.sqrt(128)
+    low = va.same_table_error(3.0, 1000, 2)  # below one record
+    bound = low.chance / (1 / (2 - low.k) ** 2 + 1 / low.h**2)
+    assert low.error == pytest.approx(math.sqrt(bound))
+    # Neither known mechanism is better there: clipping's sum errs by more.
+    z = m_epsilon(eps)
+    cell = math.sqrt(float(clipped(z, m).squared_error))
+    total = math.sqrt(clipped_sum(z, [m, 0], [1, d - 1]))
+    assert found.error <= max(cell, total)
+
+
+@given(st.floats(0.05, 3.0), st.floats(1e-12, 0.2), st.floats(1.0, 200.0), st.floats(0.1, 1e4))
+def test_the_corollary_with_a_delta_is_a_weaker_form(eps, delta, log10_d, D):
+    g = ApproximateDP(eps, delta)
+    d = float(round(10**log10_d)) + 2 if log10_d < 15 else 10**log10_d
+    value = float(va.approximate_corollary(g, math.floor(d), D))
+    bound = float(lb.point_error_bound("first_moment", g, math.floor(d), D))
+    assert value <= bound * (1 + 1e-9) + 1e-12
+
+
+def test_the_corollary_reaches_its_leading_term():
+    g = ApproximateDP(0.5, 1e-200)
+    for d, term in ((1e250, math.log(0.5 / 1e-200)), (1e100, math.log(1e100))):
+        assert 0.95 < float(va.approximate_corollary(g, d, math.sqrt(8) / 0.5)) * 0.5 / term < 1
+
+
+def test_one_record_is_tight_at_large_epsilon():
+    for eps in (8.0, 12.0, 20.0):
+        z = m_epsilon(eps)
+        C, d = z.std, 10**6
+        D = math.sqrt(clipped_sum(z, [0], [d]))
+        bound = float(va.one_record_bound(eps, d, C))
+        assert bound <= float(lb.sum_error_bound("first_moment", PureDP(eps), d, C)) * (1 + 1e-9)
+        # Besides its bias d e^-eps, clipping has the spread of d independent cells.
+        bias = d * math.exp(-eps)
+        assert bound <= bias * (1 + 1e-6) / (1 - math.exp(-2 * eps))
+        assert bias**2 * 1.01 + d * z.variance >= D**2
+        assert bound >= bias * (1 - C)
