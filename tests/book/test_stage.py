@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 
 import nbformat
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.book import notebook
-from microdata_price.book.plain import read_terms, with_links
+from microdata_price.book.plain import with_links
 from microdata_price.book.stage import (
     PRINTED,
     Found,
@@ -56,11 +55,9 @@ def chapter(*cells, outputs=()):
 
 def staged(nb, solutions=True, address=""):
     """The cells that the builder reads, without levels and foot, and those of the download."""
-    found, values = Found(address=address), {"epsilon": 0.25, "grid_dir": "/secret"}
-    collect("chapter", nb, found)
-    before = json.dumps(nb)
-    made = page("chapter", nb, values, found, solutions)
-    copy = download(nb, values, found, solutions)
+    values, before = {"epsilon": 0.25, "grid_dir": "/secret"}, json.dumps(nb)
+    made = page("chapter", nb, values, solutions)
+    copy = download(nb, values, address, solutions)
     assert json.dumps(nb) == before
     nbformat.validate(copy)
     *shown, levels, foot = made.cells
@@ -243,11 +240,7 @@ def test_solutions_leave_prose_pages_whatever_their_fences(fence):
     ],
 )
 def test_links_become_references(written, read):
-    terms = read_terms(ROOT / "book")
-    assert terms["zcdp"] == "zCDP"
-    assert len(terms) > 20
-    assert read_terms(Path("nowhere")) == {}
-    assert with_links(written, "notebooks/chapter", terms) == read
+    assert with_links(written, "notebooks/chapter") == read
 
 
 def test_equations_and_labelled_cells_are_places_on_the_page():

@@ -14,44 +14,39 @@ from .plain import with_links
 from .run import Run
 
 
-def _shown(output: Any, name: str, pictures: dict[str, bytes]) -> str:
+def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
     """Return an output as Markdown; a picture goes into a file of its own."""
     data = output.get("data", {})
     for kind, end, look in (("image/svg+xml", "svg", "computed"), ("image/png", "png", "plain")):
         if kind in data:
-            svg = end == "svg"
-            body = for_the_site(data[kind]).encode() if svg else base64.b64decode(data[kind])
-            pictures[f"{name}.{end}"] = body
+            svg = for_the_site(data[kind]).encode() if end == "svg" else b""
+            files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
             alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
             return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
     if "text/markdown" in data:
-        return with_links(str(data["text/markdown"]), "comparison", {})
+        return with_links(str(data["text/markdown"]), "comparison")
     text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
     return f"<pre>{html.escape(str(text))}</pre>"
 
 
-def comparison(
-    runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]
-) -> tuple[str, dict[str, bytes]]:
-    """Write the page that compares runs: every cell whose outputs differ, run beside run."""
-    books = [notebook.read(run.path) for run in runs]
-    code = [[c for c in b.cells if c.cell_type == "code"] for b in books]
+def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """Return the files of the page that compares runs: every cell whose outputs differ."""
+    code = [[c for c in run.executed.cells if c.cell_type == "code"] for run in runs]
     cells = [[c.outputs for c in cs if notebook.INJECTED not in notebook.tags(c)] for cs in code]
-    title = books[0].cells[0].source.partition("\n")[0].removeprefix("# ")
+    title = runs[0].executed.cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
-        f"# {title}: {len(runs)} runs compared",
-        "",
+        f"# {title}: {len(runs)} runs compared\n",
         "Each cell whose outputs differ, at several values of the parameters. The other outputs "
         f"are those of [the first run](notebooks/{runs[0].name}.ipynb).",
     ]
-    pictures: dict[str, bytes] = {}
+    files: dict[str, bytes] = {}
     for k, outputs in enumerate(zip(*cells, strict=True)):
         if all(one == outputs[0] for one in outputs):
             continue
-        lines += ["", "::::{grid} 1 1 2 2", ":gutter: 2", ""]
+        lines.append("\n::::{grid} 1 1 2 2\n:gutter: 2\n")
         for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
             level = ", ".join(f"{name} = {value}" for name, value in values.items())
-            shown = [_shown(o, f"compare-{i}-{k}-{j}", pictures) for j, o in enumerate(one)]
-            lines += [":::{grid-item}", "\n\n".join([f"**{level}**", *shown]), ":::", ""]
+            shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
+            lines.append("\n\n".join([f":::{{grid-item}}\n**{level}**", *shown]) + "\n:::\n")
         lines.append("::::")
-    return "\n".join(lines) + "\n", pictures
+    return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}

@@ -6,6 +6,7 @@ import datetime
 import html
 import os
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -30,31 +31,27 @@ def site_config(root: Path, title: str, announcement: str = "") -> str:
     for remarks; a configured repository gets its buttons.
     """
     config, date = _config(root), source_date(root)
-    day = f", {date.day} {date:%B %Y}" if date else ""
-    footer = f"<p>Version {__version__}{day}</p>"
+    footer = f"<p>Version {__version__}{f', {date.day} {date:%B %Y}' if date else ''}</p>"
     if remarks := html.escape(str(config.pop("remarks", "") or "").strip()):
         address = remarks if "://" in remarks or "@" not in remarks else f"mailto:{remarks}"
         footer += f'\n<p>Remarks: <a href="{address}">{remarks}</a></p>'
     public = bool(repository(root))
     if not public:
         config.pop("launch_buttons", None)
-    shown = {"announcement": announcement, "extra_footer": footer}
-    config["html"] |= {**shown, "use_repository_button": public}
+    config["html"] |= {"announcement": announcement, "extra_footer": footer}
+    config["html"]["use_repository_button"] = public
     return yaml.safe_dump({**config, "title": title}, sort_keys=False, allow_unicode=True)
 
 
 def source_date(root: Path) -> datetime.date | None:
-    """Return the day of the sources: SOURCE_DATE_EPOCH, else the checkout's last commit (UTC).
+    """Return the day of the sources, never of the build: SOURCE_DATE_EPOCH, else the last commit's.
 
-    It is never the day of the build, so that the same sources give the same site.
+    So the same sources give the same site. Days are UTC's.
     """
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not seconds.isdigit() and (root / ".git").exists():
         command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
-        try:
+        with suppress(OSError):  # no git on this machine
             seconds = subprocess.run(command, capture_output=True, text=True, check=False).stdout
-        except OSError:  # no git on this machine
-            return None
-    if not seconds.strip().isdigit():
-        return None
-    return datetime.datetime.fromtimestamp(int(seconds), datetime.UTC).date()
+    day = datetime.datetime.fromtimestamp
+    return day(int(seconds), datetime.UTC).date() if seconds.strip().isdigit() else None

@@ -1,8 +1,7 @@
 """Kernels for notebooks: this very Python with one thread, forked where many start.
 
-A kernel is a process of its own, as in Jupyter, so that no notebook sees what another one did. A
-build forks its kernels from one process that has imported what the notebooks import, and has done
-nothing else; a notebook that is run alone gets a fresh Python.
+A kernel is a process of its own, so that no notebook sees what another one did. A build forks its
+kernels from one process that has imported what the notebooks import, and has done nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 from unittest import mock
@@ -41,8 +41,7 @@ _ENVIRONMENT = {
     # The caller's backend of matplotlib, without a window, would lose plots in silence.
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
 }
-_LONGEST_FOLDER = 60
-"""Characters: with a kernel's own name a socket's path stays below the 104 that systems allow."""
+_LONGEST_FOLDER = 60  # with a kernel's own name a socket's path stays below the 104 allowed
 _WATCH = """
 import contextlib, os, shutil, signal, sys, time
 groups = []
@@ -60,9 +59,9 @@ Tell = Callable[[Iterable[int]], object]
 
 @contextlib.contextmanager
 def watched_folder(place: Path | None = None, prefix: str = "") -> Iterator[tuple[Path, Tell]]:
-    """Give a temporary folder that goes even if the command is killed: it may hold secrets.
+    """Give a temporary folder that goes even if the command is killed, and a function.
 
-    Whoever heads a group of processes that shall end with the command is told to the function.
+    It is told the heads of groups of processes that shall end with the command, too.
     """
     with (
         tempfile.TemporaryDirectory(prefix=prefix, dir=place) as folder,
@@ -87,8 +86,7 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     from ipykernel.kernelapp import IPKernelApp
 
     def end_with_command() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
+        if parent := multiprocessing.parent_process():
             parent.join()
         os.killpg(0, signal.SIGKILL)
 
@@ -101,26 +99,6 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
         sys.modules["numpy"].random.seed()  # forked, it would be that of every other kernel
     IPKernelApp.launch_instance(arguments)
     os._exit(0)
-
-
-class _Started:
-    """A process of multiprocessing's, handled as Jupyter handles one of subprocess's."""
-
-    stdin = stdout = stderr = None
-
-    def __init__(self, process: Any) -> None:
-        self._process, self.pid = process, process.pid
-        self.kill, self.terminate = process.kill, process.terminate
-
-    def poll(self) -> Any:
-        return self._process.exitcode
-
-    def wait(self) -> Any:
-        self._process.join()
-        return self.poll()
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
 
 
 @contextlib.contextmanager
@@ -146,8 +124,11 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
                 process.start()
                 started.append(process)
                 tell(p.pid for p in started if p.exitcode is None)
-            self.process = _Started(process)  # type: ignore[assignment]
-            self.pid = self.pgid = process.pid
+            # Jupyter handles it as one of subprocess's.
+            pipes = dict.fromkeys(("stdin", "stdout", "stderr"))
+            signals = {"send_signal": partial(os.kill, process.pid), "wait": process.join}
+            vars(process).update(pipes, **signals, poll=lambda: process.exitcode)
+            self.process, self.pid, self.pgid = process, process.pid, process.pid
             return self.connection_info
 
     class Manager(AsyncKernelManager):

@@ -13,7 +13,6 @@ from ..base.provenance import versions
 from . import notebook
 from .plain import head
 from .run import Run
-from .stage import Found
 
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
 """How the list begins of which a reader chooses a prediction; the page's script knows it too."""
@@ -26,10 +25,14 @@ def _filled(name: str, **values: Any) -> str:
 
 
 def computed(
-    levels: str, runs: Sequence[Run], pages: Collection[str], found: Found, grid: Mapping[str, str]
+    levels: str,
+    runs: Sequence[Run],
+    pages: Collection[str],
+    certificates: Mapping[str, float],
+    grid: Mapping[str, str],
 ) -> str:
     """Write the page that says how and when each notebook was computed."""
-    told = {"certificates": found.certificates, "grid": grid, "versions": versions()}
+    told = {"certificates": certificates, "grid": grid, "versions": versions()}
     return _filled("computed", levels=levels, runs=runs, pages=pages, **told)
 
 

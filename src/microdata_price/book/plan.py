@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -11,9 +10,8 @@ import yaml
 
 from ..exceptions import InputError
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS
-from ..model.privacy import check_delta, check_epsilon, check_rho
 from . import notebook
-from .parameters import check
+from .parameters import LEVELS, check
 
 FOLDERS = ("grid_dir", "published_dir", "better_dir")
 """Parameters that the book fills with folders of computed results."""
@@ -30,8 +28,7 @@ class Edition:
     solutions: bool = True
 
     def __post_init__(self) -> None:
-        checks = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
-        for name, checked in checks.items():
+        for name, checked in LEVELS.items():
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked(value))
         if self.runs is not None and self.runs < 2:
@@ -42,7 +39,7 @@ class Edition:
     @property
     def given(self) -> dict[str, float | int]:
         """The levels that were given, by the names of the parameters that they replace."""
-        pairs = {k: getattr(self, k) for k in ("epsilon", "rho", "delta", "runs")}
+        pairs = {k: getattr(self, k) for k in (*LEVELS, "runs")}
         return {k: v for k, v in pairs.items() if v is not None}
 
     @property
@@ -100,34 +97,21 @@ def find_root(*starts: Path) -> Path:
     )
 
 
-def _files(node: Any) -> Iterator[str]:
-    for entry in node if isinstance(node, list) else []:
-        yield from _files(entry)
-    for key, value in node.items() if isinstance(node, dict) else []:
-        yield from [value] if key in ("root", "file") else _files(value)
-
-
 def toc_entries(root: Path) -> list[str]:
     """Return the pages and notebooks of the table of contents, in the book's order."""
+    from sphinx_external_toc.parsing import MalformedError, parse_toc_yaml
+
     path = root / "book" / "_toc.yml"
     try:
-        entries = list(_files(yaml.safe_load(path.read_text(encoding="utf-8"))))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    if twice := sorted({e for e in entries if entries.count(e) > 1}):
-        raise InputError(f"{path} lists {', '.join(twice)} more than once")
-    return entries
+        return [*parse_toc_yaml(path)]
+    except (MalformedError, yaml.YAMLError) as error:
+        raise InputError(f"{path} cannot be used: {' '.join(str(error).split())}") from None
 
 
 def notebook_paths(root: Path) -> list[Path]:
     """Return the notebooks of the table of contents in its order, then those without a page."""
-    listed = [
-        root / f"{entry.removesuffix('.ipynb')}.ipynb"
-        for entry in toc_entries(root)
-        if entry.startswith("notebooks/")
-    ]
-    others = sorted({*(root / "notebooks").glob("*.ipynb")} - {*listed})
-    return [*listed, *others]
+    listed = [root / f"{e}.ipynb" for e in toc_entries(root) if e.startswith("notebooks/")]
+    return [*listed, *sorted({*(root / "notebooks").glob("*.ipynb")} - {*listed})]
 
 
 def chapters(root: Path, edition: Edition) -> list[Chapter]:

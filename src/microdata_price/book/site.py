@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import site as packages
 import subprocess
 import sys
@@ -15,6 +14,7 @@ import tempfile
 from html import unescape
 from pathlib import Path
 
+from ..base.files import deferred_stop
 from ..base.provenance import digest, digest_files
 from ..exceptions import BuildError
 from . import notebook
@@ -34,7 +34,9 @@ _REMOTE = {
 
 # Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
 _ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
-_READ = (".html", ".ipynb", ".svg", ".md", ".txt", ".csv")
+_READ = (".html", ".css", ".ipynb", ".svg", ".md", ".txt", ".csv")
+RECORD = ".built-from"
+"""The file of a site that holds the key of what it was built from."""
 # The builder ends with the command, even one that is killed.
 _BUILDER = """
 import os, threading, time
@@ -55,14 +57,10 @@ def staged_key(stage: Path) -> str:
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
-def _record(site: Path) -> Path:
-    return site.parent / f".built-from-{site.name}"
-
-
 def is_current(site: Path, key: str) -> bool:
     """Say whether a site was built from exactly these pages."""
-    there = (site / "index.html").is_file() and _record(site).is_file()
-    return there and _record(site).read_text(encoding="utf-8") == key
+    made_from = site / RECORD
+    return made_from.is_file() and made_from.read_text(encoding="utf-8") == key
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
@@ -83,16 +81,6 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
         said = "\n".join(dict.fromkeys(told or lines[-30:]))
         raise BuildError(f"the site was not built:\n{said}")
     return html
-
-
-def remote_requests(site: Path) -> list[str]:
-    """Return where pages or styles of a site would fetch something from elsewhere."""
-    return [
-        f"{path.relative_to(site)}: {match.group()[:120]}"
-        for end, pattern in _REMOTE.items()
-        for path in sorted(site.rglob(f"*{end}"))
-        for match in pattern.finditer(path.read_text(encoding="utf-8", errors="replace"))
-    ]
 
 
 def machine_paths(*places: Path) -> re.Pattern[str]:
@@ -124,13 +112,15 @@ def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern
 
 
 def faults_of_site(html: Path, paths: re.Pattern[str]) -> list[str]:
-    """Return the pages and downloads of a site that show a path of the machine, a line each."""
+    """Return where a site asks a network for something or shows a path of the machine."""
     found = []
     for file in sorted(p for p in html.rglob("*") if p.suffix in _READ):
-        text = file.read_text(encoding="utf-8")
+        name, text = file.relative_to(html), file.read_text(encoding="utf-8", errors="replace")
+        asked = _REMOTE[file.suffix].finditer(text) if file.suffix in _REMOTE else ()
+        found += [f"{name} would need a network: {match.group()[:120]}" for match in asked]
         # Highlighting splits a path by tags; an attribute holds one whole.
         if path := paths.search(text) or paths.search(unescape(re.sub(r"<[^>]*>", "", text))):
-            found.append(f"{file.relative_to(html)} shows a path of this machine: {path.group()}")
+            found.append(f"{name} shows a path of this machine: {path.group()}")
     return found
 
 
@@ -145,23 +135,14 @@ def redirect(target: str) -> str:
     )
 
 
-def put_in_place(built: Path, site: Path, key: str) -> None:
-    """Replace a site by a new one, in two renames; a reader sees the old one or the new one."""
-    old = site.parent / f".{site.name}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    _record(site).unlink(missing_ok=True)
-    if site.exists():
-        site.rename(old)
-    try:
-        built.rename(site)
-    finally:
-        recover(site)
-    _record(site).write_text(key, encoding="utf-8")
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def recover(site: Path) -> None:
-    """Put back the site that an interruption between the two renames left aside."""
-    old = site.parent / f".{site.name}.old"
-    if old.exists() and not site.exists():
-        old.rename(site)
+def put_in_place(built: Path, place: Path, aside: Path) -> None:
+    """Give a finished folder its name; what has the name goes aside. Requests to stop wait."""
+    with deferred_stop():
+        if place.exists():
+            place.rename(aside)
+        try:
+            built.rename(place)
+        except OSError:
+            if aside.exists():
+                aside.rename(place)
+            raise

@@ -35,13 +35,11 @@ _AWAY = re.compile(
 
 @dataclass
 class Found:
-    """What the notebooks of a book computed for its text, its glossary's terms, its address."""
+    """What the notebooks of a book computed for its text."""
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
     certificates: dict[str, float] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    terms: dict[str, str] = field(default_factory=dict)
-    address: str = ""
 
 
 def _told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -107,13 +105,7 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
 
 
 def _levels_line(values: Mapping[str, Any]) -> str:
-    """Return the line under which the site folds a chapter's parameters and imports.
-
-    Examples
-    --------
-    >>> _levels_line({"epsilon": 0.5, "ds": [10, 1000], "table": "", "grid_dir": "a"})
-    'Levels used: epsilon = 0.5, ds = 10; 1,000'
-    """
+    """Return the line under which the site folds a chapter's parameters and imports."""
 
     def written(value: object) -> str:
         if isinstance(value, (list, tuple)):
@@ -150,8 +142,7 @@ def _shortened(output: Any) -> Any:
     """Return an output whose text a page can hold; the executed notebook has it whole."""
     made = nbformat.from_dict(output)
     for part, key in ((made, "text"), (made.get("data", {}), "text/plain")):
-        more = len(part.get(key, "")) - PRINTED
-        if more > 0:
+        if (more := len(part.get(key, "")) - PRINTED) > 0:
             part[key] = f"{part[key][:PRINTED]}\n... ({more:,} more characters)"
     return made
 
@@ -163,11 +154,7 @@ def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Noteboo
 
 
 def page(
-    name: str,
-    executed: notebook.Notebook,
-    values: Mapping[str, Any],
-    found: Found,
-    solutions: bool,
+    name: str, executed: notebook.Notebook, values: Mapping[str, Any], solutions: bool
 ) -> notebook.Notebook:
     """Turn an executed notebook, and the values it used, into the one that the builder reads."""
     pieces: list[tuple[notebook.Notebook, list[notebook.Notebook]]] = []
@@ -175,10 +162,10 @@ def page(
     for cell in _kept(executed, solutions):
         tags = notebook.tags(cell)
         if cell.cell_type == "markdown":
-            pieces.append((cell, [markdown(text_of(cell, name, found.terms))]))
+            pieces.append((cell, [markdown(text_of(cell, name))]))
             continue
         blocks = [_block(ours) for ours, _ in _told([cell])]
-        told = [markdown(with_links(text, name, found.terms)) for text in blocks if text]
+        told = [markdown(with_links(text, name)) for text in blocks if text]
         cell.outputs = [_shortened(output) for ours, output in _told([cell]) if not ours]
         cell.pop("id", None)
         if TAG in tags:
@@ -204,7 +191,7 @@ def page(
 
 
 def download(
-    executed: notebook.Notebook, values: Mapping[str, Any], found: Found, solutions: bool
+    executed: notebook.Notebook, values: Mapping[str, Any], address: str, solutions: bool
 ) -> notebook.Notebook:
     """Turn an executed notebook into what readers download: with results, runnable again."""
     kept = _kept(executed, solutions)
@@ -215,11 +202,10 @@ def download(
             cell.source = _AWAY.sub(r"\1\2", cell.source)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")
-        command = f"pip install git+{found.address}" if found.address else "pip install ."
-        where = "" if found.address else " in the folder of this project"
+        command = f"git+{address}`" if address else ".` in the folder of this project"
         kept[0].source = (
             f"{title}\n\n*To run this notebook anywhere, install its package once with "
-            f"`{command}`{where}, then run all cells.*\n{rest}"
+            f"`pip install {command}, then run all cells.*\n{rest}"
         )
     made = notebook.strip(nbformat.from_dict({"cells": kept}))
     for cell, shown in zip(made.cells, kept, strict=True):
