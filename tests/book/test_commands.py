@@ -86,7 +86,6 @@ def test_book_refuses_levels_that_cannot_be_and_folders_of_others(root, given, s
         ("chapter --out bad.yaml", "bad.yaml is not one; choose"),
         ("chapter --out full", "full exists and is not an earlier run"),
         ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
-        ("copy.ipynb", "copy.ipynb is an executed copy"),
     ],
 )
 def test_run_refuses_what_it_cannot_use(root, given, said, capsys):
@@ -97,8 +96,6 @@ def test_run_refuses_what_it_cannot_use(root, given, said, capsys):
     (root / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
     declares = ("code", "rho = 1.0", "parameters")
     notebook.write(make_notebook(declares, ("code", "1")), root / "lazy.ipynb")
-    injected = ("code", "rho = 0.25", "injected-parameters")
-    notebook.write(make_notebook(declares, injected, ("code", "rho")), root / "copy.ipynb")
     assert said in refused(["run", *given.split()], capsys)
     assert (root / "full" / "thesis.txt").read_text(encoding="utf-8") == "mine"
     assert not (root / "results").exists()

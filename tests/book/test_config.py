@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import yaml
 
-from microdata_price.book.config import site_config, source_date
+from microdata_price.book.site import site_config, source_date
 from tiny_book import make_root
 
 

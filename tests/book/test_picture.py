@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from microdata_price.book import notebook
-from microdata_price.book.compare import comparison
+from microdata_price.book.one import comparison
 from microdata_price.book.picture import SMALLEST, for_the_site
 from microdata_price.book.run import Run
 from microdata_price.figures.difficult import one_draw

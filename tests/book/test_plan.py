@@ -2,8 +2,7 @@ import pytest
 
 from microdata_price.base.provenance import PACKAGE, code_files, code_key
 from microdata_price.book.build import stage_redirects
-from microdata_price.book.grids import grid_specs
-from microdata_price.book.plan import Edition, chapters, find_root, toc_entries
+from microdata_price.book.plan import Edition, chapters, find_root, grid_specs, toc_entries
 from microdata_price.book.run import chapter_key
 from microdata_price.exceptions import InputError
 from microdata_price.grid.spec import PAPER_EPSILONS, PAPER_RHOS

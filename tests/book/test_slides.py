@@ -6,10 +6,9 @@ import pytest
 from bs4 import BeautifulSoup
 
 from microdata_price.book import notebook
-from microdata_price.book.pages import exercises
 from microdata_price.book.plan import notebook_paths
 from microdata_price.book.slides import slides
-from microdata_price.book.stage import without_solutions
+from microdata_price.book.stage import exercises, without_solutions
 from microdata_price.chapters.lesson import Lesson
 from microdata_price.exceptions import BuildError
 from tiny_book import ROOT, make_notebook

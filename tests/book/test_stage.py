@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from microdata_price.book import notebook
 from microdata_price.book.plain import with_links
 from microdata_price.book.stage import (
-    PRINTED,
     Found,
     collect,
     download,
@@ -114,19 +113,6 @@ def test_a_download_has_its_results_and_reads_whole_alone(address, said):
     assert setup.source == "import math"
     assert [o.metadata for o in shows.outputs] == [{}, {}]
     assert shows.outputs[1].data["text/markdown"] == "a"
-
-
-@pytest.mark.parametrize("kind", ["printed", "value"])
-@pytest.mark.parametrize("text", ["x" * 3_000_000, "y\n" * 1_000_000, "short\n"])
-def test_a_page_holds_the_beginning_of_what_is_printed(text, kind):
-    printed = nbformat.v4.new_output("stream", name="stdout", text=text)
-    value = nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=1)
-    nb = chapter(("code", "f()"), outputs=(printed if kind == "printed" else value,))
-    (shown,) = staged(nb)[0][-1].outputs
-    said = shown["text"] if kind == "printed" else shown["data"]["text/plain"]
-    begin, _, left = said.partition("\n... (")
-    assert begin == text[:PRINTED]
-    assert int(left.split()[0].replace(",", "") if left else 0) == len(text) - len(begin)
 
 
 def test_boxes_have_their_title_label_and_what_is_computed_for_them():

@@ -15,15 +15,21 @@ import yaml
 from ..base.files import claim_folder
 from ..exceptions import BuildError, InputError
 from . import notebook
-from . import pages as book_pages
 from . import site as book_site
-from .config import repository, site_config
-from .grids import compute_folders
 from .plain import with_links
-from .plan import Edition, chapters, toc_entries
+from .plan import Edition, chapters, compute_folders, toc_entries
 from .run import Run, run_all
-from .site import faults_of_notebook, faults_of_site, machine_paths, redirect
-from .stage import Found, collect, download, page, quote, without_solutions
+from .site import faults_of_site, machine_paths, redirect, repository, site_config
+from .stage import (
+    Found,
+    collect,
+    computed,
+    download,
+    exercises,
+    page,
+    quote,
+    without_solutions,
+)
 
 STUDENTS = "students"
 """The folder in a site that holds its edition without solutions."""
@@ -80,7 +86,7 @@ def stage_notebooks(
         made = download(run.executed, run.values, address, edition.solutions)
         notebook.write(made, target / "downloads" / f"{run.name}.ipynb")
     pages = {run.name for run in shown}
-    text = book_pages.computed(edition.levels, runs, pages, found.certificates, facts or {})
+    text = computed(edition.levels, runs, pages, found.certificates, facts or {})
     _write(target / f"{COMPUTED}.md", text)
     return found
 
@@ -96,7 +102,7 @@ def _stage(
 ) -> str:
     """Write everything that the builder reads into a new folder and return its hash."""
     found = stage_notebooks(root, edition, runs, target, facts)
-    asked = book_pages.exercises({r.name: r.executed for r in runs}, solutions=edition.solutions)
+    asked = exercises({r.name: r.executed for r in runs}, solutions=edition.solutions)
     found.quoted["book"] = {"students": students, "exercises": asked}
     for entry in (e for e in toc_entries(root) if e != COMPUTED):
         path = target / f"{entry}.md"
@@ -127,9 +133,16 @@ def stage_redirects(root: Path, extra: Path) -> None:
         _write(extra / f"{old}.html", redirect(f"{target}{hash_}{place}"))
 
 
-def _refuse(faults: Sequence[str]) -> None:
-    if faults:
-        raise BuildError("\n".join(faults))
+def complaints(runs: Sequence[Run]) -> list[str]:
+    """Return what cells of executed notebooks wrote to standard error, a line each."""
+    return [
+        f"notebook {run.name!r}, cell {count} (of all cells, text included) writes to standard "
+        f"error: {' '.join(output.text.split())[:300]}"
+        for run in runs
+        for count, cell in enumerate(run.own_cells, 1)
+        for output in cell.get("outputs", [])
+        if output.get("name") == "stderr"
+    ]
 
 
 def build(
@@ -158,10 +171,11 @@ def build(
         for failed in sorted((cache / "notebooks").glob("*.failed.ipynb")):
             report(f"as far as it came: {failed}")
         raise
+    if said := complaints(runs):
+        raise BuildError("\n".join(said))
     paths = machine_paths(root, site.parent)
-    _refuse([fault for r in runs for fault in faults_of_notebook(r.name, r.executed, paths)])
-    said = (_LINKED if students else _ELSEWHERE) if edition.solutions else _THEIRS
-    editions = {"book": (edition, said)}
+    about = (_LINKED if students else _ELSEWHERE) if edition.solutions else _THEIRS
+    editions = {"book": (edition, about)}
     if students:
         editions[STUDENTS] = (replace(edition, solutions=False), _THEIRS)
     site.parent.mkdir(parents=True, exist_ok=True)
@@ -181,7 +195,8 @@ def build(
         ]
         for theirs in inside:
             theirs.rename(html / STUDENTS)
-        _refuse(faults_of_site(html, paths))
+        if faults := faults_of_site(html, paths):
+            raise BuildError("\n".join(faults))
         (html / book_site.RECORD).write_text(key, encoding="utf-8")
         book_site.put_in_place(html, site, home / "earlier")
     report(f"built in {time.perf_counter() - start:.0f} s")

@@ -26,7 +26,6 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from ..base.threads import ONE_THREAD
-from .preload import NAMES
 
 _NO_EXIT = (
     "get_ipython().ask_exit = lambda: (_ for _ in ()).throw("
@@ -110,7 +109,7 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
     context: Any = multiprocessing.get_context("spawn")
     if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["ipykernel.kernelapp", "microdata_price.book.preload"])
+        context.set_forkserver_preload(["ipykernel.kernelapp", *preload])
     started: list[Any] = []
     starting, ended = threading.Lock(), threading.Event()
 
@@ -144,10 +143,9 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
             if len(home) <= _LONGEST_FOLDER:
                 self.transport, self.ip = "ipc", f"{own}-ipc"
 
-    environment = {**_ENVIRONMENT, NAMES: " ".join(preload)}
     watched = watched_folder(prefix="microdata-price-")
     # What starts the kernels inherits the environment; afterwards it is as it was.
-    with watched as (place, tell), mock.patch.dict(os.environ, environment):
+    with watched as (place, tell), mock.patch.dict(os.environ, _ENVIRONMENT):
         home = str(place)
         try:
             yield Manager

@@ -49,27 +49,17 @@ HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
 
 
 def read(path: Path) -> Notebook:
-    """Read a notebook of any format that Jupyter reads, in format 4, or say why it is none."""
+    """Read a notebook of any version that Jupyter reads, in format 4, or say why it is none."""
     if path.suffix != ".ipynb" or not path.is_file():
         raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
     try:
-        data = path.read_bytes()
-        text = data.decode("utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells get the names that they lack without a word
+            text = path.read_text(encoding="utf-8-sig")
             made = nbformat.reads(text, 4, capture_validation_error={})
-            for cell in [*made.cells[:]]:  # a list can be sliced, an object not
-                cell.source = cell.source if isinstance(cell.source, str) else "".join(cell.source)
-                if cell.cell_type == "code":
-                    cell.outputs = cell.get("outputs", [])
-                    cell.execution_count = cell.get("execution_count")
-                known = cell.cell_type in ("code", "markdown", "raw")
-                if not known or not isinstance(cell.metadata.get("tags", []), list):
-                    raise ValueError
             made.nbformat_minor = min(made.nbformat_minor, nbformat.current_nbformat_minor)
             made = nbformat.validator.normalize(made)[1]
-        for part in (made.metadata, *map(made.metadata.get, ("kernelspec", "language_info"))):
-            dict(part or {})
+            nbformat.validate(made)
     except Exception as error:  # whatever a file may hold: nbformat raises many kinds
         raise InputError(
             f"{path} is not a notebook that can be read ({type(error).__name__}); open it in "
@@ -80,14 +70,13 @@ def read(path: Path) -> Notebook:
 
 def check_can_run(path: Path, notebook: Notebook) -> None:
     """Refuse a notebook of another language than Python, one without code, an executed copy."""
-    spec, info = (notebook.metadata.get(name) or {} for name in ("kernelspec", "language_info"))
-    told = [spec.get("language"), info.get("name")], [spec.get("name"), spec.get("display_name")]
-    languages, names = ([str(said) for said in some if said] for some in told)
-    known = re.search("py" if languages else "py|conda|venv", " ".join(languages or names), re.I)
-    if (languages or names) and not known:
+    spec, info = (notebook.metadata.get(name, {}) for name in ("kernelspec", "language_info"))
+    languages = [str(said) for said in (spec.get("language"), info.get("name")) if said]
+    told = languages or [str(spec[name]) for name in ("name", "display_name") if name in spec]
+    if told and not re.search("py|conda|venv", " ".join(told), re.IGNORECASE):
         raise InputError(
-            f"{path} is a notebook for {(languages or names)[0]!r}; only Python notebooks are run "
-            "here: if it is one, choose a Python kernel in Jupyter and save it"
+            f"{path} is a notebook for {told[0]!r}; only Python notebooks are run here: if it is "
+            "one, choose a Python kernel in Jupyter and save it"
         )
     if not any(c.cell_type == "code" and c.source.strip() for c in notebook.cells):
         raise InputError(f"{path} has no cell with code; there is nothing to run")
@@ -190,10 +179,7 @@ def python_only(source: str) -> str:
 
 
 def names_in(source: str) -> tuple[set[str], set[str]]:
-    """Return the names that a cell reads and those that it writes.
-
-    What is no Python reads every word in it: magics and the system's commands take variables.
-    """
+    """Return the names that a cell reads and those that it writes; what is no Python reads all."""
     if MAGIC.match(source):
         return names_of(source), set()
     plain = python_only(source)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import base64
+import html
 import itertools
+import json
 import os
 import re
 import shutil
@@ -19,12 +22,11 @@ from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
 from .build import COMPUTED, Report, stage_notebooks
-from .compare import comparison
-from .config import site_config
-from .grids import Folders
 from .kernel import watched_folder
 from .parameters import Parameter, check, no_repeats
-from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
+from .picture import for_the_site
+from .plain import with_links
+from .plan import FOLDERS, Chapter, Edition, Folders, find_root, notebook_paths, toc_entries
 from .run import Run, run_all
 
 MARK = ".microdata-price-run"
@@ -153,11 +155,48 @@ def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping
         name = file_name(run.name, *itertools.chain(*row.items()))
         shutil.copyfile(run.path, draft / f"{name if row else run.name}.ipynb")
     page = f"{_pages(root, runs, varied, home / 'book')}.html"
-    html = book_site.run_builder(home / "book", home / "site", strict=False)
-    (html / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
-    html.rename(draft / "html")
+    site = book_site.run_builder(home / "book", home / "site", strict=False)
+    (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
+    site.rename(draft / "html")
     (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
     return page
+
+
+def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
+    """Return an output as Markdown; a picture goes into a file of its own."""
+    data = output.get("data", {})
+    for kind, end, look in (("image/svg+xml", "svg", "computed"), ("image/png", "png", "plain")):
+        if kind in data:
+            svg = for_the_site(data[kind]).encode() if end == "svg" else b""
+            files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
+            alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
+            return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
+    if "text/markdown" in data:
+        return with_links(str(data["text/markdown"]), "comparison")
+    text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
+    return f"<pre>{html.escape(str(text))}</pre>"
+
+
+def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """Return the files of the page that compares runs: every cell whose outputs differ."""
+    cells = [[c.outputs for c in run.own_cells if c.cell_type == "code"] for run in runs]
+    title = runs[0].executed.cells[0].source.partition("\n")[0].removeprefix("# ")
+    lines = [
+        f"# {title}: {len(runs)} runs compared\n",
+        "Each cell whose outputs differ, at several values of the parameters. The other outputs "
+        f"are those of [the first run](notebooks/{runs[0].name}.ipynb).",
+    ]
+    files: dict[str, bytes] = {}
+    for k, outputs in enumerate(zip(*cells, strict=True)):
+        if all(one == outputs[0] for one in outputs):
+            continue
+        lines.append("\n::::{grid} 1 1 2 2\n:gutter: 2\n")
+        for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
+            level = ", ".join(f"{name} = {value}" for name, value in values.items())
+            shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
+            lines.append("\n\n".join([f":::{{grid-item}}\n**{level}**", *shown]) + "\n:::\n")
+        lines.append("::::")
+    return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}
 
 
 def _pages(
@@ -178,6 +217,6 @@ def _pages(
             (target / name).write_bytes(content)
     toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
     (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    config = site_config(root, f"{runs[0].name}, run alone")
+    config = book_site.site_config(root, f"{runs[0].name}, run alone")
     (target / "_config.yml").write_text(config, encoding="utf-8")
     return first

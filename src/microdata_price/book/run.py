@@ -22,10 +22,9 @@ from ..base.provenance import (
 )
 from ..exceptions import BuildError
 from . import notebook
-from .grids import Folders
 from .kernel import kernels
 from .parameters import TAG
-from .plan import Chapter
+from .plan import Chapter, Folders
 
 AT_A_TIME = 2
 _FEW = 3
@@ -48,6 +47,11 @@ class Run:
     def executed(self) -> notebook.Notebook:
         """The notebook with its results."""
         return notebook.read(self.path)
+
+    @property
+    def own_cells(self) -> list[notebook.Notebook]:
+        """Its cells without that of the values that were put in."""
+        return [c for c in self.executed.cells if notebook.INJECTED not in notebook.tags(c)]
 
 
 def _code(chapter: Chapter) -> list[str]:

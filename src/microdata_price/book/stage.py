@@ -5,23 +5,27 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import jinja2
 import nbformat
 
 from ..base.numbers import format_number
+from ..base.provenance import versions
 from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
 from .parameters import TAG
 from .picture import for_the_site
-from .plain import assemble, markdown, text_of, with_links
+from .plain import assemble, head, markdown, text_of, with_links
 from .plan import FOLDERS
+from .run import Run
 
-PRINTED = 200_000
-"""Characters of one output that a page holds; over megabytes the builder takes minutes."""
+_CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
+"""How the list begins of which a reader chooses a prediction; the page's script knows it too."""
 _QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 _SOLUTION = re.compile(
     r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
@@ -89,6 +93,43 @@ def without_solutions(text: str) -> str:
     return _SOLUTION.sub("", text)
 
 
+def _filled(name: str, **values: Any) -> str:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    engine = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    return engine.get_template(f"{name}.md").render(values)
+
+
+def computed(
+    levels: str,
+    runs: Sequence[Run],
+    pages: Collection[str],
+    certificates: Mapping[str, float],
+    grid: Mapping[str, str],
+) -> str:
+    """Write the page that says how and when each notebook was computed."""
+    told = {"certificates": certificates, "grid": grid, "versions": versions()}
+    return _filled("computed", levels=levels, runs=runs, pages=pages, **told)
+
+
+def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
+    """Write the list of every exercise of the book's chapters, as a paragraph and a table."""
+    chapters: dict[str, list[dict[str, str]]] = {}
+    for name, content in notebooks.items():
+        for cell in content.cells:
+            if notebook.role(cell) == "exercise" and (found := head("exercise", cell)):
+                called, _, about = found["title"].removesuffix(")").partition(" (")
+                exercise = {
+                    "called": called.replace(" ", "\N{NO-BREAK SPACE}"),
+                    "label": notebook.label(cell),
+                    "about": about.replace("|", "&#124;"),
+                    "difficulty": notebook.difficulty(cell),
+                    "choice": "yes" if _CHOICE.search(cell.source) else "",
+                }
+                chapters.setdefault(name, []).append(exercise)
+    levels = notebook.DIFFICULTIES
+    return _filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
+
+
 def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     """Return the parameters cell with the values that were used in place of its own."""
     lines = source.encode().split(b"\n")
@@ -138,15 +179,6 @@ def _block(ours: Mapping[str, Any]) -> str:
     return str(ours.get("say", ""))
 
 
-def _shortened(output: Any) -> Any:
-    """Return an output whose text a page can hold; the executed notebook has it whole."""
-    made = nbformat.from_dict(output)
-    for part, key in ((made, "text"), (made.get("data", {}), "text/plain")):
-        if (more := len(part.get(key, "")) - PRINTED) > 0:
-            part[key] = f"{part[key][:PRINTED]}\n... ({more:,} more characters)"
-    return made
-
-
 def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Notebook]:
     """Return copies of the cells that readers get: no values put in, perhaps no solutions."""
     left_out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
@@ -166,7 +198,7 @@ def page(
             continue
         blocks = [_block(ours) for ours, _ in _told([cell])]
         told = [markdown(with_links(text, name)) for text in blocks if text]
-        cell.outputs = [_shortened(output) for ours, output in _told([cell]) if not ours]
+        cell.outputs = [output for ours, output in _told([cell]) if not ours]
         cell.pop("id", None)
         if TAG in tags:
             line = _levels_line(values)
