@@ -14,29 +14,16 @@ import yaml
 
 from ..base.files import claim_folder
 from ..exceptions import BuildError, InputError
-from . import notebook
+from . import notebook, stage
 from . import site as book_site
 from .plain import with_links
 from .plan import Edition, chapters, compute_folders, toc_entries
 from .run import Run, run_all
 from .site import faults_of_site, machine_paths, redirect, repository, site_config
-from .stage import (
-    Found,
-    collect,
-    computed,
-    download,
-    exercises,
-    page,
-    quote,
-    without_solutions,
-)
 
-STUDENTS = "students"
-"""The folder in a site that holds its edition without solutions."""
-COMPUTED = "reference/computed"
-"""The page that is written from results alone."""
-EXTRA = "_extra"
-"""The folder whose content the builder copies to the top of the site as it is."""
+STUDENTS = "students"  # the folder in a site that holds its edition without solutions
+COMPUTED = "reference/computed"  # the page that is written from results alone
+EXTRA = "_extra"  # the builder copies what is in this folder to the top of the site
 _THEIRS = "You are reading the students' edition."
 _LINKED = f'<a href="../{STUDENTS}/index.html">Open the students\' edition</a>.'
 _ELSEWHERE = "It is not part of this site; `make book STUDENTS=yes` puts it there."
@@ -62,7 +49,7 @@ def stage_notebooks(
     runs: Sequence[Run],
     target: Path,
     facts: Mapping[str, str] | None = None,
-) -> Found:
+) -> stage.Found:
     """Write the book's files, then the pages, pictures and downloads of executed notebooks.
 
     A notebook that the table of contents does not list has no page, unless it is run alone: it
@@ -73,20 +60,20 @@ def stage_notebooks(
     for folder in (target, *target.rglob("*/")):  # a checkout may be read-only, its copy not
         folder.chmod(0o755)
     (target / EXTRA).mkdir(exist_ok=True)
-    found, address = Found(), repository(root)
+    found, address = stage.Found(), repository(root)
     for run in runs:
-        collect(run.name, run.executed, found)
+        stage.collect(run.name, run.executed, found)
     for file, text in found.files.items():
         _write(target / file, text)
     entries = toc_entries(root)
     shown = [run for run in runs if f"notebooks/{run.name}" in entries] or runs
     for run in shown:
-        made = page(run.name, run.executed, run.values, edition.solutions)
+        made = stage.page(run.name, run.executed, run.values, edition.solutions)
         notebook.write(made, target / "notebooks" / f"{run.name}.ipynb")
-        made = download(run.executed, run.values, address, edition.solutions)
+        made = stage.download(run.executed, run.values, address, edition.solutions)
         notebook.write(made, target / "downloads" / f"{run.name}.ipynb")
     pages = {run.name for run in shown}
-    text = computed(edition.levels, runs, pages, found.certificates, facts or {})
+    text = stage.computed(edition.levels, runs, pages, found.certificates, facts or {})
     _write(target / f"{COMPUTED}.md", text)
     return found
 
@@ -102,13 +89,15 @@ def _stage(
 ) -> str:
     """Write everything that the builder reads into a new folder and return its hash."""
     found = stage_notebooks(root, edition, runs, target, facts)
-    asked = exercises({r.name: r.executed for r in runs}, solutions=edition.solutions)
+    asked = stage.exercises({r.name: r.executed for r in runs}, solutions=edition.solutions)
     found.quoted["book"] = {"students": students, "exercises": asked}
     for entry in (e for e in toc_entries(root) if e != COMPUTED):
         path = target / f"{entry}.md"
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            text = quote(text if edition.solutions else without_solutions(text), entry, found)
+            text = stage.quote(
+                text if edition.solutions else stage.without_solutions(text), entry, found
+            )
             path.write_text(with_links(text, entry), encoding="utf-8")
         elif not path.with_suffix(".ipynb").is_file():
             raise BuildError(f"book/_toc.yml lists a page that does not exist: {entry}")

@@ -56,8 +56,7 @@ def markdown(source: str) -> notebook.Notebook:
 def text_of(cell: notebook.Notebook, page: str) -> str:
     """Return a text cell's source for the builder: its links, its equations and its own place."""
     source = _TAGGED.sub(
-        lambda m: f"({Path(page).name}-eq-{m['tag']})=\n{m[0]}",
-        with_links(cell.source, page),
+        lambda m: f"({Path(page).name}-eq-{m['tag']})=\n{m[0]}", with_links(cell.source, page)
     )
     own = "" if notebook.role(cell) in notebook.BOXES else notebook.label(cell)
     return f"({own})=\n{source}" if own else source

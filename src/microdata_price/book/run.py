@@ -12,14 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..base.provenance import (
-    PACKAGE,
-    code_files,
-    code_key,
-    digest,
-    digest_files,
-    digest_json,
-)
+from ..base.provenance import PACKAGE, code_files, code_key, digest, digest_files, digest_json
 from ..exceptions import BuildError
 from . import notebook
 from .kernel import kernels
@@ -185,11 +178,7 @@ def _kept(chapter: Chapter, place: Path) -> Run:
 
 
 def run_all(
-    root: Path,
-    chapters: Sequence[Chapter],
-    cache: Path,
-    folders: Folders,
-    report: Report,
+    root: Path, chapters: Sequence[Chapter], cache: Path, folders: Folders, report: Report
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
     places = {c.name: cache / c.name / chapter_key(root, c, folders.keys) for c in chapters}
