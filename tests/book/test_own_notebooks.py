@@ -27,6 +27,7 @@ from microdata_price.exceptions import BuildError, InputError
 from tiny_book import make_notebook, make_root, ordinary, without_pages
 
 N = ("code", "n = 3", "parameters")
+IMPORTS = "from microdata_price.base import numbers"  # so that kernels are forked where many start
 
 
 @pytest.fixture
@@ -108,7 +109,7 @@ FAILURES = [
 
 def test_every_failure_is_a_sentence_that_names_notebook_and_cell(home):
     bodies = [("code", body) for body, _ in FAILURES]
-    last = ("code", "print(n)")
+    last = ("code", f"{IMPORTS}\nprint(n)")
     chapters = [write(home / f"bad{i}.ipynb", N, body, last) for i, body in enumerate(bodies)]
     kept = home.parent / "kept"
     with pytest.raises(BuildError) as failed:
@@ -213,7 +214,8 @@ def test_notebooks_that_are_written_oddly_are_run(tmp_path, data):
 
 def test_however_a_notebook_is_named_it_is_run_without_a_word(home, capfd):
     bare = {k: v for k, v in PRINTS.items() if k != "id"}
-    twice = {**WHOLE, "cells": [PRINTS, {**PRINTS, "source": ["print(", "8)"]}, bare]}  # one id
+    again = {**PRINTS, "source": [f"{IMPORTS}\n", "print(8)"]}  # of the same id
+    twice = {**WHOLE, "cells": [PRINTS, again, bare]}
     chapters = []
     for name in ("what?", "a#b %20", "-p", "x.y.csv", "no\u00ebl \u4e2d"):
         path = home / f"{name}.ipynb"
@@ -246,7 +248,7 @@ def test_a_parameter_is_read_in_any_kind_of_cell(source, reads):
     assert list(notebook.parameters(made, "x", ())) == ["n"]
 
 
-FORKED = """\
+FORKED = f"""\
 import json, os, random, sys
 import numpy
 from ipykernel.connect import get_connection_info
@@ -255,7 +257,7 @@ sys.seen = 1
 told = json.loads(get_connection_info())
 kept = told["ip"], told["shell_port"], random.random(), numpy.random.random()
 print(json.dumps([seen, "microdata_price.base.numbers" in sys.modules, *kept]))
-from microdata_price.base import numbers
+{IMPORTS}
 """
 
 

@@ -18,7 +18,7 @@ from . import notebook, stage
 from . import site as book_site
 from .plain import with_links
 from .plan import Edition, chapters, compute_folders, toc_entries
-from .run import Run, run_all
+from .run import Report, Run, run_all
 from .site import faults_of_site, machine_paths, redirect, repository, site_config
 
 STUDENTS = "students"  # the folder in a site that holds its edition without solutions
@@ -28,7 +28,6 @@ _THEIRS = "You are reading the students' edition."
 _LINKED = f'<a href="../{STUDENTS}/index.html">Open the students\' edition</a>.'
 _ELSEWHERE = "It is not part of this site; `make book STUDENTS=yes` puts it there."
 
-Report = Callable[[str], None]
 Extras = Mapping[str, Callable[[Path, Edition, Path], Path]]
 """By the name of the folder in ``book/`` and in the site: what computes it, with a cache."""
 

@@ -23,28 +23,21 @@ from ..exceptions import InputError
 from ..page.say import MAGIC, names_of
 from .parameters import TAG, Parameter, declared
 
-Notebook = Any
-"""A notebook as nbformat reads it; it has no types of its own."""
+Notebook = Any  # nbformat's, which has no types of its own
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# Tags of cells: text that the site frames, what it folds, what it shows one at a time.
 BOXES = {"algorithm", "corollary", "definition", "exercise"}
 BOXES |= {"lemma", "proposition", "remark", "theorem"}
-"""Tags of text that the site frames."""
 FOLDS = ("proof", "solution", "fold")
-"""Tags of cells that the site folds."""
 SWITCH = "switch"
-"""The tag of things that the site shows one at a time, each under its name."""
-DIFFICULTIES = ("easy", "medium", "hard")
-"""Tags of exercises, one of which each has."""
-SETUP = "setup"
-"""The tag of imports: the site folds them, with the parameters, into one line."""
-INJECTED = "injected-parameters"
-"""The tag of the cell with which papermill replaces the values of parameters."""
-LABEL = "label:"
-"""The beginning of a tag that names a cell, so that links can lead to it."""
+DIFFICULTIES = ("easy", "medium", "hard")  # each exercise has one of them
+SETUP = "setup"  # imports: the site folds them, with the parameters, into one line
+INJECTED = "injected-parameters"  # with which papermill replaces the values of parameters
+LABEL = "label:"  # begins a tag that names a cell, so that links can lead to it
 HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
 
 

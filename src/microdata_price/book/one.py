@@ -21,24 +21,22 @@ from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
-from .build import COMPUTED, Report, stage_notebooks
+from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
 from .parameters import Parameter, check, no_repeats
 from .picture import for_the_site
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, Folders, find_root, notebook_paths, toc_entries
-from .run import Run, run_all
+from .run import Report, Run, run_all
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
+# Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
-"""Parameters that are paths: notebooks run in another folder than the one they are given in."""
-
-Grid = Sequence[tuple[str, Sequence[Any]]]
-"""Several values of some parameters, by name."""
+Grid = Sequence[tuple[str, Sequence[Any]]]  # several values of some parameters, by name
 
 
-def find_notebook(given: str) -> tuple[Path, Path]:
+def _find_notebook(given: str) -> tuple[Path, Path]:
     """Return a notebook's path and the checkout, from a path or the name of a chapter."""
     path = Path(given)
     if path.suffix == ".ipynb" or os.path.exists(given):  # which passes over what is no path
@@ -52,7 +50,9 @@ def find_notebook(given: str) -> tuple[Path, Path]:
     return known[given], root
 
 
-def combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> list[dict[str, Any]]:
+def _combinations(
+    declared: Mapping[str, Parameter], grid: Grid, where: str
+) -> list[dict[str, Any]]:
     """Return every combination of several values of some parameters, checked."""
     names = [name for name, _ in grid]
     no_repeats(names, where)
@@ -98,13 +98,13 @@ def run_one(
     anything runs, a cell that fails a `BuildError`. Nothing is taken from an earlier run, as what
     the notebook reads may have changed, nor kept for a later one, as it may be confidential.
     """
-    path, root = find_notebook(given)
+    path, root = _find_notebook(given)
     original = notebook.read(path)
     notebook.check_can_run(path, original)
     source = notebook.strip(original)
     declared = notebook.parameters(source, path.stem, {*values, *(name for name, _ in grid)})
     base = _paths_here(check(declared, values, path.stem))
-    varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
+    varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
     chapters = [Chapter(path, source, base | row) for row in varied]
     out = _default_folder(path.stem, values, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")

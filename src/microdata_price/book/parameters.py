@@ -1,8 +1,7 @@
 """The parameters of a notebook: which it declares, and whether given values can be used.
 
-Papermill only warns about a name that the notebook does not declare, passes text where a number is
-meant, and says nothing when a value is never read. All of that is an error here, before anything
-runs.
+Papermill only warns of an unknown name, passes text where a number is meant, and says nothing when
+a value is never read. All of that is an error here, before anything runs.
 """
 
 from __future__ import annotations

@@ -20,9 +20,7 @@ from .parameters import TAG
 from .plan import Chapter, Folders
 
 AT_A_TIME = 2
-_FEW = 3
-"""With fewer notebooks fresh Pythons start sooner than one that imports for all."""
-
+_FEW = 3  # with fewer notebooks fresh Pythons start sooner than one that imports for all
 Report = Callable[[str], None]
 
 
@@ -128,8 +126,8 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
     cells = notebook.read(draft).cells if draft.is_file() else []
     put_in = {notebook.INJECTED, "papermill-error-cell-tag"}
     own = enumerate((c for c in cells if not put_in & {*notebook.tags(c)}), 1)
-    run = [(k, c) for k, c in own if c.cell_type == "code" and c.source.strip()]
-    run = [(k, c) for k, c in run if "skip-execution" not in notebook.tags(c)]
+    code = [(k, c) for k, c in own if c.cell_type == "code" and c.source.strip()]
+    run = [(k, c) for k, c in code if "skip-execution" not in notebook.tags(c)]
     stopped = [(k, c) for k, c in run if _stopped(c)]
     if not said and stopped in ([], run[-1:]):
         return

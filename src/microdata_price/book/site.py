@@ -40,8 +40,7 @@ _REMOTE = {
 # Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
 _ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
 _READ = (".html", ".css", ".ipynb", ".svg", ".md", ".txt", ".csv")
-RECORD = ".built-from"
-"""The file of a site that holds the key of what it was built from."""
+RECORD = ".built-from"  # the file of a site that holds the key of what it was built from
 # The builder ends with the command, even one that is killed.
 _BUILDER = """
 import os, threading, time

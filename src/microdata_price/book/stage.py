@@ -24,8 +24,8 @@ from .plain import assemble, head, markdown, text_of, with_links
 from .plan import FOLDERS
 from .run import Run
 
+# How the list begins of which a reader chooses a prediction; the page's script knows it too.
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
-"""How the list begins of which a reader chooses a prediction; the page's script knows it too."""
 _QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 _SOLUTION = re.compile(
     r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
