@@ -2,7 +2,7 @@
 
 # What the book is built with, and all that tests, checks and clusters need besides.
 BOOK_EXTRAS = book
-LOCK_EXTRAS = book test pdf cluster dev
+LOCK_EXTRAS = book test cluster dev
 
 # make book without a release's own Python: the newest of 3.13, 3.12, 3.11 that is at hand.
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
@@ -72,8 +72,11 @@ lab: $(STAMP) ## the notebooks in JupyterLab (installed on first use)
 	    $(BIN)/python -m pip install -qq --disable-pip-version-check --no-build-isolation -e '.[lab]'; }
 	@$(BIN)/jupyter-lab --ServerApp.root_dir=. --LabApp.default_url=/lab/tree/notebooks/difficult_table.ipynb
 
-pdf: $(DEV_STAMP) book ## print the built pages to one PDF (needs Chromium)
-	@$(BIN)/python -m microdata_price.book.pdf
+PRINT = chromium --headless --no-sandbox --disable-gpu --no-pdf-header-footer --virtual-time-budget=20000
+pdf: book ## print each built page to a file in book/_build/pdf (needs Debian's chromium)
+	@mkdir -p book/_build/pdf; cd book/_build/html; for page in $$(grep -rl 'class="bd-article"' --include='*.html' * | sed 's/.html$$//'); do \
+	    $(PRINT) --print-to-pdf="../pdf/$$(echo $$page | tr / -).pdf" "file://$$PWD/$$page.html" 2>/dev/null || exit 1; done
+	@echo book/_build/pdf
 
 test: $(DEV_STAMP) ## every test that needs no browser
 	@$(BIN)/python -m pytest -m 'not browser' -n 2 --dist worksteal

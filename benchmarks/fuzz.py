@@ -26,7 +26,6 @@ import numpy as np
 
 from microdata_price import cli
 from microdata_price.book import notebook
-from microdata_price.book.checks import faults
 from microdata_price.exceptions import InputError
 from microdata_price.release.folder import load_measured
 from microdata_price.tables.read import read_matrix, read_table
@@ -213,14 +212,15 @@ def ledgers(folder: Path, rng: random.Random) -> tuple[bytes, Callable[[], objec
 
 
 def notebooks(folder: Path, rng: random.Random) -> tuple[bytes, Callable[[], object]]:
-    """A damaged notebook is refused, or has parameters and faults that can be listed."""
+    """A damaged notebook is refused, or has parameters and a form that can be written."""
     source = rng.choice(sorted(Path("notebooks").glob("*.ipynb")))
     data, path = damaged(source.read_bytes(), rng), folder / "notebook.ipynb"
     path.write_bytes(data)
 
     def right() -> None:
-        notebook.parameters(notebook.read(path), str(path))
-        faults(path)
+        made = notebook.read(path)
+        notebook.text(notebook.strip(made))
+        notebook.parameters(made, str(path))
 
     return data, right
 

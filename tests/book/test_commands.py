@@ -1,10 +1,7 @@
 """The commands book and run: what they refuse before anything is computed, and their folders."""
 
 import os
-import shutil
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,7 +12,7 @@ from microdata_price.book import one as book_one
 from microdata_price.book import site as book_site
 from microdata_price.book.run import Run
 from microdata_price.cli import main
-from tiny_book import ROOT, make_notebook, make_root, ordinary, without_pages
+from tiny_book import make_notebook, make_root, ordinary, without_pages
 
 OWN = 'table = ""\nschema = ""\nepsilon = 0.5'
 
@@ -89,7 +86,6 @@ def test_book_refuses_levels_that_cannot_be_and_folders_of_others(root, given, s
         ("chapter --out bad.yaml", "bad.yaml is not one; choose"),
         ("chapter --out full", "full exists and is not an earlier run"),
         ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
-        ("copy.ipynb", "copy.ipynb is an executed copy"),
     ],
 )
 def test_run_refuses_what_it_cannot_use(root, given, said, capsys):
@@ -100,27 +96,16 @@ def test_run_refuses_what_it_cannot_use(root, given, said, capsys):
     (root / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
     declares = ("code", "rho = 1.0", "parameters")
     notebook.write(make_notebook(declares, ("code", "1")), root / "lazy.ipynb")
-    injected = ("code", "rho = 0.25", "injected-parameters")
-    notebook.write(make_notebook(declares, injected, ("code", "rho")), root / "copy.ipynb")
     assert said in refused(["run", *given.split()], capsys)
     assert (root / "full" / "thesis.txt").read_text(encoding="utf-8") == "mine"
     assert not (root / "results").exists()
 
 
-def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path):
+def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path, monkeypatch, capsys):
     """The installed package elsewhere: no book above the folder nor above the code."""
-    target = tmp_path / "installed"
-    target.mkdir()
-    shutil.copytree(ROOT / "src" / "microdata_price", target / "microdata_price")
-    (tmp_path / "data").symlink_to(ROOT / "data")
-    command = [sys.executable, "-c", "from microdata_price.cli import main; main(['book'])"]
-    environment = {"PYTHONPATH": str(target), "PATH": "/usr/bin:/bin"}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "no book was found" in done.stderr
-    assert "Traceback" not in done.stderr
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("microdata_price.book.plan.__file__", str(tmp_path / "plan.py"))
+    assert "no book was found" in refused(["book"], capsys)
 
 
 @pytest.fixture
@@ -130,7 +115,7 @@ def quick(root, monkeypatch):
 
     def note(_root, given, kept, *_rest):
         chapters.extend(given)
-        assert not given[0].values.get("table") or kept.stat().st_mode & 0o777 == 0o700
+        assert kept.parent.stat().st_mode & 0o777 == 0o700
         done = kept / "x.ipynb"
         notebook.write(given[0].source, done)
         return [Run(given[0].name, done, 1.0, "today", dict(given[0].values))]
@@ -163,13 +148,11 @@ def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(quick, mo
     out = here / "results" / "own-table-wide-schema-none"
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
-    assert not list((root / "book" / "_generated").glob(".run-*"))
 
 
-def test_a_checkout_that_may_only_be_read_runs_into_another_place(quick, monkeypatch, tmp_path):
+def test_a_run_writes_nothing_beside_its_folder(quick, tmp_path):
     root, _ = quick
-    there, access = set(root.rglob("*")), os.access
-    monkeypatch.setattr(os, "access", lambda p, m: root not in Path(p).parents and access(p, m))
+    there = set(root.rglob("*"))
     assert status("run", "chapter", "--out", str(tmp_path / "out" / "run")) == 0
     assert set(root.rglob("*")) == there
     assert [p.name for p in (tmp_path / "out").iterdir()] == ["run"]
@@ -197,7 +180,40 @@ def test_nothing_of_a_true_table_is_left_when_a_run_is_stopped(
     assert status("run", "notebooks/own.ipynb", "-p", "table", "true.csv") == 128 + number
     assert "Traceback" not in capsys.readouterr().err
     left = set(root.rglob("*")) - set(before)
-    assert {p.relative_to(root) for p in left} <= {Path("results"), Path("book/_generated")}
+    assert {p.relative_to(root) for p in left} == {Path("results")}
+
+
+@pytest.mark.usefixtures("quick")
+def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(monkeypatch, tmp_path):
+    out, rename = tmp_path / "out", Path.rename
+    assert status("run", "chapter", "--out", str(out)) == 0
+
+    def stopped(path, target):
+        if path.name == "out":
+            os.kill(os.getpid(), signal.SIGINT)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", stopped)
+    assert status("run", "chapter", "-p", "epsilon", "0.25", "--out", str(out)) == 130
+    assert {p.name for p in out.iterdir()} == {"chapter.ipynb", "html", book_one.MARK}
+    assert not list(tmp_path.glob(".unfinished*"))
+
+
+def test_the_folder_one_is_in_is_not_made_anew(quick, monkeypatch, capsys):
+    here = quick[0] / "here"
+    here.mkdir()
+    monkeypatch.chdir(here)
+    said = refused(["run", "../notebooks/own.ipynb", "--out", "."], capsys)
+    assert "is the one that you are in" in said
+    assert "--out own-run" in said
+    assert here.is_dir()
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_page_that_cannot_be_made_is_a_sentence(monkeypatch, capsys):
+    monkeypatch.setattr(book_one, "_pages", lambda *_: {}["kernelspec"])
+    assert status("run", "chapter") == 1
+    assert "'chapter' ran, but no page could be made of it: KeyError" in capsys.readouterr().err
 
 
 def test_different_parameters_go_to_different_folders(quick, capsys):

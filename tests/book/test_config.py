@@ -1,17 +1,13 @@
 """What the builder is told: version and date, a fork's addresses."""
 
 import datetime
-import shutil
 import subprocess
 
 import pytest
 import yaml
-from bs4 import BeautifulSoup
 
-from microdata_price.book import notebook
-from microdata_price.book.config import site_config, source_date
-from microdata_price.book.site import remote_requests, run_builder
-from tiny_book import make_notebook, make_root
+from microdata_price.book.site import site_config, source_date
+from tiny_book import make_root
 
 
 @pytest.fixture
@@ -45,30 +41,3 @@ def test_a_fork_shows_what_it_has_set_alone(root):
     assert not [w for w in ("Remarks", "remarks", "mybinder", "repository_url") if w in told]
     told = configured(root, remarks="https://example.org/?a=1&b=2")
     assert 'href="https://example.org/?a=1&amp;b=2"' in told
-
-
-def test_a_fork_gets_its_buttons_and_its_foot(root, tmp_path):
-    url = "https://github.com/example/book"
-    repository = {"url": url, "branch": "main"}
-    config = configured(root, remarks="me@example.org", repository=repository)
-    staged = tmp_path / "staged"
-    (staged / "_extra").mkdir(parents=True)
-    shutil.copyfile(root / "book" / "references.bib", staged / "references.bib")
-    (staged / "intro.md").write_text("# Welcome\n\nText.\n", encoding="utf-8")
-    notebook.write(make_notebook(("text", "# A chapter\n\nText.")), staged / "notebooks/a.ipynb")
-    toc = {"format": "jb-book", "root": "intro", "chapters": [{"file": "notebooks/a"}]}
-    (staged / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    (staged / "_config.yml").write_text(config, encoding="utf-8")
-    built = run_builder(staged, tmp_path / "out", strict=True)
-    assert remote_requests(built) == []
-    page = BeautifulSoup((built / "notebooks/a.html").read_text(encoding="utf-8"), "html.parser")
-    assert "A line above" in page.get_text()
-    foot = page.find(class_="extra_footer")
-    assert "Version" in foot.get_text()
-    assert [a["href"] for a in foot.select("a")] == ["mailto:me@example.org"]
-    links = [str(a["href"]) for a in page.find_all("a", href=True)]
-    assert url in links
-    for host in ("https://mybinder.org/", "https://colab.research.google.com/"):
-        found = [link for link in links if link.startswith(host)]
-        assert found
-        assert all(link.endswith("notebooks/a.ipynb") for link in found), found

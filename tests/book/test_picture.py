@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from microdata_price.book import notebook
-from microdata_price.book.compare import comparison
+from microdata_price.book.one import comparison
 from microdata_price.book.picture import SMALLEST, for_the_site
 from microdata_price.book.run import Run
 from microdata_price.figures.difficult import one_draw
@@ -69,13 +69,14 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
         nb.cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
         notebook.write(nb, tmp_path / f"{i}.ipynb")
         runs.append(Run("own", tmp_path / f"{i}.ipynb", 1.0, "2026-01-01", {}))
-    text, pictures = comparison(runs, [{"size": 5}, {"size": 12}])
+    pictures = comparison(runs, [{"size": 5}, {"size": 12}])
+    text = pictures.pop("comparison.md").decode()
     assert text.startswith("# Own: 2 runs compared\n")
     assert "the same" not in text
-    assert [*pictures] == [f"compare-{i}-1-{j}.{end}" for i in (0, 1) for j, end in KINDS]
-    assert all(f"{{image}} images/{name}\n" in text for name in pictures)
-    assert pictures["compare-1-1-1.png"] == b"png1"
-    assert pictures["compare-1-1-0.svg"].decode() == for_the_site(picture(12.0))
+    assert [*pictures] == [f"images/compare-{i}-1-{j}.{end}" for i in (0, 1) for j, end in KINDS]
+    assert all(f"{{image}} {name}\n" in text for name in pictures)
+    assert pictures["images/compare-1-1-1.png"] == b"png1"
+    assert pictures["images/compare-1-1-0.svg"].decode() == for_the_site(picture(12.0))
     for words in ("**size = 12**", ':alt: "letters of 12.0"', "<pre>a &lt; 1</pre>"):
         assert words in text
 

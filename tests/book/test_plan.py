@@ -1,8 +1,8 @@
 import pytest
 
 from microdata_price.base.provenance import PACKAGE, code_files, code_key
-from microdata_price.book.grids import grid_specs
-from microdata_price.book.plan import Edition, chapters, find_root, toc_entries
+from microdata_price.book.build import stage_redirects
+from microdata_price.book.plan import Edition, chapters, find_root, grid_specs, toc_entries
 from microdata_price.book.run import chapter_key
 from microdata_price.exceptions import InputError
 from microdata_price.grid.spec import PAPER_EPSILONS, PAPER_RHOS
@@ -57,7 +57,7 @@ def test_the_root_is_found_from_below_and_a_page_is_listed_once(tmp_path, monkey
     assert find_root() == root.resolve()
     toc = root / "book" / "_toc.yml"
     toc.write_text("format: jb-book\nroot: intro\nchapters:\n- file: intro\n", encoding="utf-8")
-    with pytest.raises(InputError, match="lists intro more than once"):
+    with pytest.raises(InputError, match=r"cannot be used: .*intro"):
         toc_entries(root)
 
 
@@ -111,3 +111,15 @@ def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_pat
     for name in ("other.ipynb", ".hidden"):
         (root / "notebooks" / name).write_text("{}", encoding="utf-8")
     assert chapter_key(root, a, {"grid_dir": "x"}) == keys[0]
+
+
+def test_old_addresses_lead_to_the_new_pages(tmp_path):
+    root = make_root(tmp_path, {}, {})
+    (root / "book" / "_redirects.yml").write_text("# nothing has moved\n", "utf-8")
+    stage_redirects(root, tmp_path)
+    moved = "notebooks/old: notebooks/new#place\nteach/notes: teach/lesson\napi: intro\n"
+    (root / "book" / "_redirects.yml").write_text(moved, "utf-8")
+    stage_redirects(root, tmp_path)
+    new = {"notebooks/old": "new.html#place", "teach/notes": "lesson.html", "api": "intro.html"}
+    for page, place in new.items():
+        assert f'url={place}"' in (tmp_path / f"{page}.html").read_text("utf-8")

@@ -1,111 +1,23 @@
 """What teachers are given: slides that keep to the plans, an index, a quiz, two editions."""
 
 import re
-import shutil
 
 import pytest
 from bs4 import BeautifulSoup
 
 from microdata_price.book import notebook
-from microdata_price.book.build import build
-from microdata_price.book.pages import exercises
-from microdata_price.book.plan import Edition, notebook_paths
+from microdata_price.book.plan import notebook_paths
 from microdata_price.book.slides import slides
-from microdata_price.book.stage import without_solutions
+from microdata_price.book.stage import exercises, without_solutions
 from microdata_price.chapters.lesson import Lesson
-from microdata_price.exceptions import BuildError, InputError
-from tiny_book import ROOT, make_notebook, make_root
+from microdata_price.exceptions import BuildError
+from tiny_book import ROOT, make_notebook
 
 TEACH = ROOT / "book" / "teach"
-SLIDES = """# Slides
-
-<a href="../slides/index.html">Open the slides</a> (keys)
-and more.
-
-Text $a < b$ and [a page](../notebooks/a.ipynb), [a plan](lesson.md), [it](https://example.org).
-
-:::{dropdown} Say, minutes 0 to 2
-:class-container: fold
-Hello *class*.
-:::
-
-## A question
-
-:::{div} steps
-- b
-- c
-:::
-
-::::{div} fragment
-```{image} ../images/a.svg
-:alt: "A curve that rises."
-:class: computed-figure
-```
-
-:::{admonition} Ask (1 minute)
-Why $x$ now?
-:::
-::::
-
-:::{dropdown} Say, minutes 2 to 5
-:class-container: fold
-Wait.
-:::
-"""
 
 
 def text(name):
     return (TEACH / f"{name}.md").read_text(encoding="utf-8")
-
-
-@pytest.fixture(scope="module")
-def deck(tmp_path_factory):
-    """The folder of a deck, of a small book whose students have an edition inside."""
-    answer = ":::{dropdown} Answer\n:class-container: solution\n\nForty-two.\n:::\n"
-    lesson = f"# A plan\n\n{{{{ book.students }}}}\n\n{answer}"
-    pages = {"teach/slides": SLIDES, "teach/lesson": lesson}
-    chapter = make_notebook(("text", "# A"), ("code", "a = 1", "parameters"), ("code", "a"))
-    root = make_root(tmp_path_factory.mktemp("book"), {"a": chapter}, pages)
-    shutil.copytree(ROOT / "book" / "slides", root / "book" / "slides")
-    (root / "book" / "images").mkdir()
-    (root / "book" / "images" / "a.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
-    return build(root, Edition(), None, lambda _: None, students=True).parent / "slides"
-
-
-def test_each_section_is_a_slide_with_its_notes_and_its_time(deck):
-    whole = (deck / "index.html").read_text(encoding="utf-8")
-    page = BeautifulSoup(whole, "html.parser")
-    asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
-    assert len(asked) == 7
-    assert [name for name in asked if not (deck / str(name)).is_file()] == []
-    first, second = page.select(".slides > section")
-    assert "the price of microdata: slides" in whole.lower()
-    assert "Open the slides" not in whole
-    assert [s["data-timing"] for s in (first, second)] == ["120", "180"]
-    notes = first.aside.extract()
-    assert notes["class"] == ["notes"]
-    assert notes.get_text(" ", strip=True) == "Minutes 0 to 2. Hello class ."
-    assert "\\(a < b\\)" in first.get_text()
-    links = ["../notebooks/a.html", "../teach/lesson.html", "https://example.org"]
-    assert [a["href"] for a in first.select("a")] == links
-    assert [n.name for n in second.select(".fragment")] == ["li", "li", "div"]
-    assert second["class"] == ["pictured"]
-    picture = second.select_one(".fragment > .picture img")
-    assert picture["alt"] == "A curve that rises."
-    assert (deck / picture["src"]).is_file()
-    ask = second.select_one(".fragment .ask")
-    assert ask.get_text(" ", strip=True) == "Why \\(x\\) now? Think: 1 minute"
-
-
-def test_a_site_can_hold_the_students_edition(deck):
-    site = deck.parent
-    whole = (site / "teach" / "lesson.html").read_text(encoding="utf-8")
-    theirs = (site / "students" / "teach" / "lesson.html").read_text(encoding="utf-8")
-    assert "Forty-two" in whole
-    assert "Forty-two" not in theirs
-    assert 'href="../students/index.html"' in whole
-    assert "students' edition" in theirs.replace("’", "'")
-    assert (site / "students" / "index.html").is_file()
 
 
 def test_a_gap_in_the_clock_is_an_error():
@@ -114,12 +26,6 @@ def test_a_gap_in_the_clock_is_an_error():
         page = f'<article class="bd-article">{fold.format(0, 2)}{fold.format(begin, 4)}</article>'
         with pytest.raises(BuildError, match=f"minutes {begin} to 4' follows minute 2"):
             list(slides(BeautifulSoup(page, "html.parser")))
-
-
-def test_the_students_edition_cannot_hold_itself(tmp_path):
-    root = make_root(tmp_path, {}, {})
-    with pytest.raises(InputError, match="give either --with-students or --no-solutions"):
-        build(root, Edition(solutions=False), tmp_path / "s", lambda _: None, students=True)
 
 
 CLOCK = [

@@ -1,4 +1,4 @@
-"""Papermill over the notebooks, then the site."""
+"""The whole book: grids, notebooks, pages, the site."""
 
 from __future__ import annotations
 
@@ -14,25 +14,20 @@ import yaml
 
 from ..base.files import claim_folder
 from ..exceptions import BuildError, InputError
-from . import notebook
-from . import pages as book_pages
+from . import notebook, stage
 from . import site as book_site
-from .config import repository, site_config
-from .grids import compute_folders
-from .plain import read_terms, with_links
-from .plan import Edition, chapters, toc_entries
-from .run import Run, run_all
-from .site import faults_of_notebook, faults_of_site, machine_paths, redirect
-from .stage import Found, collect, download, page, quote, without_solutions
+from .plain import with_links
+from .plan import Edition, chapters, compute_folders, toc_entries
+from .run import Report, Run, run_all
+from .site import faults_of_site, machine_paths, redirect, repository, site_config
 
-STUDENTS = "students"
-"""The folder in a site that holds its edition without solutions."""
-COMPUTED = "reference/computed"
-"""The page that is written from results alone."""
-EXTRA = "_extra"
-"""The folder whose content the builder copies to the top of the site as it is."""
+STUDENTS = "students"  # the folder in a site that holds its edition without solutions
+COMPUTED = "reference/computed"  # the page that is written from results alone
+EXTRA = "_extra"  # the builder copies what is in this folder to the top of the site
+_THEIRS = "You are reading the students' edition."
+_LINKED = f'<a href="../{STUDENTS}/index.html">Open the students\' edition</a>.'
+_ELSEWHERE = "It is not part of this site; `make book STUDENTS=yes` puts it there."
 
-Report = Callable[[str], None]
 Extras = Mapping[str, Callable[[Path, Edition, Path], Path]]
 """By the name of the folder in ``book/`` and in the site: what computes it, with a cache."""
 
@@ -51,32 +46,33 @@ def stage_notebooks(
     root: Path,
     edition: Edition,
     runs: Sequence[Run],
-    executed: Mapping[str, notebook.Notebook],
     target: Path,
     facts: Mapping[str, str] | None = None,
-) -> Found:
+) -> stage.Found:
     """Write the book's files, then the pages, pictures and downloads of executed notebooks.
 
     A notebook that the table of contents does not list has no page, unless it is run alone: it
     computes what the prose pages quote and show.
     """
-    book, listed = root / "book", toc_entries(root)
-    made = shutil.ignore_patterns("_build", "_generated")
-    shutil.copytree(book, target, ignore=made, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    old = shutil.ignore_patterns("_build", "_generated")
+    shutil.copytree(root / "book", target, ignore=old, copy_function=shutil.copyfile)
     for folder in (target, *target.rglob("*/")):  # a checkout may be read-only, its copy not
         folder.chmod(0o755)
     (target / EXTRA).mkdir(exist_ok=True)
-    found = Found(terms=read_terms(book), address=repository(root))
-    pages = {name for name in executed if f"notebooks/{name}" in listed} or {*executed}
-    for name, content in executed.items():
-        collect(name, content, found)
+    found, address = stage.Found(), repository(root)
+    for run in runs:
+        stage.collect(run.name, run.executed, found)
     for file, text in found.files.items():
         _write(target / file, text)
-    for run in (run for run in runs if run.name in pages):
-        given = executed[run.name], run.values, found, edition.solutions
-        notebook.write(page(run.name, *given), target / "notebooks" / f"{run.name}.ipynb")
-        notebook.write(download(*given), target / "downloads" / f"{run.name}.ipynb")
-    text = book_pages.computed(edition.levels, runs, pages, found, facts or {})
+    entries = toc_entries(root)
+    shown = [run for run in runs if f"notebooks/{run.name}" in entries] or runs
+    for run in shown:
+        made = stage.page(run.name, run.executed, run.values, edition.solutions)
+        notebook.write(made, target / "notebooks" / f"{run.name}.ipynb")
+        made = stage.download(run.executed, run.values, address, edition.solutions)
+        notebook.write(made, target / "downloads" / f"{run.name}.ipynb")
+    pages = {run.name for run in shown}
+    text = stage.computed(edition.levels, runs, pages, found.certificates, facts or {})
     _write(target / f"{COMPUTED}.md", text)
     return found
 
@@ -85,22 +81,23 @@ def _stage(
     root: Path,
     edition: Edition,
     runs: Sequence[Run],
-    executed: Mapping[str, notebook.Notebook],
     facts: Mapping[str, str],
     extras: Extras,
     target: Path,
     students: str,
 ) -> str:
     """Write everything that the builder reads into a new folder and return its hash."""
-    found = stage_notebooks(root, edition, runs, executed, target, facts)
-    exercises = book_pages.exercises(executed, solutions=edition.solutions)
-    found.quoted["book"] = {"students": students, "exercises": exercises}
+    found = stage_notebooks(root, edition, runs, target, facts)
+    asked = stage.exercises({r.name: r.executed for r in runs}, solutions=edition.solutions)
+    found.quoted["book"] = {"students": students, "exercises": asked}
     for entry in (e for e in toc_entries(root) if e != COMPUTED):
         path = target / f"{entry}.md"
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            text = quote(text if edition.solutions else without_solutions(text), entry, found)
-            path.write_text(with_links(text, entry, found.terms), encoding="utf-8")
+            text = stage.quote(
+                text if edition.solutions else stage.without_solutions(text), entry, found
+            )
+            path.write_text(with_links(text, entry), encoding="utf-8")
         elif not path.with_suffix(".ipynb").is_file():
             raise BuildError(f"book/_toc.yml lists a page that does not exist: {entry}")
     told = f"This edition was computed at {edition.levels}. " if edition.levels else ""
@@ -124,9 +121,16 @@ def stage_redirects(root: Path, extra: Path) -> None:
         _write(extra / f"{old}.html", redirect(f"{target}{hash_}{place}"))
 
 
-def _refuse(faults: Sequence[str]) -> None:
-    if faults:
-        raise BuildError("\n".join(faults))
+def complaints(runs: Sequence[Run]) -> list[str]:
+    """Return what cells of executed notebooks wrote to standard error, a line each."""
+    return [
+        f"notebook {run.name!r}, cell {count} (of all cells, text included) writes to standard "
+        f"error: {' '.join(output.text.split())[:300]}"
+        for run in runs
+        for count, cell in enumerate(run.own_cells, 1)
+        for output in cell.get("outputs", [])
+        if output.get("name") == "stderr"
+    ]
 
 
 def build(
@@ -146,7 +150,6 @@ def build(
         )
     start = time.perf_counter()
     site = default_site(root, edition) if site is None else site
-    book_site.recover(site)
     claim_folder(site, "searchindex.js", "an earlier site")
     planned, cache = chapters(root, edition), root / "book" / "_generated"
     folders = compute_folders(planned, edition, cache / "grid", report)
@@ -156,35 +159,33 @@ def build(
         for failed in sorted((cache / "notebooks").glob("*.failed.ipynb")):
             report(f"as far as it came: {failed}")
         raise
-    executed = {run.name: notebook.read(run.path) for run in runs}
+    if said := complaints(runs):
+        raise BuildError("\n".join(said))
     paths = machine_paths(root, site.parent)
-    _refuse([f for name, nb in executed.items() for f in faults_of_notebook(name, nb, paths)])
-    whole = "It is not part of this site; `make book STUDENTS=yes` puts it there."
+    about = (_LINKED if students else _ELSEWHERE) if edition.solutions else _THEIRS
+    editions = {"book": (edition, about)}
     if students:
-        whole = f'<a href="../{STUDENTS}/index.html">Open the students\' edition</a>.'
-    theirs = "You are reading the students' edition."
+        editions[STUDENTS] = (replace(edition, solutions=False), _THEIRS)
     site.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as home:
-        editions = {"book": (edition, whole if edition.solutions else theirs)}
-        if students:
-            editions[STUDENTS] = (replace(edition, solutions=False), theirs)
-        keys = [
-            _stage(root, one, runs, executed, folders.facts, extras or {}, Path(home) / name, said)
+    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as folder:
+        home = Path(folder)
+        key = "".join(
+            _stage(root, one, runs, folders.facts, extras or {}, home / name, said)
             for name, (one, said) in editions.items()
-        ]
-        if book_site.is_current(site, "".join(keys)):
+        )
+        if book_site.is_current(site, key):
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")
             return site / "index.html"
         report(f"building {len(toc_entries(root))} pages{', twice' if students else ''}")
         html, *inside = [
-            book_site.run_builder(Path(home) / name, Path(home) / f"out-{name}", strict=True)
+            book_site.run_builder(home / name, home / f"out-{name}", strict=True)
             for name in editions
         ]
-        for folder in inside:
-            folder.rename(html / STUDENTS)
-        if remote := book_site.remote_requests(html):
-            raise BuildError("the site would need a network:\n" + "\n".join(remote))
-        _refuse(faults_of_site(html, paths))
-        book_site.put_in_place(html, site, "".join(keys))
+        for theirs in inside:
+            theirs.rename(html / STUDENTS)
+        if faults := faults_of_site(html, paths):
+            raise BuildError("\n".join(faults))
+        (html / book_site.RECORD).write_text(key, encoding="utf-8")
+        book_site.put_in_place(html, site, home / "earlier")
     report(f"built in {time.perf_counter() - start:.0f} s")
     return site / "index.html"

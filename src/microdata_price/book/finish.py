@@ -44,8 +44,7 @@ _MENDED = [
 ]
 _CARD = "_images/card.png"
 _GREEK = {"epsilon": "ε", "delta": "δ", "rho": "ρ", "gamma": "γ", "lambda": "λ", "ln": "ln"}
-_LONGEST = 2500
-"""A box with more characters has no preview: it is read on its own page."""
+_LONGEST = 2500  # characters; a longer box has no preview: it is read on its own page
 
 # What the site uses of MathJax: the one bundle that the configuration names, with all of TeX.
 # It draws with paths, so it needs no font file, and adds MathML for screen readers.

@@ -1,8 +1,7 @@
 """Kernels for notebooks: this very Python with one thread, forked where many start.
 
-A kernel is a process of its own, as in Jupyter, so that no notebook sees what another one did. A
-build forks its kernels from one process that has imported what the notebooks import, and has done
-nothing else; a notebook that is run alone gets a fresh Python.
+A kernel is a process of its own, so that no notebook sees what another one did. A build forks its
+kernels from one process that has imported what the notebooks import, and has done nothing else.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, cast
 from unittest import mock
@@ -26,7 +26,6 @@ from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
 from ..base.threads import ONE_THREAD
-from .preload import NAMES
 
 _NO_EXIT = (
     "get_ipython().ask_exit = lambda: (_ for _ in ()).throw("
@@ -41,8 +40,7 @@ _ENVIRONMENT = {
     # The caller's backend of matplotlib, without a window, would lose plots in silence.
     "MPLBACKEND": "module://matplotlib_inline.backend_inline",
 }
-_LONGEST_FOLDER = 60
-"""Characters: with a kernel's own name a socket's path stays below the 104 that systems allow."""
+_LONGEST_FOLDER = 60  # with a kernel's own name a socket's path stays below the 104 allowed
 _WATCH = """
 import contextlib, os, shutil, signal, sys, time
 groups = []
@@ -60,9 +58,9 @@ Tell = Callable[[Iterable[int]], object]
 
 @contextlib.contextmanager
 def watched_folder(place: Path | None = None, prefix: str = "") -> Iterator[tuple[Path, Tell]]:
-    """Give a temporary folder that goes even if the command is killed: it may hold secrets.
+    """Give a temporary folder that goes even if the command is killed, and a function.
 
-    Whoever heads a group of processes that shall end with the command is told to the function.
+    It is told the heads of groups of processes that shall end with the command, too.
     """
     with (
         tempfile.TemporaryDirectory(prefix=prefix, dir=place) as folder,
@@ -87,8 +85,7 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     from ipykernel.kernelapp import IPKernelApp
 
     def end_with_command() -> None:
-        parent = multiprocessing.parent_process()
-        if parent is not None:
+        if parent := multiprocessing.parent_process():
             parent.join()
         os.killpg(0, signal.SIGKILL)
 
@@ -103,26 +100,6 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     os._exit(0)
 
 
-class _Started:
-    """A process of multiprocessing's, handled as Jupyter handles one of subprocess's."""
-
-    stdin = stdout = stderr = None
-
-    def __init__(self, process: Any) -> None:
-        self._process, self.pid = process, process.pid
-        self.kill, self.terminate = process.kill, process.terminate
-
-    def poll(self) -> Any:
-        return self._process.exitcode
-
-    def wait(self) -> Any:
-        self._process.join()
-        return self.poll()
-
-    def send_signal(self, number: int) -> None:
-        os.kill(self.pid, number)
-
-
 @contextlib.contextmanager
 def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelManager]]:
     """Give a manager of kernels that work in a folder; none outlives the block.
@@ -132,7 +109,7 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
     context: Any = multiprocessing.get_context("spawn")
     if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["ipykernel.kernelapp", "microdata_price.book.preload"])
+        context.set_forkserver_preload(["ipykernel.kernelapp", *preload])
     started: list[Any] = []
     starting, ended = threading.Lock(), threading.Event()
 
@@ -146,8 +123,11 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
                 process.start()
                 started.append(process)
                 tell(p.pid for p in started if p.exitcode is None)
-            self.process = _Started(process)  # type: ignore[assignment]
-            self.pid = self.pgid = process.pid
+            # Jupyter handles it as one of subprocess's.
+            pipes = dict.fromkeys(("stdin", "stdout", "stderr"))
+            signals = {"send_signal": partial(os.kill, process.pid), "wait": process.join}
+            vars(process).update(pipes, **signals, poll=lambda: process.exitcode)
+            self.process, self.pid, self.pgid = process, process.pid, process.pid
             return self.connection_info
 
     class Manager(AsyncKernelManager):
@@ -163,10 +143,9 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
             if len(home) <= _LONGEST_FOLDER:
                 self.transport, self.ip = "ipc", f"{own}-ipc"
 
-    environment = {**_ENVIRONMENT, NAMES: " ".join(preload)}
     watched = watched_folder(prefix="microdata-price-")
     # What starts the kernels inherits the environment; afterwards it is as it was.
-    with watched as (place, tell), mock.patch.dict(os.environ, environment):
+    with watched as (place, tell), mock.patch.dict(os.environ, _ENVIRONMENT):
         home = str(place)
         try:
             yield Manager

@@ -1,4 +1,4 @@
-"""Notebooks as files: their parameters, their one form in the repository.
+"""Notebooks as files: read in any format that Jupyter reads, kept in one form in the repository.
 
 ``python -m microdata_price.book.notebook strip FILES`` puts notebooks into the form that the
 tests ask for: no outputs, no counts, the same cell names for the same content.
@@ -7,56 +7,77 @@ tests ask for: no outputs, no counts, the same cell names for the same content.
 from __future__ import annotations
 
 import ast
-import contextlib
 import hashlib
 import re
 import sys
+import warnings
 from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-import click
 import nbformat
 from IPython.core.inputtransformer2 import TransformerManager
 
 from ..base.files import write_whole
 from ..exceptions import InputError
 from ..page.say import MAGIC, names_of
-from .opening import open_notebook
 from .parameters import TAG, Parameter, declared
 
-Notebook = Any
-"""A notebook as nbformat reads it; it has no types of its own."""
+Notebook = Any  # nbformat's, which has no types of its own
 
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
 }
+# Tags of cells: text that the site frames, what it folds, what it shows one at a time.
 BOXES = {"algorithm", "corollary", "definition", "exercise"}
 BOXES |= {"lemma", "proposition", "remark", "theorem"}
-"""Tags of text that the site frames."""
 FOLDS = ("proof", "solution", "fold")
-"""Tags of cells that the site folds."""
 SWITCH = "switch"
-"""The tag of things that the site shows one at a time, each under its name."""
-DIFFICULTIES = ("easy", "medium", "hard")
-"""Tags of exercises, one of which each has."""
-SETUP = "setup"
-"""The tag of imports: the site folds them, with the parameters, into one line."""
-INJECTED = "injected-parameters"
-"""The tag of the cell with which papermill replaces the values of parameters."""
-LABEL = "label:"
-"""The beginning of a tag that names a cell, so that links can lead to it."""
+DIFFICULTIES = ("easy", "medium", "hard")  # each exercise has one of them
+SETUP = "setup"  # imports: the site folds them, with the parameters, into one line
+INJECTED = "injected-parameters"  # with which papermill replaces the values of parameters
+LABEL = "label:"  # begins a tag that names a cell, so that links can lead to it
 HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
-KNOWN = {*BOXES, *FOLDS, *DIFFICULTIES, *HIDDEN, SETUP, SWITCH, TAG, "hide-output"}
-KNOWN |= {"remove-output", "full-width"}
 
 
 def read(path: Path) -> Notebook:
-    """Read a notebook, or say why it is none."""
+    """Read a notebook of any version that Jupyter reads, in format 4, or say why it is none."""
     if path.suffix != ".ipynb" or not path.is_file():
         raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
-    return open_notebook(path)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # cells get the names that they lack without a word
+            text = path.read_text(encoding="utf-8-sig")
+            made = nbformat.reads(text, 4, capture_validation_error={})
+            made.nbformat_minor = min(made.nbformat_minor, nbformat.current_nbformat_minor)
+            made = nbformat.validator.normalize(made)[1]
+            nbformat.validate(made)
+    except Exception as error:  # whatever a file may hold: nbformat raises many kinds
+        raise InputError(
+            f"{path} is not a notebook that can be read ({type(error).__name__}); open it in "
+            "Jupyter and save it again, or take it anew from where it came from"
+        ) from None
+    return made
+
+
+def check_can_run(path: Path, notebook: Notebook) -> None:
+    """Refuse a notebook of another language than Python, one without code, an executed copy."""
+    spec, info = (notebook.metadata.get(name, {}) for name in ("kernelspec", "language_info"))
+    languages = [str(said) for said in (spec.get("language"), info.get("name")) if said]
+    told = languages or [str(spec[name]) for name in ("name", "display_name") if name in spec]
+    if told and not re.search("py|conda|venv", " ".join(told), re.IGNORECASE):
+        raise InputError(
+            f"{path} is a notebook for {told[0]!r}; only Python notebooks are run here: if it is "
+            "one, choose a Python kernel in Jupyter and save it"
+        )
+    if not any(c.cell_type == "code" and c.source.strip() for c in notebook.cells):
+        raise InputError(f"{path} has no cell with code; there is nothing to run")
+    if any(INJECTED in tags(c) for c in notebook.cells):
+        raise InputError(
+            f"{path} is an executed copy, which has its values in a cell of its own; give the "
+            "notebook that it was made from"
+        )
 
 
 def text(notebook: Notebook) -> str:
@@ -101,25 +122,13 @@ def is_prose(cell: Notebook) -> bool:
     return cell.cell_type == "code" and MAGIC.match(cell.source) is not None
 
 
-def shown_label(cell: Notebook) -> str:
-    """Return a cell's label, or that of the figure or table that it shows; empty without one."""
-    shown = MAGIC.match(cell.source) if cell.cell_type == "code" else None
-    return shown[2] if shown and shown[1] != "say" else label(cell)
-
-
 def parameters(
     notebook: Notebook, where: str = "the notebook", given: Collection[str] | None = None
 ) -> dict[str, Parameter]:
-    """Return the parameters that a notebook declares and reads.
+    """Return the parameters that a notebook declares and reads, or say what is wrong with them.
 
     With names that are `given`, as to a notebook that somebody brings, only those must be in order
     and there may be no cell of parameters.
-
-    Raises
-    ------
-    InputError
-        Not one cell of parameters, a line that is no parameter, one that is never read or is
-        overwritten.
     """
     code = [c for c in notebook.cells if c.cell_type == "code"]
     tagged = [i for i, c in enumerate(code) if TAG in tags(c)]
@@ -129,10 +138,9 @@ def parameters(
         raise InputError(f"{where} has {len(tagged)} cells tagged '{TAG}'; it must have one")
     try:
         found = declared(code[tagged[0]].source, strict=given is None)
-    except InputError as error:
-        raise InputError(f"{where}: {error}") from None
-    except SyntaxError as error:
-        raise InputError(f"{where}: the parameters cell is not Python: {error}") from None
+    except (InputError, SyntaxError) as error:
+        what = "the parameters cell is not Python: " if isinstance(error, SyntaxError) else ""
+        raise InputError(f"{where}: {what}{error}") from None
     uses = [names_in(c.source) for c in code[tagged[0] + 1 :]]
     loads, stores = (set[str]().union(*(use[k] for use in uses)) for k in (0, 1))
     for name in found if given is None else [n for n in found if n in given]:
@@ -164,10 +172,7 @@ def python_only(source: str) -> str:
 
 
 def names_in(source: str) -> tuple[set[str], set[str]]:
-    """Return the names that a cell reads and those that it writes.
-
-    What is no Python reads every word in it: magics and the system's commands take variables.
-    """
+    """Return the names that a cell reads and those that it writes; what is no Python reads all."""
     if MAGIC.match(source):
         return names_of(source), set()
     plain = python_only(source)
@@ -204,23 +209,9 @@ def strip(notebook: Notebook) -> Notebook:
     return nbformat.from_dict(whole)
 
 
-@click.command()
-@click.argument("task", type=click.Choice(["strip", "check"]))
-@click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
-def main(task: str, paths: tuple[Path, ...]) -> None:
-    """Strip or check notebooks; tell the faults that are left."""
-    from .checks import faults  # it reads notebooks in turn
-
-    found = []
-    for path in paths:
-        if task == "strip":
-            with contextlib.suppress(InputError):  # which its faults will tell
-                write(strip(read(path)), path)
-        found += faults(path)
-    for fault in found:
-        click.echo(fault, err=True)
-    sys.exit(bool(found))
-
-
 if __name__ == "__main__":
-    main()
+    try:
+        for file in map(Path, sys.argv[2:]):
+            write(strip(read(file)), file)
+    except InputError as fault:
+        sys.exit(str(fault))

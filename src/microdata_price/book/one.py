@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import contextlib
+import base64
+import html
 import itertools
+import json
 import os
 import re
 import shutil
@@ -14,31 +16,27 @@ from typing import Any
 
 import yaml
 
-from ..base.files import claim_folder, deferred_stop, stopping_politely
+from ..base.files import claim_folder, stopping_politely
 from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from . import notebook
 from . import site as book_site
-from .build import COMPUTED, Report, stage_notebooks
-from .compare import comparison
-from .config import site_config
-from .grids import Folders
+from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
-from .opening import check_can_run
 from .parameters import Parameter, check, no_repeats
-from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
-from .run import Run, run_all
+from .picture import for_the_site
+from .plain import with_links
+from .plan import FOLDERS, Chapter, Edition, Folders, find_root, notebook_paths, toc_entries
+from .run import Report, Run, run_all
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
+# Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
-"""Parameters that are paths: notebooks run in another folder than the one they are given in."""
-
-Grid = Sequence[tuple[str, Sequence[Any]]]
-"""Several values of some parameters, by name."""
+Grid = Sequence[tuple[str, Sequence[Any]]]  # several values of some parameters, by name
 
 
-def find_notebook(given: str) -> tuple[Path, Path]:
+def _find_notebook(given: str) -> tuple[Path, Path]:
     """Return a notebook's path and the checkout, from a path or the name of a chapter."""
     path = Path(given)
     if path.suffix == ".ipynb" or os.path.exists(given):  # which passes over what is no path
@@ -52,16 +50,17 @@ def find_notebook(given: str) -> tuple[Path, Path]:
     return known[given], root
 
 
-def combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> list[dict[str, Any]]:
+def _combinations(
+    declared: Mapping[str, Parameter], grid: Grid, where: str
+) -> list[dict[str, Any]]:
     """Return every combination of several values of some parameters, checked."""
     names = [name for name, _ in grid]
     no_repeats(names, where)
     rows = itertools.product(*(values for _, values in grid))
     found = [check(declared, dict(zip(names, row, strict=True)), where) for row in rows]
-    for i, row in enumerate(found):
-        if row in found[:i]:
-            given = ", ".join(f"{name} = {value}" for name, value in row.items())
-            raise InputError(f"{where}: {given} is given twice; a comparison needs each value once")
+    if twice := [row for i, row in enumerate(found) if row in found[:i]]:
+        given = ", ".join(f"{name} = {value}" for name, value in twice[0].items())
+        raise InputError(f"{where}: {given} is given twice; a comparison needs each value once")
     return found
 
 
@@ -96,21 +95,17 @@ def run_one(
     `given` is a path or the name of a chapter, `values` are its parameters; each combination of a
     `grid` is a run, and all are compared on one page. The folder is made anew; without `out` it is
     one in ``results``, named by what is given. What cannot be used is an `InputError` before
-    anything runs, a cell that fails a `BuildError`.
+    anything runs, a cell that fails a `BuildError`. Nothing is taken from an earlier run, as what
+    the notebook reads may have changed, nor kept for a later one, as it may be confidential.
     """
-    path, root = find_notebook(given)
+    path, root = _find_notebook(given)
     original = notebook.read(path)
-    check_can_run(path, original)
+    notebook.check_can_run(path, original)
     source = notebook.strip(original)
-    if any(notebook.INJECTED in notebook.tags(c) for c in source.cells):
-        raise InputError(
-            f"{path} is an executed copy, which has its values in a cell of its own; give the "
-            "notebook that it was made from"
-        )
     declared = notebook.parameters(source, path.stem, {*values, *(name for name, _ in grid)})
-    base = check(declared, values, path.stem)
-    varied = [_paths_here(row) for row in combinations(declared, grid, path.stem)]
-    rows = [_paths_here(base) | row for row in varied]
+    base = _paths_here(check(declared, values, path.stem))
+    varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
+    chapters = [Chapter(path, source, base | row) for row in varied]
     out = _default_folder(path.stem, values, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):
@@ -118,30 +113,22 @@ def run_one(
             f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
             f"anew; name another, for example --out {path.stem}-run"
         )
-    secret = any(row.get("table") for row in rows)
-    beside = out.resolve().with_name(f"{out.resolve().name}.failed.ipynb")
-    cache = root / "book" / "_generated" / "notebooks"
-    keeps = os.access(next(p for p in cache.parents if p.exists()), os.W_OK | os.X_OK)
-    with contextlib.ExitStack() as stack:
-        kept = cache
-        stack.enter_context(stopping_politely())
-        if secret or not keeps or not _only_the_book(path, root, rows):
-            # Kept for this run alone: what the notebook reads may change without a trace in the
-            # notebook; and nobody else may read what comes of a true table.
-            home = cache.parent if keeps else out.resolve().parent  # the checkout may be read-only
-            home.mkdir(parents=True, exist_ok=True)
-            kept, _ = stack.enter_context(watched_folder(home, ".run-"))
+    secret = any(chapter.values.get("table") for chapter in chapters)
+    place = out.resolve()
+    beside = place.with_name(f"{place.name}.failed.ipynb")
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with stopping_politely(), watched_folder(place.parent, ".unfinished-") as (home, _):
+        kept, runs = home / "runs", list[Run]()
         try:
-            chapters = [Chapter(path, source, row) for row in rows]
-            runs = [run for c in chapters for run in run_all(root, [c], kept, Folders(), report)]
+            for chapter in chapters:
+                runs += run_all(root, [chapter], kept, Folders(), report)
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
             if failed.is_file() and not secret:
-                beside.parent.mkdir(parents=True, exist_ok=True)
                 report(f"the notebook as far as it came: {shutil.move(failed, beside)}")
             raise
         try:
-            page = _write(root, out, runs, varied, secret, report)
+            page = _write(root, home, runs, varied)
         except (BuildError, InputError, OSError):
             raise
         except Exception as error:
@@ -149,50 +136,67 @@ def run_one(
                 f"notebook {path.stem!r} ran, but no page could be made of it: "
                 f"{type(error).__name__}: {' '.join(str(error).split())}"
             ) from error
+        if secret:
+            (home / "out").chmod(0o700)
+        if out.exists():
+            report(f"replacing the earlier run in {out}")
+        book_site.put_in_place(home / "out", place, home / "earlier")
     beside.unlink(missing_ok=True)
     if secret:
         report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
+    return out / "html" / page
+
+
+def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> str:
+    """Write the executed notebooks and their pages into a folder; return the first page's name."""
+    draft = home / "out"
+    draft.mkdir()
+    for run, row in zip(runs, varied, strict=True):
+        name = file_name(run.name, *itertools.chain(*row.items()))
+        shutil.copyfile(run.path, draft / f"{name if row else run.name}.ipynb")
+    page = f"{_pages(root, runs, varied, home / 'book')}.html"
+    site = book_site.run_builder(home / "book", home / "site", strict=False)
+    (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
+    site.rename(draft / "html")
+    (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
     return page
 
 
-def _only_the_book(path: Path, root: Path, rows: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether a run depends on the book and the package alone, so that it may be kept."""
-    texts = [v for row in rows for v in row.values() if isinstance(v, str) and v]
-    given = any(os.path.exists(v) or os.path.exists(path.parent / v) for v in texts)
-    return path in [p.resolve() for p in notebook_paths(root)] and not given
+def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
+    """Return an output as Markdown; a picture goes into a file of its own."""
+    data = output.get("data", {})
+    for kind, end, look in (("image/svg+xml", "svg", "computed"), ("image/png", "png", "plain")):
+        if kind in data:
+            svg = for_the_site(data[kind]).encode() if end == "svg" else b""
+            files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
+            alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
+            return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
+    if "text/markdown" in data:
+        return with_links(str(data["text/markdown"]), "comparison")
+    text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
+    return f"<pre>{html.escape(str(text))}</pre>"
 
 
-def _write(
-    root: Path,
-    out: Path,
-    runs: Sequence[Run],
-    varied: Sequence[Mapping[str, Any]],
-    secret: bool,
-    report: Report,
-) -> Path:
-    """Write the executed notebooks and their pages, whole or not at all; return the first page."""
-    out = out.resolve() if out.is_symlink() else out
-    out.parent.mkdir(parents=True, exist_ok=True)
-    with watched_folder(out.parent, ".unfinished-") as (home, _):
-        draft = home / "out"
-        draft.mkdir()
-        for run, row in zip(runs, varied, strict=True):
-            name = file_name(run.name, *itertools.chain(*row.items())) if row else run.name
-            shutil.copyfile(run.path, draft / f"{name}.ipynb")
-        page = f"{_pages(root, runs, varied, home / 'book')}.html"
-        html = book_site.run_builder(home / "book", home / "site", strict=False)
-        (html / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
-        html.rename(draft / "html")
-        (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
-        if secret:
-            draft.chmod(0o700)
-        if out.exists():
-            report(f"replacing the earlier run in {out}")
-        with deferred_stop():  # stopped here, the folder is the earlier run or this one, whole
-            if out.exists():
-                out.rename(home / "earlier")
-            draft.rename(out)
-    return out / "html" / page
+def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+    """Return the files of the page that compares runs: every cell whose outputs differ."""
+    cells = [[c.outputs for c in run.own_cells if c.cell_type == "code"] for run in runs]
+    title = runs[0].executed.cells[0].source.partition("\n")[0].removeprefix("# ")
+    lines = [
+        f"# {title}: {len(runs)} runs compared\n",
+        "Each cell whose outputs differ, at several values of the parameters. The other outputs "
+        f"are those of [the first run](notebooks/{runs[0].name}.ipynb).",
+    ]
+    files: dict[str, bytes] = {}
+    for k, outputs in enumerate(zip(*cells, strict=True)):
+        if all(one == outputs[0] for one in outputs):
+            continue
+        lines.append("\n::::{grid} 1 1 2 2\n:gutter: 2\n")
+        for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
+            level = ", ".join(f"{name} = {value}" for name, value in values.items())
+            shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
+            lines.append("\n\n".join([f":::{{grid-item}}\n**{level}**", *shown]) + "\n:::\n")
+        lines.append("::::")
+    return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}
 
 
 def _pages(
@@ -200,21 +204,19 @@ def _pages(
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     first = f"notebooks/{runs[0].name}"
-    stage_notebooks(root, Edition(), runs[:1], {runs[0].name: notebook.read(runs[0].path)}, target)
+    stage_notebooks(root, Edition(), runs[:1], target)
     prose = [e for e in toc_entries(root) if e.startswith("reference/") and e != COMPUTED]
     texts = {e: target / f"{e}.md" for e in prose if (target / f"{e}.md").is_file()}
     pages = [e for e, path in texts.items() if "{{ " not in path.read_text(encoding="utf-8")]
     pages.append(COMPUTED)
     if len(runs) > 1:
-        text, pictures = comparison(runs, varied)
         pages.insert(0, first)
         first = "comparison"
-        (target / "comparison.md").write_text(text, encoding="utf-8")
-        (target / "images").mkdir(exist_ok=True)
-        for name, body in pictures.items():
-            (target / "images" / name).write_bytes(body)
+        for name, content in comparison(runs, varied).items():
+            (target / name).parent.mkdir(exist_ok=True)
+            (target / name).write_bytes(content)
     toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
     (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    config = site_config(root, f"{runs[0].name}, run alone")
+    config = book_site.site_config(root, f"{runs[0].name}, run alone")
     (target / "_config.yml").write_text(config, encoding="utf-8")
     return first

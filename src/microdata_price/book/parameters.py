@@ -1,8 +1,7 @@
 """The parameters of a notebook: which it declares, and whether given values can be used.
 
-Papermill only warns about a name that the notebook does not declare, passes text where a number is
-meant, and says nothing when a value is never read. All of that is an error here, before anything
-runs.
+Papermill only warns of an unknown name, passes text where a number is meant, and says nothing when
+a value is never read. All of that is an error here, before anything runs.
 """
 
 from __future__ import annotations
@@ -10,8 +9,8 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,13 +20,8 @@ from ..exceptions import InputError, unknown_name
 from ..model.privacy import check_delta, check_epsilon, check_rho
 
 TAG = "parameters"
-_WORDS = {
-    int: "a whole number",
-    float: "a finite number",
-    str: "text",
-    bool: "true or false",
-    type(None): "none",
-}
+_WORDS = {int: "a whole number", float: "a finite number", bool: "true or false"}
+_WORDS |= {type(None): "none", str: "text"}
 _KINDS = {"None" if kind is type(None) else kind.__name__: kind for kind in _WORDS}
 
 
@@ -42,10 +36,9 @@ class Parameter:
 
 
 def declared(source: str, *, strict: bool = True) -> dict[str, Parameter]:
-    """Read the parameters from the source of the cell tagged ``parameters``.
+    """Read the parameters of a cell; what is none is an error if `strict`, else passed over.
 
-    Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count. A
-    line that is not a name and a plain value is an error if `strict`, and passed over otherwise.
+    Annotated ones (``x: int | None = None``), which papermill's own inspection overlooks, count.
     """
     found: dict[str, Parameter] = {}
     for node in ast.parse(source).body:
@@ -89,9 +82,8 @@ def coerce(parameter: Parameter, given: Any) -> Any:
     no count as true and false, a list stands in brackets. A whole float counts as an int.
     """
     for kind in sorted(parameter.kinds, key=lambda k: k is str):
-        value = _list(given, parameter.item) if kind is list else _as(kind, given)
-        if value is not _NO:
-            return value
+        with suppress(ValueError, RecursionError, yaml.YAMLError):
+            return _as(kind, given, parameter.item)
     each = f"a list, each entry {_WORDS[parameter.item]}" if parameter.item else ""
     words = [each if k is list else _WORDS[k] for k in parameter.kinds]
     told = "" if isinstance(given, str) else f" ({type(given).__name__})"
@@ -103,52 +95,43 @@ def coerce(parameter: Parameter, given: Any) -> Any:
     )
 
 
-_NO = object()
 _NONE = ("", "None", "~", "null", "Null", "NULL")
 _BOOLS = {"true": True, "yes": True, "false": False, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
-def _as(kind: type, given: Any) -> Any:
-    """Return one value in a type, or `_NO`."""
-    if kind is type(None):
-        return None if given is None or given in _NONE else _NO
-    if kind is str:
-        return given if isinstance(given, str) else _NO
-    if kind is bool:
-        return given if isinstance(given, bool) else _BOOLS.get(str(given).strip().lower(), _NO)
-    if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
-        given = float(given)
-    if isinstance(given, bool) or not isinstance(given, (int, float)):
-        return _NO
-    if not abs(given) < 1e308 or (kind is int and (given != int(given) or abs(given) >= 2**53)):
-        return _NO
-    return kind(given)
-
-
-def _list(given: Any, item: type | None) -> Any:
-    """Return the entries of a list, or of the text of one in brackets, in their type."""
-    if isinstance(given, str) and given.strip().startswith("["):
-        try:
+def _as(kind: Any, given: Any, item: Any = None) -> Any:
+    """Return a value in a type, or raise a `ValueError`."""
+    if kind is list:
+        if isinstance(given, str) and given.strip().startswith("["):
             given = yaml.load(given, yaml.BaseLoader)  # entries stay text
-        except (yaml.YAMLError, RecursionError):
-            return _NO
-    if not isinstance(given, (list, tuple)) or not given or item is None:
-        return _NO
-    found = [_as(item, v) for v in given]
-    return _NO if any(v is _NO for v in found) else found
+        if isinstance(given, (list, tuple)) and given:
+            return [_as(item, entry) for entry in given]
+    elif kind is type(None) and (given is None or given in _NONE):
+        return None
+    elif kind in (str, bool) and isinstance(given, kind):
+        return given
+    elif kind is bool and str(given).strip().lower() in _BOOLS:
+        return _BOOLS[str(given).strip().lower()]
+    elif kind in (int, float) and not isinstance(given, bool):
+        if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
+            given = float(given)
+        size = abs(given) if isinstance(given, (int, float)) else math.inf
+        if size < 1e308 and (kind is float or (given == int(given) and size < 2**53)):
+            return kind(given)
+    raise ValueError
 
 
-_LEVELS = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
+LEVELS = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
 _LEAST = {"runs": 1, "seed": 0, "d": 2}
 
 
 def _check_range(name: str, value: Any) -> None:
     """Refuse a value that its name tells to be out of range; the name may be a plural."""
-    one = name if name in (*_LEVELS, *_LEAST) else name.removesuffix("s")
+    one = name if name in (*LEVELS, *_LEAST) else name.removesuffix("s")
     for entry in value if isinstance(value, list) else [value]:
-        if one in _LEVELS and entry is not None:
-            _LEVELS[one](entry)
+        if one in LEVELS and entry is not None:
+            LEVELS[one](entry)
         if isinstance(entry, (int, float)) and entry < _LEAST.get(one, -math.inf):
             raise InputError(
                 f"{name} is {entry}; it must be a whole number of {_LEAST[one]} or more"
@@ -181,10 +164,9 @@ def split_values(text: str) -> list[str]:
     return [part.strip() for part in re.split(r",(?![^\[]*\])", text)]
 
 
-def no_repeats(names: Iterable[str], where: str) -> None:
+def no_repeats(names: Sequence[str], where: str) -> None:
     """Refuse a parameter that is given two values."""
-    twice = [name for name, times in Counter(names).items() if times > 1]
-    if twice:
+    if twice := [name for name in names if names.count(name) > 1]:
         raise InputError(f"{where}: {twice[0]!r} is given twice; give it one value")
 
 

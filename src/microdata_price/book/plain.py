@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import nbformat
@@ -27,15 +27,7 @@ _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]*)\]\((?P<target>[^()\s]+)\)")
 _TAGGED = re.compile(r"^\$\$(?:(?!\$\$).)*?\\tag\{(?P<tag>[^}]+)\}.*?\$\$", re.M | re.S)
 
 
-def read_terms(book: Path) -> dict[str, str]:
-    """Return the glossary's terms by their form in links; none without its page."""
-    page = book / GLOSSARY
-    text = page.read_text(encoding="utf-8") if page.is_file() else ""
-    terms = re.findall(r"^[^\s:].*", text.partition("{glossary}\n")[2].partition("\n:::")[0], re.M)
-    return {re.sub(r"[^a-z0-9]+", "-", term.lower()).strip("-"): term for term in terms}
-
-
-def with_links(text: str, page: str, terms: Mapping[str, str]) -> str:
+def with_links(text: str, page: str) -> str:
     """Turn links to places of the book, to terms and to sources into the builder's references."""
 
     def replace(match: re.Match[str]) -> str:
@@ -48,7 +40,7 @@ def with_links(text: str, page: str, terms: Mapping[str, str]) -> str:
         if not place:
             return f"[{words}]({path.replace('../book/', '../', 1)})"
         if path.endswith(GLOSSARY):
-            return f"{{term}}`{words} <{terms.get(place, place)}>`"
+            return f"{{term}}`{words} <{place.replace('-', ' ')}>`"
         if place.startswith("eq-"):
             place = f"{Path(path).stem or Path(page).name}-{place}"
         return f"{{numref}}`{place}`" if words.lower() in KINDS else f"[{words}](#{place})"
@@ -61,11 +53,10 @@ def markdown(source: str) -> notebook.Notebook:
     return nbformat.from_dict({"cell_type": "markdown", "metadata": {}, "source": source})
 
 
-def text_of(cell: notebook.Notebook, page: str, terms: Mapping[str, str]) -> str:
+def text_of(cell: notebook.Notebook, page: str) -> str:
     """Return a text cell's source for the builder: its links, its equations and its own place."""
     source = _TAGGED.sub(
-        lambda m: f"({Path(page).name}-eq-{m['tag']})=\n{m[0]}",
-        with_links(cell.source, page, terms),
+        lambda m: f"({Path(page).name}-eq-{m['tag']})=\n{m[0]}", with_links(cell.source, page)
     )
     own = "" if notebook.role(cell) in notebook.BOXES else notebook.label(cell)
     return f"({own})=\n{source}" if own else source

@@ -1,22 +1,38 @@
-"""The edition of a book, its notebooks in order, and the values that each is run with."""
+"""The edition of a book, its notebooks in order, and the values and grids that each runs with."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import json
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import yaml
 
+from ..base.data import data_path
+from ..base.files import write_whole
+from ..base.provenance import digest_json
 from ..exceptions import InputError
-from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS
-from ..model.privacy import check_delta, check_epsilon, check_rho
+from ..fitting import METHODS
+from ..grid.folder import manifest_of
+from ..grid.run import run_grid
+from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, GridSpec
+from ..grid.tables import conic_calls
 from . import notebook
-from .parameters import check
+from .parameters import LEVELS, check
 
 FOLDERS = ("grid_dir", "published_dir", "better_dir")
 """Parameters that the book fills with folders of computed results."""
+PUBLISHED_EPSILON = 0.5  # the level of the paper's Tables 1 and 2
+BETTER_RUNS = 300  # in which all methods are compared
+_CALLED = {
+    "grid_dir": "the grid",
+    "published_dir": "the published tables' part",
+    "better_dir": "the grid of all methods",
+}
 
 
 @dataclass(frozen=True)
@@ -30,8 +46,7 @@ class Edition:
     solutions: bool = True
 
     def __post_init__(self) -> None:
-        checks = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
-        for name, checked in checks.items():
+        for name, checked in LEVELS.items():
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked(value))
         if self.runs is not None and self.runs < 2:
@@ -42,7 +57,7 @@ class Edition:
     @property
     def given(self) -> dict[str, float | int]:
         """The levels that were given, by the names of the parameters that they replace."""
-        pairs = {k: getattr(self, k) for k in ("epsilon", "rho", "delta", "runs")}
+        pairs = {k: getattr(self, k) for k in (*LEVELS, "runs")}
         return {k: v for k, v in pairs.items() if v is not None}
 
     @property
@@ -100,34 +115,21 @@ def find_root(*starts: Path) -> Path:
     )
 
 
-def _files(node: Any) -> Iterator[str]:
-    for entry in node if isinstance(node, list) else []:
-        yield from _files(entry)
-    for key, value in node.items() if isinstance(node, dict) else []:
-        yield from [value] if key in ("root", "file") else _files(value)
-
-
 def toc_entries(root: Path) -> list[str]:
     """Return the pages and notebooks of the table of contents, in the book's order."""
+    from sphinx_external_toc.parsing import MalformedError, parse_toc_yaml
+
     path = root / "book" / "_toc.yml"
     try:
-        entries = list(_files(yaml.safe_load(path.read_text(encoding="utf-8"))))
-    except yaml.YAMLError as error:
-        raise InputError(f"{path} is not YAML: {' '.join(str(error).split())}") from None
-    if twice := sorted({e for e in entries if entries.count(e) > 1}):
-        raise InputError(f"{path} lists {', '.join(twice)} more than once")
-    return entries
+        return [*parse_toc_yaml(path)]
+    except (MalformedError, yaml.YAMLError) as error:
+        raise InputError(f"{path} cannot be used: {' '.join(str(error).split())}") from None
 
 
 def notebook_paths(root: Path) -> list[Path]:
     """Return the notebooks of the table of contents in its order, then those without a page."""
-    listed = [
-        root / f"{entry.removesuffix('.ipynb')}.ipynb"
-        for entry in toc_entries(root)
-        if entry.startswith("notebooks/")
-    ]
-    others = sorted({*(root / "notebooks").glob("*.ipynb")} - {*listed})
-    return [*listed, *others]
+    listed = [root / f"{e}.ipynb" for e in toc_entries(root) if e.startswith("notebooks/")]
+    return [*listed, *sorted({*(root / "notebooks").glob("*.ipynb")} - {*listed})]
 
 
 def chapters(root: Path, edition: Edition) -> list[Chapter]:
@@ -142,3 +144,64 @@ def chapters(root: Path, edition: Edition) -> list[Chapter]:
         folders = tuple(f for f in FOLDERS if f in declared)
         found.append(Chapter(path, source, check(declared, given, path.stem), folders))
     return found
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Folders of computed results, their keys by parameter, and what the book says of them."""
+
+    paths: dict[str, Path] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    facts: dict[str, str] = field(default_factory=dict)
+
+
+def grid_specs(edition: Edition) -> dict[str, GridSpec]:
+    """Return the grids of an edition by the notebooks' parameters.
+
+    ``grid_dir`` is the whole grid at the edition's levels; ``published_dir`` has the data sets of
+    the paper's Tables 1 and 2 at their own level, and is the same grid where that contains it.
+    ``better_dir`` has every method, this package's own too, with the same noise but fewer runs.
+    """
+    runs = edition.runs or PAPER_RUNS
+    whole = published = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos, runs=runs)
+    if PUBLISHED_EPSILON not in whole.epsilons:
+        datasets = tuple(pd.read_csv(data_path("published_tables.csv"))["dataset"].unique())
+        published = replace(whole, datasets=datasets, epsilons=(PUBLISHED_EPSILON,), rhos=())
+    better = replace(whole, methods=tuple(METHODS), runs=min(whole.runs, BETTER_RUNS))
+    return {"grid_dir": whole, "published_dir": published, "better_dir": better}
+
+
+def compute_folders(
+    chapters: Sequence[Chapter], edition: Edition, cache: Path, report: Callable[[str], None]
+) -> Folders:
+    """Compute the grids that some notebook reads, or find them computed before."""
+    found = Folders()
+    wanted = {name for chapter in chapters for name in chapter.folders}
+    for name, spec in grid_specs(edition).items():
+        if name not in wanted:
+            continue
+        key = digest_json(manifest_of(spec))
+        record, known = cache / f"{key}.json", key in found.keys.values()
+        found.paths[name], found.keys[name] = cache / key, key
+        if not record.is_file():
+            cache.mkdir(parents=True, exist_ok=True)
+            report(f"computing {spec.fits:,} fits of the experiment grid")
+            write_whole(record, json.dumps(_computed(spec, cache / key)))
+        facts = {} if known else json.loads(record.read_text(encoding="utf-8"))
+        found.facts.update({f"{_CALLED[name]}: {k}": v for k, v in facts.items()})
+    return found
+
+
+def _computed(spec: GridSpec, folder: Path) -> dict[str, str]:
+    """Compute a grid into a folder and return what the book says of it."""
+    result = run_grid(spec, folder, progress=sys.stderr.isatty())
+    levels = [f"epsilon = {e:g}" for e in spec.epsilons] + [f"rho = {r:g}" for r in spec.rhos]
+    return {
+        "fits": f"{spec.fits:,}",
+        "levels": ", ".join(levels),
+        "runs": f"{spec.runs:,}",
+        "seconds": f"{result.seconds:.0f}",
+        "worst certificate": f"{result.errors['worst_certificate'].max():.1e}",
+        "failures": str(int(result.errors["failures"].max())),
+        "fits that the fast solvers missed": f"{conic_calls(result.errors):,}",
+    }

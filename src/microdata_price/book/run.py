@@ -2,38 +2,25 @@
 
 from __future__ import annotations
 
-import datetime
-import json
 import logging
 import os
 import re
-import time
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ..base.files import write_whole
-from ..base.provenance import (
-    PACKAGE,
-    code_files,
-    code_key,
-    digest,
-    digest_files,
-    digest_json,
-)
+from ..base.provenance import PACKAGE, code_files, code_key, digest, digest_files, digest_json
 from ..exceptions import BuildError
 from . import notebook
-from .grids import Folders
 from .kernel import kernels
 from .parameters import TAG
-from .plan import Chapter
+from .plan import Chapter, Folders
 
 AT_A_TIME = 2
-_FEW = 3
-"""With fewer notebooks fresh Pythons start sooner than one that imports for all."""
-
+_FEW = 3  # with fewer notebooks fresh Pythons start sooner than one that imports for all
 Report = Callable[[str], None]
 
 
@@ -47,16 +34,22 @@ class Run:
     when: str
     values: dict[str, Any]
 
+    @cached_property
+    def executed(self) -> notebook.Notebook:
+        """The notebook with its results."""
+        return notebook.read(self.path)
+
+    @property
+    def own_cells(self) -> list[notebook.Notebook]:
+        """Its cells without that of the values that were put in."""
+        return [c for c in self.executed.cells if notebook.INJECTED not in notebook.tags(c)]
+
 
 def _code(chapter: Chapter) -> list[str]:
     """Return a notebook's Python; an extension that it loads is an import."""
     sources = [c.source for c in chapter.source.cells if c.cell_type == "code"]
     loaded = re.findall(r"^%load_ext ([\w.]+)", "\n".join(sources), re.MULTILINE)
     return [*map(notebook.python_only, sources), *(f"import {module}" for module in loaded)]
-
-
-def _cells_key(cells: Sequence[notebook.Notebook]) -> str:
-    return digest_json([[c.cell_type, c.source, notebook.tags(c)] for c in cells])
 
 
 def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
@@ -68,8 +61,9 @@ def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) ->
         if path.is_file() and path.suffix not in (".ipynb", ".pyc")
         if not any(part.startswith(".") for part in path.relative_to(here).parts)
     ]
+    code = [c for c in chapter.source.cells if c.cell_type == "code"]
     return digest(
-        _cells_key([c for c in chapter.source.cells if c.cell_type == "code"]),
+        digest_json([[c.source, notebook.tags(c)] for c in code]),
         digest_json(chapter.values),
         digest_json({name: folder_keys[name] for name in chapter.folders}),
         digest_files(beside, here),
@@ -77,11 +71,35 @@ def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) ->
     )
 
 
+def _said(error: Exception) -> str:
+    """Say what stopped a notebook: a cell's error, or that of what runs it."""
+    from papermill.exceptions import PapermillExecutionError
+
+    name, words = type(error).__name__, " ".join(str(error).split())
+    if isinstance(error, PapermillExecutionError):  # with the cell's own
+        name, words = error.ename, str(error.evalue)
+    if "Dead" in name or "died" in words:
+        return "the kernel ended while it ran, killed perhaps for want of memory, or by the cell"
+    if words.strip():
+        return f"{name}: {words}"
+    if name in ("CellExecutionError", "<Error>"):
+        return "it could not be run (no such magic, perhaps)"
+    return f"{name}, without a message"  # an assert or a raise may have no words
+
+
+def _stopped(cell: notebook.Notebook) -> bool:
+    """Say whether an executed cell of code raised an error, or got no answer."""
+    return (
+        any(output.output_type == "error" for output in cell.outputs)
+        or cell.metadata.get("papermill", {}).get("exception") is True
+        or "shell.execute_reply" not in cell.metadata.get("execution", {})
+    )
+
+
 def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: Any) -> None:
     """Execute a notebook into a draft; an error names the cell that failed and what it said."""
     import papermill
     from jupyter_core.utils import ensure_event_loop
-    from papermill.exceptions import PapermillExecutionError
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # failures are told once, below
     made = notebook.read(chapter.path)
@@ -101,25 +119,16 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             progress_bar=False,
             coalesce_streams=True,  # else time decides into how many pieces a print is cut
         )
-    except PapermillExecutionError as error:
-        said = f"{error.ename}: {error.evalue}"
-        if not str(error.evalue).strip():  # an assert or a raise may have no words
-            lost = error.ename in ("CellExecutionError", "<Error>")
-            bare = f"{error.ename}, without a message"
-            said = "it could not be run (no such magic, perhaps)" if lost else bare
-    except Exception as error:  # not the cell but what runs it: the kernel died or was lost
-        said = f"{type(error).__name__}: {' '.join(str(error).split())}"
-        if "Dead" in type(error).__name__ or "died" in str(error):
-            said = "the kernel ended while it ran, killed perhaps for want of memory, or by the "
-            said += "cell itself"
+    except Exception as error:
+        said = _said(error)
     finally:
         loop.close()
     cells = notebook.read(draft).cells if draft.is_file() else []
-    told = {notebook.INJECTED, "papermill-error-cell-tag"}
-    numbered = enumerate((c for c in cells if not told & {*notebook.tags(c)}), 1)
-    run = [(k, c) for k, c in numbered if c.cell_type == "code" and c.source.strip()]
-    run = [(k, c) for k, c in run if "skip-execution" not in notebook.tags(c)]
-    stopped = [(k, c) for k, c in run if _failed(c)]
+    put_in = {notebook.INJECTED, "papermill-error-cell-tag"}
+    own = enumerate((c for c in cells if not put_in & {*notebook.tags(c)}), 1)
+    code = [(k, c) for k, c in own if c.cell_type == "code" and c.source.strip()]
+    run = [(k, c) for k, c in code if "skip-execution" not in notebook.tags(c)]
+    stopped = [(k, c) for k, c in run if _stopped(c)]
     if not said and stopped in ([], run[-1:]):
         return
     if not stopped:
@@ -132,95 +141,72 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
     )
 
 
-def _failed(cell: notebook.Notebook) -> bool:
-    """Say whether an executed cell of code raised an error, or got no answer."""
-    return (
-        any(output.output_type == "error" for output in cell.outputs)
-        or cell.metadata.get("papermill", {}).get("exception") is True
-        or "shell.execute_reply" not in cell.metadata.get("execution", {})
-    )
-
-
 def _compute(chapter: Chapter, folders: Folders, place: Path, manager: Any) -> Run:
     """Execute one notebook into its place in the cache; one that fails is kept two folders up."""
     place.mkdir(parents=True, exist_ok=True)
     draft = place / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
     given = {**chapter.values, **{name: str(folders.paths[name]) for name in chapter.folders}}
-    start = time.perf_counter()
     try:
         _execute(chapter, given, draft, manager)
     except BuildError:
         if draft.is_file():
             draft.replace(place.parents[1] / f"{chapter.name}.failed.ipynb")
         raise
+    draft.replace(place / "executed.ipynb")
+    return _kept(chapter, place)
+
+
+def _kept(chapter: Chapter, place: Path) -> Run:
+    """Return what the same code, data and values gave, amid the text of today."""
+    path = place / "executed.ipynb"
+    told = notebook.read(path)
+    before, code = told.cells, [c for c in told.cells if c.cell_type == "code"]
+    told.cells = []
+    for cell in notebook.read(chapter.path).cells:
+        told.cells.append(code.pop(0) if cell.cell_type == "code" else cell)
+        if code and notebook.INJECTED in notebook.tags(code[0]):
+            told.cells.append(code.pop(0))
+    if [c.source for c in told.cells] != [c.source for c in before]:
+        notebook.write(told, path)
     declared = notebook.parameters(chapter.source, chapter.name, chapter.values)
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
-    run = Run(
-        chapter.name,
-        place / f"{_cells_key(chapter.source.cells)}.ipynb",
-        round(time.perf_counter() - start, 1),
-        datetime.datetime.now(datetime.UTC).date().isoformat(),
-        {n: v for n, v in values.items() if n not in chapter.folders},
-    )
-    draft.replace(run.path)
-    write_whole(place / "run.json", json.dumps({**asdict(run), "path": run.path.name}))
-    return run
-
-
-def _cached(chapter: Chapter, place: Path) -> Run | None:
-    """Return what the same code, data and values gave before, amid the text of today."""
-    record, path = place / "run.json", place / f"{_cells_key(chapter.source.cells)}.ipynb"
-    kept = [p for p in place.glob("*.ipynb") if not p.name.startswith("draft-")]
-    if not record.is_file() or not kept:
-        return None
-    if path not in kept:
-        told = notebook.read(kept[0])
-        code = [c for c in told.cells if c.cell_type == "code"]
-        told.cells = []
-        for cell in notebook.read(chapter.path).cells:
-            told.cells.append(code.pop(0) if cell.cell_type == "code" else cell)
-            if code and notebook.INJECTED in notebook.tags(code[0]):
-                told.cells.append(code.pop(0))
-        notebook.write(told, path)
-    return Run(**{**json.loads(record.read_text(encoding="utf-8")), "path": path})
+    values = {n: v for n, v in values.items() if n not in chapter.folders}
+    made = told.metadata.papermill
+    return Run(chapter.name, path, round(made.duration, 1), made.end_time[:10], values)
 
 
 def run_all(
-    root: Path,
-    chapters: Sequence[Chapter],
-    cache: Path,
-    folders: Folders,
-    report: Report,
+    root: Path, chapters: Sequence[Chapter], cache: Path, folders: Folders, report: Report
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
     places = {c.name: cache / c.name / chapter_key(root, c, folders.keys) for c in chapters}
-    found = {c.name: run for c in chapters if (run := _cached(c, places[c.name]))}
-    todo = [c for c in chapters if c.name not in found]
+    todo = [c for c in chapters if not (places[c.name] / "executed.ipynb").is_file()]
+    found = {c.name: _kept(c, places[c.name]) for c in chapters if c not in todo}
     for chapter in chapters:
         (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
     if found:
         report(f"taken from an earlier run of the same code, data and values: {', '.join(found)}")
-    failures: list[str] = []
-    if todo:
-        package = root / "src" / PACKAGE
-        used = code_files(package, [line for c in todo for line in _code(c)])
-        modules = [p.relative_to(package.parent).with_suffix("").parts for p in used]
-        preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
-        pooled = ThreadPoolExecutor(AT_A_TIME)
-        with pooled as pool, kernels(todo[0].path.parent, preload) as manager:
-            jobs = {pool.submit(_compute, c, folders, places[c.name], manager): c for c in todo}
-            try:
-                for job in as_completed(jobs):
-                    name = jobs[job].name
-                    try:
-                        found[name] = job.result()
-                        report(f"notebook {name}: {found[name].seconds:.0f} s")
-                    except BuildError as error:
-                        failures.append(str(error))
-                        report(f"notebook {name}: failed")
-            except BaseException:
-                pool.shutdown(wait=False, cancel_futures=True)
-                raise
+    if not todo:
+        return [found[c.name] for c in chapters]
+    package, failures = root / "src" / PACKAGE, list[str]()
+    used = code_files(package, [line for c in todo for line in _code(c)])
+    modules = [p.relative_to(package.parent).with_suffix("").parts for p in used]
+    preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
+    pooled = ThreadPoolExecutor(AT_A_TIME)
+    with pooled as pool, kernels(todo[0].path.parent, preload) as manager:
+        jobs = {pool.submit(_compute, c, folders, places[c.name], manager): c for c in todo}
+        try:
+            for job in as_completed(jobs):
+                name = jobs[job].name
+                try:
+                    found[name] = job.result()
+                    report(f"notebook {name}: {found[name].seconds:.0f} s")
+                except BuildError as error:
+                    failures.append(str(error))
+                    report(f"notebook {name}: failed")
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            raise
     if failures:
         raise BuildError("\n".join(failures))
     return [found[c.name] for c in chapters]

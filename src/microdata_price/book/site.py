@@ -1,23 +1,28 @@
-"""Build the site from staged pages, check it, and put it in place of the last one.
+"""Configure the builder, build the site, check it, and put it in place of the last one.
 
 No page may show a program's complaints or a place on the machine, or ask a network for anything.
 """
 
 from __future__ import annotations
 
+import datetime
+import html
 import os
 import re
-import shutil
 import site as packages
 import subprocess
 import sys
 import tempfile
-from html import unescape
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
+import yaml
+
+from .. import __version__
+from ..base.files import deferred_stop
 from ..base.provenance import digest, digest_files
 from ..exceptions import BuildError
-from . import notebook
 
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
 _REMOTE = {
@@ -34,7 +39,8 @@ _REMOTE = {
 
 # Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
 _ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
-_READ = (".html", ".ipynb", ".svg", ".md", ".txt", ".csv")
+_READ = (".html", ".css", ".ipynb", ".svg", ".md", ".txt", ".csv")
+RECORD = ".built-from"  # the file of a site that holds the key of what it was built from
 # The builder ends with the command, even one that is killed.
 _BUILDER = """
 import os, threading, time
@@ -48,6 +54,48 @@ main()
 """
 
 
+def _config(root: Path) -> dict[str, Any]:
+    return dict(yaml.safe_load((root / "book" / "_config.yml").read_text(encoding="utf-8")))
+
+
+def repository(root: Path) -> str:
+    """Return the address that the book's configuration has for its repository, or nothing."""
+    return str((_config(root).get("repository") or {}).get("url") or "")
+
+
+def site_config(root: Path, title: str, announcement: str = "") -> str:
+    """Return the builder's configuration under a title, with a line above every page.
+
+    The footer gets the version, the date of the sources and, where one is configured, the place
+    for remarks; a configured repository gets its buttons.
+    """
+    config, date = _config(root), source_date(root)
+    footer = f"<p>Version {__version__}{f', {date.day} {date:%B %Y}' if date else ''}</p>"
+    if remarks := html.escape(str(config.pop("remarks", "") or "").strip()):
+        address = remarks if "://" in remarks or "@" not in remarks else f"mailto:{remarks}"
+        footer += f'\n<p>Remarks: <a href="{address}">{remarks}</a></p>'
+    public = bool(repository(root))
+    if not public:
+        config.pop("launch_buttons", None)
+    config["html"] |= {"announcement": announcement, "extra_footer": footer}
+    config["html"]["use_repository_button"] = public
+    return yaml.safe_dump({**config, "title": title}, sort_keys=False, allow_unicode=True)
+
+
+def source_date(root: Path) -> datetime.date | None:
+    """Return the day of the sources, never of the build: SOURCE_DATE_EPOCH, else the last commit's.
+
+    So the same sources give the same site. Days are UTC's.
+    """
+    seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if not seconds.isdigit() and (root / ".git").exists():
+        command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]
+        with suppress(OSError):  # no git on this machine
+            seconds = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    day = datetime.datetime.fromtimestamp
+    return day(int(seconds), datetime.UTC).date() if seconds.strip().isdigit() else None
+
+
 def staged_key(stage: Path) -> str:
     """Return the hash of everything that the builder will read, and of its version."""
     files = [p for p in stage.rglob("*") if p.is_file()]
@@ -55,14 +103,10 @@ def staged_key(stage: Path) -> str:
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
-def _record(site: Path) -> Path:
-    return site.parent / f".built-from-{site.name}"
-
-
 def is_current(site: Path, key: str) -> bool:
     """Say whether a site was built from exactly these pages."""
-    there = (site / "index.html").is_file() and _record(site).is_file()
-    return there and _record(site).read_text(encoding="utf-8") == key
+    made_from = site / RECORD
+    return made_from.is_file() and made_from.read_text(encoding="utf-8") == key
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
@@ -75,24 +119,14 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
         check=False,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "NO_COLOR": "1"},
     )
-    html = target / "_build" / "html"
-    if done.returncode != 0 or not (html / "index.html").is_file():
+    made = target / "_build" / "html"
+    if done.returncode != 0 or not (made / "index.html").is_file():
         text = re.sub(r"\x1b\[[0-9;]*m", "", f"{done.stderr}\n{done.stdout}")
         lines = text.replace(f"{stage}{os.sep}", "").splitlines()
         told = [w for w in lines if _COMPLAINT.search(w) and "finished with problems" not in w]
         said = "\n".join(dict.fromkeys(told or lines[-30:]))
         raise BuildError(f"the site was not built:\n{said}")
-    return html
-
-
-def remote_requests(site: Path) -> list[str]:
-    """Return where pages or styles of a site would fetch something from elsewhere."""
-    return [
-        f"{path.relative_to(site)}: {match.group()[:120]}"
-        for end, pattern in _REMOTE.items()
-        for path in sorted(site.rglob(f"*{end}"))
-        for match in pattern.finditer(path.read_text(encoding="utf-8", errors="replace"))
-    ]
+    return made
 
 
 def machine_paths(*places: Path) -> re.Pattern[str]:
@@ -106,31 +140,16 @@ def machine_paths(*places: Path) -> re.Pattern[str]:
     return re.compile(rf"(?<![\w.~/*-])(?:(?:{named})(?![\w-])|{_ANYWHERE})[^\n]{{0,60}}")
 
 
-def faults_of_notebook(name: str, executed: notebook.Notebook, paths: re.Pattern[str]) -> list[str]:
-    """Return what the outputs of an executed notebook hold and a page must not show."""
+def faults_of_site(folder: Path, paths: re.Pattern[str]) -> list[str]:
+    """Return where a site asks a network for something or shows a path of the machine."""
     found = []
-    shown = [c for c in executed.cells if notebook.INJECTED not in notebook.tags(c)]
-    for count, cell in enumerate(shown, 1):
-        begins = next((line for line in cell.source.splitlines() if line.strip()), "(empty)")
-        where = f"notebook {name!r}, cell {count} (of all cells, text included; {begins!r})"
-        for output in cell.get("outputs", []):
-            texts = [output.get("text", ""), *map(str, output.get("data", {}).values())]
-            if output.get("name") == "stderr":
-                said = " ".join(output["text"].split())
-                found.append(f"{where} writes to standard error: {said[:300]}")
-            elif path := next(filter(None, map(paths.search, texts)), None):
-                found.append(f"{where} shows a path of this machine: {path.group()}")
-    return found
-
-
-def faults_of_site(html: Path, paths: re.Pattern[str]) -> list[str]:
-    """Return the pages and downloads of a site that show a path of the machine, a line each."""
-    found = []
-    for file in sorted(p for p in html.rglob("*") if p.suffix in _READ):
-        text = file.read_text(encoding="utf-8")
+    for file in sorted(p for p in folder.rglob("*") if p.suffix in _READ):
+        name, text = file.relative_to(folder), file.read_text(encoding="utf-8", errors="replace")
+        asked = _REMOTE[file.suffix].finditer(text) if file.suffix in _REMOTE else ()
+        found += [f"{name} would need a network: {match.group()[:120]}" for match in asked]
         # Highlighting splits a path by tags; an attribute holds one whole.
-        if path := paths.search(text) or paths.search(unescape(re.sub(r"<[^>]*>", "", text))):
-            found.append(f"{file.relative_to(html)} shows a path of this machine: {path.group()}")
+        if path := paths.search(text) or paths.search(html.unescape(re.sub(r"<[^>]*>", "", text))):
+            found.append(f"{name} shows a path of this machine: {path.group()}")
     return found
 
 
@@ -145,23 +164,14 @@ def redirect(target: str) -> str:
     )
 
 
-def put_in_place(built: Path, site: Path, key: str) -> None:
-    """Replace a site by a new one, in two renames; a reader sees the old one or the new one."""
-    old = site.parent / f".{site.name}.old"
-    shutil.rmtree(old, ignore_errors=True)
-    _record(site).unlink(missing_ok=True)
-    if site.exists():
-        site.rename(old)
-    try:
-        built.rename(site)
-    finally:
-        recover(site)
-    _record(site).write_text(key, encoding="utf-8")
-    shutil.rmtree(old, ignore_errors=True)
-
-
-def recover(site: Path) -> None:
-    """Put back the site that an interruption between the two renames left aside."""
-    old = site.parent / f".{site.name}.old"
-    if old.exists() and not site.exists():
-        old.rename(site)
+def put_in_place(built: Path, place: Path, aside: Path) -> None:
+    """Give a finished folder its name; what has the name goes aside. Requests to stop wait."""
+    with deferred_stop():
+        if place.exists():
+            place.rename(aside)
+        try:
+            built.rename(place)
+        except OSError:
+            if aside.exists():
+                aside.rename(place)
+            raise

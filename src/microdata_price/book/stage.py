@@ -5,23 +5,27 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import jinja2
 import nbformat
 
 from ..base.numbers import format_number
+from ..base.provenance import versions
 from ..exceptions import BuildError
 from ..page.style import METADATA_KEY
 from . import notebook
 from .parameters import TAG
 from .picture import for_the_site
-from .plain import assemble, markdown, text_of, with_links
+from .plain import assemble, head, markdown, text_of, with_links
 from .plan import FOLDERS
+from .run import Run
 
-PRINTED = 200_000
-"""Characters of one output that a page holds; over megabytes the builder takes minutes."""
+# How the list begins of which a reader chooses a prediction; the page's script knows it too.
+_CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
 _QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
 _SOLUTION = re.compile(
     r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
@@ -35,13 +39,11 @@ _AWAY = re.compile(
 
 @dataclass
 class Found:
-    """What the notebooks of a book computed for its text, its glossary's terms, its address."""
+    """What the notebooks of a book computed for its text."""
 
     quoted: dict[str, dict[str, str]] = field(default_factory=dict)
     certificates: dict[str, float] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
-    terms: dict[str, str] = field(default_factory=dict)
-    address: str = ""
 
 
 def _told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
@@ -91,6 +93,43 @@ def without_solutions(text: str) -> str:
     return _SOLUTION.sub("", text)
 
 
+def _filled(name: str, **values: Any) -> str:
+    loader = jinja2.FileSystemLoader(Path(__file__).parent)
+    engine = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    return engine.get_template(f"{name}.md").render(values)
+
+
+def computed(
+    levels: str,
+    runs: Sequence[Run],
+    pages: Collection[str],
+    certificates: Mapping[str, float],
+    grid: Mapping[str, str],
+) -> str:
+    """Write the page that says how and when each notebook was computed."""
+    told = {"certificates": certificates, "grid": grid, "versions": versions()}
+    return _filled("computed", levels=levels, runs=runs, pages=pages, **told)
+
+
+def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
+    """Write the list of every exercise of the book's chapters, as a paragraph and a table."""
+    chapters: dict[str, list[dict[str, str]]] = {}
+    for name, content in notebooks.items():
+        for cell in content.cells:
+            if notebook.role(cell) == "exercise" and (found := head("exercise", cell)):
+                called, _, about = found["title"].removesuffix(")").partition(" (")
+                exercise = {
+                    "called": called.replace(" ", "\N{NO-BREAK SPACE}"),
+                    "label": notebook.label(cell),
+                    "about": about.replace("|", "&#124;"),
+                    "difficulty": notebook.difficulty(cell),
+                    "choice": "yes" if _CHOICE.search(cell.source) else "",
+                }
+                chapters.setdefault(name, []).append(exercise)
+    levels = notebook.DIFFICULTIES
+    return _filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
+
+
 def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     """Return the parameters cell with the values that were used in place of its own."""
     lines = source.encode().split(b"\n")
@@ -107,13 +146,7 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
 
 
 def _levels_line(values: Mapping[str, Any]) -> str:
-    """Return the line under which the site folds a chapter's parameters and imports.
-
-    Examples
-    --------
-    >>> _levels_line({"epsilon": 0.5, "ds": [10, 1000], "table": "", "grid_dir": "a"})
-    'Levels used: epsilon = 0.5, ds = 10; 1,000'
-    """
+    """Return the line under which the site folds a chapter's parameters and imports."""
 
     def written(value: object) -> str:
         if isinstance(value, (list, tuple)):
@@ -146,16 +179,6 @@ def _block(ours: Mapping[str, Any]) -> str:
     return str(ours.get("say", ""))
 
 
-def _shortened(output: Any) -> Any:
-    """Return an output whose text a page can hold; the executed notebook has it whole."""
-    made = nbformat.from_dict(output)
-    for part, key in ((made, "text"), (made.get("data", {}), "text/plain")):
-        more = len(part.get(key, "")) - PRINTED
-        if more > 0:
-            part[key] = f"{part[key][:PRINTED]}\n... ({more:,} more characters)"
-    return made
-
-
 def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Notebook]:
     """Return copies of the cells that readers get: no values put in, perhaps no solutions."""
     left_out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
@@ -163,11 +186,7 @@ def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Noteboo
 
 
 def page(
-    name: str,
-    executed: notebook.Notebook,
-    values: Mapping[str, Any],
-    found: Found,
-    solutions: bool,
+    name: str, executed: notebook.Notebook, values: Mapping[str, Any], solutions: bool
 ) -> notebook.Notebook:
     """Turn an executed notebook, and the values it used, into the one that the builder reads."""
     pieces: list[tuple[notebook.Notebook, list[notebook.Notebook]]] = []
@@ -175,11 +194,11 @@ def page(
     for cell in _kept(executed, solutions):
         tags = notebook.tags(cell)
         if cell.cell_type == "markdown":
-            pieces.append((cell, [markdown(text_of(cell, name, found.terms))]))
+            pieces.append((cell, [markdown(text_of(cell, name))]))
             continue
         blocks = [_block(ours) for ours, _ in _told([cell])]
-        told = [markdown(with_links(text, name, found.terms)) for text in blocks if text]
-        cell.outputs = [_shortened(output) for ours, output in _told([cell]) if not ours]
+        told = [markdown(with_links(text, name)) for text in blocks if text]
+        cell.outputs = [output for ours, output in _told([cell]) if not ours]
         cell.pop("id", None)
         if TAG in tags:
             line = _levels_line(values)
@@ -204,7 +223,7 @@ def page(
 
 
 def download(
-    executed: notebook.Notebook, values: Mapping[str, Any], found: Found, solutions: bool
+    executed: notebook.Notebook, values: Mapping[str, Any], address: str, solutions: bool
 ) -> notebook.Notebook:
     """Turn an executed notebook into what readers download: with results, runnable again."""
     kept = _kept(executed, solutions)
@@ -215,11 +234,10 @@ def download(
             cell.source = _AWAY.sub(r"\1\2", cell.source)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")
-        command = f"pip install git+{found.address}" if found.address else "pip install ."
-        where = "" if found.address else " in the folder of this project"
+        command = f"git+{address}`" if address else ".` in the folder of this project"
         kept[0].source = (
             f"{title}\n\n*To run this notebook anywhere, install its package once with "
-            f"`{command}`{where}, then run all cells.*\n{rest}"
+            f"`pip install {command}, then run all cells.*\n{rest}"
         )
     made = notebook.strip(nbformat.from_dict({"cells": kept}))
     for cell, shown in zip(made.cells, kept, strict=True):
