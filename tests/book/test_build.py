@@ -1,5 +1,6 @@
 """A small book built for real: papermill, Jupyter Book, the exchange of sites."""
 
+import subprocess
 import sys
 from pathlib import Path
 
@@ -148,8 +149,7 @@ def test_a_failing_cell_names_notebook_cell_and_error(changed, tmp_path):
     with pytest.raises(BuildError):  # alone, its copy is beside its folder
         run_one(str(root / "notebooks" / "chapter.ipynb"), {}, [], tmp_path / "out", print)
     assert (tmp_path / "out.failed.ipynb").is_file()
-    assert not kept.exists()
-    said(root)
+    assert kept.exists()  # as the book, which may be at work now, left it
     notebook.write(chapter(), root / "notebooks" / "chapter.ipynb")
     book.build(root, Edition(), None, lambda _: None)
     assert not kept.exists()
@@ -233,6 +233,16 @@ def test_which_texts_show_a_path(tmp_path, text, shown):
 def test_whatever_a_page_would_fetch_is_found(tmp_path, name, text, asks):
     (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
     assert len(book_site.remote_requests(tmp_path)) == asks
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_a_full_disk_is_told_once_though_the_builder_only_warns(tmp_path, monkeypatch, status):
+    """It leaves out style sheets and pages and may end well: half a site."""
+    told = "WARNING: Failed to copy a file: OSError(28, 'No space left on device')\n" * 99
+    done = subprocess.CompletedProcess([], status, "", told)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    with pytest.raises(OSError, match=r"^.Errno 28. No space left on device: .{,200}$"):
+        book_site.run_builder(tmp_path / "stage", tmp_path / "a" / "b", strict=False)
 
 
 @pytest.mark.parametrize("moment", ["between the renames", "in the second"])

@@ -16,9 +16,10 @@ from html import unescape
 from pathlib import Path
 
 from ..base.provenance import digest, digest_files
-from ..exceptions import BuildError
+from ..exceptions import BuildError, no_room
 from . import notebook
 
+_RECORD = ".built-from"
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
 _REMOTE = {
     ".html": re.compile(
@@ -55,14 +56,10 @@ def staged_key(stage: Path) -> str:
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
-def _record(site: Path) -> Path:
-    return site.parent / f".built-from-{site.name}"
-
-
 def is_current(site: Path, key: str) -> bool:
     """Say whether a site was built from exactly these pages."""
-    there = (site / "index.html").is_file() and _record(site).is_file()
-    return there and _record(site).read_text(encoding="utf-8") == key
+    record = site / _RECORD
+    return record.is_file() and record.read_text(encoding="utf-8") == key
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
@@ -75,9 +72,11 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
         check=False,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "NO_COLOR": "1"},
     )
-    html = target / "_build" / "html"
+    html, text = target / "_build" / "html", f"{done.stderr}\n{done.stdout}"
+    if full := no_room(text):  # the builder may only warn of it, once for each file it leaves out
+        raise full
     if done.returncode != 0 or not (html / "index.html").is_file():
-        text = re.sub(r"\x1b\[[0-9;]*m", "", f"{done.stderr}\n{done.stdout}")
+        text = re.sub(r"\x1b\[[0-9;]*m", "", text)
         lines = text.replace(f"{stage}{os.sep}", "").splitlines()
         told = [w for w in lines if _COMPLAINT.search(w) and "finished with problems" not in w]
         said = "\n".join(dict.fromkeys(told or lines[-30:]))
@@ -97,8 +96,8 @@ def remote_requests(site: Path) -> list[str]:
 
 def machine_paths(*places: Path) -> re.Pattern[str]:
     """Return a pattern of this machine's paths: the places given, home, Python's, /tmp."""
-    known = [*places, Path.home(), Path(sys.prefix), Path(tempfile.gettempdir()), Path("/tmp")]
-    known += map(Path, packages.getsitepackages())
+    here = os.path.expanduser("~"), sys.prefix, tempfile.gettempdir(), "/tmp"
+    known = [*places, *map(Path, (*here, *packages.getsitepackages()))]
     # Both as named and as resolved: a temporary folder is often behind a link.
     texts = {str(form) for place in known for form in (place.absolute(), place.resolve())}
     named = "|".join(re.escape(t) for t in sorted(texts, key=len, reverse=True) if len(t) > 1)
@@ -149,14 +148,13 @@ def put_in_place(built: Path, site: Path, key: str) -> None:
     """Replace a site by a new one, in two renames; a reader sees the old one or the new one."""
     old = site.parent / f".{site.name}.old"
     shutil.rmtree(old, ignore_errors=True)
-    _record(site).unlink(missing_ok=True)
+    (built / _RECORD).write_text(key, encoding="utf-8")
     if site.exists():
         site.rename(old)
     try:
         built.rename(site)
     finally:
         recover(site)
-    _record(site).write_text(key, encoding="utf-8")
     shutil.rmtree(old, ignore_errors=True)
 
 
