@@ -241,7 +241,7 @@ def test_a_full_disk_is_told_once_though_the_builder_only_warns(tmp_path, monkey
     told = "WARNING: Failed to copy a file: OSError(28, 'No space left on device')\n" * 99
     done = subprocess.CompletedProcess([], status, "", told)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
-    with pytest.raises(OSError, match=r"^.Errno 28. No space left on device: .{,200}$"):
+    with pytest.raises(OSError, match=r"^.Errno 28. No space left on device$"):
         book_site.run_builder(tmp_path / "stage", tmp_path / "a" / "b", strict=False)
 
 
