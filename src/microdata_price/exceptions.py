@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import difflib
 import errno
-import os
-import shutil
 from collections.abc import Iterable, Mapping
 from typing import TypeVar
 
 T = TypeVar("T")
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class InputError(ValueError):
@@ -36,19 +33,11 @@ class BuildError(RuntimeError):
     """The book cannot be built; the message names the page or the notebook and its cell."""
 
 
-def no_room(told: str) -> OSError | None:
-    """Return the error of a full disk of which a program's text tells, if it does."""
-    reasons = {os.strerror(number): number for number in _NO_ROOM}
-    return next((OSError(n, reason) for reason, n in reasons.items() if reason in told), None)
-
-
 def system_sentence(error: OSError) -> str:
     """Say what the system refused, and what to do."""
-    if isinstance(error, shutil.Error):  # it tells of every file of a folder
-        error = no_room(str(error)) or error
     reason = error.strerror or str(error) or type(error).__name__
     place = error.filename2 or error.filename
-    if error.errno in _NO_ROOM:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG):
         where = f" for {place}" if place else ""
         return (
             f"the disk has no room left{where} ({reason}); make room, or choose a place on another "

@@ -3,7 +3,6 @@
 import errno
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -24,7 +23,6 @@ PROBLEMS = [
     *((OSError(n, "No"), 2, f"{FULL} (") for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)),
     # Of two places the one that is written to is named.
     (OSError(errno.ENOSPC, "No", "from.csv", None, "to.csv"), 2, f"{FULL} for to.csv ("),
-    (shutil.Error([("a", "b", f"[Errno 28] {os.strerror(28)}: 'b'")]), 2, f"{FULL} (No space"),
     *(
         (OSError(n, os.strerror(n), PLACE), 2, UNUSABLE.format(os.strerror(n)))
         for n in (errno.EACCES, errno.EROFS, errno.ENOENT, errno.EISDIR, errno.EIO)

@@ -62,7 +62,8 @@ def stage_notebooks(
     """
     book, listed = root / "book", toc_entries(root)
     made = shutil.ignore_patterns("_build", "_generated")
-    shutil.copytree(book, target, ignore=made, copy_function=shutil.copyfile, dirs_exist_ok=True)
+    how = {"ignore": made, "copy_function": shutil.copyfile, "dirs_exist_ok": True}
+    book_site.copy_tree(book, target, **how)
     for folder in (target, *target.rglob("*/")):  # a checkout may be read-only, its copy not
         folder.chmod(0o755)
     (target / EXTRA).mkdir(exist_ok=True)
@@ -109,7 +110,7 @@ def _stage(
     for name, compute in extras.items():
         if (root / "book" / name).is_dir():
             folder = compute(root, edition, root / "book" / "_generated" / name)
-            shutil.copytree(folder, target / EXTRA / name)
+            book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
     return book_site.staged_key(target)
 

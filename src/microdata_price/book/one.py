@@ -123,19 +123,19 @@ def run_one(
     cache = root / "book" / "_generated" / "notebooks"
     keeps = os.access(next(p for p in cache.parents if p.exists()), os.W_OK | os.X_OK)
     with contextlib.ExitStack() as stack:
+        kept = cache
         stack.enter_context(stopping_politely())
-        home = cache.parent if keeps else out.resolve().parent  # the checkout may be read-only
-        home.mkdir(parents=True, exist_ok=True)
-        own, _ = stack.enter_context(watched_folder(home, ".run-"))
-        # What the notebook reads may change without a trace in it, and nobody else may read what
-        # comes of a true table: such runs are not kept.
-        shared = keeps and not secret and _only_the_book(path, root, rows)
+        if secret or not keeps or not _only_the_book(path, root, rows):
+            # Kept for this run alone: what the notebook reads may change without a trace in the
+            # notebook; and nobody else may read what comes of a true table.
+            home = cache.parent if keeps else out.resolve().parent  # the checkout may be read-only
+            home.mkdir(parents=True, exist_ok=True)
+            kept, _ = stack.enter_context(watched_folder(home, ".run-"))
         try:
             chapters = [Chapter(path, source, row) for row in rows]
-            places = cache if shared else own, Folders(), report, own
-            runs = [run for c in chapters for run in run_all(root, [c], *places)]
+            runs = [run for c in chapters for run in run_all(root, [c], kept, Folders(), report)]
         except BuildError:
-            failed = own / f"{path.stem}.failed.ipynb"
+            failed = kept / f"{path.stem}.failed.ipynb"
             if failed.is_file() and not secret:
                 beside.parent.mkdir(parents=True, exist_ok=True)
                 report(f"the notebook as far as it came: {shutil.move(failed, beside)}")

@@ -141,8 +141,8 @@ def _failed(cell: notebook.Notebook) -> bool:
     )
 
 
-def _compute(chapter: Chapter, folders: Folders, place: Path, failed: Path, manager: Any) -> Run:
-    """Execute one notebook into its place in the cache; one that fails is kept in another."""
+def _compute(chapter: Chapter, folders: Folders, place: Path, manager: Any) -> Run:
+    """Execute one notebook into its place in the cache; one that fails is kept two folders up."""
     place.mkdir(parents=True, exist_ok=True)
     draft = place / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
     given = {**chapter.values, **{name: str(folders.paths[name]) for name in chapter.folders}}
@@ -151,7 +151,7 @@ def _compute(chapter: Chapter, folders: Folders, place: Path, failed: Path, mana
         _execute(chapter, given, draft, manager)
     except BuildError:
         if draft.is_file():
-            draft.replace(failed / f"{chapter.name}.failed.ipynb")
+            draft.replace(place.parents[1] / f"{chapter.name}.failed.ipynb")
         raise
     declared = notebook.parameters(chapter.source, chapter.name, chapter.values)
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
@@ -191,18 +191,13 @@ def run_all(
     cache: Path,
     folders: Folders,
     report: Report,
-    failed: Path | None = None,
 ) -> list[Run]:
-    """Execute the notebooks that changed, two at a time; return all, in the book's order.
-
-    One that fails is left, as far as it came, in the folder ``failed``, or else in the cache.
-    """
-    failed = failed or cache
+    """Execute the notebooks that changed, two at a time; return all, in the book's order."""
     places = {c.name: cache / c.name / chapter_key(root, c, folders.keys) for c in chapters}
     found = {c.name: run for c in chapters if (run := _cached(c, places[c.name]))}
     todo = [c for c in chapters if c.name not in found]
     for chapter in chapters:
-        (failed / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
+        (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
     if found:
         report(f"taken from an earlier run of the same code, data and values: {', '.join(found)}")
     failures: list[str] = []
@@ -213,9 +208,7 @@ def run_all(
         preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
         pooled = ThreadPoolExecutor(AT_A_TIME)
         with pooled as pool, kernels(todo[0].path.parent, preload) as manager:
-            jobs = {
-                pool.submit(_compute, c, folders, places[c.name], failed, manager): c for c in todo
-            }
+            jobs = {pool.submit(_compute, c, folders, places[c.name], manager): c for c in todo}
             try:
                 for job in as_completed(jobs):
                     name = jobs[job].name

@@ -5,6 +5,7 @@ No page may show a program's complaints or a place on the machine, or ask a netw
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shutil
@@ -14,12 +15,12 @@ import sys
 import tempfile
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 from ..base.provenance import digest, digest_files
-from ..exceptions import BuildError, no_room
+from ..exceptions import BuildError
 from . import notebook
 
-_RECORD = ".built-from"
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
 _REMOTE = {
     ".html": re.compile(
@@ -56,10 +57,28 @@ def staged_key(stage: Path) -> str:
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
+def _record(site: Path) -> Path:
+    return site.parent / f".built-from-{site.name}"
+
+
 def is_current(site: Path, key: str) -> bool:
     """Say whether a site was built from exactly these pages."""
-    record = site / _RECORD
-    return record.is_file() and record.read_text(encoding="utf-8") == key
+    there = (site / "index.html").is_file() and _record(site).is_file()
+    return there and _record(site).read_text(encoding="utf-8") == key
+
+
+def _no_room(told: str) -> OSError | None:
+    """Return the error of a full disk of which a program's text tells, if it does."""
+    reasons = {os.strerror(n): n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+    return next((OSError(n, reason) for reason, n in reasons.items() if reason in told), None)
+
+
+def copy_tree(source: Path, target: Path, **how: Any) -> None:
+    """Copy a folder; a full disk is one error, not one for each file."""
+    try:
+        shutil.copytree(source, target, **how)
+    except shutil.Error as error:
+        raise _no_room(str(error)) or error from None
 
 
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
@@ -72,11 +91,11 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
         check=False,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "NO_COLOR": "1"},
     )
-    html, text = target / "_build" / "html", f"{done.stderr}\n{done.stdout}"
-    if full := no_room(text):  # the builder may only warn of it, once for each file it leaves out
+    if full := _no_room(f"{done.stderr}\n{done.stdout}"):  # of which it may only warn, per file
         raise full
+    html = target / "_build" / "html"
     if done.returncode != 0 or not (html / "index.html").is_file():
-        text = re.sub(r"\x1b\[[0-9;]*m", "", text)
+        text = re.sub(r"\x1b\[[0-9;]*m", "", f"{done.stderr}\n{done.stdout}")
         lines = text.replace(f"{stage}{os.sep}", "").splitlines()
         told = [w for w in lines if _COMPLAINT.search(w) and "finished with problems" not in w]
         said = "\n".join(dict.fromkeys(told or lines[-30:]))
@@ -148,13 +167,14 @@ def put_in_place(built: Path, site: Path, key: str) -> None:
     """Replace a site by a new one, in two renames; a reader sees the old one or the new one."""
     old = site.parent / f".{site.name}.old"
     shutil.rmtree(old, ignore_errors=True)
-    (built / _RECORD).write_text(key, encoding="utf-8")
+    _record(site).unlink(missing_ok=True)
     if site.exists():
         site.rename(old)
     try:
         built.rename(site)
     finally:
         recover(site)
+    _record(site).write_text(key, encoding="utf-8")
     shutil.rmtree(old, ignore_errors=True)
 
 

@@ -56,7 +56,7 @@ def _records(schema: Schema, table: NDArray[np.int64]) -> dict[str, bytes]:
     parquet.write_table(pa.table(listed), packed, store_schema=False)  # read as texts
     lines = folder.csv_bytes(schema.frame()).splitlines(keepends=True)
     text.writelines(line * n for line, n in zip(lines, [1, *counts.tolist()], strict=True))
-    return {folder.RECORDS: text.getvalue(), folder.PARQUET: packed.getvalue()}
+    return {"records.csv": text.getvalue(), "records.parquet": packed.getvalue()}
 
 
 def intervals_csv(release: Release) -> bytes:
@@ -82,7 +82,7 @@ def release_files(release: Release) -> dict[str, bytes]:
         "table_weighted.csv": folder.csv_bytes(cells.assign(weight=release.weights.ravel())),
     }
     if whole is not None:
-        files[folder.WHOLE] = folder.csv_bytes(cells.assign(**{COUNT: whole.ravel()}))
+        files["table_integer.csv"] = folder.csv_bytes(cells.assign(**{COUNT: whole.ravel()}))
         if whole.sum() <= MOST_RECORDS:
             files |= _records(schema, whole)
     more = {"stage": "finished", "method": release.method, "certificate": release.certificate}

@@ -27,20 +27,15 @@ from ..model.queryset import QuerySet
 from ..tables.schemas import Schema, parse_schema
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
+from .ledger import fcntl  # type: ignore[attr-defined]
 from .mechanism import mechanism_like
 from .plan import Measured, warnings_of
-
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - where there are no such locks one user writes at a time
-    fcntl = None  # type: ignore[assignment]
 
 Files = Mapping[str, bytes]
 Keep = Callable[[Measured], None]
 
 MANIFEST, MEASUREMENTS = "manifest.json", "measurements.csv"
 SCHEMA, README = "schema.json", "README.txt"
-NOT_ALWAYS = WHOLE, RECORDS, PARQUET = "table_integer.csv", "records.csv", "records.parquet"
 FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"  # which is read, too
 _DRAFT = ".unfinished-"
 _UNFINISHED = Path(__file__).with_name("unfinished.txt")
@@ -166,35 +161,23 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def complete(folder: Path, files: Files) -> None:
-    """Add files to the folder of a measurement, each whole; the manifest, which counts, last.
-
-    One process at a time does so, and none after another one has: two may fit by two methods.
-    """
+    """Add files to the folder of a measurement, each whole; the manifest, which counts, last."""
     with (folder / MANIFEST).open("r+b") as held:
         if fcntl is not None:
             fcntl.flock(held, fcntl.LOCK_EX)
-        if json.loads((folder / MANIFEST).read_bytes())["stage"] == "finished":
-            raise finished_already(folder)
+        if load_measured(folder)[1]:
+            raise InputError(f"{folder} is finished: another process was faster; its fit is kept")
         for old in folder.glob(f"{_DRAFT}*"):
             shutil.rmtree(old)
-        draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=folder))
-        try:
+        with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=folder) as draft:
             for name, data in files.items():
-                _write(draft / name, data)
-            for name in {*NOT_ALWAYS} - {*files}:  # a fit by another method, cut short, left them
+                _write(Path(draft, name), data)
+            # Another method's fit, cut short, may have left them.
+            for name in {"table_integer.csv", "records.csv", "records.parquet"} - {*files}:
                 (folder / name).unlink(missing_ok=True)
             for name in sorted(files, key=lambda n: n == MANIFEST):
-                (draft / name).replace(folder / name)
+                Path(draft, name).replace(folder / name)
             sync_file(folder)
-        finally:
-            shutil.rmtree(draft, ignore_errors=True)
-
-
-def finished_already(folder: Path) -> InputError:
-    """Build the error for a measurement that has its fit."""
-    return InputError(
-        f"{folder} is finished; to fit its measurements anew, name a new folder with --out"
-    )
 
 
 def _damaged(folder: Path, what: str) -> InputError:

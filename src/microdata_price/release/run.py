@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from ..base.files import check_new, new_folder
+from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, fit
 from ..model.queryset import QuerySet
 from ..tables.workloads import parse_workload
 from .files import Release, release_files
-from .folder import complete, draft_for, entry_of, finished_already, load_measured
+from .folder import complete, draft_for, entry_of, load_measured
 from .intervals import intervals
 from .ledger import Account
 from .measure import measure_file
@@ -95,6 +96,8 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
     if out is not None:
         return publish(measured, method, out)
     if finished:
-        raise finished_already(folder)
+        raise InputError(
+            f"{folder} is finished; to fit its measurements anew, name a new folder with --out"
+        )
     complete(folder, release_files(result := finish(measured, method)))
     return result
