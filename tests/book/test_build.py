@@ -1,8 +1,11 @@
 """A small book built for real: papermill, Jupyter Book, slides, the exchange of sites."""
 
 import shutil
+import subprocess
 import sys
+from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -350,6 +353,18 @@ def test_which_texts_show_a_path(tmp_path, text, shown):
 def test_whatever_a_page_would_fetch_is_found(tmp_path, name, text, asks):
     (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
     assert len(faults_of_site(tmp_path, machine_paths())) == asks
+
+
+@pytest.mark.parametrize("status", [0, 2])
+def test_a_full_disk_is_told_once_though_the_builder_only_warns(tmp_path, monkeypatch, status):
+    """It leaves out style sheets and pages and may end well: half a site."""
+    told = "WARNING: Failed to copy a file: OSError(28, 'No space left on device')\n" * 99
+    done = subprocess.CompletedProcess([], status, "", told)
+    monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)
+    monkeypatch.setattr(shutil, "copytree", Mock(side_effect=shutil.Error([("a", "b", told)])))
+    for act in (partial(book_site.run_builder, strict=False), book_site.copy_tree):
+        with pytest.raises(OSError, match=r"^.Errno 28. No space left on device$"):
+            act(tmp_path / "a", tmp_path / "b")
 
 
 def test_an_exchange_that_fails_keeps_the_old_site(tmp_path):

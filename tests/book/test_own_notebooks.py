@@ -256,13 +256,17 @@ seen = getattr(sys, "seen", 0)
 sys.seen = 1
 told = json.loads(get_connection_info())
 kept = told["ip"], told["shell_port"], random.random(), numpy.random.random()
-print(json.dumps([seen, "microdata_price.base.numbers" in sys.modules, *kept]))
+print(json.dumps([seen, "microdata_price.base.numbers" in sys.modules, *kept, os.environ["HOME"]]))
 {IMPORTS}
 """
 
 
 def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, monkeypatch):
-    """Kernels are forked from one process that has imported what they import."""
+    """Kernels are forked from one process that has imported what they import.
+
+    A user without a name, as in a container, gets a home for that time.
+    """
+    monkeypatch.setattr(os.path, "expanduser", str)
     monkeypatch.setattr(book_run, "AT_A_TIME", 6)
     code = [FORKED] * 5 + ["1 / 0"]
     root = home.parent / "checkout"
@@ -277,6 +281,7 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, m
     told = [json.loads(r.executed.cells[0].outputs[0].text) for r in runs]
     assert {t[0] for t in told} == {0}
     assert {t[1] for t in told} == {sys.platform == "linux"}
+    assert not [t[6] for t in told if Path(t[6]).exists()]
     for column in ([(t[2], t[3]) for t in told], [t[4] for t in told], [t[5] for t in told]):
         assert len({*column}) == 5
     assert sorted(p.suffix or p.name for p in home.iterdir()) == [".ipynb"] * 6

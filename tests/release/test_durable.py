@@ -114,6 +114,22 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
         release_again(out, "nnls")
 
 
+def test_a_measurement_is_finished_once(inputs, command, monkeypatch):
+    """While one fits, another finishes; what a fit by another method left half-done goes."""
+    out, inner = inputs[2], release_module.finish
+
+    def late(measured, method):
+        monkeypatch.setattr(release_module, "finish", inner)
+        (out / "records.csv").write_text("of a fit that was stopped")
+        release_again(out, "ols")
+        return inner(measured, method)
+
+    monkeypatch.setattr(release_module, "finish", late)
+    code, _, error = command("--epsilon", 1)
+    assert (code, "another process was faster" in error) == (2, True)
+    assert (load_measured(out)[1], (out / "records.csv").exists()) == (True, False)
+
+
 @pytest.fixture
 def account(tmp_path):
     """An account with room enough, beside the release."""

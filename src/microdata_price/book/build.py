@@ -55,7 +55,7 @@ def stage_notebooks(
     computes what the prose pages quote and show.
     """
     old = shutil.ignore_patterns("_build", "_generated")
-    shutil.copytree(root / "book", target, ignore=old, copy_function=shutil.copyfile)
+    book_site.copy_tree(root / "book", target, ignore=old, copy_function=shutil.copyfile)
     for folder in (target, *target.rglob("*/")):  # a checkout may be read-only, its copy not
         folder.chmod(0o755)
     (target / EXTRA).mkdir(exist_ok=True)
@@ -106,7 +106,7 @@ def _stage(
     for name, compute in extras.items():
         if (root / "book" / name).is_dir():
             folder = compute(root, edition, root / "book" / "_generated" / name)
-            shutil.copytree(folder, target / EXTRA / name)
+            book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
     return book_site.staged_key(target)
 

@@ -147,6 +147,8 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
     # What starts the kernels inherits the environment; afterwards it is as it was.
     with watched as (place, tell), mock.patch.dict(os.environ, _ENVIRONMENT):
         home = str(place)
+        if os.path.expanduser("~") == "~":  # a user without a name and HOME, as in a container
+            os.environ["HOME"] = home
         try:
             yield Manager
         finally:

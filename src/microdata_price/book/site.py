@@ -6,9 +6,11 @@ No page may show a program's complaints or a place on the machine, or ask a netw
 from __future__ import annotations
 
 import datetime
+import errno
 import html
 import os
 import re
+import shutil
 import site as packages
 import subprocess
 import sys
@@ -109,6 +111,20 @@ def is_current(site: Path, key: str) -> bool:
     return made_from.is_file() and made_from.read_text(encoding="utf-8") == key
 
 
+def _no_room(told: str) -> OSError | None:
+    """Return the error of a full disk of which a program's text tells, if it does."""
+    reasons = {os.strerror(n): n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}
+    return next((OSError(n, reason) for reason, n in reasons.items() if reason in told), None)
+
+
+def copy_tree(source: Path, target: Path, **how: Any) -> None:
+    """Copy a folder; a full disk is one error, not one for each file."""
+    try:
+        shutil.copytree(source, target, **how)
+    except shutil.Error as error:
+        raise _no_room(str(error)) or error from None
+
+
 def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
     """Run Jupyter Book on staged pages and return the folder of HTML."""
     done = subprocess.run(
@@ -119,6 +135,8 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
         check=False,
         env={**os.environ, "PYTHONWARNINGS": "ignore", "NO_COLOR": "1"},
     )
+    if full := _no_room(f"{done.stderr}\n{done.stdout}"):  # of which it may only warn, per file
+        raise full
     made = target / "_build" / "html"
     if done.returncode != 0 or not (made / "index.html").is_file():
         text = re.sub(r"\x1b\[[0-9;]*m", "", f"{done.stderr}\n{done.stdout}")
@@ -131,8 +149,8 @@ def run_builder(stage: Path, target: Path, *, strict: bool) -> Path:
 
 def machine_paths(*places: Path) -> re.Pattern[str]:
     """Return a pattern of this machine's paths: the places given, home, Python's, /tmp."""
-    known = [*places, Path.home(), Path(sys.prefix), Path(tempfile.gettempdir()), Path("/tmp")]
-    known += map(Path, packages.getsitepackages())
+    here = os.path.expanduser("~"), sys.prefix, tempfile.gettempdir(), "/tmp"
+    known = [*places, *map(Path, (*here, *packages.getsitepackages()))]
     # Both as named and as resolved: a temporary folder is often behind a link.
     texts = {str(form) for place in known for form in (place.absolute(), place.resolve())}
     named = "|".join(re.escape(t) for t in sorted(texts, key=len, reverse=True) if len(t) > 1)

@@ -27,6 +27,7 @@ from ..model.queryset import QuerySet
 from ..tables.schemas import Schema, parse_schema
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
+from .ledger import fcntl  # type: ignore[attr-defined]
 from .mechanism import mechanism_like
 from .plan import Measured, warnings_of
 
@@ -161,17 +162,22 @@ def _write(path: Path, data: bytes) -> None:
 
 def complete(folder: Path, files: Files) -> None:
     """Add files to the folder of a measurement, each whole; the manifest, which counts, last."""
-    for old in folder.glob(f"{_DRAFT}*"):
-        shutil.rmtree(old)
-    draft = Path(tempfile.mkdtemp(prefix=_DRAFT, dir=folder))
-    try:
-        for name, data in files.items():
-            _write(draft / name, data)
-        for name in sorted(files, key=lambda n: n == MANIFEST):
-            (draft / name).replace(folder / name)
-        sync_file(folder)
-    finally:
-        shutil.rmtree(draft, ignore_errors=True)
+    with (folder / MANIFEST).open("r+b") as held:
+        if fcntl is not None:
+            fcntl.flock(held, fcntl.LOCK_EX)
+        if load_measured(folder)[1]:
+            raise InputError(f"{folder} is finished: another process was faster; its fit is kept")
+        for old in folder.glob(f"{_DRAFT}*"):
+            shutil.rmtree(old)
+        with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=folder) as draft:
+            for name, data in files.items():
+                _write(Path(draft, name), data)
+            # Another method's fit, cut short, may have left them.
+            for name in {"table_integer.csv", "records.csv", "records.parquet"} - {*files}:
+                (folder / name).unlink(missing_ok=True)
+            for name in sorted(files, key=lambda n: n == MANIFEST):
+                Path(draft, name).replace(folder / name)
+            sync_file(folder)
 
 
 def _damaged(folder: Path, what: str) -> InputError:
