@@ -53,10 +53,9 @@ def test_columns_and_rows_are_the_contracts(whole):
     assert tuple(whole.queries.columns) == QUERY_COLUMNS
     assert len(whole.errors) == 2 * 5 * (3 + 7 + 7)
     assert len(whole.queries) == 2 * 5 * (101 + 121 + 250)
-    keys = ["dataset", "privacy", "level", "method", "query_set"]
-    assert not whole.errors.duplicated([*keys, "metric"]).any()
-    assert not whole.queries.duplicated([*keys, "query"]).any()
-    e, q = whole.errors, whole.queries
+    e, q, keys = whole.errors, whole.queries, ["dataset", "privacy", "level", "method", "query_set"]
+    assert not e.duplicated([*keys, "metric"]).any()
+    assert not q.duplicated([*keys, "query"]).any()
     names = itertools.product(("identity", "marginal1", "marginal2"), (" max", " total"))
     assert set(e["query_set"] + " " + e["metric"]) == {"sum total", *map("".join, names)}
     assert set(e["privacy"] + e["level"].astype(str)) == {"pure0.5", "zcdp0.125"}
@@ -136,6 +135,7 @@ def test_a_part_equals_that_part_of_the_whole(whole, tmp_path):
     name, methods = "SplitStairs-2d", ("reweighted", "maxfit")
     part = replace(SPEC, datasets=(name,), epsilons=(), rhos=(0.125, 3.0), methods=methods)
     found = run_grid(part, tmp_path, workers=3)
+    assert (found.computed, found.reused) == (4, 0)  # each block once
     chosen = "dataset == @name and privacy == 'zcdp' and method in @methods"
     same(found.errors.query("level == 0.125"), whole.errors.query(chosen))
     same(found.queries.query("level == 0.125"), whole.queries.query(chosen))
