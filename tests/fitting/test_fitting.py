@@ -94,6 +94,7 @@ HARD = {
     "nothing but much noise": lambda: huge(0, 4e-6),
     # A general solver that is fed an earlier stage's inexact answer calls many infeasible.
     "many sparse runs": lambda: measured(sparse((10, 10)), runs=100),
+    "many cells": lambda: measured(sparse((70, 60)), runs=2),
     "nested totals": nested,
     "noises of two kinds": lambda: mixed(2.0, 3.0, 2.0, 3.0),
     "exact rows": lambda: mixed(2.0, 3.0, 1e-3, 5.0),
