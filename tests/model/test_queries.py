@@ -57,7 +57,8 @@ def test_shares_of_the_budget_compose(d, level, share):
     assert laplace[0].scale == pytest.approx(1 / (level * share))
     gaussian = noise_for(Workload.table(d), ConcentratedDP(level), split)
     assert sum(1 / (2 * n.variance) for n in gaussian) == pytest.approx(level)
-    assert Measurements(Workload((CELLS,)), ([[3.0, 4.0]],), EIGHT[:1]).runs == 1
+    m = Measurements(Workload((CELLS,)), [[[3.0, 4.0]]], [*EIGHT[:1]])  # lists become tuples
+    assert (m.runs, m.noise) == (1, EIGHT[:1])
     one, again = np.random.default_rng(d), np.random.default_rng(d)
     m = measure(np.ones(d), Workload.table(d), PureDP(level), runs=2, rng=one, split=split)
     for answers, truth, noise in zip(m.answers, (d, 1), laplace, strict=True):
