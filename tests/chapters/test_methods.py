@@ -252,7 +252,7 @@ def test_averages_are_compared_not_tables():
 def test_the_better_method_s_headline_says_what_the_grid_found(tmp_path):
     spec = GridSpec.choose(epsilon=[3.0], methods=tuple(METHODS), runs=3, seed=5)
     errors = run_grid(spec, tmp_path, workers=1).errors
-    said = filled("better_method", better_dir=str(tmp_path), epsilons=[3.0], rhos=[], runs=2)
+    said = filled("better_method", better_dir=str(tmp_path), epsilons=[3.0], rhos=[], runs=3)
     four, worst = list(microdata_methods(paper_methods())), []
     sharp = errors["se_cv"].notna() & errors["metric"].eq("total") & errors["estimate_cv"].ge(0)
     best_known = errors["estimate_cv"].where(sharp, errors["value"])
