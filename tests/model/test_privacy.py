@@ -126,6 +126,7 @@ def test_noise_and_errors_shrink_with_the_level_as_the_norm_says(guarantee):
     """Noise four times as small is that of the level which holds between groups of four."""
     stronger = guarantee.scaled(4.0**guarantee.norm)
     assert stronger == guarantee.group(4)
+    assert guarantee.records(stronger.level) == pytest.approx(4)
     for sensitivity in (1.0, 3.0):
         noise = guarantee.noise(sensitivity)
         assert stronger.noise(4 * sensitivity).std == pytest.approx(noise.std, rel=1e-14)
