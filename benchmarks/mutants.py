@@ -1,11 +1,12 @@
 """Mutation tests: break a room's functions in one place after another; do its tests notice?
 
-A single change is an operator, a number, a condition or a call left out; never words. A seeded
-sample of them is made in memory: the room's tests and docstring examples run once as they are; then
-for each change a child process gives the living function its new code and runs the tests that call
-it, fastest first, until one fails. Tests that start processes of their own see the code unchanged,
-so the share that is killed is at least what is printed. What is found goes to mutants.csv with the
-commit, also after Ctrl-C; a reason typed there for a survivor stays as long as that change does.
+A single change is an operator, a number, a condition or a call left out; never words, and never
+what the code only asserts of itself. A seeded sample of them is made in memory: the room's tests
+and docstring examples run once as they are; then for each change a child process gives the living
+function its new code and runs the tests that call it, fastest first, until one fails. Tests that
+start processes of their own see the code unchanged, so the share that is killed is at least what is
+printed. What is found goes to mutants.csv with the commit, also after Ctrl-C; a reason typed there
+for a survivor stays as long as that change does.
 
 Own code: mutmut 3.8 and cosmic-ray 8.7 draw no sample, and a whole room takes days. mutmut renames
 every function, which tests that read sources or names notice; cosmic-ray starts Python and all of
@@ -64,13 +65,20 @@ def _walk(node: ast.AST, name: str = "", function: str = "") -> Iterator[tuple[a
     yield node, function
     for field, value in ast.iter_fields(node):
         for child in value if isinstance(value, list) else [value]:
-            if field in _SKIPPED or isinstance(child, ast.Assert) or not isinstance(child, ast.AST):
+            if field in _SKIPPED or not isinstance(child, ast.AST) or _asserts(child):
                 continue
             if isinstance(child, (ast.FunctionDef, ast.ClassDef)) and not function:
                 inner = f"{name}.{child.name}" if name else child.name
                 yield from _walk(child, inner, "" if isinstance(child, ast.ClassDef) else inner)
             else:
                 yield from _walk(child, name, function)
+
+
+def _asserts(node: ast.AST) -> bool:
+    """Return whether code only checks itself: an assertion, or that zip's sides are as long."""
+    if isinstance(node, ast.keyword):
+        return node.arg == "strict"
+    return isinstance(node, ast.Assert)
 
 
 def _changes(node: ast.AST) -> Iterator[dict[str, object]]:

@@ -19,9 +19,9 @@ _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
 def cases(**choices):
-    """Return the first choices together, then each other choice beside the first of the rest."""
-    base = {name: values[0] for name, values in choices.items()}
-    return [base, *({**base, name: v} for name, values in choices.items() for v in values[1:])]
+    """Return as many cases as the longest choices has values; each value stands in one of them."""
+    many = range(max(map(len, choices.values())))
+    return [{name: values[k % len(values)] for name, values in choices.items()} for k in many]
 
 
 def texts(notebook, **parameters):

@@ -16,7 +16,7 @@ from microdata_price.exceptions import InputError
 ROLLS = [red - white for red in range(1, 7) for white in range(1, 7)]
 
 
-@pytest.mark.parametrize("students", [1, 24, 1000])
+@pytest.mark.parametrize("students", [1, 1000])
 def test_the_dice_read_whole(students):
     said = filled("dice", students=students)
     assert says(said[0], students * float(np.mean(np.maximum(ROLLS, 0))))

@@ -1,4 +1,4 @@
-"""Blocks: independent streams, paired noise, prefixes, and certificates that stop the work."""
+"""What a grid consists of, and its blocks: streams, paired noise, prefixes, certificates."""
 
 import dataclasses
 import importlib
@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from microdata_price.exceptions import CertificateError
+from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.fitting import METHODS, fit
 from microdata_price.grid import blocks as gb
-from microdata_price.grid.spec import Pair
+from microdata_price.grid.spec import GridSpec, Pair, check_workers, processors
 from microdata_price.grid.tables import conic_calls, pair_rows
-from microdata_price.model.benchmark import data_set
+from microdata_price.model.benchmark import data_set, names
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.optimize import Certificate
@@ -103,3 +103,60 @@ def test_how_often_the_conic_solver_was_asked_is_counted(monkeypatch):
     rows = pair_rows(data_set(pair.dataset), pair.guarantee, ("ols", "nnls"), gb.run_block(task))
     assert {(r["method"], r["conic_calls"]) for r in rows.errors} == {("ols", 0), ("nnls", 3)}
     assert conic_calls(pd.DataFrame(rows.errors)) == 3
+
+
+def test_the_defaults_are_the_papers():
+    spec = GridSpec()
+    assert (len(spec.pairs), spec.fits) == (186, 930_000)
+    assert (spec.epsilons, spec.rhos) == ((1.0, 0.5, 0.1), (0.5, 0.125, 0.005))
+    assert spec == GridSpec.choose()
+
+
+def test_what_is_asked_for_is_chosen_in_one_order():
+    one = GridSpec(("Stair-2d", "Stair-1d"), (0.5, 1, 0.5), (), ("nnls", "ols"), 10)
+    two = GridSpec(("Stair-1d", "Stair-2d"), (1.0, 0.5), (), ("ols", "nnls", "ols"), 10)
+    assert one == two
+    choose = GridSpec.choose
+    # Giving one kind of level leaves the other out.
+    assert choose(epsilon=[2]).guarantees == (PureDP(2.0),)
+    assert choose(rho=[2]).guarantees == (ConcentratedDP(2.0),)
+    both = choose(rho=[2], epsilon=[3, 1]).guarantees
+    assert both == (PureDP(3.0), PureDP(1.0), ConcentratedDP(2.0))
+    assert choose("pums").datasets == names("pums")
+    assert choose(["2d", "1d"]).datasets == names("1d") + names("2d")
+    assert choose("2d", datasets=["Stair-2d"]).datasets == ("Stair-2d",)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"family": "3d"}, "there is no family '3d'"),
+        ({"datasets": ["PUMA101301"]}, "there is no data set 'PUMA101301'; did you mean PUMA"),
+        ({"family": "1d", "datasets": ["Stair-2d"]}, "'Stair-2d' is not of the family 1d"),
+        ({"methods": ["nlns"]}, "there is no method 'nlns'; did you mean nnls"),
+        ({"epsilon": [0.0]}, "epsilon is 0; it must be a positive"),
+        ({"epsilon": [float("nan")]}, "epsilon is nan"),
+        ({"rho": [float("inf")]}, "rho is inf"),
+        ({"rho": ["half"]}, "rho is 'half'"),
+        ({"runs": 0}, "runs is 0; it must be a whole number from 1 to"),
+        ({"runs": 2.5}, "runs is 2.5"),
+        ({"runs": True}, "runs is True"),
+        ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
+        ({"datasets": ()}, "no data set is named"),
+        ({"epsilons": (), "rhos": ()}, "no privacy level is given"),
+        ({"methods": ()}, "no method is named"),
+    ],
+)
+def test_bad_input_is_one_clear_sentence(asked, message):
+    with pytest.raises(InputError) as caught:
+        (GridSpec if () in asked.values() else GridSpec.choose)(**asked)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_workers():
+    assert check_workers(None) == processors() >= 1
+    assert check_workers(4 * processors()) == 4 * processors()
+    for workers in (0, -1, 10_000, 1.5, "two", True):
+        with pytest.raises(InputError, match=r"workers is .* it must be a whole number from 1 to"):
+            check_workers(workers)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import shutil
 import signal
 import socket
 import subprocess
@@ -20,17 +21,13 @@ GRID = [sys.executable, "-m", "microdata_price", "grid"]
 SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
 
 
-def test_a_scheduler_that_does_not_answer(tmp_path):
-    words = ["--out", str(tmp_path / "nobody"), "--scheduler", "tcp://127.0.0.1:9"]
-    done = subprocess.run([*GRID, *words], capture_output=True, text=True, timeout=300)
-    assert (done.returncode, done.stderr.count("\n")) == (2, 1), done.stderr
-    assert "tcp://127.0.0.1:9 does not answer (5 seconds); start one" in done.stderr
-
-
-def test_an_address_that_is_none_or_a_missing_package(tmp_path, monkeypatch):
+def test_an_address_that_is_none_nobody_behind_one_or_a_missing_package(tmp_path, monkeypatch):
     for address in ("here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
         with pytest.raises(InputError, match=r"must be an address such as tcp://10\.0\.0\.1:8786"):
             run_grid(SPEC, tmp_path, scheduler=address)
+    said = r"tcp://127\.0\.0\.1:9 does not answer \(5 seconds\); start one"
+    with pytest.raises(InputError, match=said):
+        run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
     monkeypatch.setitem(sys.modules, "distributed", None)
     with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
@@ -127,9 +124,11 @@ def cluster(tmp_path):
         process.wait()
 
 
-def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(cluster, tmp_path):
+def test_a_cluster_gives_the_same_numbers_and_ends_a_grid_with_its_scheduler(cluster, tmp_path):
     assert cluster.grid(260).wait(300) == 2
-    assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in cluster.log("grid")
+    said = cluster.log("grid")
+    assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in said
+    assert said.count("\n") == 1
     cluster.worker()
     cluster.worker()
     assert cluster.grid(260).wait(300) == 0
@@ -137,6 +136,16 @@ def test_a_cluster_gives_the_same_numbers_and_without_workers_is_refused(cluster
     local = run_grid(SPEC, tmp_path / "local", workers=1).folder
     for name in ("errors.parquet", "queries.parquet"):
         assert (cluster.folder / "out" / name).read_bytes() == (local / name).read_bytes()
+
+    shutil.rmtree(cluster.folder / "out")
+    grid = cluster.grid(MANY)
+    wait_for(lambda: cluster.blocks() > 1)
+    cluster.scheduler.kill()
+    assert grid.wait(HANGS) == 1
+    said = cluster.log("grid")
+    assert "has ended or does not answer any more; what is finished is kept" in said
+    assert said.count("\n") == 1
+    assert cluster.blocks() > 1
 
 
 def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
@@ -161,15 +170,3 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
     assert "interrupted; " in cluster.log("grid")
     assert "Traceback" not in cluster.log("grid")
     assert cluster.log("grid").strip().count("\n") == 3
-
-
-def test_a_grid_ends_with_its_scheduler_and_goes_on_with_another(cluster):
-    cluster.worker()
-    grid = cluster.grid(MANY)
-    wait_for(lambda: cluster.blocks() > 1)
-    cluster.scheduler.kill()
-    assert grid.wait(HANGS) == 1
-    said = cluster.log("grid")
-    assert "has ended or does not answer any more; what is finished is kept" in said
-    assert said.count("\n") == 1
-    assert cluster.blocks() > 1

@@ -237,7 +237,7 @@ def test_a_worker_that_is_killed_never_leaves_the_others_waiting(whole, tmp_path
         with pytest.raises(GridStoppedError, match="a worker process ended before its work"):
             run_grid(SPEC, tmp_path, workers=2)
     assert not multiprocessing.active_children()
-    assert run_grid(SPEC, tmp_path, workers=2).reused >= (end is kills_workers)
+    assert run_grid(SPEC, tmp_path, workers=1).reused >= (end is kills_workers)
     assert bytes_of(tmp_path) == bytes_of(whole)
 
 
@@ -256,32 +256,17 @@ def test_what_a_process_answers_fits_into_one_write(tmp_path, monkeypatch):
     monkeypatch.setattr(grid_workers, "run_block", deep)
     answers.append(grid_workers.work(task, blocks_code(), folder))
     assert [type(a) for a in answers] == [type(None), InputError, CertificateError]
+    assert "a worker runs other code, data or library versions" in str(answers[1])
     assert all(len(pickle.dumps(a)) < select.PIPE_BUF - 500 for a in answers)
 
 
-def test_what_a_worker_refuses_is_told_as_if_there_were_none(tmp_path, monkeypatch):
+def test_what_a_worker_refuses_is_told_as_if_there_were_none(tmp_path):
     tasks = tasks_of(SPEC.pairs[0], ("nnls",), 600, 0)
     stray = replace(tasks[1], pair=replace(tasks[1].pair, dataset="Level99"))
     asked = [tasks[0], stray, tasks[2]]
     with pytest.raises(InputError, match="there is no data set 'Level99'"):
         list(grid_workers.compute(GridFolder(tmp_path, SPEC), asked, 2))
     assert not multiprocessing.active_children()
-    monkeypatch.setattr(grid_workers, "blocks_code", lambda: {"code": "another"})
-    with pytest.raises(InputError, match="a worker runs other code, data or library versions"):
-        run_grid(SPEC, tmp_path / "other", workers=2)
-
-
-@pytest.mark.parametrize("workers", [1, 2, 3])
-@pytest.mark.parametrize("count", [0, 1, 2, 7])
-def test_every_block_is_computed_once(tmp_path, workers, count):
-    tasks = tasks_of(SPEC.pairs[0], ("ols",), 250 * 7, 0)[:count]
-    done = list(grid_workers.compute(GridFolder(tmp_path, SPEC), tasks, workers))
-    assert sorted(done, key=lambda t: t.block) == list(tasks)
-
-
-class Terminal(io.StringIO):
-    def isatty(self):
-        return True
 
 
 def test_progress_is_a_bar_on_a_terminal_plain_lines_elsewhere_or_nothing(
@@ -292,7 +277,9 @@ def test_progress_is_a_bar_on_a_terminal_plain_lines_elsewhere_or_nothing(
     assert capsys.readouterr() == ("", "")
     run_grid(spec, tmp_path / "told", workers=1, progress=True)
     assert "1 of 1 blocks (100 %)" in capsys.readouterr().err
-    with grid_run.progress(4, 1, terminal := Terminal()) as advance:
+    terminal = io.StringIO()
+    terminal.isatty = lambda: True
+    with grid_run.progress(4, 1, terminal) as advance:
         for _ in range(3):
             time.sleep(0.15)
             advance()

@@ -53,16 +53,14 @@ def test_columns_and_rows_are_the_contracts(whole):
     assert tuple(whole.queries.columns) == QUERY_COLUMNS
     assert len(whole.errors) == 2 * 5 * (3 + 7 + 7)
     assert len(whole.queries) == 2 * 5 * (101 + 121 + 250)
-    keys = ["dataset", "privacy", "level", "method", "query_set"]
-    assert not whole.errors.duplicated([*keys, "metric"]).any()
-    assert not whole.queries.duplicated([*keys, "query"]).any()
-    e, q = whole.errors, whole.queries
+    e, q, keys = whole.errors, whole.queries, ["dataset", "privacy", "level", "method", "query_set"]
+    assert not e.duplicated([*keys, "metric"]).any()
+    assert not q.duplicated([*keys, "query"]).any()
     names = itertools.product(("identity", "marginal1", "marginal2"), (" max", " total"))
     assert set(e["query_set"] + " " + e["metric"]) == {"sum total", *map("".join, names)}
     assert set(e["privacy"] + e["level"].astype(str)) == {"pure0.5", "zcdp0.125"}
     assert set(e["family"]) == {"1d", "2d", "pums"}
-    assert (e["runs"] == 260).all()
-    assert (e["failures"] == 0).all()
+    assert e[["runs", "failures"]].eq([260, 0]).all(axis=None)
     assert (e["worst_certificate"] <= 1e-7).all()
     assert (e.groupby(keys[:4])["worst_certificate"].nunique() == 1).all()
     # Nothing is missing but what cannot be known.
@@ -71,8 +69,9 @@ def test_columns_and_rows_are_the_contracts(whole):
         assert (e[column].notna() == (e["metric"] == "max")).all()
     known = (e["method"] == "ols") | ((e["method"] == "sequential") & (e["query_set"] == "sum"))
     assert (e["exact"].notna() == known).all()
-    always = ["bias", "variance", "mean_squared_error", "standard_error"]
-    assert np.isfinite(q[always]).all(axis=None)
+    assert np.isfinite(q[["bias", "variance", "mean_squared_error", "standard_error"]]).all(
+        axis=None
+    )
 
 
 def test_values_are_those_of_the_raw_errors(whole):
@@ -136,6 +135,7 @@ def test_a_part_equals_that_part_of_the_whole(whole, tmp_path):
     name, methods = "SplitStairs-2d", ("reweighted", "maxfit")
     part = replace(SPEC, datasets=(name,), epsilons=(), rhos=(0.125, 3.0), methods=methods)
     found = run_grid(part, tmp_path, workers=3)
+    assert (found.computed, found.reused) == (4, 0)  # each block once
     chosen = "dataset == @name and privacy == 'zcdp' and method in @methods"
     same(found.errors.query("level == 0.125"), whole.errors.query(chosen))
     same(found.queries.query("level == 0.125"), whole.queries.query(chosen))

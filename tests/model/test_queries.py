@@ -13,6 +13,11 @@ from microdata_price.model.benchmark import data_set, labels, names, synthetic
 from microdata_price.model.measurement import Measurements, measure, noise_for
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricLaplace
+from microdata_price.model.noise_discrete import (
+    DiscreteGaussian,
+    DoubleGeometric,
+    TruncatedDoubleGeometric,
+)
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
@@ -52,6 +57,12 @@ def test_shares_of_the_budget_compose(d, level, share):
     assert laplace[0].scale == pytest.approx(1 / (level * share))
     gaussian = noise_for(Workload.table(d), ConcentratedDP(level), split)
     assert sum(1 / (2 * n.variance) for n in gaussian) == pytest.approx(level)
+    m = Measurements(Workload((CELLS,)), [[[3.0, 4.0]]], [*EIGHT[:1]])  # lists become tuples
+    assert (m.runs, m.noise) == (1, EIGHT[:1])
+    one, again = np.random.default_rng(d), np.random.default_rng(d)
+    m = measure(np.ones(d), Workload.table(d), PureDP(level), runs=2, rng=one, split=split)
+    for answers, truth, noise in zip(m.answers, (d, 1), laplace, strict=True):
+        np.testing.assert_array_equal(answers, truth + noise.sample(again, answers.shape))
 
 
 TWO, RNG = Workload.table(2), np.random.default_rng(0)
@@ -91,7 +102,7 @@ REFUSED = [
             ([0.5, 2], r"cell at \(0,\).* fraction"),
             ([np.inf, 2], "is not a finite number"),
             (["a", 2], "that is not a number"),
-            ([], "it must have at least one cell"),
+            *((no, "it must have at least one cell") for no in ([], 7)),
         )
     ),
     *(
@@ -119,6 +130,15 @@ REFUSED = [
     ("the group size is 0; it must be a whole number", PureDP(1.0).group, (0,)),
     ("epsilon is 0; it must be a positive", ApproximateDP, (0.0, 1e-6)),
     ("delta is 1; it must be between 0 and 1", ApproximateDP, (1.0, 1.0)),
+    *(
+        (said, law, (*given, bad))
+        for said, law, *given in (
+            ("bound is", TruncatedDoubleGeometric, 0.5),
+            ("sigma2 is", DiscreteGaussian),
+            ("epsilon is", DoubleGeometric),
+        )
+        for bad in (0, -1.0, np.nan, np.inf, "3", True)
+    ),
 ]
 
 

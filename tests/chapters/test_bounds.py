@@ -1,0 +1,215 @@
+"""Privacy, bounds and what reaches them: texts at every level, numbers in another way."""
+
+import math
+
+import numpy as np
+import pytest
+from chapter_texts import DELTAS, EPSILONS, RHOS, cases, filled, says
+from scipy import integrate
+
+from microdata_price.chapters import (
+    how_large,
+    plane,
+    privacy_and_errors,
+    what_can_be_reached,
+    why_someone_pays,
+)
+from microdata_price.model.noise import Laplace
+from microdata_price.model.privacy import PureDP
+from microdata_price.theory.lower.single_cells import channel_point_error
+from microdata_price.theory.upper.asymmetric import best_rates
+from microdata_price.theory.upper.exact_errors import clipped_sum, m_epsilon
+from microdata_price.theory.upper.fitted_errors import cell_errors
+from microdata_price.theory.upper.projection import project
+from microdata_price.theory.upper.worst_table import TwoTails, worst_cell_error
+from rounding import at_most
+
+SIZES = (1000, 2, 10**5)
+
+
+@pytest.mark.parametrize("given", cases(epsilon=EPSILONS, d=SIZES, rho=(0.125, 50.0)), ids=str)
+def test_signed_answers_and_the_texts_of_their_errors(given):
+    said = filled("privacy_and_errors", runs=60, **given)
+    epsilon = given["epsilon"]
+    assert says(said[0], math.sqrt(8) / epsilon)
+    assert says(said[1], 8 / epsilon**2)
+    assert says(said[1], 1 / given["rho"])
+    found = privacy_and_errors.Findings(epsilon=epsilon, ds=(10, 1000), runs=400)
+    for level, rows in zip(found.exact, found.sampled, strict=True):
+        for e in rows:
+            assert abs(e.total - level) < 5 * e.total_se
+            assert abs(e.cell - level) < 5 * e.cell_se
+    assert np.abs(found.laplace.loss).max() <= epsilon * (1 + 1e-9)
+
+
+def test_the_bound_on_the_mean_comes_from_the_noise_s_moments():
+    found, b = privacy_and_errors.Findings(), 4.0
+    half = integrate.quad(lambda t: t**2 * math.exp(-t / b) / (2 * b), 0, math.inf)[0]
+    d = found.sizes
+    by_hand = math.sqrt(2 * half) + 2 * math.sqrt(half / 1) / np.sqrt(d) + math.sqrt(half) / d
+    np.testing.assert_allclose(found.over_cells, by_hand)
+    assert (np.diff(found.worst_cell) > 0).all()
+    assert found.last[0] > 5
+    assert 1 < found.last[1] < 1.01
+
+
+@pytest.mark.parametrize("given", cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=SIZES), ids=str)
+def test_why_someone_pays_by_hand(given):
+    said = filled("why_someone_pays", **given)
+    epsilon, d = given["epsilon"], given["d"]
+    signed = math.sqrt(8) / epsilon
+    m = np.arange(1, 700 / epsilon)
+    must = max(float(np.max(m - np.exp(epsilon * m) * signed / d)), 0.0)
+    assert says(said[0], must, 0.01)
+    assert says(said[1], must / signed, 0.01)
+    found = why_someone_pays.Findings(**given)
+    p = math.exp(-epsilon)
+    C = math.sqrt(2 * p) / (1 - p)
+    assert found.must_sum == pytest.approx(np.max(d * np.exp(-epsilon * m) * (m - C)), abs=1e-9)
+    assert found.own[0] >= found.must_sum - 1e-9
+    end = math.log(epsilon / (4 * given["delta"])) / (4 * epsilon)
+    assert found.ceiling == pytest.approx(end if end > 0.25 else 0.0, rel=1e-3)
+    for most, p in zip(found.reached, (found.accurate, found.packing), strict=True):
+        assert most <= min(p.overlap, d - 1) + 1e-9
+    for _, curve, limit in found.ceilings:
+        assert (curve <= limit * (1 + 1e-9) + 1e-12).all()
+
+
+def test_the_three_kinds_lie_beside_each_other():
+    table = why_someone_pays.Findings().kinds.set_index("privacy")
+    assert list(table) == ["pure", "approximate", "zCDP"]
+    printed, moments = (
+        table.loc[f"{n}: $C$"].astype(float) for n in ("Theorem 3", "first moments")
+    )
+    assert (moments >= printed).all()
+    m = np.arange(1, 200)
+    lost = np.exp(0.5 * m) * math.sqrt(32) / why_someone_pays.LARGE
+    assert 0 <= np.max(m - lost) / math.sqrt(32) - moments["pure"] < 0.01
+    assert table.loc["first moments: $d$", "pure"] == "132"
+
+
+@pytest.mark.parametrize("given", cases(epsilon=EPSILONS, delta=(1e-6, 1e-3), d=SIZES), ids=str)
+def test_what_clip_reaches_by_sums(given):
+    said = filled("what_can_be_reached", runs=40, **given)
+    epsilon, d = given["epsilon"], given["d"]
+    z = np.arange(-math.ceil(60 / epsilon), math.ceil(60 / epsilon) + 1)
+    law = np.exp(-epsilon * abs(z))
+    law /= law.sum()
+    bias, square = law @ np.maximum(z, 0), law @ np.maximum(z, 0) ** 2
+    all_zero = d * square + d * (d - 1) * bias**2
+    assert says(said[0], math.sqrt(max(all_zero, d * law @ z**2)) * epsilon / math.sqrt(8))
+    assert says(said[2], bias)
+    assert says(said[2], square)
+
+
+def test_what_is_reached_as_known_elsewhere():
+    exact = cell_errors(Laplace(4.0), Laplace(4.0), 300).squared_error
+    found = what_can_be_reached.Findings(d=300)
+    assert found.here[1] ** 2 * 32 == pytest.approx(exact, rel=0.02)
+    mean = np.sum(1 / np.arange(1, 10**6 + 1))
+    assert found.largest == pytest.approx((mean, math.log(1e6) + 1))
+    paper, least, exact = found.bounds
+    assert exact <= 0.5e-6
+    assert paper >= least
+
+
+@pytest.mark.parametrize(("epsilon", "d"), [(0.5, 1), (3.0, 2), (0.5, 5), (3.0, 40)])
+def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon, d):
+    """Outcome by outcome, as in the proof; the means of its three terms are sums."""
+    found, rng = what_can_be_reached.Findings(epsilon=epsilon), np.random.default_rng(d)
+    B, r = found.cut.bound, math.exp(-epsilon / 2)
+    draw = rng.geometric(1 - r, (2000, d + 1)) - rng.geometric(1 - r, (2000, d + 1))
+    w, z = np.split(np.clip(draw, -B, B).astype(float), [1], axis=1)
+    q = rng.choice([0.0, 0.0, 2.0, 1e4], size=(2000, d))
+    x = project(q + z, np.maximum(q.sum(axis=1) + w[:, 0], 0.0))
+    gain = (z.sum(axis=1, keepdims=True) - w) / d
+    most = np.maximum(np.maximum(B - z, np.maximum(-w, 0)), np.maximum(z - gain, 0))
+    assert at_most(abs(x - q), most, scale=1e5)
+    values = np.arange(-B, B + 1)
+    law = np.asarray(found.cut.pmf(values.astype(float)))
+    variance = law @ values**2
+    assert law @ (B - values) ** 2 == pytest.approx(B**2 + variance)
+    assert found.cap == pytest.approx(math.sqrt(B**2 + 2 * variance))
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
+        {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3, "d": 2},
+        {"epsilon": 10.0, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
+    ],
+    ids=str,
+)
+def test_both_ends_of_each_gap(given):
+    found = how_large.Findings(**given)
+    assert says(filled("how_large", **given)[0], found.gap.high, 0.01)
+    for ends in (found.gap, found.gap_zcdp, found.kept, found.ceiling, found.beside):
+        assert 0 <= ends.low <= ends.high * (1 + 1e-9)
+    lower, kept, uneven = found.curves
+    assert (lower < uneven).all()
+    assert (uneven < kept)[found.sizes > 100].all()
+    exact, noise, split = found.constants
+    assert not (exact > noise + 1e-9).any()
+    assert not (noise > split + 1e-9).any()
+
+
+@pytest.mark.parametrize("d", [30, 1000])
+def test_the_ends_are_those_of_the_fit_on_one_huge_cell(d):
+    found, m = how_large.Findings(d=d, lam=2.5), np.arange(1, 200)
+    unit = found.signed
+    # First moments, by hand, are below the program, and near it where there are many cells.
+    hand = np.max(m - np.exp(0.5 * m) * unit / d) / unit
+    assert hand < found.gap.low < (1.05 if d == 1000 else 1.5) * hand
+    right, left = map(float, best_rates(0.5, d, unit))
+    for cell, total, ends in (
+        (TwoTails(0.25, 0.25), TwoTails(0.25, 0.25), found.kept),
+        (TwoTails(0.5 - right, 0.5 - left), TwoTails(right, left), found.gap),
+    ):
+        exact = worst_cell_error(cell, total, d)
+        assert ends.low <= exact.most / unit * (1 + 1e-9)
+        assert ends.high == pytest.approx(exact.most / unit, rel=2e-3)
+    # The constant is the root of its formula.
+    c, e = found.at_lam, 0.5
+    w = 1 - 1 / (2 * c)
+    value = e**2 / (4 * math.sinh(e / 2) ** 2) + 2 * c * e / math.tanh(w * e / 2)
+    value += 8 * c**2 * math.log(math.sinh(w * e / 2) / math.sinh(e / 2))
+    assert value == pytest.approx(2.5, rel=1e-9)
+    assert found.wall == pytest.approx(e**2 / (2 * math.sinh(e / 2) ** 2), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [{}, {"epsilon": 10.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3}],
+    ids=str,
+)
+def test_all_texts_of_the_plane_are_whole(levels):
+    said = filled("plane", **levels)
+    if not levels:
+        assert says(said[0], 1.77)
+        assert says(said[0], 3.27)
+        assert any(says(text, 1.84) for text in said)
+
+
+def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
+    found, unit = plane.Findings(), math.sqrt(8) / 0.5
+    least = channel_point_error(PureDP(0.5), 1000, unit, whole=False) / unit
+    right, left = 0.216, 1 / math.sqrt(unit**2 - 1 / 0.216**2)
+    tried = worst_cell_error(TwoTails(0.5 - right, 0.5 - left), TwoTails(right, left), 1000)
+    assert found.main.must == pytest.approx(least)
+    assert found.main.uneven == pytest.approx(tried.most / unit, rel=2e-3)
+    assert found.factor == pytest.approx(found.main.uneven / least) == pytest.approx(1.84, abs=4e-3)
+    clip, mapped = found.main.clip, found.main.mapped
+    own = math.sqrt(clipped_sum(m_epsilon(0.5), [0], [1000])) / unit
+    assert clip.D[0] == pytest.approx(own)
+    assert mapped.C[0] == clip.C[0]
+    assert 0.66 < mapped.D[0] / own < 0.69
+
+
+@pytest.mark.parametrize("own", plane.Findings().planes, ids=lambda p: p.guarantee.name)
+def test_no_mark_lies_in_the_region_of_its_kind(own):
+    for place in own.marks:
+        low = own.single("mapped" in place.name or "clip" in place.name, place.D)
+        assert (low * (1 - 1e-9) <= place.C).all()
+    assert (np.diff(own.curves["channel"]) <= 1e-9).all()
+    assert (own.curves["channel"] >= own.curves["first_moment"] - 1e-12).all()

@@ -1,0 +1,305 @@
+"""The methods on single tables: their texts, and what these say in another way."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from chapter_texts import EPSILONS, cases, check, filled, numbers, says
+from scipy import stats
+from scipy.optimize import brentq
+
+from microdata_price.base.data import data_path
+from microdata_price.base.numbers import Mean
+from microdata_price.chapters import (
+    algorithms_in_detail,
+    better_method,
+    difficult_table,
+    five_methods,
+    your_own_table,
+)
+from microdata_price.chapters.your_own_table import MEMBERS, PUBLIC
+from microdata_price.errors.known import ols_variances
+from microdata_price.errors.sums import answer_errors
+from microdata_price.fitting import METHODS, fit, fit_reweighted, microdata_methods, paper_methods
+from microdata_price.grid.run import run_grid
+from microdata_price.grid.spec import GridSpec
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.measurement import measure
+from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise_discrete import DoubleGeometric
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+
+
+@pytest.fixture(scope="module")
+def five():
+    return five_methods.Findings(runs=400)
+
+
+@pytest.fixture(scope="module")
+def detail():
+    return algorithms_in_detail.Findings(runs=100)
+
+
+def test_the_sum_s_ratios_are_those_of_the_simulated_sums(five):
+    said = filled("five_methods", runs=400)[0]
+    r, c = five.case.table.shape
+    ols = five.noise.variance * r * c / ((r + 1) * (c + 1))
+    squares = {m: ((x.sum(axis=1) - 1386) ** 2).mean() for m, x in five.cells.items()}
+    assert says(said, squares["nnls"] / ols, 0.02)
+    assert says(said, squares["reweighted"] / ols, 0.02)
+    # Sequential fitting's is exact: the integral of the squared error of max(0, n + z).
+    law = stats.laplace(scale=five.noise.std / 2**0.5)
+    z = np.linspace(-3000, 3000, 600_001)
+    exact = np.trapezoid((np.maximum(0, 1386 + z) - 1386) ** 2 * law.pdf(z), z)
+    assert says(said, exact / ols)
+    assert five.sum_exact == pytest.approx(exact, rel=1e-5)
+
+
+def test_each_waterfall_ends_where_its_steps_lead(five):
+    for method in paper_methods():
+        *steps, end = five.balances[method]
+        assert sum(s.value for s in steps) == pytest.approx(end.value, abs=1e-9)
+        for step, lifted in zip(steps, five.lifted, strict=False):
+            assert step.value == pytest.approx(lifted, abs=5 * step.error)
+        inside, outside, total = five.moved[method]
+        assert inside.value + outside.value == pytest.approx(total.value, abs=1e-9)
+
+
+def test_nnls_settles_between_two_errors_and_sequential_fitting_does_not(five):
+    noisy = five.case.measurements.answers[0][:, 0]
+    assert five.cells["sequential"].sum(axis=1) == pytest.approx(np.maximum(noisy, 0), abs=1e-6)
+    assert (five.cells["nnls"].sum(axis=1) > noisy).mean() > 0.95
+    assert min(five.cells[m].min() for m in five.micro) >= 0
+
+
+def test_one_number_comes_off_every_positive_cell(detail):
+    noisy = detail.small_noisy
+    for method, level in detail.levels.items():
+        cells = noisy[1:] - level
+        kept = cells if method == "ols" else np.maximum(cells, 0)
+        assert detail.small[method][1:] == pytest.approx(kept, abs=1e-8)
+    assert detail.small["sequential"][0] == pytest.approx(noisy[0])
+    # That of NNLS on the table is the sum of its aggregates' excess.
+    m, answers = detail.case.measurements, detail.fits["nnls"].answers()
+    sets = list(zip(m.workload.query_sets, answers, m.answers, m.variances, strict=True))
+    level = sum(q.spread(x - a) * (m.variances[-1] / v) for q, x, a, v in sets[:-1])
+    expected = np.maximum(detail.case.noisy - level, 0)
+    assert detail.cells["nnls"] == pytest.approx(expected, abs=1e-8)
+    _, _, measured, predicted, _ = detail.growth
+    assert [m.value for m in measured] == pytest.approx(list(predicted), rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("noise", "law"), [(Laplace(4.0), stats.laplace(scale=4)), (Gaussian(4.0), stats.norm(scale=4))]
+)
+def test_the_predicted_level_balances_what_cells_keep_and_lose(noise, law):
+    g = algorithms_in_detail.balanced_level(noise, 500, 3)
+    z = np.linspace(g, g + 200, 400_001)
+    assert 500 * np.trapezoid((z - g) * law.pdf(z), z) == pytest.approx(4 * g, rel=1e-6)
+
+
+def test_the_order_of_priority_decides_what_is_exact_and_what_is_pinned_at_zero(detail):
+    rows, columns = (s.answers == 0 for s in detail.stages[1:3])
+    pinned = rows[:, :, None] | columns[:, None, :]
+    assert detail.pinned == pytest.approx(100 * pinned.mean())
+    assert (detail.cells["sequential"].reshape(pinned.shape)[pinned] == 0).all()
+    cells_first = list(detail.by_order.values())[-1]["sum"]
+    assert cells_first.value == pytest.approx(detail.clipped_sum, abs=5 * cells_first.error)
+    said = filled("algorithms_in_detail", runs=20)
+    assert says(next(t for t in said if t.startswith("With the cells first")), detail.clipped_sum)
+
+
+def test_low_answers_are_those_below_the_cutoff(detail):
+    answers, level, cut, _, _ = detail.cutoff
+    ordered = np.sort(answers)
+    assert cut == min(ordered[ordered > level], default=np.inf)
+    assert detail.low[0] == (answers < cut).sum()
+    base = fit_reweighted(detail.case.measurements).cells
+    error = ((base - detail.case.truth) ** 2).sum(axis=1).mean()
+    assert says(detail.variants.iloc[0]["cells"], error, 0.01)
+
+
+def water_level(cells, total, stiffness):
+    """The t with sum(max(0, cells - t)) = total + stiffness t."""
+    far = 3.0 * (np.abs(cells).max() + abs(total)) + 1
+    return brentq(lambda t: np.maximum(cells - t, 0).sum() - total - stiffness * t, -far, far)
+
+
+def close(values, claimed, runs):
+    a, b = Mean.of(np.array(values, dtype=float)), Mean.of(runs)
+    return abs(a.value - claimed) <= 5 * math.hypot(a.error, b.error) + 1e-6
+
+
+@pytest.mark.parametrize("given", cases(epsilon=EPSILONS, d=(1000, 2, 100_000)), ids=str)
+def test_the_difficult_table_s_headline_at_every_level(given):
+    found = difficult_table.Findings(**given, runs=40)
+    said = filled("difficult_table", **given, runs=40)
+    for value in (found.q, float(f"{found.emptied:.2g}"), float(f"{found.nnls_total:.2g}")):
+        assert says(said[0], value)
+    assert 0 <= found.worst_certificate < 1e-7
+    assert found.prices[0][1] <= found.marks[3][2]
+
+
+@pytest.mark.parametrize("given", [{}, {"epsilon": 3.0}, {"d": 40}, {"times": 4.0}], ids=str)
+def test_the_difficult_table_s_claims_by_simulation(given):
+    found = difficult_table.Findings(**given, runs=600)
+    rng, rows = np.random.default_rng(77), []
+    for _ in range(300):
+        cells = rng.laplace(scale=2 / found.epsilon, size=found.d)
+        total = found.q + rng.laplace(scale=2 / found.epsilon)
+        cells[0] += found.q
+        kept, nnls = water_level(cells, max(total, 0.0), 0.0), water_level(cells, total, 1.0)
+        rows.append((kept, 100.0 * (cells[0] <= kept + 1e-9), total + nnls, (cells < 0).mean()))
+    levels, emptied, totals, negative = map(list, zip(*rows, strict=True))
+    assert close(levels, found.level, found.simulated[7])
+    for share, chance, count in (
+        (np.mean(emptied), found.emptied, 300),
+        (100 * np.mean(found.ways[2].cell == 0), found.emptied, 600),
+        (100 * np.mean(found.ways[1].cell == 0), found.nnls_empty, 600),
+    ):
+        assert abs(share - chance) <= 5 * math.sqrt(chance * (100 - chance) / count)
+    assert close(totals, found.nnls_total, found.ways[1].total)
+    assert close([100 * v for v in negative], found.negative, 100 * found.simulated[6])
+
+
+def test_known_roots_portions_and_the_price_below_what_is_reached(monkeypatch):
+    """At 1,000 cells the first-moment bound is 1.71 signed errors, and 4.15 at a million."""
+    found = difficult_table.Findings()
+    for _, row in found.errors[found.errors["exactly"].notna()].iterrows():
+        value, error = (float(x) for x in row["root error"].split(" ± "))
+        assert abs(value - row["exactly"]) < 5 * error + 0.01
+    assert [math.floor(100 * p) / 100 for _, p in found.prices] == [1.71, 4.15]
+    D, C = found.edge
+    for name, x, y in found.marks[1:]:
+        assert np.interp(x, D, C) <= y * (1 + 1e-9), name
+    whole = difficult_table.Findings(d=50, runs=300)
+    assert whole.simulated[0].size == 300
+    monkeypatch.setattr(difficult_table, "AT_ONCE", 500)  # portions change only the draws
+    parts = difficult_table.Findings(d=50, runs=300)
+    assert parts.simulated[0].size == 300
+    assert close(list(parts.simulated[7]), whole.level, whole.simulated[7])
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_the_texts_of_your_own_table_hold_at_every_level(epsilon):
+    said = filled("your_own_table", epsilon=epsilon, runs=40)
+    assert "invented" in said[0]
+    assert says(said[2], MEMBERS.sum())
+    assert says(said[2], (MEMBERS == 0).sum())
+    level = min(max(epsilon, your_own_table.LOWEST), your_own_table.HIGHEST)
+    intervals = next(text for text in said if text.startswith("Each interval"))
+    half, wide, count, each, at_once, _ = numbers(intervals)
+    # One noisy answer: the least whole number that the noise exceeds with at most 10 %.
+    law = DoubleGeometric(level / 4)
+    assert 2 * float(law.sf(half)) <= 0.1 < 2 * float(law.sf(half - 1))
+    assert wide > half
+    assert count == 1 + 8 + 12 + 96
+    assert 0.75 * count < each <= at_once <= count
+    together = next(text for text in said if text.startswith("The three folders"))
+    assert says(together, 1.5 * level, rel=2e-3)
+
+
+def test_the_price_is_that_of_root_errors():
+    found = your_own_table.Findings("", "", "sum, marginals, identity", 0.5, 60, 1)
+    assert found.totals.set_index("method").loc["ols", "price"].eq(1).all()
+    exact = ols_variances(found.workload, [2 * 8.0**2] * 4)
+    for name, values in zip(found.workload.names, exact, strict=True):
+        rows = found.micro[found.micro["query_set"] == name]
+        np.testing.assert_allclose(rows["price"] ** 2 * values.sum(), rows["squared_error"])
+    assert found.above + found.below <= len(found.micro)
+    assert set(found.worst["method"]) == set(found.micro["label"])
+
+
+@pytest.mark.parametrize("with_schema", [True, False])
+def test_a_table_of_one_s_own_is_confidential(tmp_path, with_schema):
+    path = tmp_path / "own.csv"
+    if with_schema:
+        PUBLIC.frame().assign(count=MEMBERS.ravel().astype(int)).to_csv(path, index=False)
+        (tmp_path / "own.schema.json").write_text(PUBLIC.to_json())
+    else:
+        frame = pd.DataFrame(MEMBERS.astype(int), PUBLIC.values[0], list(PUBLIC.values[1]))
+        frame.to_csv(path, index_label="branch")
+    said = filled("your_own_table", table=str(path), runs=10)
+    check(said)
+    assert "confidential" in said[0]
+    assert says(said[2], MEMBERS.sum())
+
+
+def rows(values):
+    """Errors of two data sets by method, with one query set and level."""
+    same = {"family": "1d", "privacy": "pure", "level": 0.5, "query_set": "identity"}
+    same |= {"metric": "total", "standard_error": 0.3, "exact": np.nan, "se_cv": np.nan}
+    return pd.DataFrame(
+        same | {"dataset": name, "method": method, "value": value, "estimate_cv": np.nan}
+        for name, own in values.items()
+        for method, value in own.items()
+    )
+
+
+def test_averages_are_compared_not_tables():
+    four = {"nnls": 4.0, "maxfit": 6.0, "sequential": 8.0, "reweighted": 1.0, "consensus": 3.0}
+    errors = rows({"one": four, "two": four | {"reweighted": 11.0}})
+    found = better_method.ratios(errors, "consensus").iloc[0]
+    # NNLS has the smallest average, 4, though reweighted fitting has the smallest error of all.
+    assert (found["ratio"], found["best"]) == (0.75, "nnls")
+    # Each average of two has the standard error 0.3 / sqrt 2.
+    assert found["error"] == pytest.approx(0.75 * np.hypot(0.3 / 3, 0.3 / 4) / np.sqrt(2))
+    single = better_method.ratios(errors, "consensus", ["dataset", "query_set"])
+    assert single["ratio"].tolist() == [3.0, 0.75]
+
+
+def test_the_better_method_s_headline_says_what_the_grid_found(tmp_path):
+    spec = GridSpec.choose(epsilon=[3.0], methods=tuple(METHODS), runs=3, seed=5)
+    errors = run_grid(spec, tmp_path, workers=1).errors
+    said = filled("better_method", better_dir=str(tmp_path), epsilons=[3.0], rhos=[], runs=3)
+    four, worst = list(microdata_methods(paper_methods())), []
+    sharp = errors["se_cv"].notna() & errors["metric"].eq("total") & errors["estimate_cv"].ge(0)
+    best_known = errors["estimate_cv"].where(sharp, errors["value"])
+    errors = errors.assign(known=errors["exact"].fillna(best_known))
+    for (_, query_set, metric), own in errors.groupby(["family", "query_set", "metric"]):
+        if metric == "total" and query_set != "sum":
+            mean = own.groupby("method")["known"].mean()
+            worst.append(mean["consensus"] / mean[four].min())
+    assert says(said[0], max(worst))
+    assert says(said[0], np.mean(worst), 0.02)
+    parts = better_method.Findings(runs=20).parts
+    assert parts["average"] - parts["apart"] == pytest.approx(parts["cells"][-1])
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+@pytest.mark.parametrize("name", ["Stair-1d", "PUMA0101301"])
+def test_the_oracle_s_error_is_that_of_the_posterior_mean(guarantee, name):
+    data, rng = data_set(name), np.random.default_rng(1)
+    m = measure(data.table, data.workload, guarantee, runs=2000, rng=rng)
+    noisy, truth, noise = m.answers[-1], data.table.ravel(), m.noise[-1]
+    above, below = np.zeros_like(noisy), np.zeros_like(noisy)
+    for count, n in zip(*np.unique(truth, return_counts=True), strict=True):
+        away = np.abs(noisy - count) / noise.std
+        weight = n * np.exp(-(away**2) / 2 if guarantee.norm == 2 else -np.sqrt(2) * away)
+        above, below = above + weight * count, below + weight
+    square = ((above / below - truth) ** 2).sum(axis=1)
+    error = square.std() / 2000**0.5
+    assert better_method.oracle(data, guarantee) == pytest.approx(square.mean(), abs=5 * error)
+
+
+def test_mbi_saw_the_noise_that_is_drawn_here():
+    """So differences are paired: the kept errors of its exact problem come out again."""
+    kept = pd.read_csv(data_path("peers.csv")).query("method == 'fixed-total' & metric == 'total'")
+    kept = kept.set_index(["dataset", "query_set"])["value"]
+    name, peers = "PUMA0101301", better_method.PEERS
+    data, rng = data_set(name), np.random.default_rng([peers["seed"], *name.encode()])
+    m = measure(data.table, data.workload, PureDP(0.5), runs=peers["runs"], rng=rng)
+    f = better_method.held_total(m)
+    assert f.answers()[0] == pytest.approx(np.maximum(fit(m, "ols").answers()[0], 1), abs=1e-6)
+    errors = answer_errors(f.cells, data.table, data.workload)
+    for query_set, e in zip(data.workload.names, errors, strict=True):
+        assert (e**2).sum(axis=1).mean() == pytest.approx(kept[name, query_set], rel=1e-5)
+
+
+@pytest.mark.parametrize("shape", [(100,), (9, 24)])
+def test_fresh_tables_are_tables_of_counts(shape):
+    for kind in better_method.KINDS:
+        table = better_method.drawn(kind, shape, np.random.default_rng(5))
+        assert (table.shape, table.sum() > 0) == (shape, True)
+        assert (table == np.abs(np.rint(table))).all()

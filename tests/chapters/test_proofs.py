@@ -1,0 +1,152 @@
+"""Proofs and misprints: texts at every level, sides of inequalities and facts by hand."""
+
+import math
+
+import numpy as np
+import pytest
+from chapter_texts import DELTAS, EPSILONS, NOTEBOOKS, RHOS, cases, filled, numbers, says
+from scipy import integrate, stats
+
+from microdata_price.chapters import misprints, proofs_of_ours, proofs_of_the_paper
+from microdata_price.model.benchmark import synthetic
+from microdata_price.model.noise import Laplace, max_median
+from microdata_price.model.privacy import ApproximateDP, PureDP
+from microdata_price.theory.lower.printed_bounds import printed_sides
+from microdata_price.theory.upper.exact_errors import clipped, m_epsilon
+
+PROSE = (NOTEBOOKS / "misprints.ipynb").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
+        {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3, "d": 2},
+        {"epsilon": 0.05, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
+    ],
+    ids=str,
+)
+def test_proofs_of_ours_hold_at_every_level(given):
+    found = proofs_of_ours.Findings(**given, runs=100)
+    said = filled("proofs_of_ours", **given, runs=100)
+    assert found.audit[0] <= 1 + 1e-9
+    assert found.most_used <= 1
+    assert says(said[0], 1.0, 1e-3)
+    exact, good, private = found.public
+    assert any(says(t, exact, 0.01) and says(t, private, 0.01) for t in said)
+    assert good <= private + 1e-9
+    assert found.with_delta[0] <= found.with_delta[1] + 1e-9
+    assert found.large[0] <= found.large[1]
+
+
+def test_a_public_total_redrawn_noise_and_searched_pairs():
+    found, m = proofs_of_ours.Findings(runs=400), np.arange(1, 100)
+    a = np.exp(0.5 * m) / 999
+    assert found.public[0] == pytest.approx(np.max(m / (1 + a)))
+    assert found.public[1] == pytest.approx(np.max((m - a * found.signed) / (1 + a)))
+    law = math.exp(-0.25) ** np.abs(np.arange(-4000, found.redrawn_whole + 1))
+    assert law[-1] / law.sum() <= found.delta < law[-2] / law[:-1].sum()
+    for _, both in found.pairs_table.groupby("cells"):
+        plain, searched = (numbers(x)[0] for x in both["at most"])
+        assert searched < plain
+    assert found.pair.total.variance * proofs_of_ours.SEARCH_RHO < 0.67
+
+
+@pytest.mark.parametrize(
+    "given", cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=(1000, 2, 10**4)), ids=str
+)
+def test_what_the_paper_s_steps_lose_adds_up_to_what_is_allowed(given):
+    found = proofs_of_the_paper.Findings(runs=60, **given)
+    epsilon, rho, delta, d = (given[k] for k in ("epsilon", "rho", "delta", "d"))
+    pure, cut, zcdp = found.slacks
+    p, q, g = found.pure_walk[0], found.cut_walk[0], found.zcdp_walk[0]
+    K = [(4 * x.C + 2 * x.D + x.k) / x.k for x in (p, q, g)]
+    asked = (
+        math.log((d - 1) / (4 * K[0])),
+        math.log(min((d - 1) / K[1], epsilon / delta) / 8),
+        math.log(d - 1) / 4 - math.log(K[2]) - math.log(2),
+    )
+    allowed = 2 * epsilon * p.m, 2 * epsilon * q.m, rho * (2 * g.m) ** 2
+    for slack, low, high in zip((pure, cut, zcdp), asked, allowed, strict=True):
+        assert slack.asked == pytest.approx(low, abs=1e-6)
+        assert slack.allowed == pytest.approx(high, abs=1e-6)
+    assert min(loss for slack in (pure, cut) for _, loss in slack.lost) >= -1e-9
+
+
+@pytest.mark.parametrize("rho", RHOS)
+def test_conversions_by_hand(rho):
+    simple, sharper, exact = proofs_of_the_paper.Findings(rho=rho, delta=1e-6).conversions
+    assert simple == pytest.approx(rho + 2 * math.sqrt(rho * math.log(1e6)))
+    assert exact <= sharper < simple
+    mu = math.sqrt(2 * rho)
+    tail = math.exp(exact + stats.norm.logsf(exact / mu + mu / 2))
+    assert stats.norm.sf(exact / mu - mu / 2) - tail == pytest.approx(1e-6, rel=1e-3)
+
+
+@pytest.mark.parametrize("d", [2, 1000])
+def test_the_chain_begins_and_ends_at_what_integrals_say(d):
+    found, b = proofs_of_the_paper.Findings(d=d, runs=300), 4.0
+    tails = [
+        integrate.quad(lambda t, p=p: p * t ** (p - 1) * (1 - (1 - math.exp(-t)) ** d), 0, 80)[0]
+        for p in (1, 2)
+    ]
+    *_, lemma = (loss for _, loss in found.chain.lost)
+    end = b**2 * (2 + 4 * tails[0] + 4 * tails[1])
+    assert found.chain.allowed - lemma == pytest.approx(end, rel=1e-6)
+    assert min(loss for _, loss in found.chain.lost) > 0
+    assert found.two_errors[1] == pytest.approx(b**2 * tails[1], rel=1e-6)
+
+
+@pytest.mark.parametrize("levels", cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS), ids=str)
+def test_misprints_at_every_level(levels):
+    said = filled("misprints", **levels)
+    assert says(said[0], 1 / levels["epsilon"])
+    found = misprints.Findings(**levels)
+    own, printed, _, lifted = found.audits[:4]
+    assert own.holds
+    assert printed.holds == (levels["epsilon"] >= 1)
+    assert math.isinf(lifted.worst)
+    m, exact, loose = found.loose
+    group = ApproximateDP(levels["epsilon"], levels["delta"]).group_delta(m)
+    assert exact == pytest.approx(group * math.exp(-m * levels["epsilon"]))
+    assert exact < loose
+    assert found.bounds[0] >= found.bounds[1]
+
+
+def test_printed_inequalities_are_false_where_the_pages_say_so():
+    slips = proofs_of_the_paper.Findings().slips
+    assert all(left < right for left, right in slips)
+    z = np.arange(-40, 41)
+    law = np.exp(-50.0 * z**2)
+    law /= law.sum()
+    C, excess, d, k = math.sqrt(law @ z**2), law @ np.maximum(z, 0), 1e12, 0.01
+    D = math.sqrt(max(d * C**2 / 2 + d * (d - 1) * excess**2, d * C**2))
+    right = math.log2(d - 1) / 4 - math.log2((4 * C + 2 * D + k) / k) - 1
+    assert slips[1] == pytest.approx([50 * (4 * C + 2 * k) ** 2, right])
+
+    found, noise = misprints.Findings(), m_epsilon(10.0)
+    assert [f"{x:.3f}" for x in found.false_pure] == ["0.010", "0.581", "2.549"]
+    errors = misprints.clipped(noise, 10**4)
+    left, right = printed_sides(PureDP(10.0), 10**4, *errors, 0.5 - 2 * noise.std)
+    assert left > right
+    assert found.false_zcdp == pytest.approx((0.00165, 0.00055, 6.47), rel=0.01)
+    # The information is at most rho m^2 nats, m = ceil(y), and the printed left side 4 rho y^2.
+    y = np.linspace(0.01, 6, 60_001)
+    fine = 4 * y**2 >= np.ceil(y) ** 2 / math.log(2)
+    edges = y[1:][fine[1:] & ~fine[:-1]]
+    np.testing.assert_allclose(edges, [0.6006, 1.2011], atol=2e-4)
+    assert fine[(y > 0.601) & (y <= 1)].all()
+    assert "in $[0.6006, 1]$ and from 1.2011 on (ours)" in PROSE
+
+
+def test_numbers_of_no_level():
+    found = misprints.Findings()
+    assert found.difficult["records in the cell"].tolist() == [14, 28, 42]
+    assert found.shares == pytest.approx((0.24917, 2.1066e-7), rel=1e-4)
+    assert found.normal == pytest.approx((3.4354, 3.8324), abs=1e-4)
+    assert float(clipped(Laplace(4.0), 1e5).squared_error) == pytest.approx(8 / 0.5**2)
+    assert synthetic("Stair")[:3].tolist() == [10_000, 2, 3]
+    assert abs(float(max_median(Laplace(8.0), 1))) < 1e-12
+    ends = found.table_1["sequential"].agg(["min", "max"]).tolist()
+    assert (found.four_to_five, ends) == ([5, 4], [85.7, 149.2])
+    assert (found.max_ols, found.ols) == (142.9, pytest.approx(110.592))

@@ -1,0 +1,192 @@
+"""The benchmark's pages: whole texts, and prices, frozen facts and counts in another way."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+from chapter_texts import filled, says
+
+from microdata_price.base.data import data_path
+from microdata_price.chapters import all_results, benchmark, first_order, how_checked, scorecard
+from microdata_price.chapters import experiments as ex
+from microdata_price.chapters.published import published_tables
+from microdata_price.exceptions import InputError
+from microdata_price.fitting import fit
+from microdata_price.model.benchmark import data_set
+from microdata_price.model.measurement import measure
+from microdata_price.model.noise import Laplace
+from microdata_price.model.privacy import PureDP
+
+FEW = {"runs": 10, "repeats": 2}
+
+
+@pytest.fixture(scope="module")
+def results():
+    return all_results.Findings()
+
+
+@pytest.fixture(scope="module")
+def prices():
+    return benchmark.Findings(runs=20)
+
+
+@pytest.fixture(scope="module")
+def card():
+    return scorecard.Findings(**FEW)
+
+
+@pytest.mark.parametrize("levels", [{}, {"epsilon": 10.0, "rho": 50.0}], ids=str)
+def test_every_text_of_all_results_is_whole(levels, results):
+    said = filled("all_results", **levels)
+    assert levels or says(said[0], results.pairs)
+
+
+def test_a_row_for_each_experiment_query_set_and_error(results):
+    assert len(results.experiments) == 6
+    assert results.table.shape == (2 * (3 + 7 + 7), 7)
+    assert results.table.iloc[:, :3].duplicated().sum() == 0
+    plain = results.table.replace(all_results.NBSP, " ", regex=True)
+    row = plain.query("tables == '9 × 24' and level == 'ρ = 0.125'").iloc[0]
+    own = results.prices.query(
+        "family == 'pums' and privacy == 'zcdp' and query_set == 'sum' and method == 'nnls'"
+    )
+    assert row["NNLS"] == f"{own['price'].median():.2f} ({own['price'].max():.2f})"
+
+
+def test_the_file_holds_every_value(results):
+    table = pd.read_csv(io.StringIO(results.csv))
+    assert tuple(table.columns) == all_results.COLUMNS
+    assert len(table) == len(results.prices) == 2 * 5 * (8 * 3 + 23 * 7)
+    known = table.dropna(subset=["exact"])
+    price = np.sqrt(known["exact"] / known["ols"])
+    np.testing.assert_allclose(known["price"], price, rtol=1e-5)
+    assert (table.query("method == 'ols'")["price"] == 1).all()
+
+
+def test_counts_by_hand(results):
+    sums = results.prices.query("query_set == 'sum' and method != 'ols'")
+    wide = sums.pivot(index=["dataset", "privacy"], columns="method", values="price")
+    assert results.pairs == len(wide) == 62
+    assert results.best["reweighted"] == (wide["reweighted"] <= wide.min(axis=1)).sum()
+    assert results.dear("nnls", "sum", "total") == (wide["nnls"] > 1.5).sum()
+    assert results.largest["price"] >= wide.to_numpy().max()
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 0.05])
+def test_every_text_of_the_benchmark_is_whole(epsilon):
+    said = filled("benchmark", epsilon=epsilon, runs=8)
+    assert any("at percentile" in text for text in said)
+
+
+def test_a_price_is_a_ratio_of_root_errors(prices):
+    """The sum of one real table, fitted again with other noise, run by run."""
+    data, level = data_set("PUMA1703531"), PureDP(0.5)
+    m = measure(data.table, data.workload, level, runs=2000, rng=np.random.default_rng(9))
+    total = data.table.sum()
+    errors = {k: fit(m, k).cells.sum(axis=1) - total for k in ("nnls", "ols")}
+    own = ex.of_micro(prices.prices, "sum").query("dataset == 'PUMA1703531' and method == 'nnls'")
+    root = np.sqrt((errors["nnls"] ** 2).mean() / own["ols"].iloc[0])
+    error = 4 * np.hypot(own["price_error"].iloc[0], 0.06)
+    assert abs(own["price"].iloc[0] - root) < error
+    assert abs((errors["ols"] ** 2).mean() / own["ols"].iloc[0] - 1) < 0.3
+
+
+def test_medians_bias_and_the_hidden_share(prices):
+    rows = prices.prices.query("family == 'pums' and query_set == 'sum' and method == 'nnls'")
+    assert len(rows) == 15
+    assert prices.real["sum"]["nnls"] == pytest.approx(float(np.median(rows["price"])))
+    assert prices.real["sum"]["reweighted"] < 1.2 < 1.5 < prices.real["sum"]["nnls"]
+    assert prices.bias["sum"]["sequential"] < 5 < prices.bias["sum"]["nnls"]
+    assert prices.medians.shape == (7, 5)
+    assert prices.real_table["empty cells"].is_monotonic_decreasing
+    assert prices.hidden == pytest.approx(100 * (1 - np.exp(-4) / 2) ** 100)
+    with pytest.raises(InputError, match="no OLS"):
+        ex.priced(prices.prices.query("method != 'ols'"))
+
+
+def test_marks_and_ends_of_the_map(prices):
+    places = benchmark.landmarks()
+    assert places["Level00"][0] == 99
+    assert places["Step50"] == (49, 50)
+    assert prices.corners[0] > 1.1 > 1.05 > prices.corners[1]
+    assert prices.all_but_one_empty(100, 8).loc["nnls", "sum"] == prices.corners[0]
+    draws = np.random.default_rng(3).laplace(scale=4.0, size=(20_000, 101))
+    down = -np.sort(-np.column_stack([draws[:, 0] + 1e6, draws[:, 1:100]]))
+    level = (np.cumsum(down, 1) - 1e6 - draws[:, 100:]) / np.arange(2, 102)
+    level = np.where(down > level, level, -np.inf).max(1)
+    off = level + draws[:, 100]  # the level is the excess over the noisy sum
+    price = np.sqrt((off**2).mean() / (32 * 100 / 101))
+    assert prices.corners[0] == pytest.approx(price, rel=0.02)
+    one, again = (benchmark.price_map(PureDP(0.5), [99], [1, 50], 8, 3) for _ in range(2))
+    assert one.groupby("size")["sum"].sum().nunique() == 1
+    assert one.equals(again)
+
+
+@pytest.mark.parametrize("epsilon", [10.0, 0.05])
+def test_every_text_of_the_scorecard_is_whole(epsilon, card):
+    said = filled("scorecard", epsilon=epsilon, **FEW)
+    assert says(said[0], card.agree)
+    assert any(text.startswith("| claim |") and text.count("\n") == 12 for text in said)
+
+
+def test_exact_and_printed_values_of_the_sum(card):
+    assert [round(v, 3) for v in card.ols_sums["exact"]] == [105.785, *15 * [110.592]]
+    real = published_tables().query("dataset != 'Level00-2d'").set_index("method")
+    sums = real[real["query_set"] == "sum"]["squared_error"]
+    assert set(sums["ols"]) == {*card.ols_sums["published"][1:]} == {107.2}
+    assert sums["sequential"].nunique() == card.sums["published"][1:].nunique() == 15
+    assert card.sums["exact"].round(6).unique().tolist() == [2 * (4 / 0.5) ** 2]
+    assert card.exact == pytest.approx(110.592)
+
+
+def test_section_5_numbers_by_hand(card):
+    by = card.card.set_index(["query_set", "metric", "method", "dataset"]).sort_index()
+    nnls, ols = (by.loc[("sum", "total", m), "published"] for m in ("nnls", "ols"))
+    assert card.theirs.four_to_five("nnls") == sum(4 <= r <= 5 for r in nnls / ols) == 5
+    assert card.theirs.span("nnls") == f"{min(nnls / ols):.2f} to {max(nnls / ols):.2f}"
+    reweighted = by.loc[("identity", "max", "reweighted"), "value"]
+    own = by.loc[("identity", "max", "nnls"), "value"]
+    assert card.ours.lower_worst == sum(own < reweighted)
+    ends = [float(x) for x in card.ours.over_noise.split(" to ")]
+    assert ends == pytest.approx([105.785 / 128, 110.592 / 128], abs=0.01)
+
+
+def test_the_imitation_agrees_where_it_succeeds(card):
+    assert [t.kept.size for t in card.trials] == [10, 2, 2]
+    assert scorecard.Findings(runs=100_000).runs == 100
+    assert card.apart < 0.5
+    assert card.trials[2].kept.all()
+    assert not card.trials[0].kept.all()
+    # A stage that fails leaves a run out, and its number is told.
+    data = data_set("Level00-2d")
+    m = measure(data.table, data.workload, PureDP(0.5), runs=3, rng=np.random.default_rng(1))
+    again = first_order.imitate(m, "sequential")
+    assert (again.solved == (again.stages == 0)).all()
+    assert set(again.stages) <= {0, 1, 2, 3, 4}
+    with pytest.raises(InputError, match="nnls"):
+        first_order.imitate(m, "nnls")
+
+
+def test_the_split_and_the_plain_maximum_bracket_the_truth(card):
+    table = card.maxima
+    assert (table["plain"] > table["exact"]).all()
+    assert table["plain"].is_monotonic_decreasing
+    far = (table["split"] - table["exact"]).abs()
+    assert (far < 8 * table["split_error"] + 0.05 * table["exact"]).all()
+    squared = Laplace(1.0).sample(np.random.default_rng(5), (30, 1000, 216)) ** 2 / 2
+    assert squared.mean(axis=1).max(axis=1).mean() - 1 == pytest.approx(0.2, abs=0.02)
+    assert 10 < card.last["over"] < 30
+
+
+@pytest.mark.parametrize("given", [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}], ids=str)
+def test_the_texts_of_what_was_checked(given):
+    assert all("{{" not in text for text in filled("how_checked", **given))
+    found = how_checked.Findings("", **given)
+    assert found.held == len(found.audits) > 0
+    written, table = pd.read_csv(data_path("checks.csv")), found.table
+    assert set(written["check"]) == set(how_checked.CHECKS)
+    assert sorted(table["number"][1:]) == sorted(written["tried"])
+    assert (written["passed"] <= written["tried"]).all()
+    # 31 tables, two levels, five methods, 100 runs: a reader's own small grid.
+    assert table["number"][0] == 31 * 2 * 5 * 100
