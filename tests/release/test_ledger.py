@@ -124,14 +124,6 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
         load_measured(folders / "nowhere")
 
 
-@pytest.fixture
-def account(tmp_path):
-    """An account with room enough."""
-    made = Account(tmp_path / "ledger.jsonl", "persons")
-    made.limit(PureDP(10.0))
-    return made
-
-
 def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
     account = Account(tmp_path / "ledger.jsonl", "persons")
     other = Account(tmp_path / "ledger.jsonl", "firms")
