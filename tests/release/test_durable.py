@@ -18,7 +18,7 @@ from microdata_price.model.privacy import PureDP
 from microdata_price.release import folder as release_keep
 from microdata_price.release import measure as release_measure
 from microdata_price.release import run as release_module
-from microdata_price.release.folder import load_measured
+from microdata_price.release.folder import MANIFEST, MEASUREMENTS, load_measured
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import release, release_again
 from microdata_price.tables.read import read_table
@@ -247,6 +247,21 @@ def test_a_terminal_without_some_letters_does_not_undo_a_release(tmp_path, monke
     said = out.buffer.getvalue().decode("latin-1")
     assert "Gem" in said
     assert "東京" not in said
+
+
+def test_everything_is_on_the_disk_before_it_appears(inputs, monkeypatch):
+    table, _, out = inputs
+    synced = []
+    note = lambda path: synced.append((path.parent.name, path.name, out.exists()))  # noqa: E731
+    monkeypatch.setattr(release_keep, "sync_file", note)
+    release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
+    before = [name for _, name, there in synced if not there]
+    assert before[:4] == ["schema.json", "README.txt", MEASUREMENTS, MANIFEST]
+    assert before[4].startswith(".out")
+    after = [(folder, name) for folder, name, there in synced if there]
+    assert after[0][1] == out.parent.name
+    assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()}
+    assert after[-1][1] == "out"
 
 
 def test_permissions_follow_the_umask(inputs):
