@@ -23,6 +23,8 @@ from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, RECOMMENDED
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
 from microdata_price.release import measure as release_measure
 from microdata_price.release import run as release_module
 from microdata_price.release.files import release_files
@@ -31,7 +33,7 @@ from microdata_price.release.measure import measure, measure_privately
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import finish, publish, release, release_again
 from microdata_price.tables.read import read_table
-from microdata_price.tables.schemas import Schema, load_schema
+from microdata_price.tables.schemas import Schema, load_schema, parse_schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
 from release_samples import SCHEMA, TABLE, WORKLOAD, counts_csv, edited, measured, rows
 
@@ -46,6 +48,9 @@ def test_the_spending_is_written_down_before_any_noise_is_drawn_and_after_the_ta
         order.append("spent")
         return "line"
 
+    turned = Workload((QuerySet.from_labels([[2, 2], [1, 1], [0, 0]], "region"),))
+    with pytest.raises(InputError, match="does not ask what its name says"):
+        plan_release(SCHEMA, turned, PureDP(1.0))
     for table in (np.full((3, 2), 5e14), np.full((3, 2), np.nan), np.zeros((2, 2))):
         with pytest.raises(InputError, match=r"more than 1e\+15 records|cell|shape"):
             measure(planned, table, spend)
@@ -312,12 +317,6 @@ def test_folders_of_the_version_before_are_taken_up(tmp_path, known):
         load_measured(tmp_path / "old")
 
 
-def test_a_table_without_anybody_is_released_like_any_other(tmp_path):
-    for k in range(5):
-        made = publish(measured(table=np.zeros((3, 2))), "maxfit", tmp_path / str(k))
-        assert len(rows(tmp_path / str(k) / "records.csv")) == made.whole.sum()
-
-
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize(
     "guarantee", [PureDP(5.0), PureDP(1e-5), ConcentratedDP(2.5), ConcentratedDP(1e-11)]
@@ -334,13 +333,15 @@ def test_extreme_levels_are_released(method, guarantee):
     assert loud == bool(json.loads(files["manifest.json"])["warnings"])
 
 
-def test_a_table_of_too_many_records_is_written_as_a_table():
-    files = release_files(made := finish(measured(table=1e8 * TABLE), "nnls"))
-    assert made.whole.sum() > 20_000_000
-    assert "records.csv" not in files
-    assert b"(no records.csv" in files["README.txt"]
+@pytest.mark.parametrize(("factor", "method"), [(1e8, "nnls"), *[(0, "maxfit")] * 5])
+def test_tables_without_anybody_or_of_too_many_records(factor, method):
+    files = release_files(made := finish(measured(table=factor * TABLE), method))
+    assert (made.whole.sum() > 20_000_000) == (factor > 0)
+    assert (b"(no records.csv" in files["README.txt"]) == (factor > 0)
     counts = [int(r["count"]) for r in rows(files["table_integer.csv"])]
     np.testing.assert_array_equal(counts, made.whole.ravel())
+    listed = rows(files["records.csv"]) if not factor else None
+    assert len(listed) == made.whole.sum() if listed is not None else "records.csv" not in files
 
 
 @pytest.mark.parametrize("known", [False, True])
@@ -381,6 +382,59 @@ def test_many_query_sets_leave_the_readme_a_page():
     assert len(workload.names) == 64
     assert len(page.splitlines()) < 75
     assert "sum, a, b, c, d, e and 58 more\n" in page
+
+
+PLACES = {
+    "columns": {
+        "block": ["A1a", "A1b", "A2a", "B1c", "B1d"],
+        "age": {"cuts": [18]},
+        "job": {"values": ["none", "nurse"], "other": "other"},
+    },
+    "groups": {
+        "tract": {"block": {"A1": ["A1a", "A1b"], "A2": ["A2a"], "B1": ["B1c", "B1d"]}},
+        "county": {"tract": {"A": ["A1", "A2"], "B": ["B1"]}},
+    },
+    "impossible": [{"age": ["below 18"], "job": ["nurse"]}],
+}
+STRUCTURE = parse_schema(json.dumps(PLACES))
+ASKED = parse_workload("sum, county, tract, block, age, job, county*age, identity", STRUCTURE)
+
+
+@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("known", [False, True])
+def test_no_record_is_published_where_none_can_be(tmp_path, method, known):
+    table = np.random.default_rng(2).integers(0, 40, STRUCTURE.cells)
+    measured = measure_privately(
+        table.astype(float), STRUCTURE, ASKED, PureDP(1.0), {"identity": 0.5}, known_total=known
+    )
+    out = tmp_path / "out"
+    made = publish(measured, method, out)
+    possible = {tuple(v) for v in STRUCTURE.frame().to_numpy()}
+    cells = {tuple(r[c] for c in STRUCTURE.columns) for r in rows(out / "table_weighted.csv")}
+    assert cells == possible
+    assert "impossible by the schema" in " ".join((out / "README.txt").read_text().split())
+    if made.whole is None:
+        return
+    records = [tuple(r[c] for c in STRUCTURE.columns) for r in rows(out / "records.csv")]
+    assert set(records) <= possible
+    np.testing.assert_array_equal(read_table(out / "table_integer.csv", STRUCTURE), made.whole)
+    if known:
+        assert len(records) == table.sum()
+        assert made.weights.sum() == pytest.approx(table.sum(), rel=1e-12)
+        assert "one record replaced" in " ".join((out / "README.txt").read_text().split())
+    again = release_again(out, method, tmp_path / "again")
+    np.testing.assert_array_equal(again.weights, made.weights)
+
+
+def test_words_that_programs_misread_are_named(tmp_path):
+    schema = Schema(("code",), (("NA", "None", "01", "-1"),))
+    workload = parse_workload("sum, identity", schema)
+    made = measure_privately(np.array([3.0, 4, 5, 6]), schema, workload, PureDP(1.0))
+    publish(made, "nnls", tmp_path / "o")
+    text = (tmp_path / "o" / "README.txt").read_text()
+    assert "NA, None: a word, not a missing value" in text
+    assert "leading zeros" in text
+    assert (tmp_path / "o" / "table_integer.csv").read_text().startswith("code,count\n")
 
 
 # What is refused, and what is left after an accident

@@ -84,9 +84,8 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
         else:
             add, box = _exchanges(add, part, rows, goal), optimize.Bounds(0, 1)
             if free.size <= _INTEGER and np.abs(rows @ add - goal).max() >= 1:
-                found = optimize.milp(
-                    -part, bounds=box, constraints=(rows, low, high), **_PROGRAM
-                ).x
+                limits = rows, low, high
+                found = optimize.milp(-part, bounds=box, constraints=limits, **_PROGRAM).x
                 add = add if found is None else found
         if np.abs(add - np.rint(add)).max() > 1e-5 or np.rint(add).sum() != ups:
             raise CertificateError("controlled rounding ended at a table that is not whole")
@@ -126,8 +125,7 @@ def _least(cost: Array, rows: Any, low: Array, high: Array) -> Any:
 def _exchanges(add: Array, part: Array, rows: sparse.csr_array, goal: Array) -> Array:
     """Exchange a cell rounded up for one rounded down while deviations fall, from the nearest.
 
-    First their squares' sum falls, then that of a high power. The two cells are those that bring
-    most, at equal gain those whose own change costs least.
+    First their squares' sum falls, then that of eighth powers; of equal exchanges the cheapest.
     """
     add, columns, cost = add.copy(), rows.T.tocsr(), -1e-6 * part
     off = rows @ add - goal
