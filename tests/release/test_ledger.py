@@ -151,13 +151,11 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
 
 def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
     before = account.path.read_bytes()
-    for name in ("person", "firms"):
-        with pytest.raises(InputError, match=f"'{name}' has no cap .*--cap-epsilon"):
-            Account(account.path, name).spend(entry("1", PureDP(0.1)))
+    with pytest.raises(InputError, match=r"'person' has no cap .*--cap-epsilon"):
+        Account(account.path, "person").spend(entry("1", PureDP(0.1)))
+    for one in (Account(account.path, "person"), Account(tmp_path / "new", "persons")):
         with pytest.raises(InputError, match="has no cap"):
-            Account(account.path, name).check_ready(tmp_path / "out")
-    with pytest.raises(InputError, match="has no cap"):
-        Account(tmp_path / "new", "persons").check_ready(tmp_path / "out")
+            one.check_ready(tmp_path / "out")
     assert account.path.read_bytes() == before
     assert not (tmp_path / "new").exists()
 

@@ -23,8 +23,8 @@ def marginals(shape, *kept, identity=True):
 def halves():
     """A tree that no marginal describes: districts of unlike size, one cell in none."""
     state = QuerySet.sum_query((9,))
-    county = QuerySet.from_labels([0, 0, 0, 0, 1, 1, 1, 1, -1], "county")
-    tract = QuerySet.from_labels([0, 0, 0, 1, 2, 2, 3, -1, -1], "tract")
+    county = QuerySet.from_labels([0, 0, 0, 0, 0, 1, 1, 1, -1], "county")
+    tract = QuerySet.from_labels([0, 0, 0, 1, 1, 2, 3, -1, -1], "tract")
     return Workload((state, county, tract, QuerySet.identity((9,))))
 
 
@@ -65,7 +65,7 @@ def roundings(fitted):
 
 
 @pytest.mark.parametrize("workload", TWO_HIERARCHIES, ids=lambda w: f"{w.shape}{w.names}")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_two_hierarchies_stay_within_one(workload, data):
     assert two_hierarchies(workload)
