@@ -25,7 +25,8 @@ def halves():
     state = QuerySet.sum_query((9,))
     county = QuerySet.from_labels([0, 0, 0, 0, 0, 1, 1, 1, -1], "county")
     tract = QuerySet.from_labels([0, 0, 0, 1, 1, 2, 3, -1, -1], "tract")
-    return Workload((state, county, tract, QuerySet.identity((9,))))
+    block = QuerySet.from_labels([0, 0, 1, 2, 2, 3, 4, -1, -1], "block")
+    return Workload((state, county, tract, block, QuerySet.identity((9,))))
 
 
 TWO_HIERARCHIES = [
