@@ -128,7 +128,7 @@ def test_the_file_has_what_was_asked_the_total_and_each_column(text, more, metho
 
 def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     schema = Schema(("a", "b", "c"), (tuple("12"), tuple("123"), tuple("1234")))
-    workload = parse_workload("a*b, identity", schema)
+    workload = parse_workload("identity, a*b", schema)
     m = measured(PureDP(1.0), table=np.ones((2, 3, 4)), schema=schema, workload=workload)
     made = finish(m, "nnls")
     by_name = {t.queries.name: t for t in made.told}
@@ -136,8 +136,8 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     assert by_name["a"].half == half_width(law, 3, 1 - room.LEVEL)  # three of a*b, not 12 cells
     assert by_name["sum"].half == half_width(law, 6, 1 - room.LEVEL)
     assert by_name["c"].half == half_width(law, 6, 1 - room.LEVEL)  # six cells
-    assert by_name["a"].noisy.tolist() == m.answers[0].reshape(2, 3).sum(axis=1).tolist()
-    assert by_name["c"].noisy.tolist() == m.answers[1].reshape(6, 4).sum(axis=0).tolist()
+    assert by_name["a"].noisy.tolist() == m.answers[1].reshape(2, 3).sum(axis=1).tolist()
+    assert by_name["c"].noisy.tolist() == m.answers[0].reshape(6, 4).sum(axis=0).tolist()
     # Of as many cells as the largest sum has, where some have fewer.
     schema = Schema(("a", "b"), (tuple("12"),) * 2, impossible=((("a", ("1",)), ("b", ("2",))),))
     workload = parse_workload("identity", schema)
