@@ -365,6 +365,8 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     if made.whole is None:
         return
     assert f"{made.whole.sum()} records are published." in text
+    most = float(re.search(r"moved no answer by more than ([\d.]+)\.", text)[1])
+    assert 0 <= most - max(made.moved().values()) < 0.001
     row = next(r for r in rows(files["intervals.csv"]) if r["query_set"] != "sum")
     said = re.search(r"For example, (\d+) with (.*?) are published", text)
     assert said[1] == row["published"]
