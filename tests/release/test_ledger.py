@@ -298,6 +298,10 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch, tmp_path)
             first.limit(PureDP(3.0))
         assert not first.path.exists()  # an empty one would pass for one that was emptied
     monkeypatch.setattr(ledger.os, "write", write)
+    synced = []
+    monkeypatch.setattr(ledger.os, "fsync", synced.append)
+    monkeypatch.setattr(ledger, "sync_file", synced.append)
     account.spend(entry("1", PureDP(1.0)))
+    assert (type(synced[0]), synced[1:]) == (int, [account.path.parent])
     first.limit(PureDP(3.0))
     assert len(account.state()[0]) == 2
