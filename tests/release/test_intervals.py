@@ -138,6 +138,11 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     assert by_name["c"].half == half_width(law, 6, 1 - room.LEVEL)  # six cells
     assert by_name["a"].noisy.tolist() == m.answers[1].reshape(2, 3).sum(axis=1).tolist()
     assert by_name["c"].noisy.tolist() == m.answers[0].reshape(6, 4).sum(axis=0).tolist()
+    # Twelve cells of little noise are better than three answers of much.
+    shares = {"shares": {"identity": 0.9}}
+    m = measured(PureDP(1.0), table=np.ones((2, 3, 4)), schema=schema, workload=workload, **shares)
+    half = {t.queries.name: t.half for t in finish(m, "nnls").told}
+    assert half["a"] == half_width(m.mechanism.noise[0], 12, 1 - room.LEVEL)
     # Of as many cells as the largest sum has, where some have fewer.
     schema = Schema(("a", "b"), (tuple("12"),) * 2, impossible=((("a", ("1",)), ("b", ("2",))),))
     workload = parse_workload("identity", schema)

@@ -436,6 +436,10 @@ def test_words_that_programs_misread_are_named(tmp_path):
     text = (tmp_path / "o" / "README.txt").read_text()
     assert "NA, None: a word, not a missing value" in text
     assert "leading zeros" in text
+    plain = Schema(("code",), (("0", "10", "0x"),))
+    workload = parse_workload("sum, identity", plain)
+    made = finish(measured(table=np.ones(3), schema=plain, workload=workload), "nnls")
+    assert b"leading zeros" not in release_files(made)["README.txt"]
     assert (tmp_path / "o" / "table_integer.csv").read_text().startswith("code,count\n")
 
 

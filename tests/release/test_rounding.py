@@ -23,9 +23,9 @@ def marginals(shape, *kept, identity=True):
 def halves():
     """A tree that no marginal describes: districts of unlike size, one cell in none."""
     state = QuerySet.sum_query((9,))
-    county = QuerySet.from_labels([0, 0, 0, 0, 0, 1, 1, 1, -1], "county")
-    tract = QuerySet.from_labels([0, 0, 0, 1, 1, 2, 3, -1, -1], "tract")
-    block = QuerySet.from_labels([0, 0, 1, 2, 2, 3, 4, -1, -1], "block")
+    county = QuerySet.from_labels([0, 0, 0, 0, 1, 1, 1, 1, -1], "county")
+    tract = QuerySet.from_labels([0, 1, -1, 1, 3, 2, 3, 3, -1], "tract")
+    block = QuerySet.from_labels([-1, -1, -1, 0, -1, 1, 2, 2, -1], "block")
     return Workload((state, county, tract, block, QuerySet.identity((9,))))
 
 
