@@ -133,7 +133,9 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
         account.spend(entry(str(k), PureDP(0.1)))
     other.spend(entry("9", PureDP(5.0)))
     before = account.path.read_text()
-    with pytest.raises(InputError, match="would be spent; nothing was measured"):
+    with pytest.raises(
+        InputError, match=r"epsilon = 0\.3; .* would be spent; nothing was measured"
+    ):
         account.spend(entry("3", PureDP(0.001)))
     with pytest.raises(InputError, match="would be spent"):
         account.spend(entry("4", ConcentratedDP(1e-6)))

@@ -158,6 +158,14 @@ def test_budgets_without_sense_are_refused_and_weak_ones_asked_for(workload, gua
         check_strength(workload, mechanism_for(workload, guarantee), weak)
 
 
+@pytest.mark.parametrize(
+    ("level", "said"), [(1e-5, "need noise of 3e"), (20.0, "next to no noise")]
+)
+def test_one_share_of_too_much_or_too_little_noise_is_refused(level, said):
+    with pytest.raises(InputError, match=said):
+        mechanism_for(TABLE, PureDP(level), {"sum": 0.9})
+
+
 def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large():
     made = mechanism_for(ALL, PureDP(14.0))
     assert sharpest_std(ALL, made) > 1
