@@ -429,9 +429,9 @@ def test_no_record_is_published_where_none_can_be(tmp_path, method, known):
 
 
 def test_words_that_programs_misread_are_named(tmp_path):
-    schema = Schema(("code",), (("NA", "None", "01", "-1"),))
+    schema = Schema(("code",), (("NA", "None", "01", "-1", 'x, "y"'),))
     workload = parse_workload("sum, identity", schema)
-    made = measure_privately(np.array([3.0, 4, 5, 6]), schema, workload, PureDP(1.0))
+    made = measure_privately(np.array([3.0, 4, 5, 6, 7]), schema, workload, PureDP(1.0))
     publish(made, "nnls", tmp_path / "o")
     text = (tmp_path / "o" / "README.txt").read_text()
     assert "NA, None: a word, not a missing value" in text
@@ -441,6 +441,8 @@ def test_words_that_programs_misread_are_named(tmp_path):
     made = finish(measured(table=np.ones(3), schema=plain, workload=workload), "nnls")
     assert b"leading zeros" not in release_files(made)["README.txt"]
     assert (tmp_path / "o" / "table_integer.csv").read_text().startswith("code,count\n")
+    listed = [r["code"] for r in rows(tmp_path / "o" / "table_integer.csv")]
+    assert listed == list(schema.values[0])
 
 
 # What is refused, and what is left after an accident
