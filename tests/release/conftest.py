@@ -3,6 +3,8 @@
 import pytest
 
 from command_line import run
+from microdata_price.model.privacy import PureDP
+from microdata_price.release.ledger import Account
 from release_samples import SCHEMA, TABLE, counts_csv
 
 
@@ -23,3 +25,11 @@ def command(inputs, capsys):
         return run(capsys, "release", table, "--schema", schema, "--out", out, *more)
 
     return release
+
+
+@pytest.fixture
+def account(tmp_path):
+    """An account with room enough, beside the release."""
+    made = Account(tmp_path / "ledger.jsonl", "persons")
+    made.limit(PureDP(10.0))
+    return made

@@ -18,11 +18,13 @@ from microdata_price.model.privacy import PureDP
 from microdata_price.release import folder as release_keep
 from microdata_price.release import measure as release_measure
 from microdata_price.release import run as release_module
-from microdata_price.release.folder import load_measured
-from microdata_price.release.ledger import Account
+from microdata_price.release.folder import MANIFEST, MEASUREMENTS, load_measured
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import release, release_again
+from microdata_price.tables.read import read_table
 from release_samples import SCHEMA, WORKLOAD
+
+REFUSAL = PermissionError(13, "Permission denied", "a name in passing")
 
 KILLS = 30
 KILLING = """
@@ -131,14 +133,6 @@ def test_a_measurement_is_finished_once(inputs, command, monkeypatch):
 
 
 @pytest.fixture
-def account(tmp_path):
-    """An account with room enough, beside the release."""
-    made = Account(tmp_path / "ledger.jsonl", "p")
-    made.limit(PureDP(9.0))
-    return made
-
-
-@pytest.fixture
 def when_written(monkeypatch):
     """Do something when a file of a release is about to be written."""
     write = release_keep._write
@@ -166,7 +160,7 @@ def test_an_accident_before_the_answers_are_kept_leaves_no_folder(
 ):
     """What a ledger counts without a release is said."""
     when_written("manifest.json", Mock(side_effect=problem))
-    for ledger in ([], ["--ledger", account.path, "--name", "p"]):
+    for ledger in ([], ["--ledger", account.path, "--name", account.name]):
         code, printed, said = command("--epsilon", 1, *ledger)
         assert (code, printed, message in said) == (status, "", True)
         assert ("the ledger counts this measurement" in said) == bool(ledger)
@@ -183,7 +177,7 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
         (out / "other").write_text("somebody else's")
 
     when_written("manifest.json", race)
-    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", "p")
+    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", account.name)
     assert (code, "was made meanwhile" in said, "Nothing was kept" in said) == (2, True, False)
     (other,) = out.parent.glob("out-*")
     assert f"release --again {other}" in said
@@ -214,25 +208,42 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
 def test_what_can_fail_is_tried_before_anything_is_spent(
     tmp_path, command, account, name, book, said
 ):
-    """A name too long, a file as the folder, a ledger in the release's place or in no folder."""
-    (tmp_path / "t").write_text("x")
+    """A name too long, a file as the folder, a ledger in the release's place or in no folder.
+
+    Nor is the table opened: it is none.
+    """
+    for name_of_file in ("t", "table.csv"):
+        (tmp_path / name_of_file).write_text("x")
     before = sorted(p.name for p in tmp_path.rglob("*"))
     book = tmp_path / book if book else account.path
-    words = ["--epsilon", 1, "--ledger", book, "--name", "p"]
+    words = ["--epsilon", 1, "--ledger", book, "--name", account.name]
     code, printed, error = command(*words, out=tmp_path / name)
     assert (code, printed, said in error) == (2, "", True)
     assert sorted(p.name for p in tmp_path.rglob("*")) == before
     assert not account.state()[0]
 
 
-def test_a_folder_that_takes_nothing_is_found_before_anything_is_spent(
-    inputs, command, account, monkeypatch
+@pytest.mark.parametrize(
+    ("place", "name", "change", "said"),
+    [
+        (release_keep.tempfile, "mkdtemp", Mock(side_effect=REFUSAL), "cannot be used (Permission"),
+        (release_keep.shutil, "disk_usage", Mock(return_value=Mock(free=1000)), "nothing was meas"),
+        (
+            *(release_measure, "read_table"),
+            lambda path, *more: (path.parent / "out").mkdir() or read_table(path, *more),
+            "exists already and is never overwritten",
+        ),
+    ],
+)
+def test_a_place_that_the_system_refuses_or_another_takes_costs_nothing(
+    inputs, command, account, monkeypatch, place, name, change, said
 ):
-    refusal = PermissionError(13, "Permission denied", "a name in passing")
-    monkeypatch.setattr(release_keep.tempfile, "mkdtemp", Mock(side_effect=refusal))
-    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", "p")
-    assert (code, account.state()[0]) == (2, [])
-    assert f"{inputs[2].parent} cannot be used (Permission denied)" in said
+    monkeypatch.setattr(place, name, change)
+    words = ["--epsilon", 1, "--ledger", account.path, "--name", account.name]
+    code, printed, error = command(*words)
+    assert (code, printed, said in error) == (2, "", True)
+    assert not account.state()[0]
+    assert not list(inputs[0].parent.glob("*out*/*")) + list(inputs[0].parent.glob(".out*"))
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
@@ -254,27 +265,19 @@ def test_a_terminal_without_some_letters_does_not_undo_a_release(tmp_path, monke
     assert "東京" not in said
 
 
-def test_an_account_that_cannot_be_used_is_refused_before_the_table_is_opened(inputs, tmp_path):
-    planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
-    with pytest.raises(InputError, match="has no cap"):
-        release(tmp_path / "none.csv", planned, "nnls", inputs[2], Account(tmp_path / "b", "p"))
-
-
-def test_a_place_that_is_taken_while_the_table_is_read_costs_nothing(inputs, account, monkeypatch):
+def test_everything_is_on_the_disk_before_it_appears(inputs, monkeypatch):
     table, _, out = inputs
-    read = release_measure.read_table
-    monkeypatch.setattr(release_measure, "read_table", lambda *words: out.mkdir() or read(*words))
-    with pytest.raises(InputError, match="exists already and is never overwritten"):
-        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out, account)
-    assert (account.state()[0], list(out.iterdir())) == ([], [])
-
-
-def test_a_disk_without_room_is_refused_before_anything_is_spent(inputs, monkeypatch):
-    table, _, out = inputs
-    monkeypatch.setattr(release_keep.shutil, "disk_usage", Mock(return_value=Mock(free=1000)))
-    with pytest.raises(InputError, match="nothing was measured yet"):
-        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
-    assert not out.exists()
+    synced = []
+    note = lambda path: synced.append((path.parent.name, path.name, out.exists()))  # noqa: E731
+    monkeypatch.setattr(release_keep, "sync_file", note)
+    release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
+    before = [name for _, name, there in synced if not there]
+    assert before[:4] == ["schema.json", "README.txt", MEASUREMENTS, MANIFEST]
+    assert before[4].startswith(".out")
+    after = [(folder, name) for folder, name, there in synced if there]
+    assert after[0][1] == out.parent.name
+    assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()}
+    assert after[-1][1] == "out"
 
 
 def test_permissions_follow_the_umask(inputs):

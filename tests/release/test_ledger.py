@@ -124,14 +124,6 @@ def test_damaged_or_foreign_folders_are_refused(folders, capsys):
         load_measured(folders / "nowhere")
 
 
-@pytest.fixture
-def account(tmp_path):
-    """An account with room enough."""
-    made = Account(tmp_path / "ledger.jsonl", "persons")
-    made.limit(PureDP(10.0))
-    return made
-
-
 def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
     account = Account(tmp_path / "ledger.jsonl", "persons")
     other = Account(tmp_path / "ledger.jsonl", "firms")
@@ -141,7 +133,9 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
         account.spend(entry(str(k), PureDP(0.1)))
     other.spend(entry("9", PureDP(5.0)))
     before = account.path.read_text()
-    with pytest.raises(InputError, match="would be spent; nothing was measured"):
+    with pytest.raises(
+        InputError, match=r"epsilon = 0\.3; .* would be spent; nothing was measured"
+    ):
         account.spend(entry("3", PureDP(0.001)))
     with pytest.raises(InputError, match="would be spent"):
         account.spend(entry("4", ConcentratedDP(1e-6)))
@@ -159,13 +153,11 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
 
 def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
     before = account.path.read_bytes()
-    for name in ("person", "firms"):
-        with pytest.raises(InputError, match=f"'{name}' has no cap .*--cap-epsilon"):
-            Account(account.path, name).spend(entry("1", PureDP(0.1)))
+    with pytest.raises(InputError, match=r"'person' has no cap .*--cap-epsilon"):
+        Account(account.path, "person").spend(entry("1", PureDP(0.1)))
+    for one in (Account(account.path, "person"), Account(tmp_path / "new", "persons")):
         with pytest.raises(InputError, match="has no cap"):
-            Account(account.path, name).check_ready(tmp_path / "out")
-    with pytest.raises(InputError, match="has no cap"):
-        Account(tmp_path / "new", "persons").check_ready(tmp_path / "out")
+            one.check_ready(tmp_path / "out")
     assert account.path.read_bytes() == before
     assert not (tmp_path / "new").exists()
 
@@ -308,6 +300,10 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch, tmp_path)
             first.limit(PureDP(3.0))
         assert not first.path.exists()  # an empty one would pass for one that was emptied
     monkeypatch.setattr(ledger.os, "write", write)
+    synced = []
+    monkeypatch.setattr(ledger.os, "fsync", synced.append)
+    monkeypatch.setattr(ledger, "sync_file", synced.append)
     account.spend(entry("1", PureDP(1.0)))
+    assert (type(synced[0]), synced[1:]) == (int, [account.path.parent])
     first.limit(PureDP(3.0))
     assert len(account.state()[0]) == 2

@@ -13,7 +13,13 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.release import plan
-from microdata_price.release.mechanism import ADDED, REPLACED, mechanism_for, mechanism_like
+from microdata_price.release.mechanism import (
+    ADDED,
+    REPLACED,
+    ROOT_OF_TWO,
+    mechanism_for,
+    mechanism_like,
+)
 from microdata_price.release.plan import check_strength, sharpest_std
 from microdata_price.tables.workloads import split_shares
 
@@ -22,6 +28,7 @@ ALL = Workload(
     tuple(QuerySet.marginal(CUBE, a) for k in range(7) for a in combinations(range(6), k))
 )
 """All 64 marginals of six columns: answers that sharpen each other."""
+TABLE = Workload.table((3, 2))
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(60.0), ConcentratedDP(30.0)])
@@ -68,20 +75,32 @@ def test_no_move_of_a_record_loses_more_than_is_said(sets, known, guarantee):
 
 
 @given(
-    st.lists(st.floats(0.05, 0.3), min_size=1, max_size=3),
-    st.sampled_from([PureDP(1.0), PureDP(0.3), ConcentratedDP(0.4)]),
+    st.floats(1e-9, 3),
+    st.sampled_from([PureDP, ConcentratedDP]),
+    st.lists(st.floats(0.05, 0.3), max_size=3),
+    st.lists(st.integers(1, 3), min_size=1, max_size=4),
 )
-def test_shares_are_what_each_query_set_spends(shares, guarantee):
-    workload = Workload.table((3, 4))
-    named = dict(zip(workload.names, shares, strict=False))
-    made = mechanism_for(workload, guarantee, named)
+def test_shares_are_what_each_query_set_spends_and_no_more_than_was_asked(
+    level, kind, shares, sides
+):
+    """By the paper's Theorems 1 and 2, without the library."""
+    workload = Workload.table(tuple(sides))
+    asked = kind(max(level, 1e-5) if kind is PureDP else min(level, 1.5))
+    named = dict(zip(workload.names[:-1], shares, strict=False))
+    made = mechanism_for(workload, asked, named)
     split = split_shares(workload, named)
     assert sum(split) == pytest.approx(1)
     for scale, share in zip(made.scales, split, strict=True):
         own = 1 / scale if made.pure else 1 / (2 * scale**2)
-        assert own == pytest.approx(share * guarantee.level, rel=1e-9)
-    assert guarantee.level * (1 - 1e-9) <= made.guarantee.level <= guarantee.level
+        assert own == pytest.approx(share * asked.level, rel=1e-12)
+    assert type(made.guarantee) is kind
+    assert asked.level * (1 - 1e-12) <= made.guarantee.level <= asked.level
+    assert min(made.variances) > 0
     assert mechanism_like(workload, made.name, made.scales).guarantee == made.guarantee
+
+
+def test_the_root_of_two_is_rounded_upwards():
+    assert Fraction(ROOT_OF_TWO) ** 2 >= 2 > Fraction(np.nextafter(ROOT_OF_TWO, 0)) ** 2
 
 
 def test_nothing_but_a_total_can_be_public_and_something_else_must_be_asked():
@@ -89,6 +108,9 @@ def test_nothing_but_a_total_can_be_public_and_something_else_must_be_asked():
         mechanism_for(Workload((QuerySet.identity(3),)), PureDP(0.5), known_total=True)
     with pytest.raises(InputError, match="only the total can"):
         mechanism_like(Workload.table(3), "discrete Laplace", [2.0, 0.0])
+    part = Workload((QuerySet.from_labels([0, 0, -1], "two of three"), QuerySet.identity(3)))
+    with pytest.raises(InputError, match="only the total can"):
+        mechanism_like(part, "discrete Laplace", [0.0, 2.0])
     with pytest.raises(InputError, match="needed is one of 0 or more for each"):
         mechanism_like(Workload.table(3), "discrete Laplace", [2.0])
 
@@ -125,11 +147,23 @@ def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
         (ALL, ConcentratedDP(12.0), True, "nothing is released"),
         (Workload.table((40, 40)), ConcentratedDP(1.99), False, "less than one"),
         (ALL, PureDP(14.0), False, "more than a million times likelier"),
+        (TABLE, PureDP(81.0), True, "epsilon is 81, which would leave next to no noise"),
+        (TABLE, PureDP(1e30), True, "next to no noise"),
+        (TABLE, PureDP(1e-10), True, r"would need noise of 4e\+10 counts"),
+        (TABLE, ConcentratedDP(1e-30), True, "more must be spent"),
     ],
 )
-def test_weak_protection_is_refused_or_asked_for(workload, guarantee, weak, said):
+def test_budgets_without_sense_are_refused_and_weak_ones_asked_for(workload, guarantee, weak, said):
     with pytest.raises(InputError, match=said):
         check_strength(workload, mechanism_for(workload, guarantee), weak)
+
+
+@pytest.mark.parametrize(
+    ("level", "said"), [(1e-5, "need noise of 3e"), (20.0, "next to no noise")]
+)
+def test_one_share_of_too_much_or_too_little_noise_is_refused(level, said):
+    with pytest.raises(InputError, match=said):
+        mechanism_for(TABLE, PureDP(level), {"sum": 0.9})
 
 
 def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large():

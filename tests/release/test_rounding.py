@@ -24,8 +24,9 @@ def halves():
     """A tree that no marginal describes: districts of unlike size, one cell in none."""
     state = QuerySet.sum_query((9,))
     county = QuerySet.from_labels([0, 0, 0, 0, 1, 1, 1, 1, -1], "county")
-    tract = QuerySet.from_labels([0, 0, 0, 1, 2, 2, 3, -1, -1], "tract")
-    return Workload((state, county, tract, QuerySet.identity((9,))))
+    tract = QuerySet.from_labels([0, 1, -1, 1, 3, 2, 3, 3, -1], "tract")
+    block = QuerySet.from_labels([-1, -1, -1, 0, -1, 1, 2, 2, -1], "block")
+    return Workload((state, county, tract, block, QuerySet.identity((9,))))
 
 
 TWO_HIERARCHIES = [
@@ -65,7 +66,7 @@ def roundings(fitted):
 
 
 @pytest.mark.parametrize("workload", TWO_HIERARCHIES, ids=lambda w: f"{w.shape}{w.names}")
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_two_hierarchies_stay_within_one(workload, data):
     assert two_hierarchies(workload)
@@ -114,7 +115,7 @@ def test_very_many_cells_are_rounded_by_a_smaller_program_at_nearly_the_same_cos
 @settings(max_examples=25)
 @given(data=st.data())
 def test_more_ways_are_kept_within_about_one(data):
-    """Exchanges may end a little above the least that any rounding reaches."""
+    """Within one wherever any rounding is."""
     shape = (2, 2, 2)
     workload = marginals(shape, (), (0, 1), (0, 2), (1, 2))
     assert not two_hierarchies(workload)
@@ -127,7 +128,8 @@ def test_more_ways_are_kept_within_about_one(data):
         return max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
 
     best, largest = min(map(largest_of, roundings(fitted))), largest_of(table)
-    assert best - 1e-5 <= largest <= max(best + 0.5, 1.3)
+    assert best - 1e-5 <= largest
+    assert largest < 1 or largest <= best + 0.5 >= 1.5 - 1e-6
 
 
 @given(hnp.arrays(float, 12, elements=st.floats(0, 3, allow_subnormal=False)))
@@ -157,18 +159,41 @@ def test_what_cannot_be_rounded_is_refused(table, message):
 
 @pytest.mark.parametrize("shape", [(9, 9, 9), (4, 5, 30), (3, 3, 3, 3, 3)])
 @pytest.mark.parametrize("seed", range(3))
-def test_exchanges_bring_many_cells_near_and_always_alike(seed, shape):
+def test_exchanges_bring_many_cells_near_and_always_alike(seed, shape, monkeypatch):
+    """Whole cells stay; of two cells in the same queries that of the larger part goes up."""
+    monkeypatch.setattr(rounding, "_INTEGER", 0)
     pairs = itertools.combinations(range(len(shape)), 2)
-    workload = marginals(shape, (), *pairs)
+    workload = marginals((*shape, 2), (), *pairs)
+    rng = np.random.default_rng(seed)
+    fitted = rng.gamma(0.3, 2.0, workload.shape)
+    fitted = np.where(rng.random(fitted.shape) < 0.4, np.ceil(fitted), fitted)
+    table = round_table(fitted, workload)
+    np.testing.assert_array_equal(table, round_table(fitted, workload))
+    assert table.sum() == round(float(fitted.sum()))
+    assert np.abs(table - fitted).max() < 1
+    reached = max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
+    assert reached <= 1.3
+    nearest = np.floor(fitted)
+    ups = round(float(fitted.sum())) - int(nearest.sum())
+    nearest.ravel()[np.argsort((nearest - fitted).ravel())[:ups]] += 1
+    far = max(furthest(q, nearest, fitted) for q in workload.query_sets[1:-1])
+    assert far > reached + 0.5  # what rounding each cell by itself does to these marginals
+    up, part = (x.reshape(-1, 2) for x in (table - np.floor(fitted), fitted % 1))
+    one = (up.sum(axis=1) == 1) & (part > 0).all(axis=1)
+    assert one.any()
+    assert (part[one] * np.where(up[one] > 0, 1, -1)).sum(axis=1).min() >= -2e-6
+
+
+@pytest.mark.parametrize(("shape", "kept"), [((9, 9, 9), 2), ((4, 5, 30), 2), ((2,) * 6, 3)])
+@pytest.mark.parametrize("seed", range(2))
+def test_some_hundred_cells_in_more_ways_are_kept_within_one(seed, shape, kept):
+    workload = marginals(shape, (), *itertools.combinations(range(len(shape)), kept))
     fitted = np.random.default_rng(seed).gamma(0.3, 2.0, workload.cells)
     table = round_table(fitted, workload)
     np.testing.assert_array_equal(table, round_table(fitted, workload))
     assert table.sum() == round(float(fitted.sum()))
-    assert np.abs(table.ravel() - fitted).max() < 1
-    reached = max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
-    assert reached <= 1.1
-    nearest = np.floor(fitted)
-    ups = round(float(fitted.sum())) - int(nearest.sum())
-    nearest[np.argsort(nearest - fitted)[:ups]] += 1
-    far = max(furthest(q, nearest, fitted) for q in workload.query_sets[1:-1])
-    assert far > reached + 0.5  # what rounding each cell by itself does to these marginals
+    assert max(furthest(q, table, fitted) for q in workload.query_sets[1:]) < 1
+
+
+def test_many_cells_next_to_whole_numbers_are_a_record_together():
+    assert round_table(np.full(10**6, 9e-7), Workload.table(10**6)).sum() == 1

@@ -10,7 +10,7 @@ SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
     "tables/read.py": "4a04c470bc2eff3c",
     "release/measure.py": "615bd73c24a1753f",
-    "release/mechanism.py": "a34cf8a5c97c31e6",
+    "release/mechanism.py": "25f9aa02a242fcce",
     "release/budget.py": "d833fa3f7b0bfa21",
     "release/ledger.py": "f1c58db2358fab95",
 }

@@ -151,7 +151,11 @@ COLUMNS = '{"columns": {"a": ["x", "y"]}, '
         ('{"columns": {"a": {"cuts": [3, 1]}}}', "do not rise"),
         ('{"columns": {"a": {"cuts": [1e400]}}}', "must have a list of values"),
         ('{"columns": {"a": {"values": ["x"], "other": "x"}}}', "at least two values"),
-        ('{"columns": {"county/tract": {"A": ["1"]}}}', r"is a tree.*groups"),
+        (
+            '{"columns": {"state/tract": {"A": ["1"]}}}',
+            'is a tree.*"groups": {"state": {"tract": {"A": \\["1"\\]}}}',
+        ),
+        ('{"columns": {"a/b/c": {"A": {"B": ["1"]}}}}', "must have a list of values"),
         ('{"columns": {"a": {"from": 1, "to": 1999}, "b": {"from": 0, "to": 1999}}}', "2,000,000"),
         (COLUMNS + '"layout": "wide"}', "layout is 'wide'"),
         (COLUMNS + '"weighted": true}', "is weighted"),

@@ -151,7 +151,7 @@ def _summary(made: Release, out: Path) -> Told:
     noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
     records = "none: OLS makes no microdata"
     if made.whole is not None:
-        most = max(made.moved().values())
+        most = math.ceil(1000 * max(made.moved().values())) / 1000
         records = f"{made.whole.sum()}; rounding moved no answer by more than {most:.3f}"
     lines = [
         *warnings_of(workload, mechanism),

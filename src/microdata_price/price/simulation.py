@@ -28,6 +28,7 @@ from .margins import Margins, known_error, query_labels
 Array = NDArray[np.float64]
 
 _KEYS = ["method", "query_set"]
+_MOST_RUNS = 10_000_000  # which tell more digits than anybody reads
 _EVENTS = 30  # fewer runs in which a method differs from signed answers say little of the rest
 
 
@@ -117,7 +118,7 @@ def price_table(
     methods
         Which methods; OLS is always among them.
     runs, seed, progress
-        Of the simulation: 2 runs or more; called with the runs of each finished block of a method.
+        Of the simulation: 2 to 10,000,000; called with the runs of each finished block of a method.
     shares
         Shares of the budget by query sets' names (see `split_shares`). To choose them by what this
         says of the true table is not covered by a release's guarantee.
@@ -136,7 +137,7 @@ def price_table(
     ['ols', 'nnls']
     """
     chosen = check_methods([CONTROL, *methods])
-    runs, seed = check_whole(runs, "runs", 2), check_whole(seed, "the seed", 0)
+    runs, seed = check_whole(runs, "runs", 2, _MOST_RUNS), check_whole(seed, "the seed", 0)
     data = DataSet("the table", "own", np.asarray(table), workload)
     for asked in workload.query_sets:
         query_values(schema, asked)  # a name is right or there is none

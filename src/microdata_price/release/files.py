@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
@@ -106,7 +107,7 @@ def readme_text(release: Release) -> str:
         is_total=is_total,
         example=_example(release),
         method=METHODS[release.method],
-        moved=max(release.moved().values(), default=0.0),
+        moved=math.ceil(1000 * max(release.moved().values(), default=0.0)) / 1000,
         columns=_columns(measured.schema),
     )
     parts = (part.strip("\n") for part in text.split("\n\n") if part.strip())
@@ -134,7 +135,7 @@ def _columns(schema: Schema) -> list[tuple[str, list[str]]]:
         notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
         if misread := [v for v in values if v in MISREAD]:
             notes.append(f"{', '.join(misread)}: a word, not a missing value (keep_default_na)")
-        if any(v.isdecimal() and v != str(int(v)) for v in values if len(v) < 400):
+        if any(v.isdecimal() and "0" == v[0] != v for v in values):
             notes.append("codes with leading zeros: read as text")
         found.append((name, notes))
     return found

@@ -70,7 +70,7 @@ class Mechanism:
             None if s == 0 else DoubleGeometric(1 / s) if self.pure else DiscreteGaussian(s**2)
             for s in self.scales
         ]
-        least = KNOWN_STD * min((n.std for n in laws if n is not None), default=1.0)
+        least = KNOWN_STD * min(n.std for n in laws if n is not None)
         return tuple(Gaussian(least) if n is None else n for n in laws)
 
     @property

@@ -52,7 +52,7 @@ def times(guarantee: PureDP | ConcentratedDP) -> float:
     level = guarantee.level
     if isinstance(guarantee, ConcentratedDP):
         level = approximate_together([], level, SHORT_DELTA).epsilon
-    return math.exp(level) if level < 700 else math.inf
+    return math.exp(min(level, 99))
 
 
 def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:

@@ -24,8 +24,7 @@ from .rounding import round_table
 def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
     """Return the total and each single column's margin where they are not asked."""
     asked = [q.labels for q in measured.workload.query_sets]
-    text = "sum, marginals, identity" if measured.schema.cells > 1 else "sum"
-    single = [q for q in parse_workload(text, measured.schema).query_sets if q.name != "identity"]
+    single = parse_workload("sum, marginals", measured.schema).query_sets
     return tuple(q for q in single if not any(np.array_equal(q.labels, a) for a in asked))
 
 

@@ -76,12 +76,11 @@ class Schema:
         Coarser columns, for workloads.
     impossible
         Combinations that cannot occur (structural zeros): in each, columns or groups with values
-        that cannot meet. Where there are any, the table is a list: one cell for each possible
-        combination, in order.
+        that cannot meet. Where there are any, the table is a list of those possible, in order.
     layout, count, ignore, totals
-        How a file is read, neither compared nor published: ``"counts"`` (one row a cell),
-        ``"records"`` (one row a person) or empty (a column of counts decides); the column of
-        counts; columns that are not read (``("*",)``: all others); whether to look for totals.
+        How a file is read, neither compared nor published: ``"counts"`` (a row a cell),
+        ``"records"`` (a row a person) or empty (a column of counts decides); the column of counts;
+        columns that are not read (``("*",)``: all others); whether to look for totals.
 
     Raises
     ------
@@ -313,8 +312,9 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
         values = (f"below {named[0]}", *inner, f"{named[-1]} or more")
     else:
         forms = 'must have a list of values, a range {"from": 0, "to": 99} or {"cuts": [18, 65]}'
-        said = f"is a tree: write its finest column with all values, and {_GROUPS}"
-        raise InputError(f"the schema's column {name!r} {said if '/' in name else forms}")
+        own = json.dumps({"groups": {name.split("/")[0]: {name.split("/")[-1]: given}}})[1:-1]
+        said = f"is a tree: write its finest column with all values, and {own:.500}"
+        raise InputError(f"the schema's column {name!r} {said if name.count('/') == 1 else forms}")
     extra = [word for word in dict.fromkeys((other, empty)) if word and word not in values]
     return (*values, *extra), Rule(other, empty, tuple(map(float, cuts or ())))
 
