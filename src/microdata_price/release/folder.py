@@ -111,8 +111,7 @@ def manifest_bytes(measured: Measured, files: Files, more: Mapping[str, Any]) ->
 def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterator[Keep]:
     """Make the folder of a release under a passing name, and give a function that keeps answers.
 
-    Whatever could fail is tried before any noise is drawn. What is kept appears whole, as ``out``,
-    and ``kept`` is called; without it the draft is removed.
+    All that could fail is tried before any noise is drawn; what is kept appears whole, as ``out``.
     """
     check_new(out)
     needed = _BYTES_AN_ANSWER * sum(q.size for q in planned.workload.query_sets) + (1 << 20)
@@ -161,7 +160,7 @@ def _write(path: Path, data: bytes) -> None:
 
 
 def complete(folder: Path, files: Files) -> None:
-    """Add files to the folder of a measurement, each whole; the manifest, which counts, last."""
+    """Add files, whole, to a measurement's folder, in place of a fit cut short; manifest last."""
     with (folder / MANIFEST).open("r+b") as held:
         if fcntl is not None:
             fcntl.flock(held, fcntl.LOCK_EX)
@@ -172,7 +171,6 @@ def complete(folder: Path, files: Files) -> None:
         with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=folder) as draft:
             for name, data in files.items():
                 _write(Path(draft, name), data)
-            # Another method's fit, cut short, may have left them.
             for name in {"table_integer.csv", "records.csv", "records.parquet"} - {*files}:
                 (folder / name).unlink(missing_ok=True)
             for name in sorted(files, key=lambda n: n == MANIFEST):

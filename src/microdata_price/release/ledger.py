@@ -172,8 +172,6 @@ class Account:
         with self._opened() as (stream, lines):
             before, _ = self._spent(lines)
             if before and not within(cap, budget := add_up(before)):
-                spent = budget.total.describe()
-                raise InputError(
-                    f"{spent} was spent on {self.name!r} already, over {cap.describe()}"
-                )
+                spent = f"{budget.total.describe()} was spent on {self.name!r} already"
+                raise InputError(f"{spent}, over {cap.describe()}")
             self._append(stream, lines, {"cap": cap.fields()})

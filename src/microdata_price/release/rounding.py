@@ -84,9 +84,8 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
         else:
             add, box = _exchanges(add, part, rows, goal), optimize.Bounds(0, 1)
             if free.size <= _INTEGER and np.abs(rows @ add - goal).max() >= 1:
-                limits = rows, low, high
-                found = optimize.milp(-part, bounds=box, constraints=limits, **_PROGRAM).x
-                add = add if found is None else found
+                best = optimize.milp(-part, bounds=box, constraints=(rows, low, high), **_PROGRAM).x
+                add = add if best is None else best
         if np.abs(add - np.rint(add)).max() > 1e-5 or np.rint(add).sum() != ups:
             raise CertificateError("controlled rounding ended at a table that is not whole")
     whole[free] += np.rint(add).astype(np.int64)

@@ -65,11 +65,9 @@ def release(
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
-    The noisy answers are on the disk, in the folder, before anything is fitted; if a later step
-    fails, `release_again` goes on from there at no cost.
-
-    ``planned`` comes from `plan_release`, ``path`` and ``where`` are those of `read_table`. The
-    spending is written down in ``account``; ``kept`` is called once the answers are safe.
+    ``planned`` comes from `plan_release`, ``path`` and ``where`` are those of `read_table`; what is
+    spent goes into ``account``. The noisy answers are on the disk before anything is fitted, and
+    ``kept`` is called then; if a later step fails, `release_again` goes on at no cost.
     """
     check_methods([method])
     if account is not None:
