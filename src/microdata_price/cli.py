@@ -63,6 +63,7 @@ def main(argv: list[str] | None = None) -> None:
 
     A letter that the terminal's encoding lacks is written as its number: no command fails for it.
     """
+    sys.stdout, sys.stderr = (s or io.StringIO() for s in (sys.stdout, sys.stderr))  # closed: None
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

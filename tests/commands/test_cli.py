@@ -113,6 +113,14 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
     assert words != RELEASE or (tmp_path / "out" / "manifest.json").is_file()
 
 
+def test_where_messages_go_nowhere_the_result_comes(tmp_path, monkeypatch, capsys):
+    (tmp_path / "t.csv").write_text(",f,m\nA,3,4\nB,1,7\n")
+    monkeypatch.setattr(sys, "stderr", None)  # as where a shell says 2>&-
+    asked = f"price {tmp_path}/t.csv --epsilon 1 --runs 5 --methods ols --json"
+    code, printed, _ = run(capsys, *asked.split())
+    assert (code, printed[:10]) == (0, '{"notice":')
+
+
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_help_shows_an_example_keeps_its_tables_and_shows_no_code_of_the_parser(name):
     told = CliRunner().invoke(cli.group, [name, "--help"], catch_exceptions=False)
