@@ -74,7 +74,7 @@ REFUSED = [
     (f"{GRID} --dataset PUMA0101300", "did you mean puma"),
     (f"{GRID} --methods=", "there is no method ''"),
     (f"{GRID} --scheduler nowhere", "the scheduler is 'nowhere'"),
-    ("check-tables --runs 3", "standard errors that can be compared need 30 or more"),
+    ("check-tables --runs 99", "standard errors that can be compared need 100 or more"),
 ]
 
 

@@ -93,8 +93,8 @@ def check_tables_command(
     4 standard errors of the difference or more, if OLS or sequential fitting's sum is as far from
     its exact value, or if a run failed.
     """
-    if runs < 30:
-        raise InputError(f"runs is {runs}; standard errors that can be compared need 30 or more")
+    if runs < 100:
+        raise InputError(f"runs is {runs}; standard errors that can be compared need 100 or more")
     folder = out or Path("results") / f"tables-{runs}-{seed}"
     spec = published_spec(runs=runs, seed=seed)
     card = scorecard(run_grid(spec, folder, workers, progress=not as_json).errors)
