@@ -12,7 +12,7 @@ import pytest
 from click.testing import CliRunner
 
 from command_line import refused, run
-from microdata_price import cli
+from microdata_price import __version__, cli
 
 with pytest.raises(MemoryError) as NUMPYS_OWN:
     np.zeros(2**58)
@@ -90,8 +90,9 @@ def test_what_cannot_be_used_is_one_sentence_and_no_file(
     assert not list(tmp_path.iterdir())
 
 
-def test_without_a_command_the_commands_are_listed(capsys):
+def test_without_a_command_the_commands_are_listed_or_the_version(capsys):
     assert "check-tables" in refused(capsys)
+    assert run(capsys, "--version") == (0, f"microdata-price, version {__version__}\n", "")
 
 
 RELEASE = "release t.csv --schema s.json --method nnls --epsilon 1 --out out"

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import logging
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ def test_an_address_that_is_none_nobody_behind_one_or_a_missing_package(tmp_path
     for address in ("here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
         with pytest.raises(InputError, match=r"must be an address such as tcp://10\.0\.0\.1:8786"):
             run_grid(SPEC, tmp_path, scheduler=address)
+    monkeypatch.setattr(logging.Logger, "setLevel", lambda *_: None)  # levels would last
     said = r"tcp://127\.0\.0\.1:9 does not answer \(5 seconds\); start one"
     with pytest.raises(InputError, match=said):
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")

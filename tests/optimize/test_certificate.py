@@ -57,6 +57,7 @@ INSIDE = Problem((Term(CELLS, row(1, 2, 3), ONES, 3 * ONES),))
 EQUAL = Problem((Term(CELLS, row(1, 2, 3), row(np.inf, np.inf, 1)),))
 SUBSET = Problem((SubsetSum(CELLS, ONES > 0, row(6), row(1)),))
 LARGE = Problem((Term(CELLS, row(1e9 + 3, 5, -2), ONES / 64),))
+LARGE_PART = Problem((Term(CELLS, row(1e9, 5, -2), row(1, 1, 0) / 64),))
 NO_FORCE = (row(0), row(0, 0, 0))
 
 
@@ -68,6 +69,7 @@ NO_FORCE = (row(0), row(0, 0, 0))
         *((BY_HAND, BEST.x + row(e, 0, 0), BEST.y, "dual", e / 2) for e in ERRORS),
         *((BY_HAND, BEST.x, (BEST.y[0] - e, BEST.y[1]), "dual", 2 * e) for e in ERRORS),
         *((BY_HAND, BEST.x, (BEST.y[0], BEST.y[1] - row(e, 0, 0)), "dual", 2 * e) for e in ERRORS),
+        (BY_HAND, BEST.x - row(0, 0, 0.5), BEST.y, "primal", 0.25),
         (HELD, row(1, 2, 3), NO_FORCE, "per_run", 0),
         (HELD, row(1, 2, 3.1), NO_FORCE, "primal", 0.1),
         (BOUNDED, row(1, 2, 0), (row(0, 0, 3),), "per_run", 0),
@@ -79,6 +81,7 @@ NO_FORCE = (row(0), row(0, 0, 0))
         (PARTLY, row(1, 2, 3), (row(0, 0, 1),), "dual", 0.5),  # over the others' largest force
         (LARGE, row(1e9 + 3, 5, 0), (row(0, 0, 2 / 64),), "worst", 0),
         (LARGE, row(1e9 + 3, 5.2, 0), (row(0, 0, 2 / 64),), "per_run", 0.2 / (8 + 1e4)),
+        (LARGE_PART, row(1e9, 5.2, 0), (row(0, 0, 0),), "dual", 0.2 / (8 + 1e4)),
         (EQUAL, row(1, 2, 3), (row(1e6, 0, 0),), "gap", 1e6 / (10 * 4)),  # in forces at equalities
         (SUBSET, row(1, 2, 3), (row(0),), "per_run", 0),
         (SUBSET, row(1, 2, 3), (row(1),), "dual", 1),
@@ -89,6 +92,17 @@ NO_FORCE = (row(0), row(0, 0, 0))
 def test_each_kind_of_violation_is_seen(problem, x, y, part, expected):
     found = np.ravel(getattr(certify(problem, Solution(x, y)), part))[0]
     assert found == pytest.approx(expected, rel=0.01)
+
+
+@pytest.mark.parametrize("last", [1, 0])  # at a weight of 0 a query is not asked
+def test_a_run_is_judged_alone_beside_one_of_huge_counts_and_noise(last):
+    huge, runs = np.array([[1], [1e9]]), (slice(0, 2), slice(0, 1), slice(1, 2))
+    problem = Problem((Term(CELLS, huge * row(1, 2, 3), row(1, 1, last) / huge),))
+    wrong = Solution(huge * row(1.1, 2.2, -0.1), (np.repeat(row(0.3, 0.2, -0.1), 2, axis=0),))
+    both, *alone = (certify(problem.select(k), wrong.select(k)) for k in runs)
+    for part in ("primal", "dual", "gap"):
+        each = [getattr(one, part)[0] for one in alone]
+        np.testing.assert_allclose(getattr(both, part), each, rtol=1e-12)
 
 
 MODULE = importlib.import_module("microdata_price.optimize.solve")  # not the function

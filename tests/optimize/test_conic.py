@@ -178,19 +178,21 @@ def test_held_answers_may_contradict_each_other_by_rounding(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_held_answers_may_pin_some_cells_to_zero(seed):
-    """Rows of a random workload that are held at 0 empty their cells; the others are fitted."""
+    """Rows and columns that are held at 0 empty their cells exactly; the others are fitted."""
     rng = np.random.default_rng(seed)
     shape = (5, 4, 3)
     x = rng.integers(1, 50, (RUNS, *shape)).astype(float)
     x[:, rng.random(5) < (0.5 if seed else 1.0)] = 0  # with the first seed every cell is pinned
-    rows, *sets = (QuerySet.marginal(shape, k) for k in ((0,), (0, 1), (1, 2)))
+    x[:, :, :, seed % 3] = 0
+    rows, last, *sets = (QuerySet.marginal(shape, k) for k in ((0,), (2,), (0, 1), (1, 2)))
+    held = (term(q, q.answers(x), np.inf) for q in (rows, last))
     asked = [q.answers(x) + NOISE * rng.laplace(size=(RUNS, q.size)) for q in sets]
     terms = (term(q, a, 1 / NOISE**2) for q, a in zip(sets, asked, strict=True))
-    problem = Problem((term(rows, rows.answers(x), np.inf), *terms))
+    problem = Problem((*held, *terms))
     fast, certificate = solve(problem)
     assert certificate.worst <= WORST_TOLERANCE
     assert certificate.conic_calls == 0
-    assert np.abs(fast.x[rows.spread(rows.answers(x)) == 0]).max(initial=0.0) <= 1e-9
+    assert not fast.x[x.reshape(RUNS, 60) == 0].any()
     np.testing.assert_allclose(fast.x, solve_conic(problem).x, atol=1e-3 * NOISE)
 
 
@@ -205,3 +207,5 @@ def test_cells_that_no_query_tells_apart_share_evenly():
     np.testing.assert_array_equal(x[:, :, 0], x[:, :, 1])
     cells = term(QuerySet.identity(shape), np.zeros(24), 1)
     assert merge(Problem((*problem.terms, cells))) is None
+    left = Problem((by([0, 0, 0, 1, 1, 1, 1], [6, 8], 1), by([0, 0, 1, 0, 1, 1, 1], [5, 9], 1)))
+    np.testing.assert_allclose(attempt(left)[0].x, solve_conic(left).x, atol=1e-9)  # 2, 1, 1, 3

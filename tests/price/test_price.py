@@ -311,6 +311,7 @@ def test_the_total_and_every_column_are_always_reported():
     # Each of the 143 empty cells is clipped by itself: half of noise of mean size 1, its square 1.
     assert abs(nnls["bias"] - 143 * 0.5) < 5 * np.sqrt((143 * 0.75 + 2) / 200)
     assert nnls["root_error"] >= nnls["bias"]
+    assert nnls["standard_error"] == pytest.approx(nnls["bias_error"], rel=0.1)  # nearly all bias
     assert nnls["query"] == "all records"
     signed = always.loc[("ols", "sum")]
     assert signed["root_error"] == pytest.approx(np.sqrt(144 * 2), rel=1e-12)
@@ -323,7 +324,9 @@ def test_the_total_and_every_column_are_always_reported():
     assert "at once" in said
 
 
-@pytest.mark.parametrize("asked", ["sum, marginals, identity", "identity", "a*b, sum", "a", "sum"])
+@pytest.mark.parametrize(
+    "asked", ["sum, marginals, identity", "identity", "a*b, sum", "a, identity", "a", "sum"]
+)
 def test_what_is_known_is_told_alike_in_every_table_and_file(asked):
     """Signed answers have no bias, and an exact error, wherever what was asked settles them."""
     schema = Schema(("a", "b"), (("x", "y"), ("1", "2", "3")))
@@ -331,17 +334,22 @@ def test_what_is_known_is_told_alike_in_every_table_and_file(asked):
     made = price_table([[9, 1, 0], [40, 2, 0]], schema, workload, PureDP(0.5), runs=60, seed=4)
     totals = made.totals[made.totals["metric"] == "total"].set_index(["method", "query_set"])
     size = {"sum": 1, "a": 2, "b": 3}
+    # Totals: six cells alone have 8 each; of 32 in a and in the cells 3/4 is left, 24 in each.
+    left = {"identity": (6 * 8,) * 3, "a, identity": (2 * 24, 2 * 24, 6 * 24)}
     for row in made.always.to_dict("records"):
         square = row["root_error"] ** 2 * size[row["query_set"]]
         if row["asked"]:
             told = totals.loc[(row["method"], row["query_set"])]
             assert square == pytest.approx(told["squared_error"], rel=1e-12)
-            assert (row["standard_error"] == 0) == (told["standard_error"] == 0)
+            first_order = told["standard_error"] / (2 * row["root_error"] * size[row["query_set"]])
+            assert row["standard_error"] == pytest.approx(first_order, rel=1e-12)
         # The cells, or a finer marginal, settle a coarser one; nothing settles a finer one.
         settled = row["asked"] or "a*b" in asked or "identity" in asked or row["query_set"] == "sum"
         known = row["method"] == "ols" and settled
         assert (row["bias_error"] == 0) == known
         assert known <= (row["bias"] == row["standard_error"] == 0)
+        if known and asked in left:
+            assert square == pytest.approx(left[asked][size[row["query_set"]] - 1])
     signed = every(made)["method"] == "ols"
     assert (every(made).loc[signed, ["bias", "bias_error"]] == 0).all().all()
     assert (every(made).loc[~signed, "bias_error"] > 0).all()

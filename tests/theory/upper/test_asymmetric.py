@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import norm
 
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import DoubleGeometric
@@ -62,6 +63,10 @@ def test_the_largest_of_few_is_summed_exactly(chance, d):
     found = one_sided.largest(chance, d)
     assert float(found.square) == pytest.approx(parts @ (h**2 + h2))
     assert float(found.mean) == pytest.approx(parts @ h)
+    t = np.linspace(0, 12, 10_001)
+    density = d * norm.pdf(t) * norm.cdf(t) ** (d - 1)
+    for power, moment in enumerate(one_sided.largest_gaussian(d), 1):
+        assert float(moment) == pytest.approx(np.trapezoid(t**power * density, t))
 
 
 @pytest.mark.parametrize(
