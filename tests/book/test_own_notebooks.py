@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import re
+import runpy
 import signal
 import subprocess
 import sys
@@ -215,7 +216,8 @@ def test_notebooks_that_are_written_oddly_are_run(tmp_path, data):
 def test_however_a_notebook_is_named_it_is_run_without_a_word(home, capfd):
     bare = {k: v for k, v in PRINTS.items() if k != "id"}
     again = {**PRINTS, "source": [f"{IMPORTS}\n", "print(8)"]}  # of the same id
-    twice = {**WHOLE, "cells": [PRINTS, again, bare]}
+    none = {"kernelspec": None, "language_info": None}
+    twice = {**WHOLE, "cells": [PRINTS, again, bare], "metadata": none}
     chapters = []
     for name in ("what?", "a#b %20", "-p", "x.y.csv", "no\u00ebl \u4e2d"):
         path = home / f"{name}.ipynb"
@@ -287,19 +289,29 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, m
     assert sorted(p.suffix or p.name for p in home.iterdir()) == [".ipynb"] * 6
 
 
-def test_new_text_amid_the_same_code_computes_nothing_anew(home):
+def test_a_module_that_fails_is_left_to_the_notebook_that_imports_it(tmp_path, monkeypatch):
+    (tmp_path / "faulty.py").write_text("raise SystemExit(3)", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("MICRODATA_PRICE_PRELOAD", "faulty")
+    runpy.run_module("microdata_price.book.preload")
+
+
+def test_new_text_and_tags_amid_the_same_code_compute_nothing_anew(home):
     root, path, said = home.parent / "checkout", home / "own.ipynb", list[str]()
     body = ("code", "print('result', 10 * n)")
-    texts = [[("text", "# Own"), N, body], [("text", "# New"), N, ("text", "More."), body]]
-    for cells in texts:
+    texts = [[("text", "# Own", "lemma"), N, body], [("text", "# Own", "theorem"), N, body]]
+    for cells in (*texts, [("text", "# New"), N, ("text", "More."), body]):
         write(path, *cells)
         chapter = Chapter(path, notebook.read(path), {"n": 4})
+        chapter.source.metadata.clear()  # which may not tell the language
+        write(path, *cells, ("code", "1 / 0"))  # saved after the run has begun
         (run,) = run_all(root, [chapter], home.parent / "cache", Folders(), said.append)
         found = run.executed.cells
         told = [c.source for c in found if "injected-parameters" not in notebook.tags(c)]
         assert told == [source for _, source, *_ in cells]
         assert found[-1].outputs[0].text == "result 40\n"
         assert "injected-parameters" in notebook.tags(found[2])
+        assert notebook.tags(found[0]) == list(cells[0][2:])
     assert [line.split(":")[0] for line in said][1] == (
         "taken from an earlier run of the same code, data and values"
     )
@@ -316,7 +328,8 @@ def wait(done, seconds=120):
 @pytest.mark.parametrize(
     ("number", "last"), [(signal.SIGHUP, ""), (signal.SIGKILL, "\nsum(range(10**13))")]
 )
-def test_kernels_end_with_the_command_and_nothing_confidential_stays(tmp_path, number, last):
+def test_kernels_end_with_the_command_and_no_secret_stays(tmp_path, number, last, monkeypatch):
+    monkeypatch.delenv("PYTEST_CURRENT_TEST")  # with which ipykernel leaves the streams alone
     root = make_root(tmp_path, {"chapter": ordinary()}, {})
     mark = tmp_path / "started"
     write(
@@ -332,8 +345,7 @@ def test_kernels_end_with_the_command_and_nothing_confidential_stays(tmp_path, n
     with subprocess.Popen(
         [sys.executable, "-c", command, *arguments],
         cwd=root,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
+        preexec_fn=lambda: os.closerange(1, 3),  # as by >&- 2>&-
         env={**os.environ, "PYTHONPATH": str(root / "src")},
     ) as process:
         parent = psutil.Process(process.pid)
@@ -353,7 +365,7 @@ def test_kernels_end_with_the_command_and_nothing_confidential_stays(tmp_path, n
 
 
 def test_values_that_are_written_alike_have_files_of_their_own():
-    values = ["a/b", "a_b", "x" * 300, "x" * 301, "[1, 2]", "[1,2]", 0.1, 0.10000001, "../a", 1]
+    values = ["a/b", "a_b", "x" * 300, "x" * 301, "[1, 2]", "[1,2]", 0.1, 0.10000001, "1.0", 1]
     names = [file_name("own", "name", value) for value in values]
     assert len({*names}) == len(values)
     assert all(len(name) < 100 and "/" not in name for name in names)

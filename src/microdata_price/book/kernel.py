@@ -93,6 +93,7 @@ def _serve(arguments: list[str], environment: dict[str, str], folder: str) -> No
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    sys.stdout, sys.stderr = (s or open(os.devnull, "w") for s in (sys.stdout, sys.stderr))  # noqa: SIM115, for closed ones
     threading.Thread(target=end_with_command, daemon=True).start()
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed()  # forked, it would be that of every other kernel
@@ -109,14 +110,13 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
     context: Any = multiprocessing.get_context("spawn")
     if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork
         context = multiprocessing.get_context("forkserver")
-        context.set_forkserver_preload(["ipykernel.kernelapp", *preload])
+        context.set_forkserver_preload(["ipykernel.kernelapp", "microdata_price.book.preload"])
     started: list[Any] = []
     starting, ended = threading.Lock(), threading.Event()
 
     class Provisioner(LocalProvisioner):
         async def launch_kernel(self, cmd: list[str], **_given: Any) -> Any:
-            given = (cmd, dict(os.environ), str(folder))
-            process = context.Process(target=_serve, args=given)
+            process = context.Process(target=_serve, args=(cmd, dict(os.environ), str(folder)))
             with starting:
                 if ended.is_set():
                     raise RuntimeError("stopped")
@@ -146,7 +146,7 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
     watched = watched_folder(prefix="microdata-price-")
     # What starts the kernels inherits the environment; afterwards it is as it was.
     with watched as (place, tell), mock.patch.dict(os.environ, _ENVIRONMENT):
-        home = str(place)
+        home, os.environ["MICRODATA_PRICE_PRELOAD"] = str(place), " ".join(preload)
         if os.path.expanduser("~") == "~":  # a user without a name and HOME, as in a container
             os.environ["HOME"] = home
         try:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
 import sys
 import warnings
@@ -48,8 +49,9 @@ def read(path: Path) -> Notebook:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells get the names that they lack without a word
-            text = path.read_text(encoding="utf-8-sig")
-            made = nbformat.reads(text, 4, capture_validation_error={})
+            told = json.loads(path.read_text(encoding="utf-8-sig"))
+            told["metadata"] = {k: v for k, v in told["metadata"].items() if v is not None}
+            made = nbformat.reads(json.dumps(told), 4, capture_validation_error={})
             made.nbformat_minor = min(made.nbformat_minor, nbformat.current_nbformat_minor)
             made = nbformat.validator.normalize(made)[1]
             nbformat.validate(made)

@@ -66,7 +66,7 @@ def _combinations(
 
 def file_name(*words: object) -> str:
     """Return words as a name for a file: short, without odd letters, and no other words' name."""
-    exact = "-".join(re.sub(r"\.0$", "", str(word)) for word in words)
+    exact = "-".join(str(w).removesuffix(".0" if isinstance(w, float) else "") for w in words)
     plain = re.sub(r"[^\w.+-]+", "_", exact)
     if plain == exact and len(plain) <= _LONGEST_NAME:
         return plain
@@ -105,7 +105,7 @@ def run_one(
     declared = notebook.parameters(source, path.stem, {*values, *(name for name, _ in grid)})
     base = _paths_here(check(declared, values, path.stem))
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
-    chapters = [Chapter(path, source, base | row) for row in varied]
+    chapters = [Chapter(path, original, base | row) for row in varied]
     out = _default_folder(path.stem, values, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import logging
 import os
 import re
@@ -102,12 +103,11 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
     from jupyter_core.utils import ensure_event_loop
 
     logging.getLogger("papermill").setLevel(logging.CRITICAL)  # failures are told once, below
-    made = notebook.read(chapter.path)
-    for cell in made.cells:
-        # Papermill puts values after the first cell with this tag, text included, where what
-        # follows would overwrite them without a word.
-        if cell.cell_type != "code" and TAG in notebook.tags(cell):
-            cell.metadata["tags"] = [t for t in notebook.tags(cell) if t != TAG]
+    made = copy.deepcopy(chapter.source)  # not the file of now, which may have been saved since
+    # Papermill puts values after the first cell with this tag, text included, where what follows
+    # would overwrite them without a word.
+    for cell in (c for c in made.cells if c.cell_type != "code"):
+        cell.metadata["tags"] = [t for t in notebook.tags(cell) if t != TAG]
     loop, said = ensure_event_loop(), ""  # this thread's, which Jupyter would leave open
     try:
         papermill.execute_notebook(
@@ -115,6 +115,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             re.sub(r"([{}])", r"\1\1", str(draft)),  # papermill fills in what is in braces
             parameters=dict(values),
             kernel_name="python3",
+            language="python",
             kernel_manager_class=manager,
             progress_bar=False,
             coalesce_streams=True,  # else time decides into how many pieces a print is cut
@@ -157,17 +158,16 @@ def _compute(chapter: Chapter, folders: Folders, place: Path, manager: Any) -> R
 
 
 def _kept(chapter: Chapter, place: Path) -> Run:
-    """Return what the same code, data and values gave, amid the text of today."""
+    """Return what the same code, data and values gave, amid the chapter's text and tags."""
     path = place / "executed.ipynb"
     told = notebook.read(path)
-    before, code = told.cells, [c for c in told.cells if c.cell_type == "code"]
+    code = [c for c in told.cells if c.cell_type == "code"]
     told.cells = []
-    for cell in notebook.read(chapter.path).cells:
+    for cell in chapter.source.cells:
         told.cells.append(code.pop(0) if cell.cell_type == "code" else cell)
         if code and notebook.INJECTED in notebook.tags(code[0]):
             told.cells.append(code.pop(0))
-    if [c.source for c in told.cells] != [c.source for c in before]:
-        notebook.write(told, path)
+    notebook.write(told, path)
     declared = notebook.parameters(chapter.source, chapter.name, chapter.values)
     values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
     values = {n: v for n, v in values.items() if n not in chapter.folders}
