@@ -19,10 +19,10 @@ CAPS = {  # rooms: (cap, goal)
     "price": (500, 500),
     "chapters": (4_400, 6_000),
     "figures": (2_350, 2_700),
-    "book page explorer": (3_420, 2_700),
+    "book page explorer": (3_425, 2_700),
     "commands cli.py": (850, 850),
 }
-ALL_ROOMS, ALL_TESTS = (28_650, 30_000), (14_970, 14_000)
+ALL_ROOMS, ALL_TESTS = (28_650, 30_000), (15_010, 14_000)
 PACKAGE = Path(__file__).parents[1] / "src" / "microdata_price"
 
 TESTS = sorted(Path(__file__).parent.rglob("*.py"))

@@ -63,6 +63,7 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
             {"image/svg+xml": picture(size), "text/plain": f"letters of {size}"},
             {"image/png": base64.b64encode(b"png%d" % i).decode()},
             {"text/plain": f"a < {i}"},
+            {"text/html": "<!-- headline -->", "text/plain": f"headline: {i}"},
         ]
         nb = make_notebook(("text", "# Own\n\nText."), ("code", "f()"), ("code", "g()"))
         nb.cells[1].outputs = [same]
@@ -73,6 +74,7 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
     text = pictures.pop("comparison.md").decode()
     assert text.startswith("# Own: 2 runs compared\n")
     assert "the same" not in text
+    assert "headline" not in text
     assert [*pictures] == [f"images/compare-{i}-1-{j}.{end}" for i in (0, 1) for j, end in KINDS]
     assert all(f"{{image}} {name}\n" in text for name in pictures)
     assert pictures["images/compare-1-1-1.png"] == b"png1"

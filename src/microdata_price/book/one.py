@@ -171,6 +171,8 @@ def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
             files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
             alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
             return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
+    if str(data.get("text/html")).startswith("<!--"):  # for the builder, shown nowhere
+        return ""
     if "text/markdown" in data:
         return with_links(str(data["text/markdown"]), "comparison")
     text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
