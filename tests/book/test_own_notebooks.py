@@ -293,6 +293,7 @@ def test_a_module_that_fails_is_left_to_the_notebook_that_imports_it(tmp_path, m
     (tmp_path / "faulty.py").write_text("raise SystemExit(3)", encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setenv("MICRODATA_PRICE_PRELOAD", "faulty")
+    monkeypatch.delitem(sys.modules, "microdata_price.book.preload", raising=False)
     runpy.run_module("microdata_price.book.preload")
 
 

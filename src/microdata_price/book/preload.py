@@ -3,6 +3,6 @@
 import contextlib
 import os
 
-for _name in os.environ["MICRODATA_PRICE_PRELOAD"].split():
+for _name in os.environ.get("MICRODATA_PRICE_PRELOAD", "").split():
     with contextlib.suppress(Exception, SystemExit):
         __import__(_name)
