@@ -37,11 +37,10 @@ def smallest_chance(counts, trials, probabilities):
 def chance_of_noise(noise, law):
     """Compare every value's count and every tail's count with a law of integer noise."""
     values = np.arange(-200, 201)
-    n = noise.size
     hits = (noise.ravel()[:, None] == values).sum(axis=0)
     tails = (noise.ravel()[:, None] > values).sum(axis=0)
     counts = np.concatenate([hits, tails])
-    return smallest_chance(counts, n, np.concatenate([law.pmf(values), law.sf(values)]))
+    return smallest_chance(counts, noise.size, np.concatenate([law.pmf(values), law.sf(values)]))
 
 
 def chance_of_independence(noise, law):
@@ -53,10 +52,8 @@ def chance_of_independence(noise, law):
 
 @pytest.fixture(scope="module", params=[PureDP(1.0), ConcentratedDP(0.25)], ids=["pure", "zcdp"])
 def drawn(request):
-    guarantee = request.param
-    mechanism, first = releases(TABLE, guarantee, RELEASES)
-    second = releases(NEIGHBOUR, guarantee, RELEASES)[1]
-    return mechanism, first, second
+    made = releases(TABLE, request.param, RELEASES)
+    return *made, releases(NEIGHBOUR, request.param, RELEASES)[1]
 
 
 def law_of(mechanism):
@@ -67,8 +64,7 @@ def law_of(mechanism):
 
 
 def noise_of(answers, table):
-    truth = WORKLOAD.answers(table)
-    return np.concatenate([a - t for a, t in zip(answers, truth, strict=True)], axis=1)
+    return np.concatenate([a - t for a, t in zip(answers, WORKLOAD.answers(table), strict=True)], 1)
 
 
 def test_the_noise_has_the_right_law(drawn):
@@ -124,10 +120,9 @@ def test_a_loss_beyond_the_claim_would_be_noticed():
     ):
         first, second = faulty(law, TABLE), faulty(law, NEIGHBOUR)
         assert proven(loss, events(first, zeros), events(second, zeros)) > claim
-        right = DoubleGeometric(1.0 / 2)
         bare = []
         for table in (TABLE, NEIGHBOUR):
-            answers = faulty(right, table)
+            answers = faulty(DoubleGeometric(1.0 / 2), table)
             answers[1][:, 1] = table[1]
             bare.append(events(answers, zeros))
         assert proven(loss, *bare) > claim

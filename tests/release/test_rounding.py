@@ -30,10 +30,7 @@ def halves():
 
 
 TWO_HIERARCHIES = [
-    Workload.table(1),
-    Workload.table(7),
-    Workload.table((3, 5)),
-    Workload.table((1, 6)),
+    *(Workload.table(shape) for shape in (1, 7, (3, 5), (1, 6))),
     marginals((3, 4), (0,), identity=False),
     marginals((2, 3, 4), (), (0,), (0, 1)),
     marginals((2, 3, 4), (0,), (0, 1), (2,), (1, 2)),

@@ -20,9 +20,7 @@ checksum (the first 16 digits of its SHA-256) in the same commit.
 
 
 def test_the_core_is_as_it_was_decided():
-    found = {
-        name: hashlib.sha256((SOURCES / name).read_bytes()).hexdigest()[:16] for name in CHECKSUMS
-    }
+    found = {n: hashlib.sha256((SOURCES / n).read_bytes()).hexdigest()[:16] for n in CHECKSUMS}
     assert found == CHECKSUMS
 
 

@@ -286,11 +286,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         ("region,sex\nnorth,f\n\nnorth,f,m\n", SCHEMA, r"row 3, is damaged.* as many fields"),
         ('region,sex,n\nnorth,f,1\nnorth,f,"2\nsouth,f,3\n', schema_with(ignore=("n",)), "odd"),
         ("RT,sex,age\nH,,\nP,1,0\nP,2,0\nH,,\n", EMPTY, "does not list"),
-        (
-            "sex,age\n,\n1,0\n2,0\n,\n",
-            EMPTY,
-            r"2 rows \(2, 5\): all columns of the schema are empty",
-        ),
+        ("sex,age\n,\n1,0\n2,0\n,\n", EMPTY, r"2 rows \(2, 5\): all columns of the schema are"),
         ("sex\n1\n\n1\n", ALONE, r"1 row \(3\): all columns"),
         ("region,count\na,1\nb,2\nTotal,3\n", THREE, r"'Total' \(region\) counts what"),
         *(
