@@ -367,12 +367,17 @@ def test_a_full_disk_is_told_once_though_the_builder_only_warns(tmp_path, monkey
             act(tmp_path / "a", tmp_path / "b")
 
 
-def test_an_exchange_that_fails_keeps_the_old_site(tmp_path):
+@pytest.mark.parametrize("moment", ["between the renames", "in the second"])
+def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path, moment):
     site = tmp_path / "html"
     site.mkdir()
     (site / "index.html").write_text("good", encoding="utf-8")
-    with pytest.raises(OSError, match="missing"):
-        book_site.put_in_place(tmp_path / "missing", site, tmp_path / "aside")
+    if moment == "between the renames":
+        site.rename(book_site.recover(site))
+        book_site.recover(site)
+    else:
+        with pytest.raises(OSError, match="missing"):
+            book_site.put_in_place(tmp_path / "missing", site)
     assert (site / "index.html").read_text(encoding="utf-8") == "good"
     assert not book_site.is_current(site, "key")
 

@@ -94,10 +94,9 @@ def _stage(
         path = target / f"{entry}.md"
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            text = stage.quote(
-                text if edition.solutions else stage.without_solutions(text), entry, found
-            )
-            path.write_text(with_links(text, entry), encoding="utf-8")
+            text = text if edition.solutions else stage.without_solutions(text)
+            text = with_links(stage.quote(text, entry, found), entry)
+            path.write_text(text, encoding="utf-8")
         elif not path.with_suffix(".ipynb").is_file():
             raise BuildError(f"book/_toc.yml lists a page that does not exist: {entry}")
     told = f"This edition was computed at {edition.levels}. " if edition.levels else ""
@@ -144,13 +143,11 @@ def build(
 ) -> Path:
     """Compute what changed, build the site and return the path of its first page."""
     if students and not edition.solutions:
-        raise InputError(
-            "the students' edition cannot hold itself; give either --with-students or "
-            "--no-solutions"
-        )
+        raise InputError("give either --with-students or --no-solutions; it cannot hold itself")
     start = time.perf_counter()
     site = default_site(root, edition) if site is None else site
     claim_folder(site, "searchindex.js", "an earlier site")
+    book_site.recover(site)
     planned, cache = chapters(root, edition), root / "book" / "_generated"
     folders = compute_folders(planned, edition, cache / "grid", report)
     try:
@@ -186,6 +183,6 @@ def build(
         if faults := faults_of_site(html, paths):
             raise BuildError("\n".join(faults))
         (html / book_site.RECORD).write_text(key, encoding="utf-8")
-        book_site.put_in_place(html, site, home / "earlier")
+        book_site.put_in_place(html, site)
     report(f"built in {time.perf_counter() - start:.0f} s")
     return site / "index.html"

@@ -108,6 +108,7 @@ def run_one(
     chapters = [Chapter(path, original, base | row) for row in varied]
     out = _default_folder(path.stem, values, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
+    book_site.recover(out)
     if Path.cwd().is_relative_to(out.resolve()):
         raise InputError(
             f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
@@ -140,7 +141,7 @@ def run_one(
             (home / "out").chmod(0o700)
         if out.exists():
             report(f"replacing the earlier run in {out}")
-        book_site.put_in_place(home / "out", place, home / "earlier")
+        book_site.put_in_place(home / "out", place)
     beside.unlink(missing_ok=True)
     if secret:
         report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")

@@ -50,9 +50,7 @@ class Edition:
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked(value))
         if self.runs is not None and self.runs < 2:
-            raise InputError(
-                f"runs is {self.runs}; it must be 2 or more, so that there are standard errors"
-            )
+            raise InputError(f"runs is {self.runs}; standard errors need 2 or more")
 
     @property
     def given(self) -> dict[str, float | int]:
@@ -158,9 +156,8 @@ class Folders:
 def grid_specs(edition: Edition) -> dict[str, GridSpec]:
     """Return the grids of an edition by the notebooks' parameters.
 
-    ``grid_dir`` is the whole grid at the edition's levels; ``published_dir`` has the data sets of
-    the paper's Tables 1 and 2 at their own level, and is the same grid where that contains it.
-    ``better_dir`` has every method, this package's own too, with the same noise but fewer runs.
+    ``grid_dir`` is the whole; ``published_dir`` has the data sets of the paper's Tables 1 and 2 at
+    their level, or is the same; ``better_dir`` has every method, the same noise and fewer runs.
     """
     runs = edition.runs or PAPER_RUNS
     whole = published = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos, runs=runs)

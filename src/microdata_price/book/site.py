@@ -182,14 +182,22 @@ def redirect(target: str) -> str:
     )
 
 
-def put_in_place(built: Path, place: Path, aside: Path) -> None:
-    """Give a finished folder its name; what has the name goes aside. Requests to stop wait."""
+def recover(place: Path) -> Path:
+    """Undo an exchange that a kill cut short; return where what has the name goes meanwhile."""
+    aside = place.absolute().with_name(f".{place.absolute().name}.earlier")
+    if aside.exists() and not place.exists():
+        aside.rename(place)
+    return aside
+
+
+def put_in_place(built: Path, place: Path) -> None:
+    """Give a finished folder its name; what had the name goes. Requests to stop wait."""
     with deferred_stop():
+        shutil.rmtree(aside := recover(place), ignore_errors=True)
         if place.exists():
             place.rename(aside)
         try:
             built.rename(place)
-        except OSError:
-            if aside.exists():
-                aside.rename(place)
-            raise
+        finally:
+            recover(place)
+    shutil.rmtree(aside, ignore_errors=True)
