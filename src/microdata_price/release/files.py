@@ -135,7 +135,7 @@ def _columns(schema: Schema) -> list[tuple[str, list[str]]]:
         notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
         if misread := [v for v in values if v in MISREAD]:
             notes.append(f"{', '.join(misread)}: a word, not a missing value (keep_default_na)")
-        if any(v.isdecimal() and "0" == v[0] != v for v in values):
+        if any(v.isdecimal() and v[0] == "0" and v != "0" for v in values):
             notes.append("codes with leading zeros: read as text")
         found.append((name, notes))
     return found

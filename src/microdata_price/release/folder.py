@@ -27,7 +27,7 @@ from ..model.queryset import QuerySet
 from ..tables.schemas import Schema, parse_schema
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
-from .ledger import fcntl  # type: ignore[attr-defined]
+from .ledger import lock
 from .mechanism import mechanism_like
 from .plan import Measured, warnings_of
 
@@ -162,8 +162,8 @@ def _write(path: Path, data: bytes) -> None:
 def complete(folder: Path, files: Files) -> None:
     """Add files, whole, to a measurement's folder, in place of a fit cut short; manifest last."""
     with (folder / MANIFEST).open("r+b") as held:
-        if fcntl is not None:
-            fcntl.flock(held, fcntl.LOCK_EX)
+        with contextlib.suppress(OSError):  # of a disk without locks
+            lock(held)
         if load_measured(folder)[1]:
             raise InputError(f"{folder} is finished: another process was faster; its fit is kept")
         for old in folder.glob(f"{_DRAFT}*"):
@@ -195,9 +195,7 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
     """Read a measurement back, checked against what its folder states, and if it was finished."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise InputError(
-            f"{folder} is not the folder of a release: it has no {MANIFEST}; give one that has"
-        )
+        raise InputError(f"{folder} is not the folder of a release: it has no {MANIFEST}")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):

@@ -28,6 +28,12 @@ _SLACK = 1e-12  # sums of doubles, such as three times 0.1, may exceed a cap by 
 Lines = dict[str, dict[str, Any]]  # the lines of a ledger by their checksums, in order
 
 
+def lock(stream: IO[bytes]) -> None:
+    """Hold a file against other processes until it is closed."""
+    if fcntl is not None:
+        fcntl.flock(stream, fcntl.LOCK_EX)
+
+
 def _digest(line: str) -> str:
     return hashlib.sha256(line.encode()).hexdigest()
 
@@ -42,10 +48,9 @@ def read_ledger(path: Path, stream: IO[bytes] | None = None, *, new: bool = Fals
     found: Lines = {}
     before = ""
     for number, line in enumerate(data.decode(errors="replace").splitlines(keepends=True), start=1):
-        try:
+        read = None
+        with contextlib.suppress(ValueError):
             read = json.loads(line)
-        except ValueError:
-            read = None
         fields = read if isinstance(read, dict) else {}
         if number == 1 and fields.get("format") != FORMAT:
             raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}")
@@ -103,8 +108,7 @@ class Account:
         """Open and lock the ledger, and read what is in it."""
         new = not self.path.exists()
         with self.path.open("a+b") as stream:
-            if fcntl is not None:
-                fcntl.flock(stream, fcntl.LOCK_EX)
+            lock(stream)
             stream.seek(0)
             try:
                 yield stream, read_ledger(self.path, stream, new=new)

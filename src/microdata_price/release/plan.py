@@ -121,10 +121,7 @@ def plan_release(
     known_total: bool = False,
     weak: bool = False,
 ) -> Measured:
-    """Settle what will be asked and with which noise; nothing here depends on a table.
-
-    The parameters are those of `mechanism_for`, and whether weak protection is accepted.
-    """
+    """Settle what will be asked and with which noise (`mechanism_for`); `weak` allows little."""
     for queries in workload.query_sets:
         query_values(schema, queries)
     mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
