@@ -89,8 +89,10 @@ def _explained(error: Exception) -> tuple[int, str]:
             return 2, f"{said[0].lower()}{said[1:]}; see {path} --help"
         case click.Abort():
             return 130, str(error.__cause__ or "") or "interrupted"
-        case InputError() | BuildError() | CertificateError() | GridStoppedError():
-            return 2 if isinstance(error, InputError) else 1, str(error)
+        case InputError():
+            return 2, str(error)
+        case BuildError() | CertificateError() | GridStoppedError():
+            return 1, str(error)
         case MemoryError():
             return 1, "there is not enough memory; use a machine with more, or a smaller table"
         case OSError():

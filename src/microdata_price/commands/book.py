@@ -16,9 +16,7 @@ from ..explorer.dice import dice_folder
 from . import options
 
 
-@click.command(
-    epilog="Example: microdata-price book --epsilon 0.25 --rho 0.03 --delta 1e-8 --runs 500"
-)
+@click.command(epilog="Example: microdata-price book --epsilon 0.25 --rho 0.03 --delta 1e-8")
 @options.EPSILON
 @options.RHO
 @options.DELTA

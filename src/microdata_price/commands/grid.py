@@ -30,9 +30,7 @@ _CHECKS = {
 }
 
 
-@click.command(
-    epilog="Example: microdata-price grid --family pums --epsilon 0.5 --runs 200 --out results/mine"
-)
+@click.command(epilog="Example: microdata-price grid --family pums --epsilon 0.5 --out mine")
 @options.names("--family", default=["all"], show_default=True, help=f"Of {', '.join(FAMILIES)}.")
 @options.names("--dataset", "datasets", help="Only this data set.")
 @options.numbers("--epsilon", help=f"Of pure DP.  [default: {_EPSILONS}, unless --rho]")
@@ -58,7 +56,7 @@ def grid_command(
     runs; estimate_cv is sharpened by OLS as control variate; max_split is chosen on one half of the
     runs and taken from the other; each has its standard error. exact stands where it is known;
     worst_certificate is the largest relative violation of optimality, conic_calls counts fits of
-    the general solver. queries.parquet has a row for every query: true count, bias, variance, ...
+    the general solver. queries.parquet has a row for every query: true count, bias, variance.
     """
     spec = GridSpec.choose(**asked)
     made = run_grid(spec, out, workers, progress=not quiet, scheduler=scheduler)
@@ -73,7 +71,8 @@ def grid_command(
         "conic_calls": conic_calls(made.errors),
         "seconds": round(made.seconds, 3),
     }
-    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in told.items()]
+    short = {name: f"{v:.3g}" if isinstance(v, float) else v for name, v in told.items()}
+    lines = [f"{name.replace('_', ' ')}: {value}" for name, value in short.items()]
     lines += [str(out / f"{name}.parquet") for name in ("errors", "queries")]
     options.tell(as_json, told, "\n".join(lines))
 

@@ -73,7 +73,7 @@ SHARE = names(
     "--share",
     metavar="SET=SHARE,...",
     callback=_shares,
-    help="Of the budget; others share the rest.",
+    help="Shares of the budget, by query set or marginals; others share the rest.",
 )
 WORKLOAD = click.option(
     "--workload",
@@ -91,9 +91,7 @@ def guarantee_of(epsilon: float | None, rho: float | None, cap: str = "") -> Lev
     if rho is not None and epsilon is None:
         return ConcentratedDP(rho)
     given = "no privacy level is" if rho is None else f"both --{cap}epsilon and --{cap}rho are"
-    raise InputError(
-        f"{given} given; give one, as --{cap}epsilon 1 (pure) or --{cap}rho 0.1 (zCDP)"
-    )
+    raise InputError(f"{given} given; give one, as --{cap}epsilon 1 or --{cap}rho 0.1 (zCDP)")
 
 
 def rows_of(frame: pd.DataFrame) -> list[dict[Any, Any]]:

@@ -19,9 +19,7 @@ from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
 
-@click.command(
-    epilog="Example: microdata-price price area.csv --epsilon 0.5 --out for-my-eyes-only"
-)
+@click.command(epilog="Example: microdata-price price area.csv --epsilon 0.5 --out my-eyes-only")
 @click.argument("table", type=options.FILE)
 @options.file("--schema", help="Columns and allowed values (JSON).  [default: TABLE.schema.json]")
 @options.WHERE

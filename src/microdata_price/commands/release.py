@@ -45,9 +45,14 @@ _NAME = click.option("--name", help="The table's name in the ledger.")
 @options.WORKLOAD
 @options.SHARE
 @click.option(
-    "--known", type=click.Choice(["sum"]), help="The total is public: publish it exactly."
+    "--known",
+    type=click.Choice(["sum"]),
+    help="The total is public: publish it exactly, and protect records against replacement.",
 )
-@options.flag("--weak-protection", help="Accept even noise that hides little of a record.")
+@options.flag(
+    "--weak-protection",
+    help="Accept counts known to less than one record, or a factor above a million.",
+)
 @_LEDGER
 @_NAME
 @click.option(
