@@ -12,6 +12,12 @@ NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 EPSILONS = (0.5, 0.05, 3.0, 10.0)
 RHOS = (0.125, 0.00125, 4.5, 50.0)
 DELTAS = (1e-6, 1e-12, 1e-3)
+LEVELS = [
+    {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
+    {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3, "d": 2},
+    {"epsilon": 0.05, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
+    {"epsilon": 10.0, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
+]
 
 _NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
 _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from chapter_texts import DELTAS, EPSILONS, RHOS, cases, filled, says
+from chapter_texts import DELTAS, EPSILONS, LEVELS, RHOS, cases, filled, says
 from scipy import integrate
 
 from microdata_price.chapters import (
@@ -132,15 +132,7 @@ def test_no_table_breaks_the_ceiling_of_truncated_noise(epsilon, d):
     assert found.cap == pytest.approx(math.sqrt(B**2 + 2 * variance))
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
-        {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3, "d": 2},
-        {"epsilon": 10.0, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("given", LEVELS, ids=str)
 def test_both_ends_of_each_gap(given):
     found = how_large.Findings(**given)
     assert says(filled("how_large", **given)[0], found.gap.high, 0.01)

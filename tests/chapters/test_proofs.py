@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from chapter_texts import DELTAS, EPSILONS, NOTEBOOKS, RHOS, cases, filled, numbers, says
+from chapter_texts import DELTAS, EPSILONS, LEVELS, NOTEBOOKS, RHOS, cases, filled, numbers, says
 from scipy import integrate, stats
 
 from microdata_price.chapters import misprints, proofs_of_ours, proofs_of_the_paper
@@ -17,15 +17,7 @@ from microdata_price.theory.upper.exact_errors import clipped, m_epsilon
 PROSE = (NOTEBOOKS / "misprints.ipynb").read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize(
-    "given",
-    [
-        {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6, "d": 1000},
-        {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3, "d": 2},
-        {"epsilon": 0.05, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
-    ],
-    ids=str,
-)
+@pytest.mark.parametrize("given", LEVELS, ids=str)
 def test_proofs_of_ours_hold_at_every_level(given):
     found = proofs_of_ours.Findings(**given, runs=100)
     said = filled("proofs_of_ours", **given, runs=100)
