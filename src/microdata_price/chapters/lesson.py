@@ -171,7 +171,7 @@ class Lesson:
             "signed": n(self.signed),
             "one_bias": n(self.one_bias),
             "all_biases": n(self.all_biases, 2),
-            "whole_biases": n(self.d * float(clipped(DoubleGeometric(self.epsilon), 0.0).bias), 2),
+            "whole_biases": n(self.d * float(clipped(DoubleGeometric(self.epsilon), 0.0).bias), 3),
             "students": n(a.students),
             "one_roll": n(a.one_mean, 2),
             "zero_rolls": n(a.zero_percent, 2),
