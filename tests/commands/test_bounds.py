@@ -88,3 +88,9 @@ def test_extremes_are_answered_and_no_square_is_too_small_to_write(points, level
     upper = [v for v in document["reached"].values() if v is not None]
     assert all(math.isfinite(v) and v >= 0 for v in [*lower, *upper])
     assert all(v >= max(lower) and v > 0 for v in upper)
+
+
+def test_a_bound_that_says_nothing_beside_one_that_does_has_a_note(capsys):
+    document = told(capsys, "--privacy pure --epsilon 0.5 --points 1e6 --sum-error 5.656854")
+    assert document["channel_whole"] > 0
+    assert document["channel"] > 0 or any("channel says" in n for n in document["notes"])

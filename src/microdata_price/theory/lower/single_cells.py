@@ -238,7 +238,7 @@ def single_cell_bounds(
     sum_error: float | None = None,
     point_error: float | None = None,
 ) -> tuple[dict[str, float], str]:
-    """Return what single cells prove about one error, given the other, and a note if nothing.
+    """Return what single cells prove about one error, given the other; a note where nothing.
 
     ``channel`` is for weights and so for all nonnegative outputs, ``channel_whole`` for whole
     numbers; in counts, 0 where nothing is proved.
@@ -259,10 +259,10 @@ def single_cell_bounds(
         pair = [conic_point_error(guarantee, d, sum_error, whole=w) for w in (False, True)]
     else:
         none = {"channel": 0.0, "channel_whole": 0.0}
-        return none, f"channel is not computed with a delta: {_INSTEAD}"
+        return none, f"channel and channel_whole are not computed with a delta: {_INSTEAD}"
     weights, whole = pair
     found = {"channel": weights, "channel_whole": max(weights, whole)}
-    return found, "" if whole > 0 else f"channel says nothing here: {_INSTEAD}"
+    return found, "" if weights > 0 else f"channel says nothing here: {_INSTEAD}"
 
 
 class Lines(NamedTuple):
