@@ -74,6 +74,9 @@ Wait.
 """
 
 
+EXPLORER = '<a href="../explorer/index.html#d=2">Move it</a>.'
+
+
 def chapter():
     return make_notebook(
         ("text", "# A chapter\n\nA [zCDP](../book/reference/notation.md#zcdp) matter."),
@@ -84,7 +87,7 @@ def chapter():
         ("text", THEOREM, "theorem", "label:thm-tiny"),
         ("text", "**Proof.** By [(1)](#eq-1).", "proof"),
         ("text", "**Exercise 1 (Try).** What is it?", "exercise", "label:ex-tiny"),
-        ("text", "**Solution.** It is 43112609.", "solution"),
+        ("text", f"**Solution.** It is 43112609. {EXPLORER}", "solution"),
         ("code", "assert 43112609", "solution"),
     )
 
@@ -389,7 +392,9 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     first = run_one("chapter", {}, [("epsilon", ["0.1", 1])], out, lambda _: None)
     html = first.read_text(encoding="utf-8")
     assert all(words in html for words in ("epsilon = 0.1", "Twice is 0.2;", "Twice is 2;"))
-    assert "Twice is 0.2;" in (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")
+    page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")
+    assert "Twice is 0.2;" in page
+    assert ("Move it." in page, "../explorer/" in page) == (True, False)  # which is not there
     names = ["chapter-epsilon-0.1.ipynb", "chapter-epsilon-1.ipynb"]
     assert sorted(p.name for p in out.glob("*.ipynb")) == names
     assert any(c.get("execution_count") for c in notebook.read(out / names[0]).cells)

@@ -14,7 +14,7 @@ from microdata_price.book.run import Run
 from microdata_price.figures.difficult import one_draw
 from microdata_price.figures.experiments_price import Heat, glance_map
 from microdata_price.figures.scales import price_shades
-from microdata_price.page.style import drawn, panels, render
+from microdata_price.page.style import METADATA_KEY, drawn, panels, render
 from tiny_book import make_notebook
 
 KINDS = ((0, "svg"), (1, "png"))
@@ -63,22 +63,24 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
             {"image/svg+xml": picture(size), "text/plain": f"letters of {size}"},
             {"image/png": base64.b64encode(b"png%d" % i).decode()},
             {"text/plain": f"a < {i}"},
-            {"text/html": "<!-- headline -->", "text/plain": f"headline: {i}"},
         ]
         nb = make_notebook(("text", "# Own\n\nText."), ("code", "f()"), ("code", "g()"))
         nb.cells[1].outputs = [same]
         nb.cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
+        about = {METADATA_KEY: {"certificate": i}}
+        told = nbformat.v4.new_output("display_data", {"text/plain": f"worst {i}"}, metadata=about)
+        nb.cells[2].outputs.append(told)
         notebook.write(nb, tmp_path / f"{i}.ipynb")
         runs.append(Run("own", tmp_path / f"{i}.ipynb", 1.0, "2026-01-01", {}))
     pictures = comparison(runs, [{"size": 5}, {"size": 12}])
     text = pictures.pop("comparison.md").decode()
     assert text.startswith("# Own: 2 runs compared\n")
     assert "the same" not in text
-    assert "headline" not in text
-    assert [*pictures] == [f"images/compare-{i}-1-{j}.{end}" for i in (0, 1) for j, end in KINDS]
+    assert "worst" not in text
+    assert [*pictures] == [f"images/compare-{i}-2-{j}.{end}" for i in (0, 1) for j, end in KINDS]
     assert all(f"{{image}} {name}\n" in text for name in pictures)
-    assert pictures["images/compare-1-1-1.png"] == b"png1"
-    assert pictures["images/compare-1-1-0.svg"].decode() == for_the_site(picture(12.0))
+    assert pictures["images/compare-1-2-1.png"] == b"png1"
+    assert pictures["images/compare-1-2-0.svg"].decode() == for_the_site(picture(12.0))
     for words in ("**size = 12**", ':alt: "letters of 12.0"', "<pre>a &lt; 1</pre>"):
         assert words in text
 

@@ -158,7 +158,6 @@ def build(
         raise
     if said := complaints(runs):
         raise BuildError("\n".join(said))
-    paths = machine_paths(root, site.parent)
     about = (_LINKED if students else _ELSEWHERE) if edition.solutions else _THEIRS
     editions = {"book": (edition, about)}
     if students:
@@ -180,7 +179,7 @@ def build(
         ]
         for theirs in inside:
             theirs.rename(html / STUDENTS)
-        if faults := faults_of_site(html, paths):
+        if faults := faults_of_site(html, machine_paths(root, site.parent)):
             raise BuildError("\n".join(faults))
         (html / book_site.RECORD).write_text(key, encoding="utf-8")
         book_site.put_in_place(html, site)

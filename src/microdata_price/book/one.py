@@ -28,11 +28,13 @@ from .picture import for_the_site
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, Folders, find_root, notebook_paths, toc_entries
 from .run import Report, Run, run_all
+from .stage import outputs_told
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
 # Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
+_UNSEEN = {"record", "certificate"}  # which an output tells the builder alone
 Grid = Sequence[tuple[str, Sequence[Any]]]  # several values of some parameters, by name
 
 
@@ -94,9 +96,8 @@ def run_one(
 
     `given` is a path or the name of a chapter, `values` are its parameters; each combination of a
     `grid` is a run, and all are compared on one page. The folder is made anew; without `out` it is
-    one in ``results``, named by what is given. What cannot be used is an `InputError` before
-    anything runs, a cell that fails a `BuildError`. Nothing is taken from an earlier run, as what
-    the notebook reads may have changed, nor kept for a later one, as it may be confidential.
+    one in ``results``. What cannot be used is an `InputError` before anything runs, a cell that
+    fails a `BuildError`. Nothing is taken from an earlier run or kept for a later one.
     """
     path, root = _find_notebook(given)
     original = notebook.read(path)
@@ -157,6 +158,9 @@ def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping
         shutil.copyfile(run.path, draft / f"{name if row else run.name}.ipynb")
     page = f"{_pages(root, runs, varied, home / 'book')}.html"
     site = book_site.run_builder(home / "book", home / "site", strict=False)
+    for path in (site / "notebooks").glob("*.html"):  # the explorer is not beside them
+        text = path.read_text("utf-8")
+        path.write_text(re.sub(r'<a [^>]*"\.\./explorer/[^>]*>(.*?)</a>', r"\1", text), "utf-8")
     (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
     site.rename(draft / "html")
     (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
@@ -172,8 +176,6 @@ def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
             files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
             alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
             return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
-    if str(data.get("text/html")).startswith("<!--"):  # for the builder, shown nowhere
-        return ""
     if "text/markdown" in data:
         return with_links(str(data["text/markdown"]), "comparison")
     text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
@@ -182,7 +184,10 @@ def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
 
 def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
     """Return the files of the page that compares runs: every cell whose outputs differ."""
-    cells = [[c.outputs for c in run.own_cells if c.cell_type == "code"] for run in runs]
+    cells = [
+        [[o for of, o in outputs_told([c]) if not _UNSEEN & {*of}] for c in run.own_cells]
+        for run in runs
+    ]
     title = runs[0].executed.cells[0].source.partition("\n")[0].removeprefix("# ")
     lines = [
         f"# {title}: {len(runs)} runs compared\n",

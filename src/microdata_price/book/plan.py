@@ -55,8 +55,7 @@ class Edition:
     @property
     def given(self) -> dict[str, float | int]:
         """The levels that were given, by the names of the parameters that they replace."""
-        pairs = {k: getattr(self, k) for k in (*LEVELS, "runs")}
-        return {k: v for k, v in pairs.items() if v is not None}
+        return {k: v for k in (*LEVELS, "runs") if (v := getattr(self, k)) is not None}
 
     @property
     def slug(self) -> str:

@@ -192,8 +192,7 @@ def run_all(
     used = code_files(package, [line for c in todo for line in _code(c)])
     modules = [p.relative_to(package.parent).with_suffix("").parts for p in used]
     preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
-    pooled = ThreadPoolExecutor(AT_A_TIME)
-    with pooled as pool, kernels(todo[0].path.parent, preload) as manager:
+    with ThreadPoolExecutor(AT_A_TIME) as pool, kernels(todo[0].path.parent, preload) as manager:
         jobs = {pool.submit(_compute, c, folders, places[c.name], manager): c for c in todo}
         try:
             for job in as_completed(jobs):

@@ -85,10 +85,7 @@ def site_config(root: Path, title: str, announcement: str = "") -> str:
 
 
 def source_date(root: Path) -> datetime.date | None:
-    """Return the day of the sources, never of the build: SOURCE_DATE_EPOCH, else the last commit's.
-
-    So the same sources give the same site. Days are UTC's.
-    """
+    """Return the day of the sources, in UTC: SOURCE_DATE_EPOCH, else the last commit's."""
     seconds = os.environ.get("SOURCE_DATE_EPOCH", "")
     if not seconds.isdigit() and (root / ".git").exists():
         command = ["git", "-C", str(root), "log", "-1", "--format=%ct"]

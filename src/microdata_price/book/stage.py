@@ -46,7 +46,7 @@ class Found:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def _told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
+def outputs_told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield what each output of cells says of itself to the book, with the output."""
     for cell in cells:
         for output in cell.get("outputs", []):
@@ -56,7 +56,7 @@ def _told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]
 def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
     """Read what one executed notebook computed for the text, its pictures and its files."""
     texts = found.quoted.setdefault(name, {})
-    for ours, output in _told(executed.cells):
+    for ours, output in outputs_told(executed.cells):
         for key, text in ours.get("record", {}).items():
             if key in texts:
                 raise BuildError(f"notebook {name!r} records {key!r} twice")
@@ -196,9 +196,9 @@ def page(
         if cell.cell_type == "markdown":
             pieces.append((cell, [markdown(text_of(cell, name))]))
             continue
-        blocks = [_block(ours) for ours, _ in _told([cell])]
+        blocks = [_block(ours) for ours, _ in outputs_told([cell])]
         told = [markdown(with_links(text, name)) for text in blocks if text]
-        cell.outputs = [output for ours, output in _told([cell]) if not ours]
+        cell.outputs = [output for ours, output in outputs_told([cell]) if not ours]
         cell.pop("id", None)
         if TAG in tags:
             line = _levels_line(values)
