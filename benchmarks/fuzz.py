@@ -23,6 +23,7 @@ from pathlib import Path
 
 import click
 import numpy as np
+import pandas as pd
 
 from microdata_price import cli
 from microdata_price.book import notebook
@@ -33,7 +34,7 @@ from microdata_price.tables.schemas import load_schema, parse_schema
 
 from .checks import keep
 
-HANG = 10  # seconds
+HANG, WAIT = 10, 60  # seconds of processor time and by the clock, as others may be at work
 REGIONS, SEXES = ("north", "south", "west"), ("f", "m")
 SCHEMA = json.dumps({"columns": {"region": list(REGIONS), "sex": list(SEXES)}})
 COUNTS = "region,sex,count\n" + "".join(
@@ -85,13 +86,19 @@ def in_time() -> Iterator[None]:
     def late(*_: object) -> None:
         raise TimeoutError(f"no answer in {HANG} s")
 
-    before = signal.signal(signal.SIGALRM, late)
-    signal.alarm(HANG)
+    clocks = (
+        (signal.SIGPROF, signal.ITIMER_PROF, HANG),
+        (signal.SIGALRM, signal.ITIMER_REAL, WAIT),
+    )
+    before = [signal.signal(kind, late) for kind, _, _ in clocks]
     try:
+        for _, clock, most in clocks:
+            signal.setitimer(clock, most)
         yield
     finally:
-        signal.alarm(0)
-        signal.signal(signal.SIGALRM, before)
+        for (kind, clock, _), handler in zip(clocks, before, strict=True):
+            signal.setitimer(clock, 0)
+            signal.signal(kind, handler)
 
 
 def fields(data: bytes) -> list[list[str]]:
@@ -126,6 +133,31 @@ def tables(folder: Path, rng: random.Random) -> tuple[bytes, Callable[[], object
     def right() -> None:
         table = read_table(path, parse_schema(SCHEMA))
         np.testing.assert_array_equal(table, counted(data))
+
+    return data, right
+
+
+def formats(folder: Path, rng: random.Random) -> tuple[bytes, Callable[[], object]]:
+    """A damaged table in a format of another program is refused, or has counts of its shape."""
+    suffix = rng.choice((".parquet", ".dta", ".xlsx", ".csv.gz", ".csv.xz", ".zip"))
+    path, whole = folder / f"table{suffix}", folder / f"whole{suffix}"
+    if not whole.exists():
+        frame = pd.read_csv(io.StringIO(COUNTS))
+        if suffix == ".parquet":
+            frame.to_parquet(whole)
+        elif suffix == ".dta":
+            frame.to_stata(whole, write_index=False)
+        elif suffix == ".xlsx":
+            frame.to_excel(whole, index=False)
+        else:
+            frame.to_csv(whole, index=False)
+    data = damaged(whole.read_bytes(), rng)
+    path.write_bytes(data)
+
+    def right() -> None:
+        table = read_table(path, parse_schema(SCHEMA))
+        assert table.shape == (len(REGIONS), len(SEXES)), table
+        assert (np.abs(np.floor(table)) == table).all(), table
 
     return data, right
 
@@ -259,7 +291,7 @@ def said(*words: object) -> tuple[int, str, str]:
     raise AssertionError("the command did not end with a status")
 
 
-READERS = (tables, matrices, schemas, releases, ledgers, notebooks, options)
+READERS = (tables, formats, matrices, schemas, releases, ledgers, notebooks, options)
 
 
 @click.command()
@@ -279,7 +311,7 @@ def main(minutes: float, seed: int, chosen: tuple[str, ...], kept: bool) -> None
     readers = [r for r in READERS if not chosen or r.__name__ in chosen]
     for reader in readers:
         ended = time.monotonic() + 60 * minutes / len(readers)
-        rng, counts = random.Random(seed), Counter()
+        rng, counts, begun = random.Random(seed), Counter(), time.process_time()
         with tempfile.TemporaryDirectory() as folder:
             while time.monotonic() < ended:
                 data, right = reader(Path(folder), rng)
@@ -287,7 +319,7 @@ def main(minutes: float, seed: int, chosen: tuple[str, ...], kept: bool) -> None
                     with in_time():
                         right()
                     counts["answered"] += 1
-                except InputError:
+                except (InputError, MemoryError):  # a damaged length; the command says so
                     counts["refused"] += 1
                 except Exception as error:
                     counts["wrong"] += 1
@@ -295,7 +327,8 @@ def main(minutes: float, seed: int, chosen: tuple[str, ...], kept: bool) -> None
         tried = sum(counts.values())
         told[reader.__name__] = tried, tried - counts["wrong"]
         bad += counts["wrong"]
-        click.echo(f"{reader.__name__}: {dict(counts)}")
+        used = time.process_time() - begun
+        click.echo(f"{reader.__name__}: {dict(counts)} in {used:,.0f} processor seconds")
     if kept:
         keep("inputs", told)
     sys.exit(bool(bad))

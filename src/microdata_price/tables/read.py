@@ -9,6 +9,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import csv
+import errno
 import gzip
 import io
 import lzma
@@ -99,8 +100,9 @@ def _reading(path: Path) -> Iterator[None]:
         package = _FRAMES[path.suffix.lower()][1]
         raise InputError(f"{path} needs the package {package}: install it, or use CSV") from None
     except Exception as error:
-        # The system's word is no content: no such file, no permission.
-        if isinstance(error, (InputError, MemoryError)) or getattr(error, "errno", None):
+        # The system's word is no content: no permission. EINVAL is of a damaged archive's places.
+        system = getattr(error, "errno", None) not in (None, errno.EINVAL)
+        if system or isinstance(error, (InputError, MemoryError)):
             raise
         uneven = re.search(r"Row #(\d+): Expected", str(error))
         raise InputError(
