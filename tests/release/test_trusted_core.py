@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "faee6b24682e7bba",
+    "tables/read.py": "88243645b1bdb423",
     "release/measure.py": "615bd73c24a1753f",
     "release/mechanism.py": "25f9aa02a242fcce",
     "release/budget.py": "d833fa3f7b0bfa21",

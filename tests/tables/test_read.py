@@ -11,6 +11,7 @@ import zipfile
 from pathlib import Path
 
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyreadstat
 import pytest
@@ -199,6 +200,31 @@ def test_no_content_ends_in_a_traceback(tmp_path_factory, data):
             for reading in (lambda p, s=schema: read_table(p, s), lambda p: read_matrix(p)[1]):
                 with contextlib.suppress(InputError):
                     assert (reading(path) >= 0).all()
+
+
+def test_no_warning_of_a_reader_tells_content(tmp_path, recwarn):
+    """A number that is no date, in a column of dates: openpyxl's warning quotes it."""
+    book, path = openpyxl.Workbook(), tmp_path / "t.xlsx"
+    for row in (["sex", "count"], ["f", 3], ["m", 98765432101]):
+        book.active.append(row)
+    book.active["B3"].number_format = "yyyy-mm-dd"
+    book.save(path)
+    with pytest.raises(InputError, match=r"1 row \(3\): column 'count' holds no whole number"):
+        read_table(path, Schema(("sex",), (("f", "m"),)))
+    assert not recwarn.list
+
+
+@pytest.mark.parametrize("ending", [".zip", ".xlsx"])
+def test_a_damaged_archive_is_called_damaged(tmp_path, ending):
+    """Its places may lead before the file's beginning, of which the system complains."""
+    path = tmp_path / f"t{ending}"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("t.csv", COUNTS)
+    whole = path.read_bytes()
+    for cut in range(1, 40):
+        path.write_bytes(whole[:10] + whole[10 + cut :])
+        with pytest.raises(InputError, match="damaged"):
+            read_table(path, SCHEMA)
 
 
 def test_rules_say_where_fields_are_counted(read):

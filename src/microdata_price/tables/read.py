@@ -15,6 +15,7 @@ import io
 import lzma
 import re
 import sys
+import warnings
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -95,7 +96,8 @@ class _Counted(io.RawIOBase):
 def _reading(path: Path) -> Iterator[None]:
     """Turn whatever a format's reader raises into one sentence; its own words may quote data."""
     try:
-        yield
+        with warnings.catch_warnings(action="ignore"):
+            yield
     except ImportError:
         package = _FRAMES[path.suffix.lower()][1]
         raise InputError(f"{path} needs the package {package}: install it, or use CSV") from None
@@ -209,10 +211,8 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
     missing = [name for name in needed if name not in header]
-    said = (
-        f"{path} has no column {', '.join(map(repr, missing))}; its first row must name the columns"
-    )
-    require(not missing, f"{said}, in CSV with commas, semicolons or tabs between them")
+    said = f"{path} has no column {', '.join(map(repr, missing))}; its first row must name the"
+    require(not missing, f"{said} columns, in CSV with commas, semicolons or tabs between them")
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
