@@ -227,6 +227,14 @@ def test_a_damaged_archive_is_called_damaged(tmp_path, ending):
             read_table(path, SCHEMA)
 
 
+def test_a_text_that_is_none_is_found_when_it_is_read(tmp_path):
+    path = tmp_path / "t.parquet"
+    pd.DataFrame({"sex": ["female", "male"]}).to_parquet(path, compression=None)
+    path.write_bytes(path.read_bytes().replace(b"female", b"fe\xffale"))
+    with pytest.raises(InputError, match="damaged"):
+        read_table(path, Schema(("sex",), (("female", "male"),)))
+
+
 def test_rules_say_where_fields_are_counted(read):
     schema = parse_schema(
         '{"columns": {"age": {"cuts": [18], "empty": "none"}, "job": {"values": ["nurse"], '

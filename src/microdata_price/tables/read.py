@@ -203,7 +203,11 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
         codes, values = pd.factorize(column, use_na_sentinel=False)
         return _Fields(codes.astype(np.int64), [plain(_text(value)) for value in values])
 
-    return list(frame.columns), lambda names: iter([{name: fields(frame[name]) for name in names}])
+    def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
+        with _reading(path):  # Arrow decodes a text when it is asked for
+            return iter([{name: fields(frame[name]) for name in columns}])
+
+    return list(frame.columns), blocks
 
 
 def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[str, str]) -> bool:
