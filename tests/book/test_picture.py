@@ -9,12 +9,13 @@ import pytest
 
 from microdata_price.book import notebook
 from microdata_price.book.one import comparison
-from microdata_price.book.picture import SMALLEST, for_the_site
 from microdata_price.book.run import Run
 from microdata_price.figures.difficult import one_draw
 from microdata_price.figures.experiments_price import Heat, glance_map
+from microdata_price.figures.picture import SMALLEST, for_the_site
 from microdata_price.figures.scales import price_shades
-from microdata_price.page.style import METADATA_KEY, drawn, panels, render
+from microdata_price.figures.style import drawn, panels, render
+from microdata_price.page.output import METADATA_KEY
 from tiny_book import make_notebook
 
 KINDS = ((0, "svg"), (1, "png"))

@@ -66,7 +66,7 @@ def test_code_files_follow_imports_however_deep():
         return {p.relative_to(SRC).as_posix() for p in code_files(SRC, [code])}
 
     page = found("from microdata_price.page import output")
-    assert {"__init__.py", "page/output.py", "page/style.py", "exceptions.py"} <= page
+    assert {"__init__.py", "page/output.py", "figures/style.py", "exceptions.py"} <= page
     assert "grid/run.py" not in page
     deep = found("def f():\n    import microdata_price.fitting.methods as m")
     assert {"fitting/__init__.py", "fitting/nnls.py", "optimize/dual_newton.py"} <= deep

@@ -21,7 +21,7 @@ from microdata_price.book.stage import (
     without_solutions,
 )
 from microdata_price.exceptions import BuildError
-from microdata_price.page.style import METADATA_KEY
+from microdata_price.page.output import METADATA_KEY
 from tiny_book import ROOT, make_notebook
 
 SVG = '<svg viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg"/>'

@@ -9,12 +9,19 @@ import pytest
 from explorer_data import EDITION, SOURCES, package_bounds, read_data, small_explorer
 from microdata_price.base.numbers import at_least, format_number
 from microdata_price.book.plan import Edition
+from microdata_price.chapters.explorer.bounds import COUNTS, POINTS, SUMS
+from microdata_price.chapters.explorer.draws import (
+    DRAWS,
+    SCALE,
+    TABLES,
+    draws_of,
+    level_key,
+    story_draw,
+)
+from microdata_price.chapters.explorer.plane import LEVELS, START
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.explorer import build as explorer
-from microdata_price.explorer.bounds import COUNTS, POINTS, SUMS
-from microdata_price.explorer.draws import DRAWS, SCALE, TABLES, draws_of, level_key, story_draw
-from microdata_price.explorer.plane import LEVELS, START
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload

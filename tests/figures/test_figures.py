@@ -12,8 +12,8 @@ from microdata_price.chapters.experiments import MICRO
 from microdata_price.figures.experiments_price import Heat, glance_map
 from microdata_price.figures.labels import Name, _drawn_points, along, place_names
 from microdata_price.figures.operating import plane
+from microdata_price.figures.style import panels, render
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
-from microdata_price.page.style import panels, render
 from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.redrawn import redrawn

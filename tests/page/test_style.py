@@ -8,9 +8,9 @@ from matplotlib.figure import Figure
 
 from microdata_price.base.colours import on_dark
 from microdata_price.exceptions import InputError
+from microdata_price.figures.style import COLOURS, drawn, panels, render
 from microdata_price.fitting import METHODS
 from microdata_price.page.output import offer, show, table_markdown
-from microdata_price.page.style import COLOURS, drawn, panels, render
 
 SENTENCE = "The price falls with epsilon."
 

@@ -19,12 +19,12 @@ import yaml
 from ..base.files import claim_folder, stopping_politely
 from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
+from ..figures.picture import for_the_site
 from . import notebook
 from . import site as book_site
 from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
 from .parameters import Parameter, check, no_repeats
-from .picture import for_the_site
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, Folders, find_root, notebook_paths, toc_entries
 from .run import Report, Run, run_all

@@ -16,10 +16,10 @@ import nbformat
 from ..base.numbers import format_number
 from ..base.provenance import versions
 from ..exceptions import BuildError
-from ..page.style import METADATA_KEY
+from ..figures.picture import for_the_site
+from ..page.output import METADATA_KEY
 from . import notebook
 from .parameters import TAG
-from .picture import for_the_site
 from .plain import assemble, head, markdown, text_of, with_links
 from .plan import FOLDERS
 from .run import Run

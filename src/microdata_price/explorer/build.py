@@ -13,22 +13,19 @@ import numpy as np
 
 from ..base.colours import on_dark
 from ..base.files import new_folder
-from ..base.numbers import format_number
 from ..base.provenance import code_key, digest, digest_files, digest_json
-from ..book.picture import for_the_site
 from ..book.plan import Edition
+from ..chapters.explorer.draws import draws_data
+from ..chapters.explorer.plane import LEVELS, START, plane_data
+from ..chapters.explorer.said import edge, numbers_said
 from ..exceptions import InputError
 from ..figures.difficult import plane as plane_figure
+from ..figures.picture import for_the_site
+from ..figures.style import render
 from ..fitting import METHODS
 from ..model.privacy import ConcentratedDP, PureDP
 from ..page.say import render as fill
-from ..page.style import render
-from ..theory.lower.lower_bounds import BOUNDS, point_error_bound
-from ..theory.upper.operating_points import clipping, fitted, mapped
-from .bounds import POINTS, Array, point_errors
-from .draws import draws_data
-from .pack import SCALE
-from .plane import LEVELS, START, plane_data
+from ..theory.lower.lower_bounds import BOUNDS
 
 
 def own_colours() -> str:
@@ -41,49 +38,12 @@ def own_colours() -> str:
     )
 
 
-def _edge(guarantee: PureDP, d: Array, D: Array) -> Array:
-    """Return the least C beside D that the page's two best bounds prove, in counts."""
-    return np.maximum(*(point_errors(n, guarantee, d, D) for n in ("channel", "first_moment")))
-
-
-def numbers_said(plane: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of the page's own text, by the names that it uses."""
-    guarantee, d = PureDP(plane["start"]["epsilon"]), plane["start"]["d"]
-    unit = guarantee.signed_error
-    known = {
-        "clip": clipping(guarantee, d),
-        "mapped clip": mapped(guarantee, d),
-        "keep the sum": fitted(guarantee, d)[0],
-    }
-    stops = np.array(POINTS, dtype=float)
-    printed = point_error_bound("printed", guarantee, stops, unit)
-    first = [
-        next((format_number(d) for d in stops[unit < C]), "none of the stops")
-        for C in (_edge(guarantee, stops, np.array(unit)), printed)
-    ]
-    return {
-        "level": guarantee.plain,
-        "d": d,
-        "signed": unit,
-        "least": float(_edge(guarantee, np.array(d), np.array(unit))),
-        "marks": [
-            ("signed answers", 1.0, 1.0),
-            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
-        ],
-        "first": first,
-        "printed": BOUNDS["printed"].title,
-        "kept": 100 / (2 * SCALE),
-        "plane": plane,
-        "draws": draws,
-    }
-
-
 def _picture(said: Mapping[str, Any]) -> str:
     """Draw the plane that is shown where the sliders cannot run."""
     guarantee, unit = PureDP(said["plane"]["start"]["epsilon"]), said["signed"]
     D = np.geomspace(0.3, 3 * max(10.0, *(m[1] for m in said["marks"])), 300)
-    edge = _edge(guarantee, np.array(said["d"]), unit * D) / unit
-    return for_the_site(render(plane_figure(D, edge, said["marks"])))
+    least = edge(guarantee, np.array(said["d"]), unit * D) / unit
+    return for_the_site(render(plane_figure(D, least, said["marks"])))
 
 
 def script(name: str, data: Mapping[str, Any]) -> str:
