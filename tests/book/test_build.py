@@ -389,7 +389,7 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     root, _ = built
     monkeypatch.chdir(root)
     out = tmp_path / "out"
-    first = run_one("chapter", {}, [("epsilon", ["0.1", 1])], out, lambda _: None)
+    first = run_one("chapter", {}, {"epsilon": ["0.1", 1]}, out, lambda _: None)
     html = first.read_text(encoding="utf-8")
     assert all(words in html for words in ("epsilon = 0.1", "Twice is 0.2;", "Twice is 2;"))
     page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")

@@ -19,8 +19,9 @@ def test_editions_have_folders_and_titles_of_their_own():
     assert len({e.slug for e in editions}) == len({e.title for e in editions}) == len(editions)
     assert editions[4].slug == "eps-0.25-rho-0.03-delta-1e-08-runs-500"
     # A given level replaces its kind and leaves the other.
-    assert (editions[1].epsilons, editions[1].rhos) == ((0.25,), PAPER_RHOS)
-    assert editions[2].epsilons == PAPER_EPSILONS
+    grids = [grid_specs(e)["grid_dir"] for e in editions]
+    assert (grids[1].epsilons, grids[1].rhos) == ((0.25,), PAPER_RHOS)
+    assert (grids[2].epsilons, grids[2].rhos) == (PAPER_EPSILONS, (0.25,))
 
 
 def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_it():
@@ -110,7 +111,7 @@ def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_pat
     beside.unlink()
     for name in ("other.ipynb", ".hidden"):
         (root / "notebooks" / name).write_text("{}", encoding="utf-8")
-    assert chapter_key(root, a, {"grid_dir": "x"}) == keys[0]
+    assert chapter_key(root, a, {"grid_dir": root}) == keys[0]
 
 
 def test_old_addresses_lead_to_the_new_pages(tmp_path):
