@@ -17,7 +17,7 @@ from microdata_price.book import site as book_site
 from microdata_price.book.one import run_one
 from microdata_price.book.plan import Edition
 from microdata_price.book.site import faults_of_site, machine_paths
-from microdata_price.exceptions import BuildError, InputError
+from microdata_price.exceptions import BuildError
 from tiny_book import ROOT, SETUP, make_notebook, make_root
 
 LIGHT = ("text", "# A chapter\n\nText."), ("code", "a = 1", "parameters")
@@ -216,12 +216,6 @@ def test_a_site_can_hold_the_students_edition_which_has_no_solution(built):
         if path.suffix in (".html", ".js", ".ipynb", ".md", ".txt", ".inv"):
             text = path.read_text(encoding="utf-8", errors="replace")
             assert not {word for word in ("43112609", "Forty-two") if word in text}, path
-
-
-def test_the_students_edition_cannot_hold_itself(tmp_path):
-    root = make_root(tmp_path, {}, {})
-    with pytest.raises(InputError, match="give either --with-students or --no-solutions"):
-        book.build(root, Edition(solutions=False), tmp_path / "s", lambda _: None, students=True)
 
 
 def test_nothing_is_computed_or_built_again_when_nothing_changed(built, monkeypatch):
