@@ -7,7 +7,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from microdata_price.book.plan import Edition
-from microdata_price.explorer import plane
+from microdata_price.chapters.explorer import plane
 from microdata_price.explorer.build import build_explorer
 from microdata_price.model.privacy import ApproximateDP
 from microdata_price.theory.lower.lower_bounds import lower_bounds

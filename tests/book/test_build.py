@@ -17,7 +17,7 @@ from microdata_price.book import site as book_site
 from microdata_price.book.one import run_one
 from microdata_price.book.plan import Edition
 from microdata_price.book.site import faults_of_site, machine_paths
-from microdata_price.exceptions import BuildError, InputError
+from microdata_price.exceptions import BuildError
 from tiny_book import ROOT, SETUP, make_notebook, make_root
 
 LIGHT = ("text", "# A chapter\n\nText."), ("code", "a = 1", "parameters")
@@ -218,12 +218,6 @@ def test_a_site_can_hold_the_students_edition_which_has_no_solution(built):
             assert not {word for word in ("43112609", "Forty-two") if word in text}, path
 
 
-def test_the_students_edition_cannot_hold_itself(tmp_path):
-    root = make_root(tmp_path, {}, {})
-    with pytest.raises(InputError, match="give either --with-students or --no-solutions"):
-        book.build(root, Edition(solutions=False), tmp_path / "s", lambda _: None, students=True)
-
-
 def test_nothing_is_computed_or_built_again_when_nothing_changed(built, monkeypatch):
     root, first = built
     monkeypatch.delattr(book_site, "run_builder")
@@ -389,7 +383,7 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     root, _ = built
     monkeypatch.chdir(root)
     out = tmp_path / "out"
-    first = run_one("chapter", {}, [("epsilon", ["0.1", 1])], out, lambda _: None)
+    first = run_one("chapter", {}, {"epsilon": ["0.1", 1]}, out, lambda _: None)
     html = first.read_text(encoding="utf-8")
     assert all(words in html for words in ("epsilon = 0.1", "Twice is 0.2;", "Twice is 2;"))
     page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")

@@ -14,8 +14,7 @@ PAGE = """<!DOCTYPE html><html><head><title>{title} &#8212; The book</title></he
 <p><em>This page is a notebook.</em></p>
 <p>At <span class="math">\\(\\epsilon = 0.5\\)</span> the total is "wrong" by much more than anyone
 would guess beforehand.{words}</p>{more}</article></body></html>"""
-BOX = """<div class="proof theorem admonition" id="thm">\
-<p class="admonition-title">T</p><p>x</p></div>"""
+BOX = '<div class="admonition" id="thm"><p class="admonition-title">T</p><p>x</p></div>'
 LINKS = (
     '<p><a class="reference internal" href="../b.html#thm">T</a> '
     '<a class="internal" href="#here">x</a></p><h2 id="here">No preview of this</h2>'

@@ -40,13 +40,10 @@ def hidden_lines(content):
     return sum(lines(c) for c in code if is_folded(c))
 
 
-def names(cells, context):
-    return {
-        node.id
-        for cell in cells
-        for node in ast.walk(ast.parse(notebook.python_only(cell.source)))
-        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
-    }
+def names(cells):
+    """Return the names that cells of code read, and those that they write."""
+    found = [notebook.names_in(c.source) for c in cells if not notebook.is_prose(c)]
+    return [set().union(*(names[k] for names in found)) for k in (0, 1)]
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda p: p.stem)
@@ -92,9 +89,8 @@ def test_code_is_short_draws_in_the_package_and_shows_no_object(path):
             assert getattr(body[-1].value.func, "id", "") in SHOWS, cell.source
     assert hidden_lines(content) <= HIDDEN_NOTEBOOK
     solutions = [c for c in code if "solution" in notebook.tags(c)]
-    others = [c for c in code if c not in solutions]
-    only_there = names(solutions, ast.Store) - names(others, ast.Store)
-    assert not only_there & names(others, ast.Load)
+    loads, stores = names([c for c in code if c not in solutions])
+    assert not (names(solutions)[1] - stores) & loads
 
 
 def test_the_book_lists_every_notebook_and_hides_little_code():

@@ -21,7 +21,7 @@ from microdata_price.book import run as book_run
 from microdata_price.book.notebook import check_can_run
 from microdata_price.book.one import file_name, run_one
 from microdata_price.book.parameters import check
-from microdata_price.book.plan import Chapter, Folders
+from microdata_price.book.plan import Chapter
 from microdata_price.book.run import run_all
 from microdata_price.cli import main
 from microdata_price.exceptions import BuildError, InputError
@@ -51,7 +51,7 @@ def write(path, *cells):
 
 def shown(name, **given):
     """Run a notebook and return what its cells printed."""
-    run_one(name, given, [], Path("out"), lambda _: None)
+    run_one(name, given, {}, Path("out"), lambda _: None)
     (path,) = Path("out").glob("*.ipynb")
     outputs = [o for c in notebook.read(path).cells for o in c.get("outputs", [])]
     return "".join(o.get("text", "") for o in outputs)
@@ -114,7 +114,7 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(home):
     chapters = [write(home / f"bad{i}.ipynb", N, body, last) for i, body in enumerate(bodies)]
     kept = home.parent / "kept"
     with pytest.raises(BuildError) as failed:
-        run_all(home.parent / "checkout", chapters, kept, Folders(), lambda _: None)
+        run_all(home.parent / "checkout", chapters, kept, {}, lambda _: None)
     told = str(failed.value).splitlines()
     for i, (_, said) in enumerate(FAILURES):
         (line,) = [x for x in told if f"notebook 'bad{i}' failed in cell 2" in x]
@@ -224,7 +224,7 @@ def test_however_a_notebook_is_named_it_is_run_without_a_word(home, capfd):
         path.write_bytes(json.dumps(twice).encode())
         chapters.append(Chapter(path, notebook.read(path)))
     checkout, kept = home.parent / "checkout", home.parent / "kept"
-    for run in run_all(checkout, chapters, kept, Folders(), lambda _: None):
+    for run in run_all(checkout, chapters, kept, {}, lambda _: None):
         assert "".join(c.outputs[0].text for c in run.executed.cells) == "7\n8\n7\n"
     assert capfd.readouterr().err == ""
 
@@ -275,9 +275,9 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, m
     chapters = [write(home / f"n{i}.ipynb", ("code", c)) for i, c in enumerate(code)]
     said = []
     with pytest.raises(BuildError, match=r"notebook 'n5' failed in cell 1 .*ZeroDivisionError"):
-        run_all(root, chapters, home.parent / "cache", Folders(), said.append)
+        run_all(root, chapters, home.parent / "cache", {}, said.append)
     said.clear()
-    runs = run_all(root, chapters[:5], home.parent / "cache", Folders(), said.append)
+    runs = run_all(root, chapters[:5], home.parent / "cache", {}, said.append)
     names = "n0, n1, n2, n3, n4"
     assert said == [f"taken from an earlier run of the same code, data and values: {names}"]
     told = [json.loads(r.executed.cells[0].outputs[0].text) for r in runs]
@@ -306,7 +306,7 @@ def test_new_text_and_tags_amid_the_same_code_compute_nothing_anew(home):
         chapter = Chapter(path, notebook.read(path), {"n": 4})
         chapter.source.metadata.clear()  # which may not tell the language
         write(path, *cells, ("code", "1 / 0"))  # saved after the run has begun
-        (run,) = run_all(root, [chapter], home.parent / "cache", Folders(), said.append)
+        (run,) = run_all(root, [chapter], home.parent / "cache", {}, said.append)
         found = run.executed.cells
         told = [c.source for c in found if "injected-parameters" not in notebook.tags(c)]
         assert told == [source for _, source, *_ in cells]

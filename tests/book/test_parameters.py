@@ -33,6 +33,7 @@ def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line):
     with pytest.raises(InputError, match="the parameters cell has the line"):
         declared(line)
     assert list(declared(f"x = 3\n{line}\nz = 1", strict=False)) in (["z"], ["x", "z"])
+    assert list(DECLARED) == NAMES  # the annotated ones, too
 
 
 @pytest.mark.parametrize(
@@ -92,16 +93,9 @@ def test_any_value_is_either_of_the_right_type_and_range_or_an_input_error(value
 
 
 @pytest.mark.parametrize("text", ["a: [", "- 1", "5", "", "? [1]\n: 2", "[" * 700, "a: 1\na: 2"])
-def test_a_parameter_file_that_is_no_mapping_of_names_is_refused(text):
+def test_a_parameter_file_is_a_mapping_of_names_whose_values_stay_text(text):
     with pytest.raises(InputError, match="params"):
         read_yaml(text, "params.yaml")
-
-
-def test_annotated_parameters_are_declared_too():
-    assert list(DECLARED) == NAMES
-
-
-def test_a_parameter_file_leaves_every_value_as_text():
-    text = "delta: 1e-3\nruns: 010\nname: no\nepsilons: [0.1, 010]\nseed:\n"
+    whole = "delta: 1e-3\nruns: 010\nname: no\nepsilons: [0.1, 010]\nseed:\n"
     told = {"delta": "1e-3", "runs": "010", "name": "no", "epsilons": ["0.1", "010"], "seed": ""}
-    assert read_yaml(text) == told
+    assert read_yaml(whole) == told

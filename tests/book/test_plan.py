@@ -1,9 +1,17 @@
+"""Editions, chapters, what a result depends on, and what the builder is told."""
+
+import datetime
+import subprocess
+
 import pytest
+import yaml
 
 from microdata_price.base.provenance import PACKAGE, code_files, code_key
+from microdata_price.book import notebook
 from microdata_price.book.build import stage_redirects
 from microdata_price.book.plan import Edition, chapters, find_root, grid_specs, toc_entries
 from microdata_price.book.run import chapter_key
+from microdata_price.book.site import site_config, source_date
 from microdata_price.exceptions import InputError
 from microdata_price.grid.spec import PAPER_EPSILONS, PAPER_RHOS
 from tiny_book import ROOT, make_notebook, make_root, ordinary
@@ -19,8 +27,9 @@ def test_editions_have_folders_and_titles_of_their_own():
     assert len({e.slug for e in editions}) == len({e.title for e in editions}) == len(editions)
     assert editions[4].slug == "eps-0.25-rho-0.03-delta-1e-08-runs-500"
     # A given level replaces its kind and leaves the other.
-    assert (editions[1].epsilons, editions[1].rhos) == ((0.25,), PAPER_RHOS)
-    assert editions[2].epsilons == PAPER_EPSILONS
+    grids = [grid_specs(e)["grid_dir"] for e in editions]
+    assert (grids[1].epsilons, grids[1].rhos) == ((0.25,), PAPER_RHOS)
+    assert (grids[2].epsilons, grids[2].rhos) == (PAPER_EPSILONS, (0.25,))
 
 
 def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_it():
@@ -41,11 +50,9 @@ def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path):
     a, b = chapters(root, Edition(epsilon=0.25, delta=1e-8, runs=7))
     assert (a.values, b.values) == ({"epsilon": 0.25, "runs": 7}, {"epsilons": [0.25]})
     assert (a.folders, b.folders) == ((), ("grid_dir",))
-
-
-def test_every_notebook_is_checked_before_any_runs(tmp_path):
+    # Every notebook is checked before any runs.
     bad = make_notebook(("text", "# B"), ("code", "rho = 1.0", "parameters"), ("code", "2"))
-    root = make_root(tmp_path, {"a": ordinary(), "b": bad}, {})
+    notebook.write(bad, root / "notebooks" / "b.ipynb")
     with pytest.raises(InputError, match="b declares the parameter 'rho' and never reads it"):
         chapters(root, Edition())
 
@@ -66,24 +73,18 @@ def test_code_files_follow_imports_however_deep():
         return {p.relative_to(SRC).as_posix() for p in code_files(SRC, [code])}
 
     page = found("from microdata_price.page import output")
-    assert {"__init__.py", "page/output.py", "page/style.py", "exceptions.py"} <= page
+    assert {"__init__.py", "page/output.py", "figures/style.py", "exceptions.py"} <= page
     assert "grid/run.py" not in page
     deep = found("def f():\n    import microdata_price.fitting.methods as m")
     assert {"fitting/__init__.py", "fitting/nnls.py", "optimize/dual_newton.py"} <= deep
     assert found("import numpy\nfrom math import pi") == set()
 
 
-@pytest.mark.parametrize(
-    ("changed", "matters"),
-    [
-        ("c.py", True),
-        ("sub/__init__.py", True),
-        ("other.py", False),
-        ("../../data/x.csv", True),
-        ("sub/readme.txt", True),
-    ],
-)
-def test_the_key_changes_with_what_matters_and_with_nothing_else(tmp_path, changed, matters):
+MATTERS = ["c.py", "sub/__init__.py", "../../data/x.csv", "sub/readme.txt"]
+
+
+@pytest.mark.parametrize("changed", [*MATTERS, "other.py"])
+def test_the_key_changes_with_what_matters_and_with_nothing_else(tmp_path, changed):
     package = tmp_path / "src" / PACKAGE
     files = {"__init__.py": "", "a.py": "from .sub import b", "sub/__init__.py": ""}
     files |= {"sub/b.py": "from ..c import f", "c.py": "f = 1", "other.py": ""}
@@ -95,7 +96,7 @@ def test_the_key_changes_with_what_matters_and_with_nothing_else(tmp_path, chang
     before = code_key(tmp_path, source)
     assert code_key(tmp_path, source) == before
     (package / changed).write_text("f = 2", encoding="utf-8")
-    assert (code_key(tmp_path, source) != before) == matters
+    assert (code_key(tmp_path, source) != before) == (changed in MATTERS)
 
 
 def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_path):
@@ -110,7 +111,7 @@ def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_pat
     beside.unlink()
     for name in ("other.ipynb", ".hidden"):
         (root / "notebooks" / name).write_text("{}", encoding="utf-8")
-    assert chapter_key(root, a, {"grid_dir": "x"}) == keys[0]
+    assert chapter_key(root, a, {"grid_dir": root}) == keys[0]
 
 
 def test_old_addresses_lead_to_the_new_pages(tmp_path):
@@ -123,3 +124,25 @@ def test_old_addresses_lead_to_the_new_pages(tmp_path):
     new = {"notebooks/old": "new.html#place", "teach/notes": "lesson.html", "api": "intro.html"}
     for page, place in new.items():
         assert f'url={place}"' in (tmp_path / f"{page}.html").read_text("utf-8")
+
+
+def test_the_date_is_that_of_the_sources_and_a_fork_shows_what_it_has_set(tmp_path, monkeypatch):
+    root = make_root(tmp_path, {}, {})
+    monkeypatch.delenv("SOURCE_DATE_EPOCH", raising=False)
+    assert source_date(root) is None
+    git = ["git", "-C", str(root), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "init", "-q"], check=True)
+    assert source_date(root) is None
+    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-01T12:00:00Z")
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "a"], check=True)
+    assert source_date(root) == datetime.date(2026, 3, 1)
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert source_date(root) == datetime.date(1970, 1, 1)
+    assert "1 January 1970" in site_config(root, "A title")
+    path = root / "book" / "_config.yml"
+    config = yaml.safe_load(path.read_text(encoding="utf-8"))
+    told = site_config(root, "A title", "A line above")
+    assert not [w for w in ("Remarks", "remarks", "mybinder", "repository_url") if w in told]
+    config["remarks"] = "https://example.org/?a=1&b=2"
+    path.write_text(yaml.safe_dump(config), encoding="utf-8")
+    assert 'href="https://example.org/?a=1&amp;b=2"' in site_config(root, "A title")

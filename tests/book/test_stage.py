@@ -1,5 +1,6 @@
 """Plain Markdown, tags, links and outputs, and what the builder and downloads get of them."""
 
+import base64
 import json
 import re
 from pathlib import Path
@@ -10,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from microdata_price.book import notebook
+from microdata_price.book.one import comparison
 from microdata_price.book.plain import with_links
+from microdata_price.book.run import Run
 from microdata_price.book.stage import (
     Found,
     collect,
@@ -21,7 +24,7 @@ from microdata_price.book.stage import (
     without_solutions,
 )
 from microdata_price.exceptions import BuildError
-from microdata_price.page.style import METADATA_KEY
+from microdata_price.page.output import METADATA_KEY
 from tiny_book import ROOT, make_notebook
 
 SVG = '<svg viewBox="0 0 10 10" xmlns="http://www.w3.org/2000/svg"/>'
@@ -218,9 +221,7 @@ def test_what_notebooks_name_for_prose_pages_is_quoted():
             assert re.search(rf"{{{{ *{path.stem}\.{name} *}}}}", pages), (path.stem, name)
 
 
-VALUES = st.one_of(
-    st.integers(), st.floats(allow_nan=False, allow_infinity=False), st.text(max_size=5)
-)
+VALUES = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
 
 
 @given(
@@ -235,8 +236,32 @@ def test_the_shown_cell_has_exactly_the_values_that_were_used(defaults, value):
     exec(shown, namespace)
     assert {name: namespace[name] for name in defaults} == {**defaults, **used}
     assert shown.count("# about") >= len(defaults)
-
-
-def test_parameters_over_several_lines_are_replaced_whole():
     source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
     assert shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
+
+
+def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
+    runs = []
+    for i in (0, 1):
+        nb = make_notebook(("text", "# Own\n\nText."), ("code", "f()"), ("code", "g()"))
+        nb.cells[1].outputs = [nbformat.v4.new_output("stream", text="the same")]
+        shown = [
+            {"image/svg+xml": SVG.replace("10", f"1{i}"), "text/plain": f"picture {i}"},
+            {"image/png": base64.b64encode(b"png%d" % i).decode()},
+            {"text/plain": f"a < {i}"},
+        ]
+        nb.cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
+        nb.cells[2].outputs.append(ours({"text/plain": f"worst {i}"}, certificate=i))
+        notebook.write(nb, tmp_path / f"{i}.ipynb")
+        runs.append(Run("own", tmp_path / f"{i}.ipynb", 1.0, "2026-01-01", {}))
+    pictures = comparison(runs, [{"size": 5}, {"size": 12}])
+    text = pictures.pop("comparison.md").decode()
+    assert text.startswith("# Own: 2 runs compared\n")
+    assert not [word for word in ("the same", "worst") if word in text]
+    kinds = [(i, j, end) for i in (0, 1) for j, end in ((0, "svg"), (1, "png"))]
+    assert [*pictures] == [f"images/compare-{i}-2-{j}.{end}" for i, j, end in kinds]
+    assert all(f"{{image}} {name}\n" in text for name in pictures)
+    assert pictures["images/compare-1-2-1.png"] == b"png1"
+    assert b"prefers-color-scheme" in pictures["images/compare-1-2-0.svg"]
+    for words in ("**size = 12**", ':alt: "picture 1"', "<pre>a &lt; 1</pre>"):
+        assert words in text

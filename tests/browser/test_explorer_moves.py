@@ -10,7 +10,7 @@ from browser_pages import PAGES
 from explorer_page import ALL, act, check_numbers, go, now
 
 from explorer_data import package_bounds
-from microdata_price.explorer.bounds import EPSILONS, POINTS, RHOS, SUMS
+from microdata_price.chapters.explorer.bounds import EPSILONS, POINTS, RHOS, SUMS
 from microdata_price.model.privacy import PureDP
 
 ALL_BOUNDS = "channel,first_moment,packing_empty,printed"

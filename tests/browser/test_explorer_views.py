@@ -11,7 +11,7 @@ from PIL import Image
 
 from explorer_data import package_bounds
 from microdata_price.base.numbers import at_least, at_most, format_number
-from microdata_price.explorer.draws import TABLES, draws_of
+from microdata_price.chapters.explorer.draws import TABLES, draws_of
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import PureDP
 from microdata_price.theory.upper.projection import project

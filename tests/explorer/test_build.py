@@ -9,12 +9,19 @@ import pytest
 from explorer_data import EDITION, SOURCES, package_bounds, read_data, small_explorer
 from microdata_price.base.numbers import at_least, format_number
 from microdata_price.book.plan import Edition
+from microdata_price.chapters.explorer.bounds import COUNTS, POINTS, SUMS
+from microdata_price.chapters.explorer.draws import (
+    DRAWS,
+    SCALE,
+    TABLES,
+    draws_of,
+    level_key,
+    story_draw,
+)
+from microdata_price.chapters.explorer.plane import LEVELS, START
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.explorer import build as explorer
-from microdata_price.explorer.bounds import COUNTS, POINTS, SUMS
-from microdata_price.explorer.draws import DRAWS, SCALE, TABLES, draws_of, level_key, story_draw
-from microdata_price.explorer.plane import LEVELS, START
 from microdata_price.fitting import METHODS, fit
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
@@ -117,15 +124,14 @@ def test_a_folder_is_never_written_over_and_a_failed_build_leaves_nothing(
         monkeypatch.setattr(explorer, f"{name}_data", Mock(return_value=read_data(built, name)))
     with pytest.raises(InputError, match="exists already"):
         explorer.build_explorer(built, SOURCES, EDITION)
-    monkeypatch.setattr(explorer, "_picture", Mock(return_value=""))
-    monkeypatch.setattr(explorer, "numbers_said", Mock(return_value={}))
+    monkeypatch.setattr(explorer, "fill", Mock(side_effect=InputError("cannot be filled in")))
     with pytest.raises(InputError, match="cannot be filled in"):
         explorer.build_explorer(tmp_path / "explorer", SOURCES, EDITION)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_it_is_computed_again_only_when_something_changed(tmp_path, monkeypatch):
-    build = Mock(side_effect=lambda folder, **_: folder.mkdir())
+    build = Mock(side_effect=lambda folder, *_, **__: folder.mkdir())
     monkeypatch.setattr(explorer, "build_explorer", build)
     editions = (Edition(), Edition(runs=50), Edition(solutions=False), Edition(epsilon=0.2))
     root, cache = SOURCES.parents[1], tmp_path / "cache"
@@ -135,11 +141,11 @@ def test_it_is_computed_again_only_when_something_changed(tmp_path, monkeypatch)
 
 
 def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path):
-    def late(folder):
+    def late(folder, _sources):
         folder.mkdir()
         raise InputError("exists already")
 
-    given = (SOURCES.parents[1], SOURCES, "microdata_price.explorer.dice")
+    given = (SOURCES.parents[1], "explorer", "microdata_price.explorer.dice")
     assert explorer.kept_folder(*given, 1, tmp_path, late).is_dir()
     with pytest.raises(InputError, match="no such level"):
         explorer.kept_folder(*given, 2, tmp_path, Mock(side_effect=InputError("no such level")))

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from explorer_data import ENDS, SPLITS, package_bounds, read_data, small_explorer
-from microdata_price.explorer import bounds
-from microdata_price.explorer import mechanisms as family
-from microdata_price.explorer.bounds import COUNTS, DRAWN, POINTS, SUMS
-from microdata_price.explorer.mechanisms import EXPONENTS, KNOTS
-from microdata_price.explorer.pack import SCALE as LOG_SCALE
-from microdata_price.explorer.pack import pack_counts, pack_logarithms
-from microdata_price.explorer.plane import compute
+from microdata_price.chapters.explorer import bounds
+from microdata_price.chapters.explorer import mechanisms as family
+from microdata_price.chapters.explorer.bounds import COUNTS, DRAWN, POINTS, SUMS
+from microdata_price.chapters.explorer.mechanisms import EXPONENTS, KNOTS
+from microdata_price.chapters.explorer.pack import SCALE as LOG_SCALE
+from microdata_price.chapters.explorer.pack import pack_counts, pack_logarithms
+from microdata_price.chapters.explorer.plane import compute
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
 from microdata_price.theory.lower.single_cells import single_cell_bounds, single_cell_lines

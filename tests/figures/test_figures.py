@@ -1,19 +1,27 @@
-"""Figures: names lie on no curve and on no other name, and a dot stands where it should."""
+"""Figures: names apart, dots in their places, colours and letters that can be told and read."""
 
+import re
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.colors import to_rgb
 from matplotlib.transforms import Bbox
 
+from microdata_price.base.colours import on_dark
 from microdata_price.chapters.experiments import MICRO
+from microdata_price.figures.difficult import one_draw
 from microdata_price.figures.experiments_price import Heat, glance_map
 from microdata_price.figures.labels import Name, _drawn_points, along, place_names
 from microdata_price.figures.operating import plane
+from microdata_price.figures.picture import SMALLEST, for_the_site
+from microdata_price.figures.scales import price_shades
+from microdata_price.figures.style import COLOURS, panels, render
+from microdata_price.figures.style import drawn as styled
+from microdata_price.fitting import METHODS
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
-from microdata_price.page.style import panels, render
 from microdata_price.theory.lower.lower_bounds import point_error_bound
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.redrawn import redrawn
@@ -86,4 +94,72 @@ def test_the_map_at_a_glance_has_a_dot_for_each_price_beyond():
     for ax, part in zip(figure.axes, parts, strict=False):
         assert len(ax.collections[1].get_offsets()) == (part.values > 2.0).sum()
     assert [t.get_text() for t in figure.axes[0].get_yticklabels()] == list("abcde")
-    assert render(figure).startswith("<?xml")
+    missing = glance_map([Heat("rows", ["a", "b"], np.array([[0.4, 2.5], [np.nan, 0.6]]), [])], 2.0)
+    drawing = render(missing)
+    parts = re.findall(r'<g id="(?:PolyQuadMesh|scale-end).*?</g>', drawing, re.DOTALL)
+    style, fills = dark(drawing), set(re.findall(r"fill: (#[0-9a-f]{6})", "".join(parts)))
+    assert (len(parts), len(fills)) == (3, 5)  # the map and both ends of its scale
+    assert not [c for c in fills if f'"fill: {c}"' in style]
+    assert '[id^="PolyQuadMesh"] ~ [id^="PathCollection"] *' in style
+
+
+def dark(svg):
+    """Return what the site adds to a drawing for the dark theme."""
+    shown = for_the_site(svg)
+    return re.findall(r"<style>(@media .prefers-color-scheme: dark.*)</style>", shown)[0]
+
+
+def picture(size=12.0):
+    @styled
+    def draw():
+        figure, (ax,) = panels()
+        ax.pcolormesh(np.array([[0.1, 5.0]]), cmap=price_shades())
+        ax.text(0.5, 0.5, "1.0", fontsize=size, color="#262626")
+        return figure
+
+    return render(draw())
+
+
+def test_every_colour_has_a_counterpart_but_those_of_a_scale():
+    drawing = picture()
+    outside = re.sub(r'<g id="QuadMesh.*?</g>', "", drawing, flags=re.DOTALL)
+    for what, colour in re.findall(r"\b(fill|stroke): (#[0-9a-f]{6})", outside):
+        assert f'[style*="{what}: {colour}"]' in dark(drawing)
+    cell = re.findall(r"fill: (#[0-9a-f]{6})", drawing[drawing.index('id="QuadMesh') :])[0]
+    assert cell not in dark(drawing)
+    assert 'id="cell-text"' in for_the_site(drawing)
+
+
+@pytest.mark.parametrize("size", [5.0, 12.0])
+def test_a_pictures_own_width_makes_its_smallest_letters_legible_every_time(size):
+    shown = for_the_site(picture(size))
+    width, box = (
+        float(re.findall(rf"<svg[^>]*\b{mark}([\d.]+)", shown)[0])
+        for mark in ('width="', 'viewBox="0 0 ')
+    )
+    assert width * min(size, 11) / box == pytest.approx(SMALLEST, rel=0.01)
+    assert "scale(0.7)" not in render(one_draw(np.geomspace(300, 1, 50), 1.0, 3.0))  # as in 10^2
+    assert for_the_site(picture(size)) == shown
+    assert "<image" not in shown
+
+
+def contrast(*colours):
+    c = np.array([to_rgb(colour) for colour in colours])
+    linear = np.where(c <= 0.04045, c / 12.92, ((c + 0.055) / 1.055) ** 2.4)
+    low, high = sorted(linear @ (0.2126, 0.7152, 0.0722) + 0.05)
+    return high / low
+
+
+def test_colours_can_be_told_and_read_on_light_and_dark_paper():
+    for part in ("label", "colour", "marker", "dash"):
+        assert len({str(getattr(m, part)) for m in METHODS.values()}) == len(METHODS), part
+    paper = on_dark("#ffffff")
+    assert paper == "#121212"
+    for style in METHODS.values():
+        assert contrast(style.colour, "#ffffff") > 2.2, style
+    for name in ("black", "blue", "green", "red", "grey"):  # in which text is written
+        assert contrast(COLOURS[name], "#ffffff") > 4.5, name
+    for name in {*COLOURS} - {"light"}:
+        assert contrast(on_dark(COLOURS[name]), paper) > 4.5, name
+    for faint in ("#e3e3e3", "#f2f2f2", "#d9d9d9", "#e9f1f8"):  # grid lines and tints
+        assert 1 < contrast(on_dark(faint), paper) < 1.7

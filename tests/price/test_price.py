@@ -13,13 +13,13 @@ from command_line import refused, run
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.figures.price import bias_and_variance, errors_by_count, prices
+from microdata_price.figures.style import METHODS as STYLES
 from microdata_price.fitting import METHODS, microdata_methods
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.measurement import noise_for
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
-from microdata_price.page.style import METHODS as STYLES
 from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
 from microdata_price.price.simulation import price_table
 from microdata_price.tables.schemas import Group, Schema

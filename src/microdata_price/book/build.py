@@ -13,6 +13,7 @@ from pathlib import Path
 import yaml
 
 from ..base.files import claim_folder
+from ..base.provenance import versions
 from ..exceptions import BuildError, InputError
 from . import notebook, stage
 from . import site as book_site
@@ -43,11 +44,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def stage_notebooks(
-    root: Path,
-    edition: Edition,
-    runs: Sequence[Run],
-    target: Path,
-    facts: Mapping[str, str] | None = None,
+    root: Path, edition: Edition, runs: Sequence[Run], target: Path, facts: Mapping[str, str]
 ) -> stage.Found:
     """Write the book's files, then the pages, pictures and downloads of executed notebooks.
 
@@ -71,9 +68,9 @@ def stage_notebooks(
         notebook.write(made, target / "notebooks" / f"{run.name}.ipynb")
         made = stage.download(run.executed, run.values, address, edition.solutions)
         notebook.write(made, target / "downloads" / f"{run.name}.ipynb")
-    pages = {run.name for run in shown}
-    text = stage.computed(edition.levels, runs, pages, found.certificates, facts or {})
-    _write(target / f"{COMPUTED}.md", text)
+    told = {"runs": runs, "pages": {r.name for r in shown}, "certificates": found.certificates}
+    told |= {"levels": edition.levels, "grid": facts, "versions": versions()}
+    _write(target / f"{COMPUTED}.md", stage.filled("computed", **told))
     return found
 
 
@@ -149,7 +146,7 @@ def build(
     claim_folder(site, "searchindex.js", "an earlier site")
     book_site.recover(site)
     planned, cache = chapters(root, edition), root / "book" / "_generated"
-    folders = compute_folders(planned, edition, cache / "grid", report)
+    folders, facts = compute_folders(planned, edition, cache / "grid", report)
     try:
         runs = run_all(root, planned, cache / "notebooks", folders, report)
     except BuildError:
@@ -166,10 +163,11 @@ def build(
     with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as folder:
         home = Path(folder)
         key = "".join(
-            _stage(root, one, runs, folders.facts, extras or {}, home / name, said)
+            _stage(root, one, runs, facts, extras or {}, home / name, said)
             for name, (one, said) in editions.items()
         )
-        if book_site.is_current(site, key):
+        record = site / book_site.RECORD
+        if record.is_file() and record.read_text(encoding="utf-8") == key:
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")
             return site / "index.html"
         report(f"building {len(toc_entries(root))} pages{', twice' if students else ''}")

@@ -18,7 +18,7 @@ from urllib.parse import quote, urldefrag
 
 from bs4 import BeautifulSoup, Tag
 
-from ..base.colours import COLOURS
+from ..figures.picture import draw_card
 from .slides import write_deck
 
 _FORMULA = r'<span class="math notranslate nohighlight">[^<]*</span>'
@@ -72,7 +72,7 @@ def finish(site: Path, title: str, address: str) -> None:
     found = json.dumps(previews(pages), ensure_ascii=False, indent=0)
     script = site / "_static" / "previews.js"
     script.write_text(f"window.bookPreviews = {found};\n", encoding="utf-8")
-    _draw_card(site / _CARD, title)
+    draw_card(site / _CARD, title)
 
 
 def _tags(page: BeautifulSoup, name: str, title: str, address: str) -> str:
@@ -110,18 +110,6 @@ def _words(node: Tag) -> str:
     """Return an element's text on one line, its formulas in plain letters."""
     text = re.sub(r"\\([a-zA-Z]+)", lambda m: _GREEK.get(m[1], ""), node.get_text())
     return re.sub(r"\s+", " ", re.sub(r"\\[()\[\],;! ]|[{}$]|#$", "", text)).strip()
-
-
-def _draw_card(path: Path, title: str) -> None:
-    """Draw the picture that stands for the site elsewhere, in the form that is used there."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(12.0, 6.3), dpi=100, facecolor="white")
-    figure.add_axes((0, 0, 1, 0.08), facecolor=COLOURS["blue"], xticks=[], yticks=[])
-    text = figure.text(0.06, 0.86, textwrap.fill(title, 26), size=44, weight="bold", va="top")
-    text.set_parse_math(False)  # a name may have dollars
-    path.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(path, metadata={"Software": None})
 
 
 def previews(pages: Mapping[str, BeautifulSoup]) -> dict[str, str]:

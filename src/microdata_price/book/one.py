@@ -19,14 +19,14 @@ import yaml
 from ..base.files import claim_folder, stopping_politely
 from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
+from ..figures.picture import for_the_site
 from . import notebook
 from . import site as book_site
 from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
-from .parameters import Parameter, check, no_repeats
-from .picture import for_the_site
+from .parameters import Parameter, check
 from .plain import with_links
-from .plan import FOLDERS, Chapter, Edition, Folders, find_root, notebook_paths, toc_entries
+from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
 from .run import Report, Run, run_all
 from .stage import outputs_told
 
@@ -35,7 +35,7 @@ _LONGEST_NAME = 80
 # Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
 _UNSEEN = {"record", "certificate"}  # which an output tells the builder alone
-Grid = Sequence[tuple[str, Sequence[Any]]]  # several values of some parameters, by name
+Grid = Mapping[str, Sequence[Any]]  # several values of some parameters, by name
 
 
 def _find_notebook(given: str) -> tuple[Path, Path]:
@@ -56,10 +56,8 @@ def _combinations(
     declared: Mapping[str, Parameter], grid: Grid, where: str
 ) -> list[dict[str, Any]]:
     """Return every combination of several values of some parameters, checked."""
-    names = [name for name, _ in grid]
-    no_repeats(names, where)
-    rows = itertools.product(*(values for _, values in grid))
-    found = [check(declared, dict(zip(names, row, strict=True)), where) for row in rows]
+    rows = itertools.product(*grid.values())
+    found = [check(declared, dict(zip(grid, row, strict=True)), where) for row in rows]
     if twice := [row for i, row in enumerate(found) if row in found[:i]]:
         given = ", ".join(f"{name} = {value}" for name, value in twice[0].items())
         raise InputError(f"{where}: {given} is given twice; a comparison needs each value once")
@@ -77,7 +75,7 @@ def file_name(*words: object) -> str:
 
 def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:
     """Name the folder by what is given, so that different runs lie side by side."""
-    told = {k: [Path(str(v)).stem if k in _PATHS else v] for k, v in values.items()} | dict(grid)
+    told = {k: [Path(str(v)).stem if k in _PATHS else v] for k, v in values.items()} | {**grid}
     return Path("results") / file_name(name, *(w for k, many in told.items() for w in (k, *many)))
 
 
@@ -103,7 +101,7 @@ def run_one(
     original = notebook.read(path)
     notebook.check_can_run(path, original)
     source = notebook.strip(original)
-    declared = notebook.parameters(source, path.stem, {*values, *(name for name, _ in grid)})
+    declared = notebook.parameters(source, path.stem, {*values, *grid})
     base = _paths_here(check(declared, values, path.stem))
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
     chapters = [Chapter(path, original, base | row) for row in varied]
@@ -123,7 +121,7 @@ def run_one(
         kept, runs = home / "runs", list[Run]()
         try:
             for chapter in chapters:
-                runs += run_all(root, [chapter], kept, Folders(), report)
+                runs += run_all(root, [chapter], kept, {}, report)
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
             if failed.is_file() and not secret:
@@ -212,7 +210,7 @@ def _pages(
 ) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     first = f"notebooks/{runs[0].name}"
-    stage_notebooks(root, Edition(), runs[:1], target)
+    stage_notebooks(root, Edition(), runs[:1], target, {})
     prose = [e for e in toc_entries(root) if e.startswith("reference/") and e != COMPUTED]
     texts = {e: target / f"{e}.md" for e in prose if (target / f"{e}.md").is_file()}
     pages = [e for e, path in texts.items() if "{{ " not in path.read_text(encoding="utf-8")]

@@ -24,15 +24,14 @@ from ..grid.tables import conic_calls
 from . import notebook
 from .parameters import LEVELS, check
 
-FOLDERS = ("grid_dir", "published_dir", "better_dir")
-"""Parameters that the book fills with folders of computed results."""
-PUBLISHED_EPSILON = 0.5  # the level of the paper's Tables 1 and 2
-BETTER_RUNS = 300  # in which all methods are compared
-_CALLED = {
+FOLDERS = {
     "grid_dir": "the grid",
     "published_dir": "the published tables' part",
     "better_dir": "the grid of all methods",
 }
+"""Parameters that the book fills with folders of computed results, and what it calls these."""
+PUBLISHED_EPSILON = 0.5  # the level of the paper's Tables 1 and 2
+BETTER_RUNS = 300  # in which all methods are compared
 
 
 @dataclass(frozen=True)
@@ -73,16 +72,6 @@ class Edition:
         """The title of the site."""
         at = f" at {self.levels}" if self.levels else ""
         return f"The price of microdata{at}" + ("" if self.solutions else " (students' edition)")
-
-    @property
-    def epsilons(self) -> tuple[float, ...]:
-        """The pure levels of the experiment grid."""
-        return PAPER_EPSILONS if self.epsilon is None else (self.epsilon,)
-
-    @property
-    def rhos(self) -> tuple[float, ...]:
-        """The zCDP levels of the experiment grid."""
-        return PAPER_RHOS if self.rho is None else (self.rho,)
 
 
 @dataclass(frozen=True)
@@ -143,23 +132,17 @@ def chapters(root: Path, edition: Edition) -> list[Chapter]:
     return found
 
 
-@dataclass(frozen=True)
-class Folders:
-    """Folders of computed results, their keys by parameter, and what the book says of them."""
-
-    paths: dict[str, Path] = field(default_factory=dict)
-    keys: dict[str, str] = field(default_factory=dict)
-    facts: dict[str, str] = field(default_factory=dict)
-
-
 def grid_specs(edition: Edition) -> dict[str, GridSpec]:
     """Return the grids of an edition by the notebooks' parameters.
 
     ``grid_dir`` is the whole; ``published_dir`` has the data sets of the paper's Tables 1 and 2 at
     their level, or is the same; ``better_dir`` has every method, the same noise and fewer runs.
     """
-    runs = edition.runs or PAPER_RUNS
-    whole = published = GridSpec(epsilons=edition.epsilons, rhos=edition.rhos, runs=runs)
+    whole = published = GridSpec(
+        epsilons=PAPER_EPSILONS if edition.epsilon is None else (edition.epsilon,),
+        rhos=PAPER_RHOS if edition.rho is None else (edition.rho,),
+        runs=edition.runs or PAPER_RUNS,
+    )
     if PUBLISHED_EPSILON not in whole.epsilons:
         datasets = tuple(pd.read_csv(data_path("published_tables.csv"))["dataset"].unique())
         published = replace(whole, datasets=datasets, epsilons=(PUBLISHED_EPSILON,), rhos=())
@@ -169,23 +152,27 @@ def grid_specs(edition: Edition) -> dict[str, GridSpec]:
 
 def compute_folders(
     chapters: Sequence[Chapter], edition: Edition, cache: Path, report: Callable[[str], None]
-) -> Folders:
-    """Compute the grids that some notebook reads, or find them computed before."""
-    found = Folders()
+) -> tuple[dict[str, Path], dict[str, str]]:
+    """Return the grids that notebooks read, by parameter, and what the book says of them.
+
+    A grid is computed or found computed before; the name of its folder is its key.
+    """
+    paths, told = dict[str, Path](), dict[str, str]()
     wanted = {name for chapter in chapters for name in chapter.folders}
     for name, spec in grid_specs(edition).items():
         if name not in wanted:
             continue
-        key = digest_json(manifest_of(spec))
-        record, known = cache / f"{key}.json", key in found.keys.values()
-        found.paths[name], found.keys[name] = cache / key, key
+        folder = cache / digest_json(manifest_of(spec))
+        record = folder.with_suffix(".json")
         if not record.is_file():
             cache.mkdir(parents=True, exist_ok=True)
             report(f"computing {spec.fits:,} fits of the experiment grid")
-            write_whole(record, json.dumps(_computed(spec, cache / key)))
-        facts = {} if known else json.loads(record.read_text(encoding="utf-8"))
-        found.facts.update({f"{_CALLED[name]}: {k}": v for k, v in facts.items()})
-    return found
+            write_whole(record, json.dumps(_computed(spec, folder)))
+        if folder not in paths.values():
+            facts = json.loads(record.read_text(encoding="utf-8"))
+            told |= {f"{FOLDERS[name]}: {k}": v for k, v in facts.items()}
+        paths[name] = folder
+    return paths, told
 
 
 def _computed(spec: GridSpec, folder: Path) -> dict[str, str]:

@@ -18,11 +18,12 @@ from ..exceptions import BuildError
 from . import notebook
 from .kernel import kernels
 from .parameters import TAG
-from .plan import Chapter, Folders
+from .plan import Chapter
 
 AT_A_TIME = 2
 _FEW = 3  # with fewer notebooks fresh Pythons start sooner than one that imports for all
 Report = Callable[[str], None]
+Paths = Mapping[str, Path]  # of computed results, by parameter
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ def _code(chapter: Chapter) -> list[str]:
     return [*map(notebook.python_only, sources), *(f"import {module}" for module in loaded)]
 
 
-def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) -> str:
+def chapter_key(root: Path, chapter: Chapter, folders: Paths) -> str:
     """Return the hash of all that a notebook's results depend on, its plain text not."""
     here = chapter.path.parent
     beside = [  # what it may read there: data, modules of its own
@@ -66,7 +67,7 @@ def chapter_key(root: Path, chapter: Chapter, folder_keys: Mapping[str, str]) ->
     return digest(
         digest_json([[c.source, notebook.tags(c)] for c in code]),
         digest_json(chapter.values),
-        digest_json({name: folder_keys[name] for name in chapter.folders}),
+        digest_json({name: folders[name].name for name in chapter.folders}),
         digest_files(beside, here),
         code_key(root, _code(chapter)),
     )
@@ -142,11 +143,11 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
     )
 
 
-def _compute(chapter: Chapter, folders: Folders, place: Path, manager: Any) -> Run:
+def _compute(chapter: Chapter, folders: Paths, place: Path, manager: Any) -> Run:
     """Execute one notebook into its place in the cache; one that fails is kept two folders up."""
     place.mkdir(parents=True, exist_ok=True)
     draft = place / f"draft-{os.getpid()}.ipynb"  # another build may be at the same notebook
-    given = {**chapter.values, **{name: str(folders.paths[name]) for name in chapter.folders}}
+    given = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
     try:
         _execute(chapter, given, draft, manager)
     except BuildError:
@@ -176,10 +177,10 @@ def _kept(chapter: Chapter, place: Path) -> Run:
 
 
 def run_all(
-    root: Path, chapters: Sequence[Chapter], cache: Path, folders: Folders, report: Report
+    root: Path, chapters: Sequence[Chapter], cache: Path, folders: Paths, report: Report
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
-    places = {c.name: cache / c.name / chapter_key(root, c, folders.keys) for c in chapters}
+    places = {c.name: cache / c.name / chapter_key(root, c, folders) for c in chapters}
     todo = [c for c in chapters if not (places[c.name] / "executed.ipynb").is_file()]
     found = {c.name: _kept(c, places[c.name]) for c in chapters if c not in todo}
     for chapter in chapters:

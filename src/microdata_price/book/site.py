@@ -102,12 +102,6 @@ def staged_key(stage: Path) -> str:
     return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
-def is_current(site: Path, key: str) -> bool:
-    """Say whether a site was built from exactly these pages."""
-    made_from = site / RECORD
-    return made_from.is_file() and made_from.read_text(encoding="utf-8") == key
-
-
 def _no_room(told: str) -> OSError | None:
     """Return the error of a full disk of which a program's text tells, if it does."""
     reasons = {os.strerror(n): n for n in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)}

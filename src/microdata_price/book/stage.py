@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,15 +14,13 @@ import jinja2
 import nbformat
 
 from ..base.numbers import format_number
-from ..base.provenance import versions
 from ..exceptions import BuildError
-from ..page.style import METADATA_KEY
+from ..figures.picture import for_the_site
+from ..page.output import METADATA_KEY
 from . import notebook
 from .parameters import TAG
-from .picture import for_the_site
 from .plain import assemble, head, markdown, text_of, with_links
 from .plan import FOLDERS
-from .run import Run
 
 # How the list begins of which a reader chooses a prediction; the page's script knows it too.
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
@@ -93,22 +91,11 @@ def without_solutions(text: str) -> str:
     return _SOLUTION.sub("", text)
 
 
-def _filled(name: str, **values: Any) -> str:
+def filled(name: str, **values: Any) -> str:
+    """Write a page of results alone, ``computed`` or ``exercises``, from its template."""
     loader = jinja2.FileSystemLoader(Path(__file__).parent)
     engine = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
     return engine.get_template(f"{name}.md").render(values)
-
-
-def computed(
-    levels: str,
-    runs: Sequence[Run],
-    pages: Collection[str],
-    certificates: Mapping[str, float],
-    grid: Mapping[str, str],
-) -> str:
-    """Write the page that says how and when each notebook was computed."""
-    told = {"certificates": certificates, "grid": grid, "versions": versions()}
-    return _filled("computed", levels=levels, runs=runs, pages=pages, **told)
 
 
 def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
@@ -127,7 +114,7 @@ def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) ->
                 }
                 chapters.setdefault(name, []).append(exercise)
     levels = notebook.DIFFICULTIES
-    return _filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
+    return filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
 
 
 def shown_parameters(source: str, values: Mapping[str, Any]) -> str:

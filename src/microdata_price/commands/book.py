@@ -52,5 +52,5 @@ def run_command(
     no_repeats([*(name for name, _ in given), *grid], "-p and --param-grid")
     file = places["file"]
     values = read_yaml(file.read_text("utf-8", "surrogateescape"), str(file)) if file else {}
-    several = [(name, split_values(text)) for name, text in grid.items()]
+    several = {name: split_values(text) for name, text in grid.items()}
     click.echo(run_one(notebook, values | dict(given), several, places["out"], options.warn))

@@ -9,26 +9,21 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..base.colours import on_dark
 from ..base.files import new_folder
-from ..base.numbers import format_number
 from ..base.provenance import code_key, digest, digest_files, digest_json
-from ..book.picture import for_the_site
-from ..book.plan import Edition
+from ..book.plan import Edition, grid_specs
+from ..chapters.explorer.draws import draws_data
+from ..chapters.explorer.plane import LEVELS, START, plane_data
+from ..chapters.explorer.said import numbers_said
 from ..exceptions import InputError
 from ..figures.difficult import plane as plane_figure
+from ..figures.picture import for_the_site
+from ..figures.style import render
 from ..fitting import METHODS
 from ..model.privacy import ConcentratedDP, PureDP
 from ..page.say import render as fill
-from ..page.style import render
-from ..theory.lower.lower_bounds import BOUNDS, point_error_bound
-from ..theory.upper.operating_points import clipping, fitted, mapped
-from .bounds import POINTS, Array, point_errors
-from .draws import draws_data
-from .pack import SCALE
-from .plane import LEVELS, START, plane_data
+from ..theory.lower.lower_bounds import BOUNDS
 
 
 def own_colours() -> str:
@@ -41,109 +36,64 @@ def own_colours() -> str:
     )
 
 
-def _edge(guarantee: PureDP, d: Array, D: Array) -> Array:
-    """Return the least C beside D that the page's two best bounds prove, in counts."""
-    return np.maximum(*(point_errors(n, guarantee, d, D) for n in ("channel", "first_moment")))
-
-
-def numbers_said(plane: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the numbers of the page's own text, by the names that it uses."""
-    guarantee, d = PureDP(plane["start"]["epsilon"]), plane["start"]["d"]
-    unit = guarantee.signed_error
-    known = {
-        "clip": clipping(guarantee, d),
-        "mapped clip": mapped(guarantee, d),
-        "keep the sum": fitted(guarantee, d)[0],
-    }
-    stops = np.array(POINTS, dtype=float)
-    printed = point_error_bound("printed", guarantee, stops, unit)
-    first = [
-        next((format_number(d) for d in stops[unit < C]), "none of the stops")
-        for C in (_edge(guarantee, stops, np.array(unit)), printed)
-    ]
-    return {
-        "level": guarantee.plain,
-        "d": d,
-        "signed": unit,
-        "least": float(_edge(guarantee, np.array(d), np.array(unit))),
-        "marks": [
-            ("signed answers", 1.0, 1.0),
-            *((k, float(m.D[0]) / unit, float(m.C[0]) / unit) for k, m in known.items() if m),
-        ],
-        "first": first,
-        "printed": BOUNDS["printed"].title,
-        "kept": 100 / (2 * SCALE),
-        "plane": plane,
-        "draws": draws,
-    }
-
-
-def _picture(said: Mapping[str, Any]) -> str:
-    """Draw the plane that is shown where the sliders cannot run."""
-    guarantee, unit = PureDP(said["plane"]["start"]["epsilon"]), said["signed"]
-    D = np.geomspace(0.3, 3 * max(10.0, *(m[1] for m in said["marks"])), 300)
-    edge = _edge(guarantee, np.array(said["d"]), unit * D) / unit
-    return for_the_site(render(plane_figure(D, edge, said["marks"])))
-
-
 def script(name: str, data: Mapping[str, Any]) -> str:
     """Write data as a script that names it; a page opened from a folder may not fetch a file."""
     text = json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     return f"window.{name}={text};\n"
 
 
-def write_page(
-    out_dir: Path, sources: Path, said: Mapping[str, Any], made: Mapping[str, str]
-) -> Path:
+def write_page(out: Path, sources: Path, said: Mapping[str, Any], made: Mapping[str, str]) -> None:
     """Copy a page's folder, fill its numbers in and add the made files, whole or not at all."""
-    with new_folder(out_dir, private=False) as folder:
+    with new_folder(out, private=False) as folder:
         for path in sorted(sources.iterdir()):
             shutil.copyfile(path, folder / path.name)
         page = (sources / "index.html").read_text(encoding="utf-8")
         for name, text in {"index.html": fill(page, said) + "\n", **made}.items():
             (folder / name).write_text(text, encoding="utf-8")
-    return out_dir / "index.html"
 
 
 def build_explorer(
-    out_dir: Path,
+    out: Path,
     sources: Path,
     edition: Edition,
     levels: Mapping[str, Sequence[float]] = LEVELS,
     **how: Any,
-) -> Path:
-    """Compute the explorer's numbers, write its folder, which must not exist, and return the page.
+) -> None:
+    """Compute the explorer's numbers and write its folder, which must not exist.
 
     The edition's levels become stops of the sliders, beside `levels`, and what is shown first; the
     rest is as for `plane_data`.
     """
     start = START | {name: v for name, v in edition.given.items() if name in levels}
-    pure = [PureDP(e) for e in edition.epsilons]
+    grid = grid_specs(edition)["grid_dir"]
+    pure = [PureDP(e) for e in grid.epsilons]
     plane = plane_data(start, levels, **how)
     draws = draws_data(
-        [*pure, *(ConcentratedDP(r) for r in edition.rhos)],
+        [*pure, *(ConcentratedDP(r) for r in grid.rhos)],
         min(pure, key=lambda g: abs(g.epsilon - start["epsilon"])),
     )
     said = numbers_said(plane, draws)
+    picture = plane_figure(said["sums"], said["edge"], said["marks"])
     made = {
         "colours.css": own_colours(),
         "plane-data.js": script("EXPLORER_PLANE", plane),
         "draws-data.js": script("EXPLORER_DRAWS", draws),
-        "static.svg": _picture(said),
+        "static.svg": for_the_site(render(picture)),
     }
-    return write_page(out_dir, sources, said, made)
+    write_page(out, sources, said, made)
 
 
 def kept_folder(
-    root: Path, sources: Path, module: str, levels: Any, cache: Path, build: Callable[[Path], Any]
+    root: Path, name: str, module: str, levels: Any, cache: Path, build: Callable[[Path, Path], Any]
 ) -> Path:
-    """Return a folder, named by a hash of code, files and levels, that is built once."""
+    """Return a page's folder, named by a hash of code, files and levels; it is built once."""
+    sources = root / "book" / name
     files = digest_files((p for p in sources.iterdir() if p.is_file()), sources)
     folder = cache / digest(code_key(root, [f"import {module}"]), files, digest_json(levels))
     if not folder.is_dir():
         cache.mkdir(parents=True, exist_ok=True)
         try:
-            build(folder)
+            build(folder, sources)
         except InputError:
             if not folder.is_dir():  # else another build was quicker
                 raise
@@ -152,8 +102,7 @@ def kept_folder(
 
 def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
     """Return the explorer of an edition of the checkout at ``root`` from the cache, or build it."""
-    sources = root / "book" / "explorer"
     levels = {k: v for k, v in edition.given.items() if k != "runs"}
     kept = cache / f"{code_key(root, [f'import {plane_data.__module__}'])}.pickle"
-    build = partial(build_explorer, sources=sources, edition=edition, workers=2, kept=kept)
-    return kept_folder(root, sources, __name__, levels, cache, build)
+    build = partial(build_explorer, edition=edition, workers=2, kept=kept)
+    return kept_folder(root, "explorer", __name__, levels, cache, build)

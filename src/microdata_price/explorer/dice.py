@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 from ..book.plan import Edition
@@ -13,15 +14,10 @@ STUDENTS = 24  # a class for which the page rolls if nobody has dice
 SHOWN = {"sides": SIDES, "students": STUDENTS, "people": 3, "limit": 1000}
 
 
-def build_dice(out_dir: Path, sources: Path) -> Path:
-    """Write the page's folder, which must not exist, and return the page."""
-    laws = {"signed": signed_sum_law(1).tolist(), "clipped": clipped_sum_law(1).tolist()}
-    data = {"values": [int(v) for v in VALUES], **laws, **SHOWN}
-    said = {"students": STUDENTS, "most": int(VALUES[-1])}
-    return write_page(out_dir, sources, said, {"data.js": script("DICE", data)})
-
-
 def dice_folder(root: Path, _edition: Edition, cache: Path) -> Path:
     """Return the page's folder from the cache, or write it there."""
-    sources = root / "book" / "dice"
-    return kept_folder(root, sources, __name__, None, cache, lambda f: build_dice(f, sources))
+    laws = {"signed": signed_sum_law(1).tolist(), "clipped": clipped_sum_law(1).tolist()}
+    data = script("DICE", {"values": [int(v) for v in VALUES], **laws, **SHOWN})
+    said = {"students": STUDENTS, "most": int(VALUES[-1])}
+    build = partial(write_page, said=said, made={"data.js": data})
+    return kept_folder(root, "dice", __name__, None, cache, build)

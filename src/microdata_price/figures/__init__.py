@@ -3,7 +3,3 @@
 Each subject has a module with functions marked by `drawn`; a notebook draws with one of them and
 hands the figure to `page.output.show`.
 """
-
-from ..page.style import COLOURS, METHODS, WIDE, drawn, panels
-
-__all__ = ["COLOURS", "METHODS", "WIDE", "drawn", "panels"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.colors import LogNorm, to_hex, to_rgb
 
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .chart import chart
 from .marks import name_rows, note
 from .price import plain_log
 from .scales import record_shades
+from .style import COLOURS, METHODS, drawn, panels
 
 
 def ink(method):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .algorithms import ink
 from .chart import chart
 from .labels import RIM, name_ends, name_line
 from .marks import note
 from .price import plain_log
+from .style import COLOURS, METHODS, drawn, panels
 
 
 def _ticks(low, high, unit, linear):

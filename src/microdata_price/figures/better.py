@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..model.benchmark import FAMILIES
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .chart import chart
 from .marks import name_rows, note
+from .style import COLOURS, METHODS, drawn, panels
 
 SETS = (
     ("marginal1", "rows", "D", "blue"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import LogLocator, NullLocator
 
-from ..page.style import panels
+from .style import panels
 
 
 def chart(height, *, x, y, log="", xlim=None, ylim=None):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..page.style import COLOURS, drawn, panels
 from .marks import note
+from .style import COLOURS, drawn, panels
 
 
 @drawn

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..page.style import COLOURS, drawn, panels
 from .marks import note
+from .style import COLOURS, drawn, panels
 
 
 @drawn

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from matplotlib.ticker import NullLocator
 
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .chart import chart
 from .marks import closed, note
+from .style import COLOURS, METHODS, drawn, panels
 
 _DOTS = 3000  # the most cells that are drawn one by one
 _DASHED = (0, (5, 1.5))

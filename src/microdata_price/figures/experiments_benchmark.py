@@ -6,8 +6,8 @@ import numpy as np
 from matplotlib.cm import ScalarMappable
 from matplotlib.colors import LogNorm
 
-from ..page.style import drawn, panels
 from .scales import record_shades
+from .style import drawn, panels
 
 _TOP = 20_000  # records at the end of the scale
 _EMPTY = 0.1  # stands for 0, below the end of the scale

@@ -10,9 +10,9 @@ from matplotlib.patches import Rectangle
 
 from ..fitting import microdata_methods
 from ..model.benchmark import FAMILIES
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .marks import name_rows
 from .scales import price_bar, price_norm, price_shades
+from .style import COLOURS, METHODS, drawn, panels
 
 
 class Heat(NamedTuple):

@@ -8,9 +8,9 @@ from matplotlib.ticker import FixedLocator
 from ..fitting import microdata_methods
 from ..model.benchmark import FAMILIES
 from ..model.privacy import level_of
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .marks import name_rows
 from .price import plain_log
+from .style import COLOURS, METHODS, drawn, panels
 
 
 def _spread(ax, own, methods):

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import FixedFormatter, FixedLocator, NullLocator
 
-from ..page.style import COLOURS, drawn
 from .chart import chart
 from .labels import Name, along, name_ends, place_names
 from .marks import closed
+from .style import COLOURS, drawn
 
 
 @drawn

@@ -11,8 +11,8 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.lines import Line2D
 from matplotlib.transforms import Bbox
 
-from ..page.style import tick_text
 from .marks import note
+from .style import tick_text
 
 RIM = [patheffects.withStroke(linewidth=3, foreground="white")]
 """Keeps letters legible over lines."""

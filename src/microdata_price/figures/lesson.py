@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocator
 
-from ..page.style import COLOURS, WIDE, drawn, panels
 from .marks import closed, note
+from .style import COLOURS, WIDE, drawn, panels
 
 HEIGHT = 2.75  # inches: with the common width, what a slide has left under its title
 DASH = (0, (5, 1.5))

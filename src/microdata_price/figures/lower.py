@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..page.style import COLOURS, drawn, panels
 from .chart import chart
 from .labels import Name, along, name_ends, place_names
 from .plane import log_x
+from .style import COLOURS, drawn, panels
 
 SERIES = (
     ("blue", "o", "-"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..page.style import COLOURS
+from .style import COLOURS
 
 
 def note(ax, text, at, away, **kwargs):

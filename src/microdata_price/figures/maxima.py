@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .chart import chart
 from .marks import note
+from .style import COLOURS, METHODS, drawn, panels
 
 
 @drawn

@@ -7,11 +7,11 @@ import math
 import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
 from .labels import Name, place_names
 from .marks import closed
 from .plane import inside, log_x, mark
+from .style import COLOURS, drawn, panels
 
 LEAST = 1e-3
 """The least error drawn, in signed errors; a mark below it stands at the axis, with an arrow."""

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 from matplotlib.colors import LogNorm
 
-from ..page.style import COLOURS, drawn, panels
 from .price import plain_log
 from .scales import record_shades
+from .style import COLOURS, drawn, panels
 
 _MOST_LABELS = 30
 _MOST_NUMBERS = 160

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
-from ..page.style import COLOURS, drawn, panels
 from ..theory.lower.lower_bounds import BOUNDS
 from .labels import Name, place_names
 from .marks import closed, note
+from .style import COLOURS, drawn, panels
 
 
 def log_x(ax, low, high, ticks=7):

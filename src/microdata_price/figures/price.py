@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from ..fitting import microdata_methods
-from ..page.style import COLOURS, METHODS, drawn, panels
 from .marks import name_rows, note
+from .style import COLOURS, METHODS, drawn, panels
 
 
 def plain_log(ax, axis):

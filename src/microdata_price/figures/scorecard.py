@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ..fitting import paper_methods
-from ..page.style import COLOURS, METHODS, drawn
 from .chart import chart
 from .marks import note
+from .style import COLOURS, METHODS, drawn
 
 
 @drawn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from ..page.style import COLOURS, drawn, panels
 from .chart import chart
+from .style import COLOURS, drawn, panels
 
 DRAWN = 400  # of very many cells those around the fullest are drawn
 

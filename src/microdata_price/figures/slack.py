@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..base.numbers import format_number
-from ..page.style import COLOURS, drawn, panels
 from .marks import note
+from .style import COLOURS, drawn, panels
 
 _FILLS = (
     ("blue", ""),

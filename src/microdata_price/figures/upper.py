@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..page.style import COLOURS, drawn, panels
 from .chart import chart
 from .marks import note
+from .style import COLOURS, drawn, panels
 
 DRAWN = 400  # of very many cells the largest are drawn
 _INKS = ("blue", "orange", "green", "pink", "black", "sky")

@@ -14,13 +14,15 @@ from matplotlib.figure import Figure
 
 from ..base.numbers import format_number
 from ..exceptions import InputError
-from .style import METADATA_KEY, render
+from ..figures.style import render
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from ..fitting.fit import Fit
 
+METADATA_KEY = "microdata_price"
+"""Where the description of a figure travels in the metadata of a notebook's output."""
 MARKS = re.compile(r"\{[a-z][a-z:_-]*\}`|^\s*(?::{3,}|`{3,})\s*\{", re.MULTILINE)
 """What only the book's builder would understand: roles and directives."""
 

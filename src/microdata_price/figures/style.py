@@ -1,4 +1,4 @@
-"""The style that every figure shares, and the door by which a figure enters a page."""
+"""The style that every figure shares."""
 
 from __future__ import annotations
 
@@ -25,9 +25,6 @@ P = ParamSpec("P")
 
 WIDE = 5.8
 """Width of a figure in inches; a page shows it up to 700 pixels wide and a phone 350."""
-
-METADATA_KEY = "microdata_price"
-"""Where the description of a figure travels in the metadata of a notebook's output."""
 
 # Text is large against the width, so that a figure shrunk to a phone can still be read.
 _RC: Any = {

@@ -8,10 +8,14 @@ picture as it was drawn.
 from __future__ import annotations
 
 import re
+import textwrap
 from collections.abc import Iterator
+from pathlib import Path
 from xml.etree import ElementTree
 
-from ..base.colours import on_dark
+from matplotlib.figure import Figure
+
+from ..base.colours import COLOURS, on_dark
 
 SMALLEST = 9.0
 """No letter of a page has fewer pixels, on a phone either."""
@@ -67,3 +71,13 @@ def _styles(node: ElementTree.Element) -> Iterator[str]:
         yield node.get("style") or ""
         for child in node:
             yield from _styles(child)
+
+
+def draw_card(path: Path, title: str) -> None:
+    """Draw the picture that stands for the site elsewhere, in the form that is used there."""
+    figure = Figure(figsize=(12.0, 6.3), dpi=100, facecolor="white")
+    figure.add_axes((0, 0, 1, 0.08), facecolor=COLOURS["blue"], xticks=[], yticks=[])
+    text = figure.text(0.06, 0.86, textwrap.fill(title, 26), size=44, weight="bold", va="top")
+    text.set_parse_math(False)  # a name may have dollars
+    path.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(path, metadata={"Software": None})

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import Mean
-from ..errors.sums import answer_errors
-from ..fitting import METHODS, fit
-from ..model.measurement import Measurements, measure
-from ..model.privacy import ConcentratedDP, PureDP
-from ..model.workload import Workload
-from ..theory.upper.projection import project
+from ...base.numbers import Mean
+from ...errors.sums import answer_errors
+from ...fitting import METHODS, fit
+from ...model.measurement import Measurements, measure
+from ...model.privacy import ConcentratedDP, PureDP
+from ...model.workload import Workload
+from ...theory.upper.projection import project
 from .pack import pack_counts
 
 DRAWS = 40  # that can be looked at, for each table and level

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..model.privacy import Guarantee
-from ..theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
-from ..theory.lower.single_cells import single_cell_lines
+from ...model.privacy import Guarantee
+from ...theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
+from ...theory.lower.single_cells import single_cell_lines
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import PchipInterpolator
 
-from ..model.privacy import ConcentratedDP, Guarantee, PureDP
-from ..theory.upper.operating_points import Operating, fitted, mapped, weighted
-from ..theory.upper.upper_bounds import certified_truncated, exact_clipping
+from ...model.privacy import ConcentratedDP, Guarantee, PureDP
+from ...theory.upper.operating_points import Operating, fitted, mapped, weighted
+from ...theory.upper.upper_bounds import certified_truncated, exact_clipping
 from .bounds import POINTS
 from .pack import pack_logarithms as pack
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from ..base.files import write_whole
-from ..model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
-from ..theory.upper.operating_points import asymmetric, split
+from ...base.files import write_whole
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ...theory.upper.operating_points import asymmetric, split
 from .bounds import DELTAS, DRAWN, EPSILONS, POINTS, RHOS, SUMS, TITLES, bound_nodes, nodes_of
 from .mechanisms import ABOUT, KNOTS, SPLITS, mechanisms, sum_first, weighted_family
 from .pack import SCALE, pack_logarithms
