@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -227,7 +228,12 @@ def test_what_can_fail_is_tried_before_anything_is_spent(
     ("place", "name", "change", "said"),
     [
         (release_keep.tempfile, "mkdtemp", Mock(side_effect=REFUSAL), "cannot be used (Permission"),
-        (release_keep.shutil, "disk_usage", Mock(return_value=Mock(free=1000)), "nothing was meas"),
+        (
+            release_keep.shutil,
+            "disk_usage",
+            Mock(return_value=Mock(free=2**20 + 4799)),
+            "nothing was meas",
+        ),
         (
             *(release_measure, "read_table"),
             lambda path, *more: (path.parent / "out").mkdir() or read_table(path, *more),
@@ -270,14 +276,20 @@ def test_everything_is_on_the_disk_before_it_appears(inputs, monkeypatch):
     synced = []
     note = lambda path: synced.append((path.parent.name, path.name, out.exists()))  # noqa: E731
     monkeypatch.setattr(release_keep, "sync_file", note)
-    monkeypatch.setattr(release_keep, "lock", Mock(side_effect=OSError))  # a disk without locks
+    monkeypatch.setattr(release_keep, "lock", lock := Mock(side_effect=OSError))  # not on all disks
+    needed = 400 * 12 + 2**20  # twelve answers, and a MiB
+    monkeypatch.setattr(release_keep.shutil, "disk_usage", Mock(return_value=Mock(free=needed)))
+    moved, replace = [], Path.replace
+    monkeypatch.setattr(Path, "replace", lambda p, to: moved.append(p.name) or replace(p, to))
     release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
     before = [name for _, name, there in synced if not there]
     assert before[:4] == ["schema.json", "README.txt", MEASUREMENTS, MANIFEST]
     assert before[4].startswith(".out")
     after = [(folder, name) for folder, name, there in synced if there]
     assert (after[0][1], after[-1][1]) == (out.parent.name, "out")
-    assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()}
+    assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()} == set(moved)
+    assert moved[-1] == MANIFEST
+    assert lock.call_args.args[0].name == str(out / MANIFEST)
 
 
 def test_permissions_follow_the_umask(inputs):

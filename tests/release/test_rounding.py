@@ -1,6 +1,7 @@
 """Controlled rounding: totals kept, marginals within one, and the least deviation otherwise."""
 
 import itertools
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from microdata_price.exceptions import InputError
+from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.release import rounding
@@ -152,6 +153,16 @@ def test_of_cells_in_the_same_queries_those_of_the_larger_parts_go_up(fitted):
 def test_what_cannot_be_rounded_is_refused(table, message):
     with pytest.raises(InputError, match=message):
         round_table(table, Workload.table(2))
+
+
+@pytest.mark.parametrize(
+    "add", [[0.5, 0.5, 0.5, 0.5], [1.0, 1.0, 1.0, 0.0], [1.0, 0.99, 0.01, 0.0]]
+)
+def test_a_solver_s_answer_that_is_no_table_is_not_taken(monkeypatch, add):
+    given = SimpleNamespace(x=np.array(add))
+    monkeypatch.setattr(rounding.optimize, "linprog", lambda *_, **__: given)
+    with pytest.raises(CertificateError, match="a table that is not whole"):
+        round_table([[1.5, 0.5], [0.5, 1.5]], Workload.table((2, 2)))
 
 
 @pytest.mark.parametrize("shape", [(9, 9, 9), (4, 5, 30), (3, 3, 3, 3, 3)])

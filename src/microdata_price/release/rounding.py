@@ -30,11 +30,11 @@ def two_hierarchies(workload: Workload) -> bool:
     one with every answer less than one away exists (for two-way tables, Bacharach 1966).
     """
     sets, n = workload.query_sets, len(workload.query_sets)
-    clash = np.zeros((n, n))
+    clash: Any = np.zeros((n, n))
     for i, j in combinations(range(n), 2):
         clash[i, j] = clash[j, i] = not _nested(sets[i], sets[j])
     # Sets that clash lie on two sides: in the double cover nothing is joined with its own double.
-    joined = csgraph.connected_components(np.kron([[0, 1], [1, 0]], clash))[1]
+    joined = csgraph.connected_components(sparse.bmat([[None, clash], [clash, None]]))[1]
     return not (joined[:n] == joined[n:]).any()
 
 
@@ -67,8 +67,8 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
         raise InputError("the table to round has a cell that is negative or not finite")
     # A solver's last digits must not turn a whole number into one to be rounded.
     slack, near = min(1e-6, 0.1 / fitted.size), np.rint(fitted)
-    base = np.where(np.abs(fitted - near) <= slack, near, np.floor(fitted))
-    free = np.flatnonzero(np.abs(fitted - near) > slack)
+    still = np.abs(fitted - near) <= slack
+    base, free = np.where(still, near, np.floor(fitted)), np.flatnonzero(~still)
     whole, part = base.astype(np.int64), fitted[free] - base[free]
     ups = round(float(fitted.sum())) - int(base.sum())
     add = np.zeros(part.size)
