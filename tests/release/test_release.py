@@ -81,37 +81,29 @@ def imports(name):
     package = name.rsplit(".", 1)[0]
     for node in ast.walk(tree(name)):
         if isinstance(node, ast.ImportFrom):
-            parts = package.split(".")[: len(package.split(".")) - node.level + 1]
-            base = ".".join([*parts, node.module or ""]).rstrip(".") if node.level else node.module
+            base = importlib.util.resolve_name("." * node.level + (node.module or ""), package)
             yield from ((base, alias.name) for alias in node.names)
         elif isinstance(node, ast.Import):
             yield from ((alias.name, "") for alias in node.names)
 
 
-@pytest.mark.parametrize("name", sorted({*RELEASE, *COMMANDS} - SEES))
-def test_only_measuring_sees_a_true_table(name):
-    """Of every file of the room and its commands: no reader, of `measure` one door."""
-    open_doors = {"measure_file"} if name.endswith(".run") else set()
-    for module, what in imports(name):
-        assert not {module, f"{module}.{what}"} & READERS
-        assert module not in SEES or what in open_doors
-    calls = (n.func for n in ast.walk(tree(name)) if isinstance(n, ast.Call))
-    called = {func.id for func in calls if isinstance(func, ast.Name)}
-    assert not {"open", "read_table", "__import__", "eval", "exec"} & called
-
-
-def test_what_is_imported_by_what_follows_reads_no_table_either():
-    """The modules of other rooms that fitting and writing need, all the way down."""
-    seen, waiting = set(), [n for n in RELEASE if n not in SEES and not n.endswith(".run")]
+def test_only_measuring_sees_a_true_table():
+    """No file of the room and its commands reads one, nor what they import, all the way down."""
+    seen, waiting, own = set(), [*{*RELEASE, *COMMANDS} - SEES], {*RELEASE, *COMMANDS}
     while waiting:
         name = waiting.pop()
-        if name in seen or name in SEES or not name.startswith(PACKAGE):
+        if name in {*seen, *SEES} or not name.startswith(PACKAGE):
             continue
         seen.add(name)
         for module, what in imports(name):
+            # Of `measure` there is one door, and who goes on from it is named.
+            assert module not in SEES or (name, what) == (f"{PACKAGE}.release.run", "measure_file")
             for found in (module, f"{module}.{what}"):
                 with contextlib.suppress(ImportError, ValueError):
                     waiting += [found] * (importlib.util.find_spec(found) is not None)
+        calls = (n.func for n in ast.walk(tree(name)) if name in own and isinstance(n, ast.Call))
+        called = {func.id for func in calls if isinstance(func, ast.Name)}
+        assert not {"open", "read_table", "__import__", "eval", "exec"} & called
     assert f"{PACKAGE}.tables.workloads" in seen
     assert not seen & READERS
 
@@ -414,19 +406,12 @@ def test_many_query_sets_leave_the_readme_a_page():
     assert "sum, a, b, c, d, e and 58 more\n" in page
 
 
-PLACES = {
-    "columns": {
-        "block": ["A1a", "A1b", "A2a", "B1c", "B1d"],
-        "age": {"cuts": [18]},
-        "tâche": {"values": ["none", "nurse"], "other": "other"},
-    },
-    "groups": {
-        "tract": {"block": {"A1": ["A1a", "A1b"], "A2": ["A2a"], "B1": ["B1c", "B1d"]}},
-        "county": {"tract": {"A": ["A1", "A2"], "B": ["B1"]}},
-    },
-    "impossible": [{"age": ["below 18"], "tâche": ["nurse"]}],
-}
-STRUCTURE = parse_schema(json.dumps(PLACES))
+PLACES = """{"columns": {"block": ["A1a", "A1b", "A2a", "B1c", "B1d"], "age": {"cuts": [18]},
+"tâche": {"values": ["none", "nurse"], "other": "other"}},
+"groups": {"tract": {"block": {"A1": ["A1a", "A1b"], "A2": ["A2a"], "B1": ["B1c", "B1d"]}},
+"county": {"tract": {"A": ["A1", "A2"], "B": ["B1"]}}},
+"impossible": [{"age": ["below 18"], "tâche": ["nurse"]}]}"""
+STRUCTURE = parse_schema(PLACES)
 ASKED = parse_workload("sum, county, tract, block, age, tâche, county*age, identity", STRUCTURE)
 
 
@@ -528,9 +513,7 @@ def test_a_schema_beside_the_table_is_not_taken(inputs, capsys):
         ("", "no privacy level is given; give one"),
         ("--epsilon 1 --rho 1", "both --epsilon and --rho"),
         ("--epsilon 0", "epsilon is 0; it must be a positive"),
-        ("--epsilon -1", "epsilon is -1; it must be a positive"),
         ("--epsilon nan", "epsilon is nan; it must be a positive"),
-        ("--rho inf", "rho is inf; it must be a positive"),
         ("--method nlns --epsilon 1", "did you mean nnls or ols"),
         ("--epsilon 1 --workload sum,age", "'age'"),
         ("--epsilon 1 --share sum=2", "shares"),

@@ -34,12 +34,12 @@ def half_width(law: Law, terms: int, chance: float) -> int:
         return int(law.upper_quantile(chance / 2))
     if law.std * math.sqrt(terms) > _WIDEST:
         return _chernoff(law, terms, chance)
-    half = fft.next_fast_len(_chernoff(law, terms, _NEVER))
+    points = _chernoff(law, terms, _NEVER)
     if isinstance(law, DoubleGeometric):
-        angle = np.linspace(0, np.pi / 2, half + 1)  # half of each angle of the transform
+        angle = np.linspace(0, np.pi / 2, points)  # half of each angle of the transform
         wave = (1 + (np.sin(angle) / math.sinh(law.epsilon / 2)) ** 2) ** -float(terms)
     else:
-        wave = fft.dct(law.pmf(np.arange(half + 1.0)), type=1) ** terms
+        wave = fft.dct(law.pmf(np.arange(float(points))), type=1) ** terms
     tails = 2 * np.cumsum(fft.idct(wave, type=1)[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
     return int(np.argmax(tails <= chance))
 

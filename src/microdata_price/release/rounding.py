@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _EXCHANGES = 20_000  # no table of the largest size has needed a third of so many
 _AT_ONCE = 200_000  # cells in a linear program (300 MB)
 _INTEGER = 2_000  # cells in an integer program (some seconds), which ends near its least cost
+_TIE, _SHARE = 1e-3, 0.9  # of a cost, which breaks ties; of the largest program, of the sample
 _PROGRAM: Any = {"integrality": 1, "options": {"node_limit": 10, "mip_rel_gap": 0.02}}
 
 
@@ -100,8 +101,8 @@ def _least(cost: Array, rows: Any, low: Array, high: Array) -> Any:
     size, reduced = _AT_ONCE, np.zeros(cost.size)
     if cost.size > size:
         spread = np.sin(np.arange(cost.size)) * 1e4 % 1  # over every query, and always alike
-        cost = cost + 1e-3 * spread  # ties would take long
-        some = np.flatnonzero(spread < 0.9 * size / cost.size)
+        cost = cost + _TIE * spread  # ties would take long
+        some = np.flatnonzero(spread < _SHARE * size / cost.size)
         goal = rows[:, some] @ -cost[some]
         sample = _least(cost[some], rows[:, some], np.floor(goal), np.ceil(goal))
         reduced = cost + np.subtract(*np.split(-sample.ineqlin.marginals, 2)) @ rows
