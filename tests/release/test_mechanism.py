@@ -29,6 +29,8 @@ ALL = Workload(
 )
 """All 64 marginals of six columns: answers that sharpen each other."""
 TABLE = Workload.table((3, 2))
+UNLIKE = Workload((*Workload.table(3).query_sets, QuerySet.from_labels([0, 1, 1], "first or not")))
+"""Of the last set one answer is better known than the other."""
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(60.0), ConcentratedDP(30.0)])
@@ -122,7 +124,7 @@ def test_nothing_but_a_total_can_be_public_and_something_else_must_be_asked():
 
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("guarantee", [PureDP(20.0), ConcentratedDP(2.0)])
-@pytest.mark.parametrize("workload", [ALL, Workload.table((3, 4)), Workload.table(5)])
+@pytest.mark.parametrize("workload", [ALL, Workload.table((3, 4)), UNLIKE])
 def test_protection_is_judged_by_all_answers_together(workload, guarantee, known):
     made = mechanism_for(workload, guarantee, known_total=known)
     # The standard deviation of each least-squares answer, from the normal equations alone.
@@ -142,7 +144,7 @@ def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
         assert 0 < sharpest_std(ALL, mechanism) <= std
     # As sharp as can be: cells that are asked alone, and two cells of which the total is public.
     for cells, known in (Workload((QuerySet.identity(3),)), False), (Workload.table(2), True):
-        made = mechanism_for(cells, PureDP(1.0), known_total=known)
+        made = mechanism_for(cells, PureDP(4.0), known_total=known)
         std = made.noise[-1].std / np.sqrt(1 + known)
         assert sharpest_std(cells, made) == pytest.approx(std)
 
