@@ -45,7 +45,9 @@ from microdata_price.commands import release  # all of it now, not anew in every
 
 words, out, kills = sys.argv[1:-2], Path(sys.argv[-2]), int(sys.argv[-1])
 
-def started(folder):
+rng, whole = random.Random(7), 0.0
+for k in range(-1, kills):  # the first ends by itself
+    folder = out / str(k)
     child = os.fork()
     if child == 0:
         sys.stdout = sys.stderr = open(os.devnull, "w")
@@ -55,17 +57,12 @@ def started(folder):
             os._exit(0)
     while not folder.exists():
         time.sleep(0.0005)
-    return child, time.monotonic()
-
-child, begun = started(out / "whole")
-os.waitpid(child, 0)
-whole = time.monotonic() - begun
-rng = random.Random(7)
-for k in range(kills):
-    child, _ = started(out / str(k))
-    time.sleep(rng.uniform(0, whole))
-    os.kill(child, signal.SIGKILL)
+    begun = time.monotonic()
+    if k >= 0:
+        time.sleep(rng.uniform(0, whole))
+        os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    whole = whole or time.monotonic() - begun
 """
 
 

@@ -175,9 +175,8 @@ def same_folders(one, two):
 def test_sums_marginals_and_records_agree(tmp_path, method, guarantee):
     codes = (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25))))
     schema, out = Schema(("RAC1P", "HISP"), codes), tmp_path / "out"
-    m = measure_privately(
-        data_set("PUMA3603710").table, schema, parse_workload(DEFAULT, schema), guarantee
-    )
+    given = {"schema": schema, "workload": parse_workload(DEFAULT, schema)}
+    m = measured(guarantee, table=data_set("PUMA3603710").table, **given)
     made = publish(m, method, out)
     assert load_schema(out / "schema.json") == schema
     again, finished = load_measured(out)
@@ -195,11 +194,8 @@ def test_sums_marginals_and_records_agree(tmp_path, method, guarantee):
     noisy = rows(out / "measurements.csv")
     assert [int(r["noisy_answer"]) for r in noisy] == np.concatenate(m.answers).tolist()
     assert {float(r["variance"]) for r in noisy} == set(m.mechanism.variances)
-    assert [(r["RAC1P"], r["HISP"]) for r in noisy[:11]] == [
-        ("", ""),
-        *((c, "") for c in codes[0]),
-        ("", "1"),
-    ]
+    labels = [(r["RAC1P"], r["HISP"]) for r in noisy[:11]]
+    assert labels == [("", ""), *((c, "") for c in codes[0]), ("", "1")]
     weights = [float(r["weight"]) for r in rows(out / "table_weighted.csv")]
     np.testing.assert_array_equal(np.reshape(weights, (9, 24)), made.weights)
 
