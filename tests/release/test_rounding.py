@@ -46,10 +46,6 @@ WEIGHTS = st.one_of(
 )
 
 
-def tables(workload):
-    return hnp.arrays(float, workload.cells, elements=WEIGHTS)
-
-
 def furthest(queries, one, other):
     return float(np.abs(queries.answers(one) - queries.answers(other)).max())
 
@@ -68,7 +64,7 @@ def roundings(fitted):
 @given(data=st.data())
 def test_two_hierarchies_stay_within_one(workload, data):
     assert two_hierarchies(workload)
-    fitted = data.draw(tables(workload))
+    fitted = data.draw(hnp.arrays(float, workload.cells, elements=WEIGHTS))
     table = round_table(fitted, workload).ravel()
     assert table.dtype == np.int64
     assert table.min() >= 0
