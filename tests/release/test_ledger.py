@@ -57,21 +57,18 @@ def test_nothing_or_a_contradiction_does_not_add_up():
         add_up([entry("a", PureDP(1.0)), entry("a", PureDP(0.1))])
 
 
-@pytest.fixture
-def folders(tmp_path):
+def test_the_command(tmp_path, capsys):
     for name, level in (("a", PureDP(0.5)), ("b", PureDP(0.25)), ("c", ConcentratedDP(0.125))):
         publish(measured(level), "nnls", tmp_path / name)
     shutil.copytree(tmp_path / "a", tmp_path / "copy")
-    return tmp_path
-
-
-def test_the_command(folders, capsys):
-    names = [folders / n for n in ("a", "b", "copy")]
+    names = [tmp_path / n for n in ("a", "b", "copy")]
     code, printed, error = run(capsys, "budget", *names)
     assert (code, error) == (0, "")
     assert "Together: pure differential privacy with epsilon = 0.75" in printed
     assert "a copy of the same measurement, counted once" in printed
-    code, printed, error = run(capsys, "budget", *names, folders / "c", "--json", "--delta", "1e-9")
+    code, printed, error = run(
+        capsys, "budget", *names, tmp_path / "c", "--json", "--delta", "1e-9"
+    )
     assert (code, error) == (0, "")
     document = json.loads(printed)
     rho = 0.125 + 0.125 + 0.25**2 / 2
@@ -80,10 +77,10 @@ def test_the_command(folders, capsys):
     together = approximate_together([0.5, 0.25], 0.125, 1e-9)
     assert document["approximate"]["epsilon"] == together.epsilon
     assert (document["epsilon"], document["rho"]) == (0.75, pytest.approx(0.125))
-    code, printed, error = run(capsys, "budget", *names, folders / "c")
+    code, printed, error = run(capsys, "budget", *names)
     assert "with epsilon = 0.75 and, besides, zero-concentrated" in printed
     assert "That is at most (" in printed
-    assert document["copies"] == [str(folders / "copy")]
+    assert document["copies"] == [str(tmp_path / "copy")]
     assert "delta is 1" in refused(capsys, "budget", *names, "--delta", "1")
 
 

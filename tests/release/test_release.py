@@ -454,9 +454,6 @@ def test_words_that_programs_misread_are_named(tmp_path):
     assert listed == list(schema.values[0])
 
 
-# What is refused, and what is left after an accident
-
-
 def test_the_command(inputs, command, capsys):
     out = inputs[2]
     words = ["--method", "reweighted", "--epsilon", 1]
