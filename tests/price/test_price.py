@@ -13,20 +13,17 @@ from command_line import refused, run
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.figures.price import bias_and_variance, errors_by_count, prices
-from microdata_price.figures.style import METHODS as STYLES
 from microdata_price.fitting import METHODS, microdata_methods
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.measurement import noise_for
 from microdata_price.model.privacy import ConcentratedDP, PureDP
-from microdata_price.model.queryset import QuerySet
-from microdata_price.model.workload import Workload
 from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
 from microdata_price.price.simulation import price_table
 from microdata_price.tables.schemas import Group, Schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
+from release_samples import counts_csv
 
 CODES = Schema(("RAC1P", "HISP"), (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25)))))
-TURNED = Workload((QuerySet.from_labels([2, 1, 0], "identity"),))
 ODD = Schema(("method", "price", "query"), (("nnls", "total"), ("a", "b"), ("1", "2", "3")))
 TWO = Schema(("cell",), (("x", "y"),))
 CELLS = (TWO, parse_workload("sum, identity", TWO))
@@ -63,17 +60,6 @@ def test_what_is_known_exactly_is_exact(real, made):
     np.testing.assert_allclose(totals["price"] ** 2, totals["squared_error"] / totals["ols"])
 
 
-def test_estimates_agree_with_a_long_run(real):
-    data, workload, made = real
-    long = price_table(data.table, CODES, workload, PureDP(0.5), runs=1500, seed=2)
-    both = made.totals.merge(long.totals, on=["method", "query_set", "metric"])
-    both = both[both["metric"] == "total"]
-    error = np.hypot(both["standard_error_x"], both["standard_error_y"])
-    # A sum that is the control's own is known up to rounding alone.
-    error += 1e-12 * both["squared_error_y"]
-    assert (np.abs(both["squared_error_x"] - both["squared_error_y"]) <= 6 * error).all()
-
-
 def test_bias_and_variance_add_up_to_the_error(made):
     queries = every(made)
     parts = queries["bias"] ** 2 + queries["variance"]
@@ -104,7 +90,7 @@ def test_bias_is_not_inflated_by_few_runs():
 @pytest.mark.parametrize("runs", [2, 3, 40])
 @pytest.mark.parametrize("asked", ["sum, marginals, identity", "one, identity"])
 def test_one_quantity_has_one_value(runs, asked):
-    """A query that is a set of its own, the worst query of a set, and everything of OLS."""
+    """A query that is a set of its own, and the worst query of a set."""
     schema = Schema(("one", "two"), (("x",), ("1", "2", "3")))
     workload = parse_workload(asked, schema)
     made = price_table([[90, 1, 0]], schema, workload, PureDP(0.5), runs=runs)
@@ -118,10 +104,6 @@ def test_one_quantity_has_one_value(runs, asked):
             if (method, name, metric) in totals.index:
                 told = totals.loc[(method, name, metric), shared].astype(float)
                 np.testing.assert_allclose(told, worst, rtol=1e-9, atol=root)
-        if method == "ols":
-            assert (own[["bias", "standard_error"]] == 0).all(axis=None)
-            np.testing.assert_array_equal(own["variance"], own["ols"])
-            np.testing.assert_array_equal(own["squared_error"], own["ols"])
 
 
 @pytest.mark.parametrize(
@@ -193,7 +175,7 @@ def test_of_millions_of_points_one_in_each_place_is_drawn():
     assert near.max() <= np.sqrt(2) * (1 + 1e-9)
 
 
-def test_pictures_bear_the_notice_and_show_the_computed_numbers(made):
+def test_pictures_bear_the_notice(made):
     totals = made.totals[made.totals["metric"] == "total"]
     for figure in (
         prices(totals, "CONFIDENTIAL"),
@@ -202,11 +184,6 @@ def test_pictures_bear_the_notice_and_show_the_computed_numbers(made):
     ):
         titles = [figure.get_suptitle(), *(ax.get_title(loc="left") for ax in figure.axes)]
         assert "CONFIDENTIAL" in titles
-    (ax,) = prices(totals).axes
-    drawn = {c.get_label(): np.asarray(c.lines[0].get_xdata(), dtype=float) for c in ax.containers}
-    for method in ("nnls", "reweighted"):
-        expected = totals[totals["method"] == method]["price"]
-        np.testing.assert_allclose(drawn[STYLES[method].label], expected)
 
 
 @pytest.mark.parametrize(
@@ -217,8 +194,6 @@ def test_pictures_bear_the_notice_and_show_the_computed_numbers(made):
         ({"seed": -1}, "the seed is -1"),
         ({"table": [1, 2]}, "shape"),
         ({"table": [1, 2, np.nan]}, "not a finite number"),
-        ({"workload": Workload((QuerySet.from_labels([0, 1, 1], "d"),))}, "no column or word"),
-        ({"workload": TURNED}, "does not ask what its name says"),
     ],
 )
 def test_bad_input_is_refused(change, message):
@@ -229,10 +204,10 @@ def test_bad_input_is_refused(change, message):
         price_table(schema=schema, guarantee=PureDP(1.0), **given)
 
 
-def written(path, schema, counts):
-    """Write a table of counts and its schema beside it."""
-    schema.frame().assign(count=np.ravel(counts).astype(int)).to_csv(path, index=False)
-    path.with_suffix(".schema.json").write_text(schema.to_json())
+def written(path, schema, text):
+    """Write a table and its schema beside it."""
+    path.write_text(text)
+    path.with_suffix(".schema.json").write_text(schema)
     return path
 
 
@@ -242,8 +217,10 @@ QUICK = ["--epsilon", "1", "--runs", "5", "--methods", "nnls"]
 def test_the_command(tmp_path, capsys):
     """Also with letters that no font has, which is no warning."""
     places = Schema(("地区", "性别"), (("北方", "南方"), ("女", "男")))
-    path = written(tmp_path / "zh.csv", places, [120, 150, 30, 75])
-    words = ["price", path, *QUICK, "--out", out := tmp_path / "out"]
+    given = places.to_json(), counts_csv(places, [120, 150, 30, 75])
+    words = ["price", written(tmp_path / "zh.csv", *given)]
+    assert "no privacy level is given" in refused(capsys, *words)
+    words = [*words, *QUICK, "--out", out := tmp_path / "out"]
     code, printed, error = run(capsys, *words)
     assert (code, error) == (0, "")
     assert printed.startswith(NOTICE)
@@ -251,7 +228,8 @@ def test_the_command(tmp_path, capsys):
     assert out.stat().st_mode & 0o777 == 0o700
     assert all(p.stat().st_mode & 0o777 == 0o600 for p in out.iterdir())
     assert "exists already" in refused(capsys, *words)
-    path = written(tmp_path / "area.csv", CODES, data_set("PUMA0101301").table)
+    given = CODES.to_json(), counts_csv(CODES, data_set("PUMA0101301").table)
+    path = written(tmp_path / "area.csv", *given)
     words = ["--rho", "0.1", "--runs", "30", "--methods", "nnls,ols", "--json"]
     code, printed, error = run(capsys, "price", path, *words)
     assert (code, error) == (0, "")
@@ -264,38 +242,19 @@ def test_the_command(tmp_path, capsys):
     assert {row["variance"] for row in document["prices"] if row["metric"] == "max"} == {None}
 
 
-def test_without_a_schema_a_matrix_of_counts_is_priced(tmp_path, capsys):
+def test_a_matrix_without_a_schema_or_only_some_rows_are_priced(tmp_path, capsys):
     wide = tmp_path / "wide.csv"
     wide.write_text("town,f,m\nx,3,4\ny,0,9\n")
     code, printed, said = run(capsys, "price", wide, *QUICK)
-    assert code == 0
-    assert "town = y, column = m" in printed
+    assert (code, "town = y, column = m" in printed) == (0, True)
     assert "a matrix of 2 x 2 counts, 16 records" in said
     assert "add --schema" in refused(capsys, "price", wide, *QUICK, "--where", "town=x")
-
-
-def test_only_rows_that_are_asked_for_are_priced(tmp_path, capsys):
-    path = tmp_path / "persons.csv"
-    path.write_text("area,sex\n1,f\n2,?\n1,m\n1,m\n")
-    path.with_suffix(".schema.json").write_text('{"columns": {"sex": ["f", "m"]}}')
-    code, printed, error = run(capsys, "price", path, *QUICK, "--where", "area=1", "--json")
+    given = '{"columns": {"sex": ["f", "m"]}}', "area,sex\n1,f\n2,?\n1,m\n1,m\n"
+    words = ["price", written(tmp_path / "persons.csv", *given), *QUICK, "--json"]
+    code, printed, error = run(capsys, *words, "--where", "area=1")
     assert (code, error) == (0, "")
-    worst = json.loads(printed)["worst_queries"]
-    told = {"all records": 3, "sex = f": 1, "sex = m": 2}
-    assert {row["query"]: row["truth"] for row in worst} == told
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        ("", "no privacy level is given"),
-        ("--epsilon 1 --runs 0", "runs is 0; it must be a whole number from 2 to 10,000,000"),
-        ("--epsilon 1 --workload sum,AGEP", "'AGEP'"),
-    ],
-)
-def test_what_the_command_refuses(tmp_path, capsys, words, message):
-    path = written(tmp_path / "t.csv", TWO, [3, 4])
-    assert message in refused(capsys, "price", path, *words.split())
+    told = {row["query"]: row["truth"] for row in json.loads(printed)["worst_queries"]}
+    assert told == {"all records": 3, "sex = f": 1, "sex = m": 2}
 
 
 def test_the_total_and_every_column_are_always_reported():
@@ -310,18 +269,12 @@ def test_the_total_and_every_column_are_always_reported():
     nnls = always.loc[("nnls", "sum")]
     # Each of the 143 empty cells is clipped by itself: half of noise of mean size 1, its square 1.
     assert abs(nnls["bias"] - 143 * 0.5) < 5 * np.sqrt((143 * 0.75 + 2) / 200)
-    assert nnls["root_error"] >= nnls["bias"]
     assert nnls["standard_error"] == pytest.approx(nnls["bias_error"], rel=0.1)  # nearly all bias
     assert nnls["query"] == "all records"
-    signed = always.loc[("ols", "sum")]
-    assert signed["root_error"] == pytest.approx(np.sqrt(144 * 2), rel=1e-12)
-    assert (signed["standard_error"], signed["bias"], signed["bias_error"]) == (0, 0, 0)
     said = report(made, workload)
     assert said.count("not asked") == 6
     assert f"{nnls['bias']:+.2f} ± {nnls['bias_error']:.2f}" in said
     assert abs(nnls["bias_error"] / np.sqrt((143 * 0.75 + 2) / 200) - 1) < 0.3
-    assert "for one number by itself" in said
-    assert "at once" in said
 
 
 @pytest.mark.parametrize(
@@ -361,11 +314,7 @@ TRACTS = Schema(
     ("tract", "age"),
     (("b1", "a1", "a2"), ("child", "adult")),
     groups=(Group("county", "tract", ("A", "B"), (("a2", "a1"), ("b1",))),),
-)
-SINGLE = Schema(
-    ("age", "status"),
-    (("child", "adult"), ("single", "married")),
-    impossible=((("age", ("child",)), ("status", ("married",))),),
+    impossible=((("age", ("child",)), ("tract", ("a2",))),),
 )
 
 
@@ -373,7 +322,6 @@ SINGLE = Schema(
     ("schema", "asked"),
     [
         (TRACTS, "sum, county, tract, county*age, identity"),
-        (SINGLE, "sum, marginals, identity"),
         (ODD, "identity; method*query; price"),
     ],
 )

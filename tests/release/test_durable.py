@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 from unittest.mock import Mock
 
 import numpy as np
@@ -25,6 +26,15 @@ from microdata_price.tables.read import read_table
 from release_samples import SCHEMA, WORKLOAD
 
 REFUSAL = PermissionError(13, "Permission denied", "a name in passing")
+TEMPORARY, SPACE = (release_keep.tempfile, "mkdtemp"), (release_keep.shutil, "disk_usage")
+NEEDED = 400 * 12 + 2**20  # bytes: for twelve answers, and a MiB
+
+
+def meanwhile(path, *more):
+    """Read a table, and be too slow."""
+    (path.parent / "out").mkdir()
+    return read_table(path, *more)
+
 
 KILLS = 30
 KILLING = """
@@ -35,7 +45,9 @@ from microdata_price.commands import release  # all of it now, not anew in every
 
 words, out, kills = sys.argv[1:-2], Path(sys.argv[-2]), int(sys.argv[-1])
 
-def started(folder):
+rng, whole = random.Random(7), 0.0
+for k in range(-1, kills):  # the first ends by itself
+    folder = out / str(k)
     child = os.fork()
     if child == 0:
         sys.stdout = sys.stderr = open(os.devnull, "w")
@@ -45,17 +57,12 @@ def started(folder):
             os._exit(0)
     while not folder.exists():
         time.sleep(0.0005)
-    return child, time.monotonic()
-
-child, begun = started(out / "whole")
-os.waitpid(child, 0)
-whole = time.monotonic() - begun
-rng = random.Random(7)
-for k in range(kills):
-    child, _ = started(out / str(k))
-    time.sleep(rng.uniform(0, whole))
-    os.kill(child, signal.SIGKILL)
+    begun = time.monotonic()
+    if k >= 0:
+        time.sleep(rng.uniform(0, whole))
+        os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    whole = whole or time.monotonic() - begun
 """
 
 
@@ -196,54 +203,38 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
 
 
 @pytest.mark.parametrize(
-    ("name", "book", "said"),
+    ("name", "book", "change", "said"),
     [
-        ("a" * 300, "", "cannot be used"),
-        ("t/out", "", "does not exist; create it first"),
-        ("out", "out", "lies where the release is to go"),
-        ("out", "out/b", "lies where the release is to go"),
-        ("out", "none/b", "none does not exist; create it first"),
+        ("a" * 300, "", (), "cannot be used"),
+        ("t/out", "", (), "does not exist; create it first"),
+        ("out", "out", (), "lies where the release is to go"),
+        ("out", "out/b", (), "lies where the release is to go"),
+        ("out", "none/b", (), "none does not exist; create it first"),
+        ("out", "", (*TEMPORARY, Mock(side_effect=REFUSAL)), "cannot be used (Permission"),
+        ("out", "", (*SPACE, Mock(return_value=Mock(free=NEEDED - 1))), "nothing was measured"),
+        ("out", "", (release_measure, "read_table", meanwhile), "exists already and is never"),
     ],
 )
 def test_what_can_fail_is_tried_before_anything_is_spent(
-    tmp_path, command, account, name, book, said
+    inputs, command, account, monkeypatch, name, book, change, said
 ):
-    """A name too long, a file as the folder, a ledger in the release's place or in no folder.
+    """Of names, places, the system, and another who takes the place while the table is read.
 
-    Nor is the table opened: it is none.
+    Before that the table is not opened: it is none.
     """
-    for name_of_file in ("t", "table.csv"):
-        (tmp_path / name_of_file).write_text("x")
-    before = sorted(p.name for p in tmp_path.rglob("*"))
-    book = tmp_path / book if book else account.path
+    table, _, out = inputs
+    if change:
+        monkeypatch.setattr(*change)
+    else:
+        table.write_text("x")
+    (out.parent / "t").write_text("x")
+    before = {p.name for p in out.parent.rglob("*")}
+    book = out.parent / book if book else account.path
     words = ["--epsilon", 1, "--ledger", book, "--name", account.name]
-    code, printed, error = command(*words, out=tmp_path / name)
+    code, printed, error = command(*words, out=out.parent / name)
     assert (code, printed, said in error) == (2, "", True)
-    assert sorted(p.name for p in tmp_path.rglob("*")) == before
+    assert {p.name for p in out.parent.rglob("*")} - {"out"} == before
     assert not account.state()[0]
-
-
-@pytest.mark.parametrize(
-    ("place", "name", "change", "said"),
-    [
-        (release_keep.tempfile, "mkdtemp", Mock(side_effect=REFUSAL), "cannot be used (Permission"),
-        (release_keep.shutil, "disk_usage", Mock(return_value=Mock(free=1000)), "nothing was meas"),
-        (
-            *(release_measure, "read_table"),
-            lambda path, *more: (path.parent / "out").mkdir() or read_table(path, *more),
-            "exists already and is never overwritten",
-        ),
-    ],
-)
-def test_a_place_that_the_system_refuses_or_another_takes_costs_nothing(
-    inputs, command, account, monkeypatch, place, name, change, said
-):
-    monkeypatch.setattr(place, name, change)
-    words = ["--epsilon", 1, "--ledger", account.path, "--name", account.name]
-    code, printed, error = command(*words)
-    assert (code, printed, said in error) == (2, "", True)
-    assert not account.state()[0]
-    assert not list(inputs[0].parent.glob("*out*/*")) + list(inputs[0].parent.glob(".out*"))
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])
@@ -252,40 +243,35 @@ def test_a_terminal_without_some_letters_does_not_undo_a_release(tmp_path, monke
     table.write_text(f"{name},count\nñ,30\nm,4\n", encoding="utf-8")
     schema.write_text(json.dumps({"columns": {name: ["ñ", "m"]}}))
     words = ["release", table, "--schema", schema, "--epsilon", 1, "--out", tmp_path / name, *more]
-    out, error = (io.TextIOWrapper(io.BytesIO(), "latin-1") for _ in range(2))
-    monkeypatch.setattr(sys, "stdout", out)
-    monkeypatch.setattr(sys, "stderr", error)
+    monkeypatch.setattr(sys, "stdout", out := io.TextIOWrapper(io.BytesIO(), "latin-1"))
     with pytest.raises(SystemExit) as stop:
         cli.main([str(word) for word in words])
     out.flush()
-    error.flush()
-    assert (stop.value.code or 0, error.buffer.getvalue()) == (0, b"")
     said = out.buffer.getvalue().decode("latin-1")
-    assert "Gem" in said
-    assert "東京" not in said
+    assert (stop.value.code or 0, "Gem" in said, "東京" in said) == (0, True, False)
 
 
-def test_everything_is_on_the_disk_before_it_appears(inputs, monkeypatch):
+def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, monkeypatch):
     table, _, out = inputs
     synced = []
     note = lambda path: synced.append((path.parent.name, path.name, out.exists()))  # noqa: E731
     monkeypatch.setattr(release_keep, "sync_file", note)
-    monkeypatch.setattr(release_keep, "lock", Mock(side_effect=OSError))  # a disk without locks
-    release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
+    monkeypatch.setattr(release_keep, "lock", lock := Mock(side_effect=OSError))  # not on all disks
+    monkeypatch.setattr(*SPACE, Mock(return_value=Mock(free=NEEDED)))
+    moved, replace = [], Path.replace
+    monkeypatch.setattr(Path, "replace", lambda p, to: moved.append(p.name) or replace(p, to))
+    mask = os.umask(0o027)
+    try:
+        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
+    finally:
+        os.umask(mask)
     before = [name for _, name, there in synced if not there]
     assert before[:4] == ["schema.json", "README.txt", MEASUREMENTS, MANIFEST]
     assert before[4].startswith(".out")
     after = [(folder, name) for folder, name, there in synced if there]
     assert (after[0][1], after[-1][1]) == (out.parent.name, "out")
-    assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()}
-
-
-def test_permissions_follow_the_umask(inputs):
-    table, _, out = inputs
-    before = os.umask(0o027)
-    try:
-        release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
-    finally:
-        os.umask(before)
+    assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()} == set(moved)
+    assert moved[-1] == MANIFEST
+    assert lock.call_args.args[0].name == str(out / MANIFEST)
     assert out.stat().st_mode & 0o777 == 0o750
     assert {p.stat().st_mode & 0o777 for p in out.iterdir()} == {0o640}

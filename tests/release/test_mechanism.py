@@ -29,6 +29,8 @@ ALL = Workload(
 )
 """All 64 marginals of six columns: answers that sharpen each other."""
 TABLE = Workload.table((3, 2))
+UNLIKE = Workload((*Workload.table(3).query_sets, QuerySet.from_labels([0, 1, 1], "first or not")))
+"""Of the last set one answer is better known than the other."""
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(60.0), ConcentratedDP(30.0)])
@@ -104,20 +106,25 @@ def test_the_root_of_two_is_rounded_upwards():
 
 
 def test_nothing_but_a_total_can_be_public_and_something_else_must_be_asked():
-    with pytest.raises(InputError, match="must ask for the sum and for something else"):
-        mechanism_for(Workload((QuerySet.identity(3),)), PureDP(0.5), known_total=True)
+    for alone in (QuerySet.identity(3), QuerySet.sum_query(3)):
+        with pytest.raises(InputError, match="must ask for the sum and for something else"):
+            mechanism_for(Workload((alone,)), PureDP(0.5), known_total=True)
     with pytest.raises(InputError, match="only the total can"):
         mechanism_like(Workload.table(3), "discrete Laplace", [2.0, 0.0])
     part = Workload((QuerySet.from_labels([0, 0, -1], "two of three"), QuerySet.identity(3)))
     with pytest.raises(InputError, match="only the total can"):
         mechanism_like(part, "discrete Laplace", [0.0, 2.0])
-    with pytest.raises(InputError, match="needed is one of 0 or more for each"):
-        mechanism_like(Workload.table(3), "discrete Laplace", [2.0])
+    for scales in ([2.0], [0.0, 0.0], *([2.0, s] for s in (np.nan, np.inf, -1.0))):
+        with pytest.raises(InputError, match="needed is one of 0 or more for each"):
+            mechanism_like(Workload.table(3), "discrete Laplace", scales)
+    public = mechanism_for(TABLE, PureDP(1.0), {"identity": 0.5}, known_total=True)
+    assert public.noise[0].std == pytest.approx(1e-3 * public.noise[-1].std, rel=1e-12)
+    assert public.variances[0] == 0
 
 
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("guarantee", [PureDP(20.0), ConcentratedDP(2.0)])
-@pytest.mark.parametrize("workload", [ALL, Workload.table((3, 4)), Workload.table(5)])
+@pytest.mark.parametrize("workload", [ALL, Workload.table((3, 4)), UNLIKE])
 def test_protection_is_judged_by_all_answers_together(workload, guarantee, known):
     made = mechanism_for(workload, guarantee, known_total=known)
     # The standard deviation of each least-squares answer, from the normal equations alone.
@@ -135,8 +142,11 @@ def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
     monkeypatch.setattr(plan, "signed_variances", lambda *_: [np.full(1, np.nan)])
     for mechanism, std in zip((made, public), exact, strict=True):
         assert 0 < sharpest_std(ALL, mechanism) <= std
-    alone = mechanism_for(cells := Workload((QuerySet.identity(3),)), PureDP(1.0))
-    assert sharpest_std(cells, alone) == pytest.approx(alone.noise[0].std)
+    # As sharp as can be: cells that are asked alone, and two cells of which the total is public.
+    for cells, known in (Workload((QuerySet.identity(3),)), False), (Workload.table(2), True):
+        made = mechanism_for(cells, PureDP(4.0), known_total=known)
+        std = made.noise[-1].std / np.sqrt(1 + known)
+        assert sharpest_std(cells, made) == pytest.approx(std)
 
 
 @pytest.mark.parametrize(
@@ -164,6 +174,9 @@ def test_budgets_without_sense_are_refused_and_weak_ones_asked_for(workload, gua
 def test_one_share_of_too_much_or_too_little_noise_is_refused(level, said):
     with pytest.raises(InputError, match=said):
         mechanism_for(TABLE, PureDP(level), {"sum": 0.9})
+    cells = Workload((QuerySet.identity(3),))  # at both limits noise is accepted
+    scales = [mechanism_for(cells, PureDP(e)).scales[0] for e in (1e-6, 10.0)]
+    assert scales == pytest.approx([1e6, 0.1], rel=1e-15)
 
 
 def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large():

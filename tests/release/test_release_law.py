@@ -87,9 +87,8 @@ def test_a_wrong_law_would_be_noticed(drawn):
     else:
         other = DiscreteGaussian(law.sigma2 * 1.3).sample(rng, shape)
         rounded = np.trunc(rng.normal(0, law.sigma, shape))
-    assert chance_of_noise(other, law) < CHANCE
-    assert chance_of_noise(rounded, law) < CHANCE
-    assert chance_of_noise(law.sample(rng, shape) + 1, law) < CHANCE
+    for wrong in (other, rounded, law.sample(rng, shape) + 1):
+        assert chance_of_noise(wrong, law) < CHANCE
     shared = np.repeat(law.sample(rng, (2 * RELEASES, 1)), 3, axis=1)
     assert chance_of_independence(shared, law) < CHANCE
     assert chance_of_noise(law.sample(rng, shape), law) > CHANCE

@@ -156,8 +156,7 @@ def _summary(made: Release, out: Path) -> Told:
     noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
     records = "none: OLS makes no microdata"
     if made.whole is not None:
-        most = math.ceil(1000 * max(made.moved().values())) / 1000
-        records = f"{made.whole.sum()}; rounding moved no answer by more than {most:.3f}"
+        records = f"{made.whole.sum()}; rounding moved no answer by more than {made.most_moved}"
     lines = [
         *warnings_of(workload, mechanism),
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
@@ -199,25 +198,26 @@ def budget_command(
         raise InputError("for an account and its cap give --ledger and --name, without FOLDERS")
     else:
         account = Account(ledger, name)
-        if cap != (None, None):
-            account.limit(options.guarantee_of(*cap, "cap-"))
-        document, text = _of_account(account, levels["delta"])
+        old = None if cap == (None, None) else account.limit(options.guarantee_of(*cap, "cap-"))
+        document, text = _of_account(account, old, levels["delta"])
     options.tell(as_json, document, text)
     if document.get("not_in_ledger"):
         raise SystemExit(1)
 
 
-def _of_account(account: Account, delta: float) -> Told:
+def _of_account(account: Account, old: options.Level | None, delta: float) -> Told:
     entries, cap = account.state()
     document = {
         "ledger": str(account.path),
         "name": account.name,
         "measurements": [e.identity for e in entries],
         "cap": cap and cap.fields(),
+        "cap_before": old and old.fields(),
     }
     more, told = _together(add_up(entries), delta) if entries else ({}, "Nothing was spent.")
     known = f"{account.name}, measurements in {account.path}: {len(entries)}"
-    return document | more, f"{known}\nCap: {cap.describe() if cap else 'none'}\n{told}"
+    kept = (cap.describe() if cap else "none") + (f"; before: {old.describe()}" if old else "")
+    return document | more, f"{known}\nCap: {kept}\n{told}"
 
 
 def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) -> Told:

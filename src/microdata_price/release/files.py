@@ -21,10 +21,11 @@ from ..tables.workloads import query_values
 from . import folder
 from .intervals import Told
 from .mechanism import is_total
-from .plan import Array, Measured, times, warnings_of
+from .plan import WEAK_TIMES, Array, Measured, times, warnings_of
 
 _TEMPLATES = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
 MOST_RECORDS = 20_000_000  # a table of more records is written as a table only
+_WIDTH = 88  # of the README's lines
 # Words that common programs read as a missing value.
 MISREAD = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "n/a", "#N/A")
 
@@ -46,6 +47,11 @@ class Release:
             return {}
         off, sets = self.whole - self.weights, self.measured.workload.query_sets
         return {q.name: float(np.abs(q.answers(off)).max()) for q in sets}
+
+    @property
+    def most_moved(self) -> str:
+        """The most that rounding moved any answer by, in counts, rounded upwards."""
+        return f"{math.ceil(1000 * max(self.moved().values())) / 1000:.3f}"
 
 
 def _records(schema: Schema, table: NDArray[np.int64]) -> dict[str, bytes]:
@@ -103,15 +109,14 @@ def readme_text(release: Release) -> str:
         widths=widths,
         most=MOST_RECORDS,
         warnings=warnings_of(measured.workload, measured.mechanism),
-        times=at_most(ratio, 3) if ratio < 1e6 else "a million or more",
+        times=at_most(ratio) if ratio < WEAK_TIMES else "a million or more",
         is_total=is_total,
         example=_example(release),
         method=METHODS[release.method],
-        moved=math.ceil(1000 * max(release.moved().values(), default=0.0)) / 1000,
         columns=_columns(measured.schema),
     )
     parts = (part.strip("\n") for part in text.split("\n\n") if part.strip())
-    return "\n\n".join(p if p.startswith("  ") else textwrap.fill(p, 88) for p in parts) + "\n"
+    return "\n\n".join(p if p.startswith("  ") else textwrap.fill(p, _WIDTH) for p in parts) + "\n"
 
 
 def _example(release: Release) -> dict[str, object]:

@@ -60,11 +60,8 @@ def csv_bytes(frame: pd.DataFrame) -> bytes:
 
 def answers_csv(schema: Schema, told: Iterable[tuple[QuerySet, Mapping[str, Any]]]) -> bytes:
     """Return what is told of each query, one row each; an empty field means all values."""
-    parts = []
-    for queries, columns in told:
-        parts.append(query_values(schema, queries).assign(**columns))
-        parts[-1].insert(0, "query_set", queries.name)
-    return csv_bytes(pd.concat(parts))
+    parts = {q.name: query_values(schema, q).assign(**columns) for q, columns in told}
+    return csv_bytes(pd.concat(parts, names=["query_set"]).reset_index("query_set"))
 
 
 def measurements_csv(measured: Measured) -> bytes:

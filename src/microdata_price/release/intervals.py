@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import fft, optimize
+from scipy import fft, optimize, special
 
 from ..model.noise_released import DiscreteGaussian, DoubleGeometric
 from ..model.queryset import QuerySet
@@ -19,6 +19,9 @@ Law = DoubleGeometric | DiscreteGaussian
 
 LEVEL = 0.9  # the probability with which an interval covers
 _WIDEST = 1e5  # standard deviation, in counts, up to which laws of sums are computed exactly
+_NEVER = 1e-26  # the chance of a sum so far away that its law is computed no farther
+_SLOPES = special.expit(np.linspace(-16, 16, 600))  # parts of the steepest that Chernoff's admits
+_NO_WEIGHT = 1e12  # times the noise of all: an answer so uncertain leaves the others as they are
 
 
 def half_width(law: Law, terms: int, chance: float) -> int:
@@ -28,20 +31,16 @@ def half_width(law: Law, terms: int, chance: float) -> int:
     the widest sums Chernoff's bound takes its place.
     """
     if terms == 1:
-        return max(0, int(law.upper_quantile(chance / 2)))
+        return int(law.upper_quantile(chance / 2))
     if law.std * math.sqrt(terms) > _WIDEST:
         return _chernoff(law, terms, chance)
-    # Beyond this distance there is less than e^-60, by the same bound.
-    far = _chernoff(law, terms, math.exp(-60))
-    size = fft.next_fast_len(2 * far + 1, real=True)
-    angle = np.pi * np.arange(size // 2 + 1) / size  # half of each angle of the transform
+    points = _chernoff(law, terms, _NEVER)
     if isinstance(law, DoubleGeometric):
+        angle = np.linspace(0, np.pi / 2, points)  # half of each angle of the transform
         wave = (1 + (np.sin(angle) / math.sinh(law.epsilon / 2)) ** 2) ** -float(terms)
     else:
-        k = np.arange(size)
-        wave = fft.rfft(law.pmf(np.minimum(k, size - k))).real ** terms
-    chances = fft.irfft(wave, size)[: size // 2]
-    tails = 2 * np.cumsum(chances[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
+        wave = fft.dct(law.pmf(np.arange(float(points))), type=1) ** terms
+    tails = 2 * np.cumsum(fft.idct(wave, type=1)[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
     return int(np.argmax(tails <= chance))
 
 
@@ -50,8 +49,7 @@ def _chernoff(law: Law, terms: int, chance: float) -> int:
     rest = math.log(2 / chance)
     if isinstance(law, DiscreteGaussian):  # its moments are at most those of the Gaussian
         return math.ceil(math.sqrt(2 * terms * law.sigma2 * rest))
-    part = np.geomspace(1e-7, 0.5, 300)
-    s = law.epsilon * np.concatenate([part, 1 - part])
+    s = law.epsilon * _SLOPES
     moment = np.log1p(-((np.sinh(s / 2) / math.sinh(law.epsilon / 2)) ** 2))
     return math.ceil(np.min((rest - terms * moment) / s))
 
@@ -108,9 +106,7 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
 
     chance = float(optimize.brentq(missed, 0.0, 1 - LEVEL, xtol=1e-15))
     exact = signed_variances(measured.workload, variances)
-    # A set of next to no weight leaves the others' least squares as it is.
-    huge = 1e12 * sum(variances) * measured.workload.cells
-    found = []
+    huge, found = _NO_WEIGHT * sum(variances), []
     for at, (queries, k, terms) in enumerate(sources):
         law, noisy, signed = laws[k], measured.answers[k], queries.answers(cells)
         variance = exact[k]

@@ -45,8 +45,7 @@ def read_ledger(path: Path, stream: IO[bytes] | None = None, *, new: bool = Fals
     data = path.read_bytes() if stream is None else stream.read()
     if not data and not new:
         raise _damaged(f"{path} is empty")
-    found: Lines = {}
-    before = ""
+    found, before = Lines(), ""
     for number, line in enumerate(data.decode(errors="replace").splitlines(keepends=True), start=1):
         read = None
         with contextlib.suppress(ValueError):
@@ -67,10 +66,13 @@ def _damaged(fault: str) -> InputError:
     return InputError(f"{fault}; only release and budget add to a ledger: take an untouched copy")
 
 
-def within(cap: PureDP | ConcentratedDP, budget: Budget) -> bool:
-    """Whether a budget is within a cap of pure DP or of zCDP."""
+def beyond(cap: PureDP | ConcentratedDP, budget: Budget) -> str:
+    """Describe a budget that a cap of pure DP or of zCDP does not admit; nothing of one within."""
     spent = budget.total if budget.total.kind == cap.kind else budget.zcdp
-    return spent.kind == cap.kind and spent.level <= cap.level * (1 + _SLACK)
+    if spent.kind == cap.kind and spent.level <= cap.level * (1 + _SLACK):
+        return ""
+    never = "" if spent.kind == cap.kind else ", which no cap in epsilon ever admits,"
+    return f"{budget.total.describe()}{never}"
 
 
 @dataclass(frozen=True)
@@ -161,21 +163,21 @@ class Account:
         self.check_ready(entry.folder)
         with self._opened() as (stream, lines):
             before, cap = self._spent(lines)
-            together = add_up([*before, entry])
-            if cap is None or not within(cap, together):
-                known = cap.describe() if cap else "none"
+            over = beyond(cap, add_up([*before, entry])) if cap else "something"
+            if over:
                 raise InputError(
-                    f"the cap on {self.name!r} in {self.path} is {known}; with this release "
-                    f"{together.total.describe()} would be spent; nothing was measured"
+                    f"the cap on {self.name!r} in {self.path} is {cap and cap.describe()}; with "
+                    f"this release {over} would be spent; nothing was measured"
                 )
             spent = {"spent": entry.guarantee.fields(), "replaced": entry.replaced}
             return self._append(stream, lines, {"measurement": entry.identity, **spent})
 
-    def limit(self, cap: PureDP | ConcentratedDP) -> None:
-        """Set the cap from now on; it may not be below what was spent."""
+    def limit(self, cap: PureDP | ConcentratedDP) -> PureDP | ConcentratedDP | None:
+        """Set the cap from now on, not below what was spent; return the one until now, if any."""
         with self._opened() as (stream, lines):
-            before, _ = self._spent(lines)
-            if before and not within(cap, budget := add_up(before)):
-                spent = f"{budget.total.describe()} was spent on {self.name!r} already"
+            before, old = self._spent(lines)
+            if before and (over := beyond(cap, add_up(before))):
+                spent = f"{over} was spent on {self.name!r} already"
                 raise InputError(f"{spent}, over {cap.describe()}")
             self._append(stream, lines, {"cap": cap.fields()})
+            return old

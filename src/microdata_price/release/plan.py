@@ -38,7 +38,7 @@ def signed_variances(workload: Workload, variances: Sequence[float]) -> Sequence
 def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
     """Return the smallest standard deviation with which least squares knows an asked count."""
     found = signed_variances(workload, [n.variance for n in mechanism.noise])
-    if np.isnan(found[0]).any():
+    if np.isnan(found[0][0]):
         # A lower bound: no estimate without bias is better than one of a cell (or, with a public
         # total, of two cells' difference) where all other cells are known.
         moved = 2 if 0 in mechanism.scales else 1

@@ -20,6 +20,7 @@ Array = NDArray[np.float64]
 _EXCHANGES = 20_000  # no table of the largest size has needed a third of so many
 _AT_ONCE = 200_000  # cells in a linear program (300 MB)
 _INTEGER = 2_000  # cells in an integer program (some seconds), which ends near its least cost
+_TIE, _SHARE = 1e-3, 0.9  # of a cost, which breaks ties; of the largest program, of the sample
 _PROGRAM: Any = {"integrality": 1, "options": {"node_limit": 10, "mip_rel_gap": 0.02}}
 
 
@@ -30,11 +31,11 @@ def two_hierarchies(workload: Workload) -> bool:
     one with every answer less than one away exists (for two-way tables, Bacharach 1966).
     """
     sets, n = workload.query_sets, len(workload.query_sets)
-    clash = np.zeros((n, n))
+    clash: Any = np.zeros((n, n))
     for i, j in combinations(range(n), 2):
         clash[i, j] = clash[j, i] = not _nested(sets[i], sets[j])
     # Sets that clash lie on two sides: in the double cover nothing is joined with its own double.
-    joined = csgraph.connected_components(np.kron([[0, 1], [1, 0]], clash))[1]
+    joined = csgraph.connected_components(sparse.bmat([[None, clash], [clash, None]]))[1]
     return not (joined[:n] == joined[n:]).any()
 
 
@@ -67,8 +68,8 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
         raise InputError("the table to round has a cell that is negative or not finite")
     # A solver's last digits must not turn a whole number into one to be rounded.
     slack, near = min(1e-6, 0.1 / fitted.size), np.rint(fitted)
-    base = np.where(np.abs(fitted - near) <= slack, near, np.floor(fitted))
-    free = np.flatnonzero(np.abs(fitted - near) > slack)
+    still = np.abs(fitted - near) <= slack
+    base, free = np.where(still, near, np.floor(fitted)), np.flatnonzero(~still)
     whole, part = base.astype(np.int64), fitted[free] - base[free]
     ups = round(float(fitted.sum())) - int(base.sum())
     add = np.zeros(part.size)
@@ -100,8 +101,8 @@ def _least(cost: Array, rows: Any, low: Array, high: Array) -> Any:
     size, reduced = _AT_ONCE, np.zeros(cost.size)
     if cost.size > size:
         spread = np.sin(np.arange(cost.size)) * 1e4 % 1  # over every query, and always alike
-        cost = cost + 1e-3 * spread  # ties would take long
-        some = np.flatnonzero(spread < 0.9 * size / cost.size)
+        cost = cost + _TIE * spread  # ties would take long
+        some = np.flatnonzero(spread < _SHARE * size / cost.size)
         goal = rows[:, some] @ -cost[some]
         sample = _least(cost[some], rows[:, some], np.floor(goal), np.ceil(goal))
         reduced = cost + np.subtract(*np.split(-sample.ineqlin.marginals, 2)) @ rows
