@@ -17,7 +17,7 @@ from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import printed_bounds as printed
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
-from microdata_price.theory.lower.printed_branches import point_error_branches
+from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
 from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
 from rounding import at_most
 
@@ -164,6 +164,26 @@ def test_the_papers_constants_are_special_cases():
         (zcdp["k=C (nats)"], math.sqrt(math.log(n) / 4 - math.log(14)) / root),
     ):
         assert branch.value == pytest.approx(value, rel=1e-12)
+
+
+def test_the_papers_branches_with_a_delta_and_with_a_gamma():
+    d, n, eps, rho = 1e7, 1e30, 0.2, 0.01
+    cut, zcdp, shrunk = ApproximateDP(eps, 1e-6), ConcentratedDP(rho), (d - 1) * math.exp(-3.6)
+    # Every gamma gives a bound: the best of many.
+    gamma = np.linspace(0.0005, 0.9995, 40_000)
+    a, bits = np.sqrt(3 / (1 - gamma)), gamma * math.log2(n - 1) - 1
+    points = (np.sqrt(np.maximum(bits - np.log2(15 * a + 1), 0)) - 2) / (0.2 * a)
+    sums = (2 ** (bits - (0.1 * a + 2) ** 2) - 1) / (0.3 * a)
+    for name, branches, value in (
+        ("k=1/epsilon", point_error_branches(cut, d, 20.0), (math.log(eps / 8e-6) - 2) / 0.8),
+        ("k=1/epsilon", point_error_branches(cut, 1e5, 20.0), (math.log(99999 / 200) - 2) / 0.8),
+        ("k=1/epsilon", sum_error_branches(PureDP(eps), d, 2.0), (shrunk - 4) / 4.8),
+        ("k=1/epsilon", sum_error_branches(cut, d, 2.0), (shrunk / 8 - 1) / 1.2),
+        ("k=C", sum_error_branches(cut, d, 2.0), math.log(eps / 8e-6) / 1.2),
+        ("k=1/sqrt(rho)", point_error_branches(zcdp, n, 50.0), points.max()),
+        ("k=1/sqrt(rho)", sum_error_branches(zcdp, n, 0.5), sums.max()),
+    ):
+        assert branches[name].value == pytest.approx(value, rel=1e-4), name
 
 
 @given(GUARANTEES, POINTS, ERRORS)

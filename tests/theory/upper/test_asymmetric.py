@@ -1,4 +1,4 @@
-"""Asymmetric noise and the one-sided bound: laws, exact privacy, moments and certificates."""
+"""Asymmetric noise, the one-sided bound and the worst table: laws, certificates, outcomes."""
 
 import math
 
@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import optimize
 from scipy.stats import norm
 
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
@@ -14,6 +15,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import audit_asymmetric
 from microdata_price.theory.upper import one_sided
 from microdata_price.theory.upper.asymmetric import best_rates, certified_asymmetric
+from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.upper_bounds import certified
 
 rates = st.floats(0.05, 3.0)
@@ -60,7 +62,7 @@ def test_the_largest_of_few_is_summed_exactly(chance, d):
     n = range(d + 1)
     parts = np.array([math.comb(d, k) * chance**k * (1 - chance) ** (d - k) for k in n])
     h, h2 = (np.array([sum(i**-power for i in range(1, k + 1)) for k in n]) for power in (1, 2))
-    found = one_sided.largest(chance, d)
+    found = one_sided.largest_exponential(chance, d)
     assert float(found.square) == pytest.approx(parts @ (h**2 + h2))
     assert float(found.mean) == pytest.approx(parts @ h)
     t = np.linspace(0, 12, 10_001)
@@ -116,3 +118,53 @@ def test_sides_of_asymmetric_noise_by_simulation(r, s, up, down, d):
     above = np.maximum(w, 0) ** 2
     lift = (math.sqrt(above.mean()) + math.sqrt(d * (1 / r**2 + 1 / s**2))) / d
     assert float(found.lift) == pytest.approx(lift, rel=0.1)
+
+
+def huge_loss(z, w, i):
+    """Return Lam_i by root finding: the loss of cell i when it is huge and all others are empty."""
+    others = np.delete(z, i)
+
+    def gap(g):
+        return g - z[i] + w - np.maximum(others - g, 0).sum()
+
+    reach = np.abs(z).sum() + abs(w) + 1
+    return float(optimize.brentq(gap, -reach, reach, xtol=1e-13)) - z[i]
+
+
+@given(st.integers(2, 6), st.data())
+def test_no_table_is_worse_than_one_huge_cell_outcome_by_outcome(d, data):
+    w, *z = data.draw(st.lists(st.floats(-8, 8), min_size=d + 1, max_size=d + 1))
+    q = np.array(data.draw(st.lists(st.integers(0, 30), min_size=d, max_size=d)), dtype=float)
+    z = np.array(z)
+    fit = project(q + z, max(q.sum() + w, 0.0), math.inf)
+    for i in range(q.size):
+        over = max(z[i] - (z.sum() - w) / q.size, 0.0)
+        assert -over - 1e-9 <= q[i] - fit[i] <= max(huge_loss(z, w, i), 0.0) + 1e-9
+    # The mean over the cells has no price: the noise, and the sum's noise twice.
+    share = max(w, 0.0) / math.sqrt(q.size) + 2 * max(-w, 0.0)
+    assert np.linalg.norm(fit - q) <= np.linalg.norm(z - z.mean()) + share + 1e-9
+    far = np.zeros(q.size)
+    far[0] = 1e6
+    fit = project(far + z, max(far.sum() + w, 0.0), math.inf)
+    assert far[0] - fit[0] == pytest.approx(huge_loss(z, w, 0), abs=1e-8)
+
+
+noises = st.lists(st.floats(-20, 20), min_size=2, max_size=12)
+
+
+@given(noises, st.data(), st.sampled_from([math.inf, 0.01, 1.0, 30.0]))
+def test_the_one_sided_bound_holds_for_any_noise_whatsoever(cells, data, weight):
+    d, z = len(cells), np.array(cells)
+    w = data.draw(st.floats(-60, 60))
+    q = np.array(data.draw(st.lists(st.integers(0, 30), min_size=d, max_size=d)), dtype=float)
+    answer = q.sum() + w
+    target = max(0.0, answer) if math.isinf(weight) else answer
+    x = project(q + z, target, weight)
+    g = float(threshold(q + z, target, weight))
+    up, low = max(z.max(), 0.0), max(-w, 0.0)
+    lift = (max(w, 0.0) + max(-z.sum(), 0.0)) / d
+    rounding = 1e-9 * (1 + abs(z).max() + q.sum())
+    bound = up + low + np.maximum(np.maximum(-z, 0), lift)
+    assert (np.abs(x - q) <= bound + rounding).all()
+    if x.any():
+        assert -lift - rounding <= g <= up + low + rounding

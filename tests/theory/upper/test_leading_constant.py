@@ -139,16 +139,29 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
             low, high = -case.main.left, case.main.right
             step = case.log_noise(far - 1) - case.log_noise(far)
             assert low - 1e-12 <= step.min() <= step.max() <= high + 1e-12
+    # G is the least count at which an alarm of one record is hidden: the proof's first step.
+    sure = case.sigma * case.tau
+    hidden = [case.log_p - case.log_phi + case.spread - case.tau * G for G in (case.G, case.G - 1)]
+    assert hidden[0] <= math.log(-math.expm1(-sure)) < hidden[1]
+    # Cells of G records report with chance p; larger ones by their noise alone.
+    z, thr = case.cell, case.threshold
+    share = math.log(z.left / (z.left + z.right))
+    assert thr == pytest.approx(case.G + (share - case.log_p) / z.right)
+    for q in (case.G + 3, math.ceil(thr) + 4):
+        below = quad(
+            lambda x, q=q: math.exp(z.log_density(x - q)), -400, thr, points=[q, thr - 1e-9]
+        )[0]
+        assert math.exp(case.log_silent(q)) == pytest.approx(below, rel=1e-6)
+    log = math.log(100.0)
+    assert (case.log_p, case.log_phi) == pytest.approx((-20 - 4 * log, 20 - 100 - 3 * log))
+    small = np.exp(case.log_phi) + np.array([0, np.exp(case.log_p - case.tau * (case.G - 1))])
+    np.testing.assert_allclose(case.log_silent([0, 1]), np.log1p(-small), rtol=1e-6)
+    few = Reports(1.0, 100.0, 1.2, 0.05, 5.0, few=True)
+    assert (few.log_p, few.log_phi) == pytest.approx((-5 - 4 * log, -105))
+    many = Reports(1.0, 100.0, 1.2, 0.05, 80.0)  # where nothing is frozen
+    assert many.G == 0
+    assert many.log_p == many.log_phi == pytest.approx(80 - 100 - 3 * log)
+    assert many.threshold == pytest.approx((share - many.log_p) / z.right)
     # Frozen alarms hardly move it: as many cells as nu says, each at the worst count.
     expected = math.exp(case.log_p + 20.0)
     assert case.G**2 * (expected**2 + expected) < 0.05 * case.variance
-
-
-@pytest.mark.parametrize("s", [1.0, 1.7, 5.0])
-def test_thresholds_tend_to_their_limit(s):
-    for k in (0.001, 0.2, 0.45, 0.55, 0.9):
-        case = Reports(0.7, 1e9, s, 0.001, k * 1e9)
-        limit = 1 - 2 * k + 2 * k * s if k < 0.5 else 2 * (1 - k) * s  # at most s
-        assert case.threshold / case.T == pytest.approx(limit, abs=0.01)
-    few = Reports(0.7, 1e9, s, 0.001, 0.001 * 1e9, few=True)
-    assert few.threshold / few.T == pytest.approx(1 + 2 * 0.001 * s, abs=0.01)

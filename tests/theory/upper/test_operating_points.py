@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microdata_price.model import noise_discrete as nd
-from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise import Gaussian
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import audit_clipping, audit_lifted_noise, audits
 from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
@@ -18,7 +18,6 @@ from microdata_price.theory.upper import upper_bounds as ub
 from microdata_price.theory.upper.asymmetric import certified_asymmetric
 from microdata_price.theory.upper.extremes import lemma1
 from microdata_price.theory.upper.one_sided import certified_split
-from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.reached import reached
 from microdata_price.theory.upper.upper_bounds import certified_truncated
 from rounding import at_most
@@ -72,26 +71,6 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee):
         assert ends.D[1] == pytest.approx(guarantee.signed_error)
         far = guarantee.signed_error, points.fitted(guarantee, d)[0].C[0], guarantee.signed_error
         assert (path.D[-1], path.C[-1], path.C[0]) == pytest.approx(far, rel=1e-3)
-
-
-def test_the_family_holds_the_worst_of_many_sampled_tables():
-    """No sampled table of 40 cells errs more than the stated family, by 5 standard errors."""
-    rng = np.random.default_rng(9)
-    noise, d, runs, column = Laplace(4.0), 40, 2000, np.arange(40)
-    tables = [np.zeros(d), np.full(d, 3.0), np.full(d, 500.0), column * 1.0]
-    tables += [np.where(column < k, 1e4, 0.0) for k in (2, 5, 20)]
-    tables += [np.where(column < k, q, 0.0) for k in (1, 3, 10) for q in (4.0, 12.0)]
-    for weight in (0.05, 1.0, math.inf):
-        place = points.weighted(PureDP(0.5), d, [weight])
-        for table in tables:
-            total = table.sum() + noise.sample(rng, runs)
-            if math.isinf(weight):
-                total = np.maximum(total, 0)
-            fit = project(table + noise.sample(rng, (runs, d)), total, weight)
-            cells, sums = (fit - table) ** 2, (fit.sum(axis=1) - table.sum())[:, None] ** 2
-            for found, worst in ((cells, place.C), (sums, place.D)):
-                mean, se = found.mean(axis=0), found.std(axis=0) / math.sqrt(runs)
-                assert (mean - 5 * se <= worst**2).all()
 
 
 LEVELS = [PureDP(0.5), PureDP(0.05), PureDP(10.0), ApproximateDP(0.5, 1e-6), ConcentratedDP(0.125)]
@@ -163,9 +142,6 @@ def test_profiles_equal_sums_over_all_outputs(e, B, times):
     assert float(tr.profile(z, epsilon)) == pytest.approx(float(least), abs=1e-13)
     pairs = np.maximum(np.outer(p, p) - math.exp(epsilon) * np.outer(q, q), 0).sum()
     assert float(tr.joint_profile(z, epsilon)) == pytest.approx(float(pairs), abs=1e-12)
-    r = z.ratio
-    closed = r**B * (1 + max(0.0, 1 + math.exp(e) - math.exp(2 * e))) / (1 + r)
-    assert float(tr.profile(z, e)) == pytest.approx(closed, rel=1e-9)
 
 
 @given(SCALES, st.floats(-12, -0.5).map(lambda x: 10.0**x))
@@ -216,12 +192,9 @@ def test_item_3_and_4_in_the_papers_own_letters():
 @settings(max_examples=60)
 def test_item_5_does_not_depend_on_d(epsilon, delta):
     tight, B = ub.certified_truncated(epsilon, delta, MANY), tr.smallest_bound(epsilon, delta)
-    noise = nd.TruncatedDoubleGeometric(epsilon / 2, B)
-    # The item's own C^2 is E (|z*| + 2 B)^2, whatever d.
-    size = 2 * float(noise.excess(0.0).first)
-    assert at_most(tight.C, math.sqrt(noise.variance + 4 * B * size + 4 * B**2))
-    assert at_most(tight.D * epsilon, math.sqrt(8))
+    assert pytest.approx(nd.TruncatedDoubleGeometric(epsilon / 2, B).std) == tight.D
     assert at_most(tight.C, 2 * tight.D + B)
+    assert pytest.approx(2 * tight.D[-1] + B, rel=0.1) == tight.C[-1]  # as many reach it
 
 
 @pytest.mark.parametrize("level", [1e-6, 1e-3, 0.125, 1.0, 20.0, 1e3])
@@ -247,6 +220,3 @@ def test_only_misprinted_mechanisms_and_smaller_noise_fail_the_audit(levels):
     assert misprint.worst == pytest.approx(1 / levels[0])
     assert misprint.holds == (levels[0] >= 1)
     assert audit_lifted_noise(levels[1]).worst == math.inf
-    # At epsilon above 1 the misprint is private and less accurate than the bound of the proof.
-    assert audit_clipping(nd.DoubleGeometric(1 / 4), 4.0, "M").holds
-    assert nd.DoubleGeometric(1 / 4).variance > 2 / 4.0**2

@@ -34,6 +34,9 @@ ORDERS = np.concatenate([1 + np.geomspace(1e-3, 1, 13), np.geomspace(2.5, 64, 24
 """The Renyi orders at which zCDP is audited."""
 
 _COUNTS = (0, 1, 2, 3, 5, 10, 20, 50)
+_FAR, _DEVIATIONS, _TIMES = 100, 12.0, 3  # where nothing is clipped; for Gaussian noise more
+_WHOLE = np.arange(-200, 201)
+_CLOSE = 300.0  # an exponent whose exponential still is a double
 
 
 @dataclass(frozen=True)
@@ -91,7 +94,7 @@ def worst_renyi(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
         seen = ~np.isneginf(one)
         log_p = one[seen]
         excess = (ORDERS[:, None] - 1) * (log_p - two[seen])
-        if excess.max() < 300:
+        if excess.max() < _CLOSE:
             # Close laws: their divergence is a small difference, which expm1 keeps.
             total = np.log1p((np.exp(log_p) * np.expm1(excess)).sum(axis=1))
         else:
@@ -108,10 +111,12 @@ def worst_renyi(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:
 def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
     """Audit ``max(0, q + z)``: loss of geometric noise, divergences of discrete Gaussian."""
     zcdp = isinstance(noise, DiscreteGaussian)
-    reach = math.ceil(64 + 12 * noise.sigma) if isinstance(noise, DiscreteGaussian) else 100
+    reach = _FAR
+    if isinstance(noise, DiscreteGaussian):
+        reach += math.ceil(_DEVIATIONS * noise.sigma)
 
     def law(q: int) -> Array:
-        return log_clipped_law(noise, q, 0, 3 * reach)
+        return log_clipped_law(noise, q, 0, _TIMES * reach)
 
     counts = (*(q for q in _COUNTS if q < reach), reach)
     worst, count = worst_renyi(law, counts) if zcdp else worst_loss(law, counts)
@@ -123,15 +128,14 @@ def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
 def audit_lifted_noise(rho: float) -> Audit:
     """Audit ``q + max(0, z)``, the paper's printed M_rho: the output q is impossible at q + 1."""
     noise = m_rho(rho)
-    top = math.ceil(12 * noise.sigma) + 70
+    values = np.arange(_FAR + math.ceil(_DEVIATIONS * noise.sigma))
 
     def law(q: int) -> Array:
-        values = np.arange(0, top + 1)
         lifted = np.where(values > q, noise.log_pmf(np.asarray(values - q, dtype=float)), -np.inf)
         lifted[q] = noise.log_cdf(np.asarray(0.0))
         return lifted
 
-    worst, count = worst_renyi(law, (0, 1, 2, 3))
+    worst, count = worst_renyi(law, _COUNTS[:1])
     return Audit("M_rho as printed: q + max(0, DGauss)", "rho", check_rho(rho), worst, count)
 
 
@@ -140,8 +144,7 @@ def audit_asymmetric(cell: AsymmetricGeometric, total: AsymmetricGeometric) -> A
 
     The loss is the sum of two log ratios, at every pair of whole numbers within reach.
     """
-    reach = np.arange(-200, 201)
-    steps = [np.diff(noise.log_density(reach)) for noise in (cell, total)]
+    steps = [np.diff(noise.log_density(_WHOLE)) for noise in (cell, total)]
     joint = steps[0][:, None] + steps[1]
     claimed = max(cell.right + total.right, cell.left + total.left)
     name = "cell and sum with asymmetric geometric noise"

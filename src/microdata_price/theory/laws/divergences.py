@@ -12,6 +12,7 @@ from ...model.privacy import check_delta, check_epsilon, check_rho
 
 Array = NDArray[np.float64]
 _NONE = 1e-30  # an epsilon that changes nothing, where 0 is not allowed
+_REACH = 12.0  # how far from its guess the logarithm of the order is searched
 
 
 def gaussian_delta(rho: float, epsilon: float) -> float:
@@ -41,7 +42,7 @@ def gaussian_epsilon(rho: float, delta: float) -> float:
         found = gaussian_delta(r, max(e, _NONE))
         return math.log(max(found, 1e-320)) - math.log(d)
 
-    return float(optimize.brentq(miss, 0.0, high, xtol=1e-14 * max(high, 1.0), rtol=1e-14))
+    return float(optimize.brentq(miss, 0.0, high, xtol=1e-14 * high, rtol=1e-14))
 
 
 def best_zcdp_epsilon(rho: float, delta: float) -> float:
@@ -59,5 +60,7 @@ def best_zcdp_epsilon(rho: float, delta: float) -> float:
         return a * r + math.log(x / a) - (math.log(d) + math.log(a)) / x
 
     start = math.log(math.sqrt(-math.log(d) / r))
-    found = optimize.minimize_scalar(bound, bounds=(start - 12, start + 12), method="bounded")
+    found = optimize.minimize_scalar(
+        bound, bounds=(start - _REACH, start + _REACH), method="bounded"
+    )
     return max(0.0, min(float(found.fun), r + 2 * math.sqrt(r * -math.log(d))))

@@ -13,6 +13,7 @@ from ...model.privacy import ConcentratedDP, PureDP
 
 Array = NDArray[np.float64]
 _POINTS = 801  # places where densities are computed
+_SCALES, _DEVIATIONS = 5.0, 3.5  # how far they go beyond both counts
 
 
 def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
@@ -42,12 +43,12 @@ def output_pair(guarantee: PureDP | ConcentratedDP, count: float) -> OutputPair:
     """
     if isinstance(guarantee, PureDP):
         scale = 1 / guarantee.epsilon
-        x = _places(count, 5 * scale)
+        x = _places(count, _SCALES * scale)
         exponents = [-np.abs(x - c) / scale for c in (count, count + 1)]
         height = 1 / (2 * scale)
     else:
         std = 1 / np.sqrt(2 * guarantee.rho)
-        x = _places(count, 3.5 * std)
+        x = _places(count, _DEVIATIONS * std)
         exponents = [-((x - c) ** 2) / (2 * std**2) for c in (count, count + 1)]
         height = 1 / (np.sqrt(2 * np.pi) * std)
     first, second = (height * np.exp(e) for e in exponents)

@@ -18,6 +18,7 @@ from ..given import check_error
 
 Array = NDArray[np.float64]
 _EXPONENT = 700.0  # its exponential still is a double
+_GAMMAS = np.linspace(0, 1, 401)[1:-1]
 
 
 class GammaBound(NamedTuple):
@@ -51,7 +52,7 @@ def best_gamma_sum_error(
     rho: float, d: ArrayLike, C: float, gammas: ArrayLike | None = None
 ) -> tuple[Array, Array]:
     """Return the largest of these bounds over gamma for each d, and the gamma that gives it."""
-    places = np.linspace(0, 1, 401)[1:-1] if gammas is None else np.asarray(gammas, dtype=float)
+    places = _GAMMAS if gammas is None else np.asarray(gammas, dtype=float)
     values = np.stack([gamma_sum_error(rho, d, C, float(g)).value for g in places.ravel()])
     best = values.argmax(axis=0)
     return values.max(axis=0), places.ravel()[best]

@@ -25,6 +25,9 @@ from .search import maximise, whole_records
 Array = NDArray[np.float64]
 
 _EXPONENT = 690.0  # its exponential still is a double
+_BEYOND, _FAR = 4.0, 100.0  # of the records' cost, beyond which no number of them is best
+_NEAREST = math.log(1e-7)  # of the range searched, how near to its low end
+_COARSE, _ROUNDS, _FIRST = 257, 14, 4  # of the search, and whole numbers that are always tried
 
 
 class MomentBound(NamedTuple):
@@ -51,23 +54,19 @@ def moment_point_error(
     wide = log_share[..., None]
 
     if isinstance(guarantee, ConcentratedDP):
-        rho = guarantee.rho
 
         def score(m: Array) -> Array:
             L = np.log(m) - wide
-            gap = np.sqrt(np.maximum(L, 0)) - math.sqrt(rho) * m
-            return np.where(gap > 0, -m * np.expm1(-(np.maximum(gap, 0) ** 2)), 0.0)
-
-        # L >= rho m^2 fails beyond twice the root of the larger of its two sides.
-        high = 2 * np.sqrt((np.maximum(-log_share, 0) + abs(math.log(rho)) + 2) / rho)
+            gap = np.sqrt(np.maximum(L, 0)) - math.sqrt(guarantee.level) * m
+            return np.asarray(-m * np.expm1(-(np.maximum(gap, 0) ** 2)))
     else:
-        eps = guarantee.epsilon
 
         def score(m: Array) -> Array:
-            grown = np.exp(np.minimum(eps * m + wide, _EXPONENT))
+            grown = np.exp(np.minimum(guarantee.level * m + wide, _EXPONENT))
             return np.asarray(m * (1 - group_delta(guarantee, m)) - grown)
 
-        high = (np.maximum(-log_share, 0) + abs(math.log(eps)) + 2) / eps
+    cost = np.abs(log_share) + abs(math.log(guarantee.level))
+    high = guarantee.records(_BEYOND * cost + _FAR)
     found = best_records(score, np.zeros(d.shape), high, max_records)
     return MomentBound(np.maximum(found.value, 0), found.m)
 
@@ -88,24 +87,20 @@ def moment_sum_error(
     wide = C[..., None]
 
     if isinstance(guarantee, ConcentratedDP):
-        root = math.sqrt(guarantee.rho)
 
         def score(m: Array) -> Array:
             above = np.maximum(m - wide, np.finfo(float).tiny)
             needed = np.sqrt(np.maximum(np.log(m) - np.log(above), 0))
-            return np.where(m > wide, np.log(m) - (root * m + needed) ** 2, -np.inf)
-
-        high = C + 10 / root
+            cost = (math.sqrt(guarantee.level) * m + needed) ** 2
+            return np.where(m > wide, np.log(m) - cost, -np.inf)
     else:
-        eps = guarantee.epsilon
 
         def score(m: Array) -> Array:
             rest = m * (1 - group_delta(guarantee, m)) - wide
             with np.errstate(divide="ignore"):
-                return np.where(rest > 0, np.log(np.maximum(rest, 0)) - eps * m, -np.inf)
+                return np.asarray(np.log(np.maximum(rest, 0)) - guarantee.level * m)
 
-        high = C + 10 / eps
-    found = best_records(score, C, high, max_records)
+    found = best_records(score, C, C + guarantee.records(np.full_like(C, _FAR)), max_records)
     return MomentBound(np.exp(np.log(d) + np.where(found.m > 0, found.value, -np.inf)), found.m)
 
 
@@ -119,12 +114,12 @@ def best_records(
     reach = np.maximum(high - low, np.finfo(float).tiny)
     x, _ = maximise(
         lambda x: score(low[..., None] + reach[..., None] * np.exp(x)),
-        np.full(low.shape, math.log(1e-7)),
+        np.full(low.shape, _NEAREST),
         np.zeros(low.shape),
-        coarse=257,
-        rounds=14,
+        _COARSE,
+        _ROUNDS,
     )
-    whole = whole_records(low + reach * np.exp(x), low, 4, max_records)
+    whole = whole_records(low + reach * np.exp(x), low, _FIRST, max_records)
     values = score(whole)
     i = values.argmax(axis=-1)[..., None]
     m, value = (np.take_along_axis(v, i, axis=-1)[..., 0] for v in (whole, values))

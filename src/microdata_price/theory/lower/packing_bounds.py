@@ -28,6 +28,10 @@ Base = Literal["close", "empty"]
 
 _LISTED = 8
 """Whole numbers from 1 on that are always tried, beside those next to the best real number."""
+_EDGE, _LOWEST = 1e-9, 1e-5  # of alpha C between 0 and m, and of m: how near to the ends
+_COARSE, _ROUNDS, _FINER, _NEWTON = 25, 17, 14, 5  # of the searches, and steps to the best beta
+_LEAST_LOG, _MOST_LOG, _VACUOUS = 1e-3, (-400.0, 200.0), 1e100  # far beyond what matters
+_TINY = np.finfo(float).tiny
 
 
 class PackingBound(NamedTuple):
@@ -89,7 +93,7 @@ def packing_point_error(
     case = _setting(guarantee, d, D, base)
     wide = case.wide()
     high = _largest_m(guarantee, case.log_n)
-    low = np.full(high.shape, np.finfo(float).tiny)
+    low = np.full(high.shape, _TINY)
     m, t, square = _search(lambda m, t: _point_square(wide, m, m * t)[0], low, high, max_records)
     value = np.sqrt(np.maximum(square, 0))
     beta = _point_square(case, m, m * t)[1]
@@ -103,18 +107,18 @@ def _point_square(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
     reach = m + case.shift * a
     if isinstance(guarantee, ConcentratedDP):
         # One alternative only (ln N = 0) tells nothing; ln 2 / 1e-3 says so without dividing by 0.
-        log_n = np.maximum(case.log_n, 1e-3)
+        log_n = np.maximum(case.log_n, _LEAST_LOG)
         beta = _zcdp_beta(log_n, reach / D)
         ratio = (reach + beta * D) / (m - a)
         rest = 1 / beta**2 + (guarantee.rho * m**2 + math.log(2) + np.log(ratio)) / log_n
     else:
         # The exponent is held between where the bound has long become vacuous and where this term
         # has long become invisible: raising the term weakens the bound, which stays one.
-        c = np.exp(np.clip(guarantee.epsilon * m - case.log_n, -400.0, 200.0)) / (m - a)
+        c = np.exp(np.clip(guarantee.epsilon * m - case.log_n, *_MOST_LOG)) / (m - a)
         beta = np.cbrt(2 / (c * D))
         rest = 3 / beta**2 + c * reach + group_delta(guarantee, m)
     # Vacuous where rest is 1 or more, however large.
-    return a**2 / case.cells * (1 - np.minimum(rest, 1e100)), beta
+    return a**2 / case.cells * (1 - np.minimum(rest, _VACUOUS)), beta
 
 
 def _zcdp_beta(log_n: Array, r: Array) -> Array:
@@ -122,7 +126,7 @@ def _zcdp_beta(log_n: Array, r: Array) -> Array:
     p, q = 2 * log_n, 2 * log_n * r
     # The start lies above the root, from where Newton's steps fall towards it.
     beta = np.sqrt(p) + np.cbrt(q)
-    for _ in range(5):
+    for _ in range(_NEWTON):
         beta = (2 * beta**3 + q) / (3 * beta**2 - p)
     return beta
 
@@ -146,7 +150,7 @@ def packing_sum_error(
     wide = case.wide()
     high = _largest_m(guarantee, case.log_n)
     least = math.sqrt(case.cells) * case.given
-    low = least * (1 + 1e-9) + np.finfo(float).tiny
+    low = least * (1 + _EDGE) + _TINY
 
     def place(least: Array, m: Array, t: Array) -> Array:
         return least + np.maximum(m - least, 0) * t
@@ -165,14 +169,14 @@ def packing_sum_error(
 def _sum_error(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
     """Return the bound on D at m and a, and the best beta."""
     guarantee, C = case.guarantee, case.given
-    k = np.maximum(m - a, np.finfo(float).tiny)
+    k = np.maximum(m - a, _TINY)
     rest = m + case.shift * a
     Q = 1 - case.cells * (C / a) ** 2 - group_delta(guarantee, m)
     if isinstance(guarantee, ConcentratedDP):
         log_e = np.log(k) + Q * case.log_n - guarantee.rho * m**2 - math.log(2)
         # Stationary where u exp(u) = sqrt(e) Y/(2 E) with u = 1/2 - ln N / beta^2.
         u = special.wrightomega(np.log(rest / 2) + 0.5 - log_e)
-        inverse = np.sqrt(np.maximum(0.5 - u, 0) / np.maximum(case.log_n, 1e-300))
+        inverse = np.sqrt(np.maximum(0.5 - u, 0) / np.maximum(case.log_n, _TINY))
         grown = np.exp(np.minimum(log_e - case.log_n * inverse**2, 700.0))
         value = inverse * (grown - rest)
     else:
@@ -187,7 +191,7 @@ def _sum_error(case: _Setting, m: Array, a: Array) -> tuple[Array, Array]:
 
 def _largest_m(guarantee: Guarantee, log_n: Array) -> Array:
     """Return a number of records from which on the packing is vacuous."""
-    return guarantee.records(np.maximum(log_n, 1e-3))
+    return guarantee.records(np.maximum(log_n, _LEAST_LOG))
 
 
 def _search(
@@ -197,13 +201,12 @@ def _search(
     max_records: float,
 ) -> tuple[Array, Array, Array]:
     """Maximise ``score(m, t)`` over m and over t in (0, 1); m whole."""
-    edge = 1e-9
-    zero, one = np.full(low.shape, edge), np.full(low.shape, 1 - edge)
+    zero, one = np.full(low.shape, _EDGE), np.full(low.shape, 1 - _EDGE)
     high = np.minimum(high, max_records)
-    start = np.log(np.maximum(low, high * 1e-5))
+    start = np.log(np.maximum(low, high * _LOWEST))
     end = np.maximum(np.log(high), start)
     log_m, *_ = maximise_two(
-        lambda x, t: score(np.exp(x), t), (start, zero), (end, one), coarse=25, rounds=17
+        lambda x, t: score(np.exp(x), t), (start, zero), (end, one), _COARSE, _ROUNDS
     )
     # The best whole number is next to the best real one, or among the first that are allowed.
     whole = whole_records(np.exp(log_m), low, _LISTED, max_records)
@@ -211,8 +214,8 @@ def _search(
         lambda t: score(whole[..., None], t),
         np.broadcast_to(zero[..., None], whole.shape),
         np.broadcast_to(one[..., None], whole.shape),
-        coarse=17,
-        rounds=14,
+        _COARSE,
+        _FINER,
     )
     i = value.argmax(axis=-1)[..., None]
     m, t, value = (np.take_along_axis(v, i, axis=-1)[..., 0] for v in (whole, t, value))

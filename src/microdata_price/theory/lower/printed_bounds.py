@@ -71,22 +71,17 @@ def printed_sides(
 def printed_point_error(guarantee: Guarantee, d: Array, D: Array) -> Printed:
     """Return the largest C that the printed inequality excludes at some k in its range."""
     d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
-    if isinstance(guarantee, ConcentratedDP):
-        reach = np.sqrt(np.log2(d) / guarantee.rho) / 8
 
-        def best_k(C: Array) -> Array:
+    def best_k(C: Array) -> Array:
+        if isinstance(guarantee, ConcentratedDP):
             return _zcdp_best_k(guarantee.rho, C, D)
-    else:
-        reach = np.log(d) / (4 * guarantee.epsilon)
-
-        def best_k(C: Array) -> Array:
-            return _pure_best_k(guarantee, d, C, D)
+        return _pure_best_k(guarantee, d, C, D)
 
     def excluded(C: Array) -> NDArray[np.bool_]:
         left, right = printed_sides(guarantee, d, C, D, best_k(C))
         return left < right
 
-    value = largest_true(excluded, np.zeros(d.shape), reach)
+    value = largest_true(excluded, np.zeros(d.shape), guarantee.records(np.log(d)))
     return Printed(value, best_k(value))
 
 

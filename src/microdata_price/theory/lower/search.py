@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
@@ -13,6 +12,9 @@ Flags = NDArray[np.bool_]
 
 _BISECTIONS = 60  # more than a double has bits
 _ROUNDS = 24
+_FINE = 9  # places of each grid but the first
+_WINDOW, _WIDE = 1.7, 2.3  # how far the next grid goes each way, in places of this one
+_NEAR = np.arange(-2.0, 4.0)  # whole numbers about the best real one
 
 
 def largest_true(holds: Callable[[Array], Flags], low: Array, high: Array) -> Array:
@@ -47,8 +49,8 @@ def maximise(
         x = np.take_along_axis(places, i, axis=-1)[..., 0]
         found = np.take_along_axis(values, i, axis=-1)[..., 0]
         best_x, best = np.where(found > best, x, best_x), np.maximum(best, found)
-        low, high = _around(best_x, (high - low) * (1.5 / (count - 1)), ends)
-        count = 9
+        low, high = _around(best_x, (high - low) * _WINDOW / count, ends)
+        count = _FINE
     return best_x, best
 
 
@@ -75,18 +77,18 @@ def maximise_two(
         best_x, best_y = np.where(better, x, best_x), np.where(better, y, best_y)
         best = np.maximum(best, found)
         # The window may drift, since the hill may be a ridge that lies askew to the grid.
-        low_x, high_x = _around(best_x, (high_x - low_x) * (2 / (count - 1)), ends_x)
-        low_y, high_y = _around(best_y, (high_y - low_y) * (2 / (count - 1)), ends_y)
-        count = 9
+        low_x, high_x = _around(best_x, (high_x - low_x) * _WIDE / count, ends_x)
+        low_y, high_y = _around(best_y, (high_y - low_y) * _WIDE / count, ends_y)
+        count = _FINE
     return best_x, best_y, best
 
 
 def whole_records(m: Array, low: Array, first: int, max_records: float) -> Array:
     """Return whole numbers next to the best real ones, and the first above ``low``; a last axis."""
-    near = np.floor(m)[..., None] + np.arange(-2.0, 4.0)
+    near = np.floor(m)[..., None] + _NEAR
     least = np.floor(low)[..., None] + np.arange(1.0, first + 1)
     whole = np.maximum(np.concatenate([near, least], axis=-1), 1)
-    return np.asarray(np.minimum(whole, max(math.floor(min(max_records, 1e300)), 1)))
+    return np.asarray(np.minimum(whole, max(np.floor(max_records), 1)))
 
 
 def _around(centre: Array, reach: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:

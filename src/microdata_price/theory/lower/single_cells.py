@@ -34,6 +34,14 @@ _FINE = 8  # outputs to a step, where they are weights
 _KNOTS = 12  # of the multipliers far from 0
 _INSTEAD = "of single cells the bound by first moments stands"
 _GAP, _ROUNDS = 1e-4, 40  # relative, from the best multipliers
+_EACH, _SHARE = 12.0, 2 / 3  # up to what count there are knots at all: times 1/epsilon, or of N
+_REACHED, _MORE = 20.0, 3  # N times epsilon beyond a mean, at least; steps more
+_MOST, _DIGITS, _SAME = 300.0, 12, 1e-12  # the level of a step at most; what two have in common
+_NONE, _TINY, _CLOSE = 1e-12, 1e-300, 1e-9  # an error; as good as no weight; above the least C
+_OPTIONS = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
+_ERRORS = np.array([0.999, 1.02, 1.12, 1.3, 1.6, 2.0, 2.6])  # times the noise's: of lines
+_MEANS = np.geomspace(3e-2, 3e-6, 11)  # times 1/epsilon
+_LEAST_SEEN, _LARGE = 0.99, 1.5  # times the noise's: another least C; where far counts end
 
 
 class Multipliers(NamedTuple):
@@ -63,7 +71,7 @@ def channel_sum_error(guarantee: PureDP, d: float, point_error: float, *, whole:
     grid = _grid(guarantee.epsilon, _RANGE, whole)
     if error**2 < _NEAR * DoubleGeometric(guarantee.epsilon).variance:
         # As far as steps stay as fine as they are: coarser ones would cost more.
-        grid = grid._replace(N=max(grid.N, min(_LARGEST, math.ceil(_FAR / grid.epsilon) + 3)))
+        grid = grid._replace(N=max(grid.N, min(_LARGEST, math.ceil(_FAR / grid.epsilon) + _MORE)))
     square = (error / grid.step) ** 2 + grid.rounding
     multipliers = grid.multipliers(square=square)
     if multipliers is None:
@@ -78,7 +86,7 @@ def channel_point_error(guarantee: PureDP, d: float, sum_error: float, *, whole:
     Parameters are as for `channel_sum_error`, with D for C.
     """
     n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
-    reach = 20 + max(math.log(n / error / guarantee.epsilon), 0.0)
+    reach = _REACHED + max(math.log(n / error / guarantee.epsilon), 0.0)
     grid = _grid(guarantee.epsilon, reach, whole, 2 * _STEP)
     mean = error / grid.step / n
     if mean < _LEAST:
@@ -125,7 +133,7 @@ class Grid(NamedTuple):
         ask for are added. The multipliers are straight between knots.
         """
         N, law, j = self.N, self.geometric(), np.arange(self.N + 1.0)
-        last = math.ceil(12 / self.epsilon) if square else N * 2 // 3
+        last = math.ceil(_EACH / self.epsilon) if square else int(N * _SHARE)
         near = np.arange(min(N, last) + 1)
         knots = np.unique(np.append(near, np.linspace(near[-1], N, _KNOTS).round()))
         hats = np.array([np.interp(j, knots, e) for e in np.eye(knots.size)])
@@ -138,7 +146,7 @@ class Grid(NamedTuple):
             y = y / self.fine
             errors = moments[0][a] * y[:, None] ** 2 - 2 * moments[1][a] * y[:, None]
             errors = (errors + moments[2][a]) / total
-            found = _solve(np.where(errors < 1e-12, 0, errors), a, law[a, 0] * y, square, mean)
+            found = _solve(np.where(errors < _NONE, 0, errors), a, law[a, 0] * y, square, mean)
             if found is None:
                 return None
             value, weights, slope = found
@@ -157,7 +165,7 @@ class Grid(NamedTuple):
         lam, j = multipliers.error, np.arange(self.N + 1)
         flat, at_zero = law @ lam, multipliers.mean * law[:, 0]
         slope = at_zero - 2 * (law @ (lam * j))
-        place = np.clip(-slope / np.maximum(2 * flat, 1e-300), 0, self.N) * self.fine
+        place = np.clip(-slope / np.maximum(2 * flat, _TINY), 0, self.N) * self.fine
         around = np.stack([np.floor(place), np.ceil(place)])
         y = around / self.fine
         return around, (flat * y**2 + slope * y + law @ (lam * j * j)).min(axis=0)
@@ -191,8 +199,8 @@ class Grid(NamedTuple):
 
 def _grid(epsilon: float, reach: float, whole: bool, size: float = _STEP) -> Grid:
     step = max(1.0, math.floor(size / epsilon), math.ceil(reach / _LARGEST / epsilon))
-    level = min(epsilon * step, 300.0)
-    return Grid(level, step, 1 if whole and step == 1 else _FINE, math.ceil(reach / level) + 3)
+    level = min(epsilon * step, _MOST)
+    return Grid(level, step, 1 if whole and step == 1 else _FINE, math.ceil(reach / level) + _MORE)
 
 
 def _solve(
@@ -202,7 +210,6 @@ def _solve(
     size, knots = errors.shape
     one = sparse.csr_array((np.ones(size), (a, np.arange(size))), shape=(int(a.max()) + 1, size))
     solve: Any = optimize.linprog
-    options = {"primal_feasibility_tolerance": 1e-9, "dual_feasibility_tolerance": 1e-9}
     if square is not None:
         cost, rows, right, sums = at_zero, sparse.csr_array(errors.T), np.full(knots, square), one
     else:
@@ -218,7 +225,7 @@ def _solve(
         b_eq=np.ones(sums.shape[0]),
         bounds=(0, None),
         method="highs-ds",
-        options=options,
+        options=_OPTIONS,
     )
     if found.x is None:
         return None
@@ -249,18 +256,15 @@ def single_cell_bounds(
     >>> {name: round(value, 2) for name, value in values.items()}
     {'channel': 10.03, 'channel_whole': 10.04}
     """
-    if isinstance(guarantee, PureDP) and point_error is not None:
-        pair = [channel_sum_error(guarantee, d, point_error, whole=w) for w in (False, True)]
-    elif isinstance(guarantee, PureDP) and sum_error is not None:
-        pair = [channel_point_error(guarantee, d, sum_error, whole=w) for w in (False, True)]
-    elif isinstance(guarantee, ConcentratedDP) and point_error is not None:
-        pair = [conic_sum_error(guarantee, d, point_error, whole=w) for w in (False, True)]
-    elif isinstance(guarantee, ConcentratedDP) and sum_error is not None:
-        pair = [conic_point_error(guarantee, d, sum_error, whole=w) for w in (False, True)]
-    else:
+    bounds: Any = {
+        PureDP: (channel_sum_error, channel_point_error),
+        ConcentratedDP: (conic_sum_error, conic_point_error),
+    }
+    if type(guarantee) not in bounds:
         none = {"channel": 0.0, "channel_whole": 0.0}
         return none, f"channel and channel_whole are not computed with a delta: {_INSTEAD}"
-    weights, whole = pair
+    bound, given = bounds[type(guarantee)][point_error is None], point_error or sum_error
+    weights, whole = (bound(guarantee, d, given, whole=w) for w in (False, True))
     found = {"channel": weights, "channel_whole": max(weights, whole)}
     return found, "" if weights > 0 else f"channel says nothing here: {_INSTEAD}"
 
@@ -308,31 +312,30 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
     """
     lines = [(0.0, 1.0)]
     unit = float(guarantee.basis.noise().std)
-    errors = unit * np.array([0.999, 1.02, 1.12, 1.3, 1.6, 2.0, 2.6])
-    means = np.geomspace(3e-2, 3e-6, 11)
+    errors, means = unit * _ERRORS, _MEANS
     if isinstance(guarantee, ConcentratedDP):
         if guarantee.rho <= MOST_RHO:
             near_one = errors[1:4:2] if few else errors[1:-1]
             lines += [conic_line(guarantee, C, whole=whole, drawn=True) for C in near_one.tolist()]
     elif isinstance(guarantee, PureDP):
         epsilon, size = guarantee.epsilon, _STEP
-        least = DoubleGeometric(epsilon).std * (1 + 1e-9)
+        least = DoubleGeometric(epsilon).std * (1 + _CLOSE)
         if few:
-            errors, means, size = errors[:5:4], means[:0], size * (1 + 1e-9)
-        if least < 0.99 * unit:
+            errors, means, size = errors[:5:4], means[:0], size * (1 + _CLOSE)
+        if least < _LEAST_SEEN * unit:
             errors = np.append(errors, least)
         given: list[tuple[Grid, dict[str, float]]] = []
         for C in errors.tolist():
-            far = _grid(epsilon, _SHORT if few and C / unit > 1.5 else _RANGE, whole, size)
+            far = _grid(epsilon, _SHORT if few and C / unit > _LARGE else _RANGE, whole, size)
             given.append((far, {"square": (C / far.step) ** 2 + far.rounding}))
         # Where the sum is good whole numbers make no difference that can be seen.
         for mean in [] if whole else means / epsilon:
-            near = _grid(epsilon, 20 - math.log(mean * epsilon), whole, 2 * _STEP)
+            near = _grid(epsilon, _REACHED - math.log(mean * epsilon), whole, 2 * _STEP)
             if mean >= _LEAST * near.step:
                 given.append((near, {"mean": mean / near.step}))
         for grid, fixed in given:
             # To rounding, upwards, levels are the same whose steps are, and their lines are.
-            alike = grid._replace(epsilon=round(grid.epsilon, 12) + 1e-12, step=1.0)
+            alike = grid._replace(epsilon=round(grid.epsilon, _DIGITS) + _SAME, step=1.0)
             a, b = _line(alike, **{name: float(f"{x:.11g}") for name, x in fixed.items()})
             lines.append((a * grid.step**2, b * grid.step))
     a, b = np.array([line for line in lines if line[1] > 0]).T

@@ -32,7 +32,10 @@ _CAREFUL = (0.9, 0.8)  # shares of a full step that the solver goes
 _REACH = {False: (17.0, 8.0), True: (11.0, 6.0)}
 """N times sqrt(rho) near the least C, where far counts matter, and elsewhere; for pictures less."""
 _ALIKE = 0.1  # of the level of a step; so near to `_RHO` it takes that level's multipliers
-_TURNS = 60  # of a bisection
+_TURNS, _SPAN = 60, 60.0  # of a bisection, and between what logarithms of ratios
+_TOLERANCE, _DIGITS = 1e-6, 11  # of the solver, and of its squares
+_FAR, _LEAST_N = 0.6, 8  # rho C^2 up to which far counts matter; counts at least
+_BEYOND = (1.1, 1.02)  # times the first moments' C, and the noise's: where lines are best
 
 
 class ConicMultipliers(NamedTuple):
@@ -94,7 +97,7 @@ class ConicGrid(NamedTuple):
         cost = np.where(j == 0, y, 0.0)
         settings = clarabel.DefaultSettings()
         settings.verbose, settings.max_step_fraction = False, careful
-        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-6
+        settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = _TOLERANCE
         solver = clarabel.DefaultSolver(
             sparse.csc_matrix((size, size)),
             np.append(cost, np.zeros(size - j.size)),
@@ -138,7 +141,7 @@ def _least(value: Array, up: Array, down: Array) -> Array:
 
     It is convex; the bisection ends where the slope is 0 to rounding.
     """
-    low, high = np.full(value.shape, -60.0), np.full(value.shape, 60.0)
+    low, high = np.full(value.shape, -_SPAN), np.full(value.shape, _SPAN)
     a = ORDERS[:, None]
     rise, fall = (up * ORDERS)[:, None], (down * (ORDERS - 1))[:, None]
     for _ in range(_TURNS):
@@ -169,7 +172,8 @@ def conic_point_error(
     if guarantee.rho > MOST_RHO:
         return 0.0
     first = float(moment_point_error(guarantee, np.array(n), np.array(error)).value)
-    a, b = conic_line(guarantee, max(1.1 * first, 1.02 * guarantee.noise().std), whole=whole)
+    best = max(k * C for k, C in zip(_BEYOND, (first, guarantee.noise().std), strict=True))
+    a, b = conic_line(guarantee, best, whole=whole)
     return math.sqrt(max(a - b * error / n, 0.0))
 
 
@@ -183,9 +187,9 @@ def conic_line(
     step = max(1.0, float(round(math.sqrt(_RHO / guarantee.rho))))
     rho, rounding = guarantee.rho * step**2, 0.0 if whole and step == 1 else 0.25
     base = _RHO if drawn and abs(rho - _RHO) < _ALIKE * _RHO else rho
-    square = round((point_error / step) ** 2 * rho / base, 11) + rounding
-    reach = _REACH[drawn][0 if square * base < 0.6 else 1]
-    grid = ConicGrid(base, max(8, math.ceil(reach / math.sqrt(base))))
+    square = round((point_error / step) ** 2 * rho / base, _DIGITS) + rounding
+    reach = _REACH[drawn][0 if square * base < _FAR else 1]
+    grid = ConicGrid(base, max(_LEAST_N, math.ceil(reach / math.sqrt(base))))
     lines = []
     for careful in _CAREFUL:
         with np.errstate(over="ignore", invalid="ignore"):

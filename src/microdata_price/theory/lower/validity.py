@@ -10,6 +10,7 @@ import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy import special
 
 from ...exceptions import InputError
 from ...model.privacy import Guarantee, check_epsilon
@@ -21,7 +22,8 @@ Array = NDArray[np.float64]
 
 LARGEST = 1e300
 """The largest d that is tried."""
-_PLACES = 24  # tried at once between the two ends
+_PLACES = 24  # tried at once
+_BEYOND = 4.0  # times that number of records, where both errors are alike
 _TOLERANCE = 1e-4  # relative: a large d is not found more closely
 
 
@@ -56,14 +58,10 @@ def first_above(
         return math.inf
     # At low it is not above, at high it is.
     while high - low > 1 and high > low * (1 + _TOLERANCE):
-        inner = np.exp(np.linspace(math.log(low), math.log(high), _PLACES + 2))[1:-1]
-        if high - low <= _PLACES:
-            inner = np.arange(low + 1, high)
-        places = np.unique(np.clip(np.floor(inner), low + 1, high - 1))
-        found = above(places)
-        i = int(found.argmax()) if found.any() else places.size
-        low = float(places[i - 1]) if i > 0 else low
-        high = float(places[i]) if i < places.size else high
+        inner = np.floor(np.exp(np.linspace(math.log(low), math.log(high), _PLACES)))
+        places = np.unique([low, *np.clip(inner, low, high), (low + high) // 2, high])
+        i = int(above(places).argmax())
+        low, high = float(places[i - 1]), float(places[i])
     return high
 
 
@@ -78,8 +76,7 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
     """
     points = check_points(np.asarray(d, dtype=float))
     # With D = C, no bound reaches beyond the number of records at which privacy hides nothing.
-    logs = np.log(points) + 2
-    reach = 2 * guarantee.records(logs + abs(math.log(guarantee.level)))
+    reach = guarantee.records(_BEYOND * (np.log(points) + abs(math.log(guarantee.level)) + _BEYOND))
 
     def excluded(x: Array) -> NDArray[np.bool_]:
         return np.asarray(point_error_bound(name, guarantee, points, x) > x)
@@ -97,12 +94,8 @@ def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
     if not 0 < nonzero < math.inf:
         raise InputError(f"the number of cells other than 0 is {nonzero!r}; it must be positive")
     room = np.log(points) - math.log(nonzero)
-    # The best real m = u/eps has e^u (1 + u/2) = d/N, so Newton's steps find it; then the whole
-    # numbers beside it are tried.
-    u = np.maximum(room, 0.0)
-    for _ in range(60):
-        u = np.maximum(u - (u + np.log1p(u / 2) - room) / (1 + 1 / (2 + u)), 0.0)
-    m = np.floor(u / eps)[..., None] + np.arange(-1.0, 3.0)
-    m = np.maximum(m, 0.0)
+    # The best real m = u/eps has e^u (1 + u/2) = d/N, so that Wright's omega gives 2 + u.
+    u = special.wrightomega(room + 2 + math.log(2)) - 2
+    m = np.floor(np.maximum(u, 0.0) / eps)[..., None] + [0.0, 1.0]
     kept = np.abs(np.expm1(np.minimum(eps * m - room[..., None], 0.0)))
     return np.asarray((m * np.sqrt(kept)).max(axis=-1) + 0.0)

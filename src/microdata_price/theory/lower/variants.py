@@ -19,7 +19,9 @@ from .moment_bounds import best_records
 
 Array = NDArray[np.float64]
 
-_SHARES = np.concatenate([np.linspace(0.02, 0.98, 49), [0.5]])
+_SHARES, _RATIOS = np.linspace(0.02, 0.98, 49), np.geomspace(0.2, 5, 33)  # of m, tried
+_BEYOND = 3.0  # how much dearer than the best ones the last records tried are, in nats
+_EXPONENT = 600.0  # its exponential still is a double
 
 
 def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0) -> Array:
@@ -37,10 +39,10 @@ def public_total_bound(epsilon: float, d: ArrayLike, sum_error: ArrayLike = 0.0)
 
     def score(m: Array) -> Array:
         # At a given m the inequality reads C >= (m - a D)/(1 + a) with a = e^(eps m)/(d - 1).
-        a = np.exp(np.minimum(eps * m - logs[..., None], 600.0))
+        a = np.exp(np.minimum(eps * m - logs[..., None], _EXPONENT))
         return np.asarray((m - a * D[..., None]) / (1 + a))
 
-    found = best_records(score, np.zeros(points.shape), (logs + 3) / eps + 1, math.inf)
+    found = best_records(score, np.zeros(points.shape), (logs + _BEYOND) / eps, math.inf)
     return np.maximum(found.value, 0.0)
 
 
@@ -89,7 +91,7 @@ def same_table_error(epsilon: float, d: float, m: int) -> SameTable:
     """
     best = SameTable(0.0, 0.0, 0, math.nan, math.nan)
     for share in _SHARES:
-        for ratio in np.geomspace(0.2, 5, 33):
+        for ratio in _RATIOS:
             k, h = m * float(share), m * float(ratio)
             chance, s = placement_chance(epsilon, d, m, k, h)
             error = math.sqrt(chance / (1 / (m - k) ** 2 + 1 / h**2))
@@ -114,7 +116,7 @@ def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: Arr
     usable = m >= 1
     m = np.maximum(m, 1)
     leak = guarantee.delta * np.expm1(m * eps) / math.expm1(eps)
-    value = m * (1 - leak) - np.exp(np.minimum(eps * m, 600.0)) * D / points
+    value = m * (1 - leak) - np.exp(np.minimum(eps * m, _EXPONENT)) * D / points
     return np.where(usable, np.maximum(value, 0), 0.0)
 
 

@@ -21,6 +21,7 @@ from .packing import Packing
 
 Array = NDArray[np.float64]
 _CHUNK = 4_000_000  # numbers held at once
+_NOTHING = 1e-25  # a chance that is left out
 
 
 def cell_divergences(noise: DiscreteNoise, m: int) -> tuple[float, float]:
@@ -36,8 +37,7 @@ def cell_divergences(noise: DiscreteNoise, m: int) -> tuple[float, float]:
 
 def _log_law(noise: DiscreteNoise, count: int, m: int) -> Array:
     """Logarithms of the law of ``max(0, count + z)`` on 0, 1, ..., far above m."""
-    top = m + int(float(noise.upper_quantile(1e-25))) + 2
-    values = np.arange(top + 1, dtype=float)
+    values = np.arange(m + math.ceil(float(noise.upper_quantile(_NOTHING))) + 1.0)
     law = np.asarray(noise.log_pmf(values - count))
     law[0] = float(noise.log_cdf(np.asarray(-float(count))))
     if not np.isfinite(law).all():

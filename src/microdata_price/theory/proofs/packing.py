@@ -106,7 +106,7 @@ class Packing:
 
     @staticmethod
     def _within(values: Array, ends: tuple[float, float]) -> NDArray[np.bool_]:
-        tiny = 1e-9 * max(abs(ends[0]), abs(ends[1]), 1.0)
+        tiny = 1e-9 * max(1.0, *map(abs, ends))
         return (values >= ends[0] - tiny) & (values <= ends[1] + tiny)
 
     def fullest_output(self) -> Array:

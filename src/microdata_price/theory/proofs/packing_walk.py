@@ -22,6 +22,7 @@ from .packing import Packing, packing_at
 
 Array = NDArray[np.float64]
 _LARGEST = 2**24  # values of a law: 128 MB
+_NOTHING, _DEVIATIONS = 1e-19, 12.0  # chances left out, and how far the sum may lie off
 
 
 class PackingOdds(NamedTuple):
@@ -67,17 +68,17 @@ class _Laws:
 
     def __init__(self, noise: DiscreteNoise, packing: Packing) -> None:
         self.noise = noise
-        reach = int(float(noise.upper_quantile(1e-19))) + 1
+        reach = math.ceil(float(noise.upper_quantile(_NOTHING)))
         self.top = packing.n + reach
         # Before any law is made: an empty cell's mean is known, its spread at most the noise's.
-        total = 2.0 * self.top + packing.d * float(noise.excess(0.0).first)
-        total += 12 * math.sqrt(packing.d) * noise.std
+        total = self.top + self.top + packing.d * float(noise.excess(0.0).first)
+        total += _DEVIATIONS * math.sqrt(packing.d) * noise.std
         if not total < _LARGEST:
             raise InputError(
                 f"the law of the sum of {packing.d} cells would need {total:.2g} values; choose "
                 f"fewer cells or less noise (at most {_LARGEST})"
             )
-        self.length = int(fft.next_fast_len(int(total) + 2, real=True))
+        self.length = int(fft.next_fast_len(math.ceil(total), real=True))
 
     def cell(self, count: int, keep: tuple[int, int] | None = None, drop: bool = False) -> Array:
         """Transform the law of one cell, kept to a range of values or deprived of it."""

@@ -22,7 +22,8 @@ from .upper_bounds import Guaranteed
 
 Array = NDArray[np.float64]
 
-_LAST = 1 - 1e-12  # of epsilon, at most
+_LAST, _NEARLY = 1 - 1e-12, 1 - 1e-9  # of epsilon, and of the range searched, at most
+_EDGE, _COARSE, _ROUNDS = 1e-6, 33, 12  # of the search
 
 
 class Rates(NamedTuple):
@@ -61,7 +62,7 @@ def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
         )
     # Below this the left rate would be epsilon or more.
     low = 1 / np.sqrt(target**2 - 1 / eps**2)
-    high = np.minimum(math.sqrt(2) / target, low + (eps - low) * (1 - 1e-9))
+    high = np.minimum(math.sqrt(2) / target, low + (eps - low) * _NEARLY)
 
     def left(right: Array) -> Array:
         return np.asarray(1 / np.sqrt(target[..., None] ** 2 - 1 / right**2))
@@ -71,6 +72,6 @@ def best_rates(epsilon: float, d: ArrayLike, D: ArrayLike) -> Rates:
         found = certified_asymmetric(eps, n[..., None], right, np.minimum(left(right), eps * _LAST))
         return -found.C
 
-    share, _ = maximise(score, np.full(n.shape, 1e-6), np.ones(n.shape), 33, 12)
+    share, _ = maximise(score, np.full(n.shape, _EDGE), np.ones(n.shape), _COARSE, _ROUNDS)
     right = low + (high - low) * share
     return Rates(right, left(right[..., None])[..., 0])

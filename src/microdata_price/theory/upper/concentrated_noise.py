@@ -28,6 +28,7 @@ Array = NDArray[np.float64]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _DRAWN = 20_000  # noises of a run at most
 _SURE = 60.0  # what lies e^-60 below the largest value is left out
+_PLACES, _END, _SHIFTED = 20_001, 1e-6, 25  # of a tail; its last chance, in steps; of a shift
 
 
 def concentrated_wall(rho: float) -> float:
@@ -92,8 +93,7 @@ class SmoothNoise:
         """Cut at the ends, and finely enough for every curvature."""
         width = 1 / math.sqrt(max(self.curvatures))
         cuts = [
-            np.linspace(a, b, max(2, math.ceil((b - a) / width) + 1))
-            for a, b in itertools.pairwise(ends)
+            np.linspace(a, b, math.ceil((b - a) / width) + 1) for a, b in itertools.pairwise(ends)
         ]
         fine = np.unique(np.concatenate(cuts))
         half = np.diff(fine)[:, None] / 2
@@ -123,10 +123,10 @@ class SmoothNoise:
     @cached_property
     def _tail(self) -> tuple[Array, Array]:
         """Places, and minus the logarithm of the chance to exceed each."""
-        x = np.linspace(0, self.reach, 20_001)
+        x = np.linspace(0, self.reach, _PLACES)
         f = np.exp(self.log_density(x))
         steps = np.diff(x) * (f[1:] + f[:-1]) / 2
-        above = np.append(np.cumsum(steps[::-1])[::-1], steps[-1] * 1e-6)
+        above = np.append(np.cumsum(steps[::-1])[::-1], steps[-1] * _END)
         return x, -np.log(above / above[0] / 2)
 
     def upper_quantile(self, p: ArrayLike) -> Array:
@@ -141,9 +141,9 @@ class SmoothNoise:
         at, bend = self._pieces[0], self._pieces[3]
         high = self.reach + shift
         if bend[-1] > 0:  # the mass may sit at a distance of about the order
-            high = max(high, at[-1] + order * shift + 2 * math.sqrt(_SURE / bend[-1]))
+            high += order * shift + at[-1] + math.sqrt(2 * _SURE / bend[-1])
         knots = np.array([*-at, *at])
-        zones = np.concatenate([np.linspace(k, k + shift, 25) for k in knots])
+        zones = np.concatenate([np.linspace(k, k + shift, _SHIFTED) for k in knots])
         zones = zones[(zones > -high) & (zones < high)]
         x, log_weight = self._panels(np.unique(np.array([-high, *zones, high])))
         exponent = (order - 1) * self.potential(x) - order * self.potential(x - shift)

@@ -16,6 +16,7 @@ from ...theory.given import check_points
 
 Array = NDArray[np.float64]
 AnyNoise = Laplace | Gaussian | DiscreteNoise
+_FAR = 1e300  # beyond every tail q E1 would be infinity times zero
 
 
 class Clipped(NamedTuple):
@@ -59,8 +60,7 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
     q = np.asarray(counts, dtype=float)
     if not (q >= 0).all():
         raise InputError("a count is negative or not a number; every count must be 0 or more")
-    # Beyond every tail q E1 would be infinity times zero.
-    q = np.minimum(q, 1e300)
+    q = np.minimum(q, _FAR)
     first, second = noise.excess(q)
     return Clipped(np.asarray(first), np.asarray(noise.variance - second - 2 * q * first))
 

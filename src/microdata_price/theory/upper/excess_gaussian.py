@@ -13,11 +13,16 @@ from ...model.noise import Gaussian
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
+_BLOCK = 16  # thresholds at once
+_FAR, _FARTHEST, _HIGHEST = 9.0, (25.0, 40.0), 8.8  # standard deviations with nothing beyond
+_SMALLEST, _NATS, _EXPONENT = 1e-17, 40.0, 700.0  # of a chance; its logarithm; still a double
+_TILTS, _SHARES = np.geomspace(0.02, 30, 50), np.geomspace(1e-7, 1.0, 60)
+_NEAR_0 = 0.5  # up to where the logarithm of 1 + z is computed from its parts
 
 
 def log1p_complex(z: Complex) -> Complex:
     """Return ``ln(1 + z)`` of complex numbers without loss for small z."""
-    small = np.abs(z) < 0.5
+    small = np.abs(z) < _NEAR_0
     x, y = np.where(small, z.real, 0.0), np.where(small, z.imag, 0.0)
     near = 0.5 * np.log1p(x * (2 + x) + y**2) + 1j * np.arctan2(y, 1 + x)
     return np.asarray(np.where(small, near, np.log(np.where(small, 1.0, 1 + z))))
@@ -27,9 +32,9 @@ def harmonics(terms: Complex, angle: Array) -> Complex:
     """Return ``sum_j terms_j exp(i (j + 1/2) angle)``, by Horner's rule."""
     turn = np.exp(1j * angle)
     total = np.zeros(angle.shape, dtype=complex)
-    for j in range(terms.shape[1] - 1, -1, -1):
+    for column in terms.T[::-1]:
         total *= turn
-        total += terms[:, j : j + 1]
+        total += column[:, None]
     return np.asarray(total * np.exp(0.5j * angle))
 
 
@@ -62,19 +67,19 @@ class GaussianExcess:
         variance = np.maximum(self.n * square - mean**2 / self.n, 0) + self.std_other**2
         spread = np.sqrt(variance)
         # The law lies between these ends, up to what is below rounding.
-        low_end = np.maximum(mean - 9 * np.sqrt(self.n * square), 0) - 9 * self.std_other
-        high_end = mean + np.clip(self._reach(g, mean), 9 * spread, 25 * spread + 40 * self.std)
+        low_end = np.maximum(mean - _FAR * np.sqrt(self.n * square), 0) - _FAR * self.std_other
+        most = _FARTHEST[0] * spread + _FARTHEST[1] * self.std
+        high_end = mean + np.clip(self._reach(g, mean), _FAR * spread, most)
         inside = np.clip(s, low_end[:, None], high_end[:, None])
         out = np.where(s > inside, 0.0 if density else 1.0, 0.0)
         near = (s == inside).any(axis=1)
         # It repeats with this period, and is centred for the sake of the highest frequency.
         period = high_end - low_end + self.std_other + self.std
         top = self._highest(g)
-        count = np.ceil(top * period / (2 * math.pi)).astype(int) + 1
+        count = np.ceil(top * period / (2 * math.pi)).astype(int)
         order = np.flatnonzero(near)[np.argsort(count[near])]
-        for block in np.array_split(order, max(1, order.size // 16)):
-            if block.size == 0:
-                continue
+        for start in range(0, order.size, _BLOCK):
+            block = order[start : start + _BLOCK]
             j = np.arange(count[block].max()) + 0.5
             step, middle = (2 * math.pi / period[block])[:, None], mean[block, None]
             terms = self._characteristic(g[block, None], j * step)
@@ -89,20 +94,18 @@ class GaussianExcess:
 
     def _reach(self, g: Array, mean: Array) -> Array:
         """Return how far above its mean the law lies with a chance of 1e-17, by Chernoff."""
-        t, theta = g[:, None] / self.std, np.geomspace(0.02, 30, 50)
-        grown = np.exp(np.minimum(theta * (theta / 2 - t), 700.0)) * special.ndtr(
-            theta - t
-        ) - special.ndtr(-t)
+        t, theta = g[:, None] / self.std, _TILTS
+        grown = np.exp(np.minimum(theta * (theta / 2 - t), _EXPONENT)) * special.ndtr(theta - t)
+        grown -= special.ndtr(-t)
         log = self.n * np.log1p(grown) + (theta * self.std_other / self.std) ** 2 / 2
-        return np.asarray(self.std * ((40 + log) / theta).min(axis=1) - mean)
+        return np.asarray(self.std * ((_NATS + log) / theta).min(axis=1) - mean)
 
     def _highest(self, g: Array) -> Array:
         """Return frequencies from which on the characteristic function is below rounding."""
-        last = 8.8 / self.std_other
-        share = np.geomspace(1e-7, 1.0, 60)
-        size = np.abs(self._characteristic(g[:, None], last * share))
-        first = share.size - np.argmax((size > 1e-17)[:, ::-1], axis=1)
-        return np.asarray(last * share[np.minimum(first, share.size - 1)])
+        places = _HIGHEST / self.std_other * _SHARES
+        size = np.abs(self._characteristic(g[:, None], places))
+        after = np.append(places[1:], places[-1])
+        return np.asarray(np.where(size > _SMALLEST, after, places[0]).max(axis=1))
 
     def _characteristic(self, g: Array, omega: Array) -> Complex:
         t, u = g / self.std, omega * self.std

@@ -23,6 +23,10 @@ _FEW = 45
 """Up to this mean number of noises above g the law is summed over their number."""
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _LARGE_X = 500.0
+_BLOCK = 24  # thresholds at once
+_TINY = 1e-12  # of a scale: what rounding may make of 0
+_SURE, _NATS, _PER_ROOT, _HIGH = 45.0, 40.0, 13.5, 10.0  # where chances and frequencies end
+_SERIES = np.arange(20)
 
 
 @dataclass(frozen=True)
@@ -57,7 +61,7 @@ class LaplaceExcess:
         factor = self._transform(g, np.asarray(1 / self.b_other)).real[:, None]
         out = 0.5 * np.exp(np.minimum(s, 0) / self.b_other) * factor
         # Rounding must not make a place at 0 one that is just above it.
-        above = s > 1e-12 * self.b
+        above = s > _TINY * self.b
         rows = (g >= 0) & above.any(axis=1)
         if rows.any():
             part = np.where(above[rows], s[rows], self.b)
@@ -111,9 +115,9 @@ class LaplaceExcess:
         for i in np.flatnonzero(many):
             out[i] = self._fourier(float(g[i]), s[i], smoothed)
         few = np.flatnonzero(~many)
-        for block in np.array_split(few, max(1, few.size // 24)):
-            if block.size:
-                out[block] = self._poisson_mean(g[block], s[block], smoothed)
+        for start in range(0, few.size, _BLOCK):
+            block = few[start : start + _BLOCK]
+            out[block] = self._poisson_mean(g[block], s[block], smoothed)
         return out
 
     def _fourier(self, g: float, s: Array, smoothed: bool) -> Array:
@@ -122,15 +126,15 @@ class LaplaceExcess:
         mean = self.n * p * self.b
         other = self.b_other if smoothed else 0.0
         # Beyond this distance the chance is below rounding, by Chernoff's bound.
-        half = (45 + 13.5 * math.sqrt(self.n * p)) * max(self.b, other)
+        half = (_SURE + _PER_ROOT * math.sqrt(self.n * p)) * max(self.b, other)
         near = np.abs(s - mean) < half
         out = np.where(s > mean, 1.0, 0.0)
         if near.any():
             # Beyond the last frequency the characteristic function is below 1e-17.
-            share = 40 / (self.n * p)
-            top = math.sqrt(share / (1 - share)) if share < 0.99 else 10.0
-            step = math.pi / (self.b * (half / self.b + 1))
-            j = np.arange(math.ceil(top / self.b / step) + 1) + 0.5
+            share = _NATS / (self.n * p)
+            top = math.sqrt(share / (1 - share)) if share < 1 else _HIGH
+            step = math.pi / (half + self.b)
+            j = np.arange(math.ceil(min(top, _HIGH) / self.b / step)) + 0.5
             omega = j * step
             log = self.n * log1p_complex(-p * omega * self.b * 1j / (1 + omega * self.b * 1j))
             # E exp(-i omega S), centred at the mean, over the frequency's number.
@@ -145,10 +149,9 @@ class LaplaceExcess:
         mean = 0.5 * self.n * np.exp(-g / self.b)
         ratio = self.b / self.b_other
         # By Chernoff's bound S + z is far below so large an s, if z has no longer tail than S.
-        large = _LARGE_X if ratio < 1 else (math.sqrt(float(mean.max())) + 8) ** 2
+        large = _LARGE_X if ratio < 1 else enough(float(mean.max()))
         xs = np.minimum(x, large)
-        top = float(max(xs.max(), mean.max()))
-        terms = int(top + 14 * math.sqrt(top)) + 60
+        terms = enough(float(max(xs.max(), mean.max())))
         out = _poisson_sum(xs, self._weights(g, terms, smoothed))
         if smoothed and ratio > 2:
             out -= self._steep(xs, self._binomial(g, terms))
@@ -233,16 +236,20 @@ def _poisson_sum(x: Array, weights: Array) -> Array:
     return total
 
 
+def enough(mean: float) -> int:
+    """Return a number that a Poisson variable of a mean exceeds with no chance to speak of."""
+    return math.ceil(mean + _PER_ROOT * math.sqrt(mean) + _SURE)
+
+
 def _unit_integral(x: Array, power: int) -> Array:
     """Integral of ``t^power exp(x t)`` over t from 0 to 1, for power 0, 1 or 2."""
     small = np.abs(x) < 1
-    series = sum(
-        np.where(small, x, 0.0) ** j / (math.factorial(j) * (j + power + 1)) for j in range(20)
-    )
+    terms = np.where(small, x, 0.0)[..., None] ** _SERIES / special.factorial(_SERIES)
+    series = (terms / (_SERIES + power + 1)).sum(axis=-1)
     y = np.where(small, 1.0, x)
     e = np.exp(np.minimum(y, 700.0))
     closed = [(e - 1) / y, (e * (y - 1) + 1) / y**2, (e * (y * y - 2 * y + 2) - 2) / y**3][power]
-    return np.where(small, series, closed)
+    return np.asarray(np.where(small, series, closed))
 
 
 def excess_sum(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -16,15 +17,25 @@ from ..given import check_points
 
 Array = NDArray[np.float64]
 
+SURE = 45.0
+"""What lies so many nats beyond has a chance below 1e-19."""
+_TINY, _MOST = 1e-19, 1e7  # a chance that is left out; terms of a sum
 _PANELS, _ORDER = 48, 16
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_ORDER)
+_PLACES = (np.arange(_PANELS)[:, None] + (_NODES + 1) / 2) / _PANELS
 
 
-class Extremes(NamedTuple):
-    """``E max |z_i|`` in counts and ``E max z_i^2`` in squared counts, over d draws."""
+class Moments(NamedTuple):
+    """Mean and mean square of a nonnegative variable, in counts and squared counts; any shape."""
 
-    mean: Array | float
-    square: Array | float
+    mean: Array
+    square: Array
+
+    def __add__(self, other: object) -> Moments:
+        """Return the moments of the sum with an independent variable."""
+        assert isinstance(other, Moments)
+        mean = self.mean + other.mean
+        return Moments(mean, self.square + other.square + 2 * self.mean * other.mean)
 
 
 def harmonic(d: float | Array) -> tuple[Array, Array]:
@@ -35,7 +46,7 @@ def harmonic(d: float | Array) -> tuple[Array, Array]:
     return np.asarray(first), np.asarray(second)
 
 
-def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Extremes:
+def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Moments:
     """Return the exact moments of the largest absolute value of d independent noises.
 
     Laplace noise of scale b: ``b H_d`` and ``b^2 (H_d^2 + H2_d)``. Gaussian noise: quadrature of
@@ -49,34 +60,26 @@ def extremes(noise: Laplace | Gaussian | DiscreteNoise, d: float | Array) -> Ext
     points = check_points(d)
     if isinstance(noise, Laplace):
         first, second = harmonic(points)
-        return Extremes(noise.scale * first, noise.scale**2 * (first**2 + second))
+        return Moments(noise.scale * first, noise.scale**2 * (first**2 + second))
     if isinstance(noise, Gaussian):
-        mean, square = _gaussian(points.ravel())
-        return Extremes(
-            noise.std * mean.reshape(points.shape), noise.variance * square.reshape(points.shape)
-        )
+        end = np.sqrt(2 * (np.log(points) + SURE))
+        one = largest(end, points, lambda t: np.log1p(-special.erfc(t / math.sqrt(2))))
+        return Moments(noise.std * one.mean, noise.variance * one.square)
     return _integer(noise, points)
 
 
-def _gaussian(d: Array) -> tuple[Array, Array]:
-    # Beyond this point d (1 - F) is below 1e-19.
-    end = np.sqrt(2 * (np.log(d) + 45))[:, None, None]
-    left = np.arange(_PANELS)[:, None] / _PANELS
-    t = end * (left + (_NODES + 1) / (2 * _PANELS))
-    weights = end * _WEIGHTS / (2 * _PANELS)
-    outside = special.erfc(t / math.sqrt(2))
-    with np.errstate(divide="ignore"):
-        log_inside = np.where(
-            outside < 0.5, np.log1p(-outside), np.log(special.erf(t / math.sqrt(2)))
-        )
-    above = -np.expm1(d[:, None, None] * log_inside)
-    return (weights * above).sum((1, 2)), (weights * 2 * t * above).sum((1, 2))
+def largest(end: Array, d: Array, log_below: Callable[[Array], Array]) -> Moments:
+    """Return the moments of the largest of d, given ``ln P(z <= t)`` of one up to an end."""
+    end = end[..., None, None]
+    t = end * _PLACES
+    above = end * _WEIGHTS / (2 * _PANELS) * -np.expm1(d[..., None, None] * log_below(t))
+    return Moments(above.sum((-1, -2)), (2 * t * above).sum((-1, -2)))
 
 
-def _integer(noise: DiscreteNoise, d: Array) -> Extremes:
+def _integer(noise: DiscreteNoise, d: Array) -> Moments:
     # P(|z| >= k) = 2 P(z > k - 1) for k >= 1; stop where d times it is below 1e-19.
-    far = float(noise.upper_quantile(1e-19 / float(d.max()))) + 1
-    if not far < 1e7:
+    far = float(noise.upper_quantile(_TINY / float(d.max()))) + 1
+    if not far < _MOST:
         raise InputError(
             f"the largest of {float(d.max()):g} draws of {noise!r} would need {far:.2g} terms; "
             "use Laplace or Gaussian noise of the same variance in its place"
@@ -87,10 +90,10 @@ def _integer(noise: DiscreteNoise, d: Array) -> Extremes:
     for i, n in np.ndenumerate(d):
         above = -np.expm1(n * inside)
         mean[i], square[i] = above.sum(), ((2 * k - 1) * above).sum()
-    return Extremes(mean, square)
+    return Moments(mean, square)
 
 
-def lemma1(noise: Laplace | Gaussian, d: float | Array) -> Extremes:
+def lemma1(noise: Laplace | Gaussian, d: float | Array) -> Moments:
     """Upper bounds on the same moments, as the paper's Lemma 1 proves them.
 
     Laplace noise of scale b: ``b (ln d + 1)`` and ``b^2 (ln^2 d + 2 ln d + 2)``, for d >= 1.
@@ -104,7 +107,7 @@ def lemma1(noise: Laplace | Gaussian, d: float | Array) -> Extremes:
     return lemma1_split(noise, points, log if isinstance(noise, Laplace) else np.sqrt(2 * log))
 
 
-def lemma1_split(noise: Laplace | Gaussian, d: float | Array, split: float | Array) -> Extremes:
+def lemma1_split(noise: Laplace | Gaussian, d: float | Array, split: float | Array) -> Moments:
     """Lemma 1's bound before its split point (gamma, in scales) is chosen.
 
     The proof bounds ``P(max > t)`` by 1 below the split and by ``d P(|z| > t)`` above it. The lemma
@@ -113,6 +116,6 @@ def lemma1_split(noise: Laplace | Gaussian, d: float | Array, split: float | Arr
     points, g = check_points(d), np.asarray(split, dtype=float)
     if isinstance(noise, Laplace):
         tail = points * np.exp(-g)
-        return Extremes(noise.scale * (g + tail), noise.scale**2 * (g**2 + 2 * g * tail + 2 * tail))
+        return Moments(noise.scale * (g + tail), noise.scale**2 * (g**2 + 2 * g * tail + 2 * tail))
     tail = 4 * points * np.exp(-(g**2) / 2) / math.sqrt(2 * math.pi)
-    return Extremes(noise.std * (g + tail / g**2), noise.variance * (g**2 + tail / g))
+    return Moments(noise.std * (g + tail / g**2), noise.variance * (g**2 + tail / g))

@@ -19,6 +19,7 @@ _STEPS = {
     Laplace: np.array([0.7, 1.8, 3.5, 6.0, 10.0, 16.0, 26.0, 45.0]),
     Gaussian: np.array([0.9, 1.8, 2.8, 3.9, 5.2, 6.9, 9.5]),
 }
+_AHEAD, _CLOSE = 60.0, 1e-12  # how far its centre may lie beyond, and how close it is
 _BELL = np.array([0.0, 1.2, 2.4, 3.6, 5.0, 7.0])
 """Where the panels of a quadrature end, in scales of the noise, and how far it matters."""
 
@@ -89,7 +90,7 @@ def thresholds(
     def miss(g: float) -> float:
         return slope * g - n * float(cell.excess(g).first)
 
-    centre = float(optimize.brentq(miss, 0.0, middle + 60 * scale, xtol=1e-12 * scale))
+    centre = float(optimize.brentq(miss, 0.0, middle + _AHEAD * scale, xtol=_CLOSE * scale))
     first, second = (float(x) for x in cell.excess(centre))
     chance = math.exp(float(cell.log_cdf(-centre)))
     spread = n * (second - first**2) + other.variance + pull * cell.variance
@@ -98,17 +99,13 @@ def thresholds(
     corners = [c for c in (count, -weight * count) if math.isfinite(c)]
     # Many noises add up to a bell, few keep their own tails.
     both = np.union1d(steps, _BELL)
+    sides = np.concatenate([-steps, [0.0], steps])
+    places = [(0.0, scale), (0.0, total / slope), (middle, scale), (middle, total)]
+    places += [(corner, scale) for corner in corners]
     edges = np.concatenate(
         [
-            [0.0, middle],
-            -steps * scale,
-            *(sign * steps * total / slope for sign in (-1, 1)),
-            middle + steps * total,
-            middle + steps * scale,
-            middle - steps * scale,
+            *(at + sides * size for at, size in places),
             *(centre + sign * both * width for sign in (-1, 1)),
-            *(c + sign * steps * scale for c in corners for sign in (-1, 1)),
-            corners,
         ]
     )
     return _panels(np.unique(np.clip(edges, low, high)), order)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...theory.given import check_cells
+from .exact_errors import clipped, clipped_sum
 from .excess_gaussian import GaussianExcess
 from .excess_laplace import LaplaceExcess, excess_sum
 from .fit_quadrature import ORDER, ends, half_line, tail, thresholds
@@ -23,6 +24,7 @@ from .projection import check_weight
 
 Array = NDArray[np.float64]
 AnyNoise = Laplace | Gaussian
+_NOTHING = 1e-18  # a weight that adds nothing
 
 
 class CellErrors(NamedTuple):
@@ -50,9 +52,8 @@ def cell_errors(
     if not q >= 0:
         raise InputError(f"the cell's count is {count!r}; it must be 0 or more")
     if w == 0:
-        first, second = cell_noise.excess(min(q, 1e300))
-        lifted = float(second) + 2 * min(q, 1e300) * float(first)
-        return CellErrors(float(first), cell_noise.variance - lifted)
+        bias, square = clipped(cell_noise, q)
+        return CellErrors(float(bias), float(square))
     law = excess_sum(cell_noise, sum_noise, n)
     g, g_weights = thresholds(cell_noise, sum_noise, n, w, 1.0, q, order)
     # How far the cell may end above its count: never by more than its noise less g.
@@ -80,7 +81,7 @@ def cell_errors(
             far, weights = tail(np.maximum(begin, q), begin - low, Laplace(law.b))
             weights = weights * cell_noise.pdf(low[:, None] - far)
             # Elsewhere (at s below 0, where the law is simple) it is multiplied by nothing.
-            matters = weights > 1e-18
+            matters = weights > _NOTHING
             s = np.where(matters, far - begin[:, None], -1.0)
             beyond = np.where(matters, weights, 0.0) * (1 - law.below(low, s))
             mean, moment = mean - beyond.sum(axis=1), moment - 2 * (far * beyond).sum(axis=1)
@@ -154,9 +155,7 @@ def lone_cell_sum_error(
     if math.isinf(w):
         return sum_noise.variance
     if w == 0:
-        first, second = cell_noise.excess(0.0)
-        spread = cell_noise.variance + n * (float(second) - float(first) ** 2)
-        return spread + (n * float(first)) ** 2
+        return clipped_sum(cell_noise, [math.inf, 0.0], [1, n])
     law = excess_sum(cell_noise, cell_noise, n)
     return _sum_error(cell_noise, sum_noise, n, w, law, order)
 
@@ -201,11 +200,10 @@ def empty_table_sum_error(
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
     m = n + 1
-    first, second = (float(x) for x in cell_noise.excess(0.0))
     if math.isinf(w):
         return sum_noise.variance / 2
     if w == 0:
-        return m * (second - first**2) + (m * first) ** 2
+        return clipped_sum(cell_noise, [0.0], [m])
     law = excess_sum(cell_noise, sum_noise, m)
     g, g_weights = thresholds(cell_noise, sum_noise, m, w, 0.0, order=order)
     beyond = float(sum_noise.excess(-ends(cell_noise, sum_noise, m)[0] / w).second)

@@ -20,6 +20,8 @@ from ...model.privacy import check_epsilon
 Array = NDArray[np.float64]
 
 _MOST = 1e6  # no constant above it is computed
+_NEAR_1 = 2.0  # from where on w is so near to 1 that differences cancel
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 _LEAST_WHOLE = 1e-3  # below it whole-number outputs change no digit that is shown
 
 
@@ -63,7 +65,7 @@ def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array
     w, turn = 1 - 1 / (2 * at), eps / (4 * at)
     # ln(sinh(w eps/2)/sinh(eps/2)), accurate also where w is near 1
     change = -turn + np.log(-np.expm1(-w * eps)) - math.log(-math.expm1(-eps))
-    near = at > 2
+    near = at > _NEAR_1
     if near.any():
         small = 2 * np.sinh(turn / 2) ** 2 - np.sinh(turn) / math.tanh(eps / 2)
         change = np.where(near, np.log1p(np.where(near, small, 0.0)), change)
@@ -83,11 +85,10 @@ def _rounding(c: float, eps: float) -> float:
     halves = np.arange(0, math.ceil(last) + 1) + 0.5
     kinks = 2 * c * (1 - np.log1p(1 / (halves[halves < last] + left)) / eps)
     ends = np.concatenate(([0.0], kinks, [1.0]))
-    node, weight = np.polynomial.legendre.leggauss(24)
     half = np.diff(ends)[:, None] / 2
-    v = ends[:-1, None] + half * (node + 1)
+    v = ends[:-1, None] + half * (_NODES + 1)
     mean = 1 / np.expm1((1 - v / (2 * c)) * eps) - left
-    return float(eps**2 * (2 * v * (mean - np.rint(mean)) ** 2 * weight * half).sum())
+    return float(eps**2 * (2 * v * (mean - np.rint(mean)) ** 2 * _WEIGHTS * half).sum())
 
 
 def leading_constant(lam: float, epsilon: float, *, whole: bool = False) -> float:

@@ -22,26 +22,10 @@ from ...exceptions import InputError
 from ...model.noise import Laplace
 from ...model.privacy import ConcentratedDP, PureDP
 from ..given import check_points
+from .extremes import SURE, Moments, largest
 from .upper_bounds import Guaranteed
 
 Array = NDArray[np.float64]
-
-_PANELS, _ORDER = 40, 16
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(_ORDER)
-_SURE = 45.0  # so far above ln d, in scales, the largest noise lies with a chance below 1e-19
-
-
-class Moments(NamedTuple):
-    """Mean and mean square of a nonnegative variable, in counts and squared counts; any shape."""
-
-    mean: Array
-    square: Array
-
-    def __add__(self, other: object) -> Moments:
-        """Return the moments of the sum with an independent variable."""
-        assert isinstance(other, Moments)
-        mean = self.mean + other.mean
-        return Moments(mean, self.square + other.square + 2 * self.mean * other.mean)
 
 
 class Sides(NamedTuple):
@@ -65,35 +49,23 @@ class Sides(NamedTuple):
         return np.asarray(np.sqrt(self.above.square) + self.lift + self.least)
 
 
-def largest(chance: ArrayLike, d: ArrayLike) -> Moments:
+def largest_exponential(chance: ArrayLike, d: ArrayLike) -> Moments:
     """Return the moments of the largest of d draws, each 0 or, with a chance, exponential."""
     p, n = np.broadcast_arrays(np.asarray(chance, dtype=float), check_points(d))
-    t, weights = _nodes(np.maximum(np.log(n * p), 0) + _SURE)
-    above = -np.expm1(n[..., None, None] * np.log1p(-p[..., None, None] * np.exp(-t)))
-    return _moments(t, weights * above)
+    end, one = np.log1p(n * p) + SURE, p[..., None, None]
+    return largest(end, n, lambda t: np.log1p(-one * np.exp(-t)))
 
 
 def largest_gaussian(d: ArrayLike) -> Moments:
     """Return the moments of the largest of d standard normal draws, or of 0 if that is larger."""
     n = check_points(d)
-    t, weights = _nodes(np.sqrt(2 * (np.log(n) + _SURE)))
-    return _moments(t, weights * -np.expm1(n[..., None, None] * special.log_ndtr(t)))
-
-
-def _moments(t: Array, chances: Array) -> Moments:
-    return Moments(chances.sum((-1, -2)), (2 * t * chances).sum((-1, -2)))
-
-
-def _nodes(end: Array) -> tuple[Array, Array]:
-    end = end[..., None, None]
-    places = np.arange(_PANELS)[:, None] / _PANELS + (_NODES + 1) / (2 * _PANELS)
-    return end * places, end * _WEIGHTS / (2 * _PANELS)
+    return largest(np.sqrt(2 * (np.log(n) + SURE)), n, special.log_ndtr)
 
 
 def laplace_sides(d: Array, cell: tuple[Array, Array], total: tuple[Array, Array]) -> Sides:
     """Return the sides of asymmetric Laplace noises, given as right and left rates."""
     (r, s), (up, down) = cell, total
-    one = largest(s / (r + s), d)
+    one = largest_exponential(s / (r + s), d)
     top = Moments(one.mean / r, one.square / r**2)
     least = np.maximum(1 / s - 1 / r, 0)
     beyond = r / (r + s) * np.exp(-s * least)

@@ -28,7 +28,7 @@ from .fitted_errors import (
 )
 from .one_sided import certified_split, split_sides
 from .projection import check_weight
-from .remap import LEVELS, best_gaussian_map, best_map
+from .remap import map_at
 from .upper_bounds import exact_clipping
 from .worst_table import certified_fit
 
@@ -79,14 +79,9 @@ def mapped(guarantee: Guarantee, d: float) -> Operating | None:
     >>> round(float(place.D[0]), 1), bool(place.C[0] == clipping(PureDP(0.5), 1000).C[0])
     (647.4, True)
     """
-    basis = guarantee.basis
-    low, high = LEVELS["zcdp" if isinstance(basis, ConcentratedDP) else "pure"]
-    if not low <= basis.level <= high:
+    found = map_at(guarantee.basis)
+    if found is None:
         return None
-    if isinstance(basis, ConcentratedDP):
-        found = best_gaussian_map(basis.rho)
-    else:
-        found = best_map(basis.epsilon)
     return _one("small counts mapped, $T$", "exact", found.C, float(found.D(check_cells(d))))
 
 

@@ -12,7 +12,7 @@ from ...exceptions import InputError
 from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
 from ..given import check_error, check_queries
 from .redrawn import redrawn
-from .remap import LEVELS, best_gaussian_map, best_map
+from .remap import LEVELS, map_at
 from .upper_bounds import Guaranteed, certified_truncated, exact_clipping
 from .worst_table import certified_fit
 
@@ -89,6 +89,8 @@ def reached(
 SMALLEST = 1e-150
 """Where an error's square is below what can be written, this is said in its place."""
 _MOST_REDRAWN = 20.0
+_NEARLY, _ABOVE, _LEAST = 1 + 1e-9, 1 + 1e-6, 1.0001  # times an error that is still kept to
+_TURNS, _STEPS, _STEP = 9, 6, 1e-3  # of a search, and of its last digits
 _ALONG = np.array([1.02, 1.1, 1.35, 1.8, 2.7, 4.5, 9.0, 20.0])
 _Value = tuple[float | None, str]
 _Curve = Callable[[float, int], float]
@@ -116,7 +118,7 @@ def _no(sums: bool, least: float) -> _Value:
 
 def _place(found: Guaranteed, sums: bool, limit: float) -> _Value:
     given, other = (float(x) for x in (found if not sums else found[::-1]))
-    if not given <= limit * (1 + 1e-9):
+    if not given <= limit * _NEARLY:
         return _no(sums, given)
     return (max(other, SMALLEST), "") if math.isfinite(other) else _no(sums, math.inf)
 
@@ -125,7 +127,7 @@ def _path(curve: _Curve, unit: float, sums: bool, limit: float) -> _Value:
     """Return C at a D, or the least D on a grid, refined, that has so small a C."""
     grid = unit * _ALONG
     if sums:
-        if limit <= unit * (1 + 1e-6):
+        if limit <= unit * _ABOVE:
             return _no(sums, unit)
         tried = [min(limit, grid[-1]), *(D for D in grid[2:].tolist() if limit > D)]
         best = curve(min(tried, key=lambda D: curve(D, 1)) if len(tried) > 1 else tried[0], 2)
@@ -134,27 +136,23 @@ def _path(curve: _Curve, unit: float, sums: bool, limit: float) -> _Value:
     good = [i for i, C in enumerate(values) if limit >= C]
     if not good:
         return _no(sums, min(values))
-    low, high = np.log([grid[good[0] - 1] if good[0] else unit * 1.0001, grid[good[0]]])
-    for _ in range(9):
+    low, high = np.log([grid[good[0] - 1] if good[0] else unit * _LEAST, grid[good[0]]])
+    for _ in range(_TURNS):
         middle = (low + high) / 2
         low, high = (low, middle) if curve(math.exp(middle), 1) <= limit else (middle, high)
     # The last digits are those of the finer quadrature.
-    for _ in range(6):
+    for _ in range(_STEPS):
         if curve(math.exp(high), 2) <= limit:
             return math.exp(high), ""
-        high += 1e-3
+        high += _STEP
     return _no(sums, min(values))
 
 
 def _remap(basis: PureDP | ConcentratedDP, d: float, sums: bool, limit: float) -> _Value:
     zcdp = isinstance(basis, ConcentratedDP)
-    low, high = LEVELS["zcdp" if zcdp else "pure"]
-    if not low <= basis.level <= high:
-        return None, f"is computed from level {low:g} to {high:g} only"
     least = basis.noise().variance if zcdp else 0.0
-    best = None if sums or limit**2 <= least else limit
-    if isinstance(basis, ConcentratedDP):
-        found = best_gaussian_map(basis.rho, best)
-    else:
-        found = best_map(basis.epsilon, best)
+    found = map_at(basis, None if sums or limit**2 <= least else limit)
+    if found is None:
+        low, high = LEVELS["zcdp" if zcdp else "pure"]
+        return None, f"is computed from level {low:g} to {high:g} only"
     return _place(Guaranteed(np.array(found.C), found.D(d)), sums, limit)

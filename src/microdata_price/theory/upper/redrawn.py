@@ -20,6 +20,9 @@ from ..given import check_error, check_points
 from .asymmetric import best_rates
 from .worst_table import TwoTails, margin_of_mean, panels
 
+_EDGE, _HUGE, _EXPONENT = 1e-6, 1e100, 700.0  # of a search; of d; its exponential is a double
+_CUTS, _BEND, _PANELS = (45.0, 10.0), 3.0, 6  # decays of each tail at which panels end
+
 
 class Redrawn(NamedTuple):
     """Noise of cells and sum, where the cells' is cut, and the cell error that is certified."""
@@ -40,7 +43,7 @@ def redrawn_bound(cell: TwoTails, delta: float) -> float:
     >>> math.isclose(math.expm1(z.right) * eta / (1 - eta), 1e-6, rel_tol=1e-9)
     True
     """
-    eta = check_delta(delta) / (math.expm1(min(cell.right, 700.0)) + delta)
+    eta = check_delta(delta) / (math.expm1(min(cell.right, _EXPONENT)) + delta)
     return max(math.log(cell.left / (cell.right + cell.left) / eta) / cell.right, 1.0)
 
 
@@ -70,7 +73,7 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
     """
     eps, n = check_epsilon(epsilon), float(check_points(d, 2))
     D = float(check_error(sum_error, "sum error"))
-    first = best_rates(eps, min(n, 1e100), D)
+    first = best_rates(eps, min(n, _HUGE), D)
     low = 1 / math.sqrt(D**2 - 1 / eps**2)
     high = math.sqrt(2) / D
 
@@ -80,7 +83,7 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
         bound = redrawn_bound(cell, delta)
         return Redrawn(cell, total, bound, _cell_error(cell, total, bound, n))
 
-    edge = (high - low) * 1e-6
+    edge = (high - low) * _EDGE
     found = optimize.minimize_scalar(
         lambda right: at(right).C, bounds=(low + edge, high), method="bounded"
     )
@@ -90,8 +93,8 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
 def _cell_error(cell: TwoTails, total: TwoTails, B: float, d: float) -> float:
     (R, L), (r, left) = cell, total
     kept = 1 - L / (R + L) * math.exp(-R * B)
-    ends = sorted({-45 / L, -10 / L, 0.0, min(B, 3 / R), B / 2, B})
-    z, weights = (x[0] for x in panels(np.array([ends]), 6))
+    ends = sorted({*(-cut / L for cut in _CUTS), 0.0, min(B, _BEND / R), B / 2, B})
+    z, weights = (x[0] for x in panels(np.array([ends]), _PANELS))
     weights = weights * R * L / (R + L) * np.exp(np.where(z > 0, -R * z, L * z)) / kept
     mean = float(weights @ z)
     # The moments of the noise that is cut are at most those of the uncut, about another mean.

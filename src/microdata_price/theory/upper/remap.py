@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from ...exceptions import CertificateError
-from ...model.privacy import check_epsilon, check_rho
+from ...model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
 from ..given import check_error, check_points
 
 Array = NDArray[np.float64]
@@ -25,6 +25,10 @@ Array = NDArray[np.float64]
 _SUPPORT = 8.0  # times 1/epsilon: the largest count that is mapped
 _LARGEST = 5.0  # epsilon above which small counts are never noisy
 _ROUNDS = 30
+_HIGHER, _TINY = 9, 1e-300  # how far beyond it outputs go; as good as no weight
+_REACH = ((4.5, 2), (8.0, 4), (12.0, 12))  # deviations, and more: mapped, bounded, summed (zCDP)
+_FEW = 3  # how far a count is moved, if not to 0 (zCDP)
+_OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _RAISED = 1e-3  # the chance to raise the largest count that is mapped, under zCDP
 LEVELS = {"pure": (0.04, 700.0), "zcdp": (0.002, 0.5)}
 """Of epsilon and rho: below the first the program is too large, above the second there is none."""
@@ -75,13 +79,13 @@ def best_map(epsilon: float, point_error: float | None = None) -> Remap:
     """
     eps = check_epsilon(epsilon)
     q = math.exp(-eps)
-    V, lift = 2 * q / (1 - q) ** 2, 1 / math.sinh(eps) if eps < 700 else 0.0
+    V, lift = 2 * q / (1 - q) ** 2, 2 * q / (1 - q**2)
     extra = 0.0 if point_error is None else float(check_error(point_error, "error")) ** 2 - V
     if eps > _LARGEST:  # nothing to gain
         law, at = np.eye(2), np.array([1.0, q])
         square = V - at * (V / 2 + np.arange(2) * lift)
         return Remap(law, at * lift / 2, square - (at * lift / 2) ** 2, V)
-    A = max(2, math.ceil(_SUPPORT / eps))
+    A = math.ceil(_SUPPORT / eps)
     j = np.arange(A + 1)
     # Chances of the noisy count a (rows) at the count j, times e^(eps j); slope where j > A.
     heavy = (1 - q) / (1 + q) * np.exp(eps * (j - np.abs(j[:, None] - j)))
@@ -95,14 +99,15 @@ def best_map(epsilon: float, point_error: float | None = None) -> Remap:
         a, y = np.array(sorted(columns)).T
         moved = (y - a)[:, None].astype(float)
         error = heavy[a] * moved * ((y + a)[:, None] - 2.0 * j) / room
+        pull = -2 * heavy[a, -1] * (y - a)
         chances, prices = _least_bias(
-            a, error, heavy[a, -1:] * moved, plain[a] * moved, before, rise
+            a, error, np.ones(j.size), pull, rise, plain[a] * moved, before
         )
         # The reduced cost of a column is quadratic in y.
         flat, slope = heavy @ (prices[0] / room), heavy @ (prices[0] / room * -2 * j)
         slope += plain @ prices[2] - 2 * heavy[:, -1] * prices[1]
-        best = np.where((flat > 0) | (slope != 0), -slope / np.maximum(2 * flat, 1e-300), j)
-        around = np.clip(np.stack([np.floor(best), np.ceil(best)]), 0, A + 9).astype(int)
+        best = np.where((flat > 0) | (slope != 0), -slope / np.maximum(2 * flat, _TINY), j)
+        around = np.clip(np.stack([np.floor(best), np.ceil(best)]), 0, A + _HIGHER).astype(int)
         new = {(k, int(v)) for row in around for k, v in enumerate(row) if k != v} - columns
         if not new:
             break
@@ -117,8 +122,17 @@ def best_map(epsilon: float, point_error: float | None = None) -> Remap:
     return Remap(law, bias, square - bias**2, max(V, float(square.max())))
 
 
+def map_at(guarantee: PureDP | ConcentratedDP, point_error: float | None = None) -> Remap | None:
+    """Return `best_map` or `best_gaussian_map`; None at a level at which neither is computed."""
+    zcdp = isinstance(guarantee, ConcentratedDP)
+    low, high = LEVELS["zcdp" if zcdp else "pure"]
+    if not low <= guarantee.level <= high:
+        return None
+    return (best_gaussian_map if zcdp else best_map)(guarantee.level, point_error)
+
+
 def _law(a: NDArray[np.intp], y: NDArray[np.intp], chances: Array, A: int) -> Array:
-    law, own = np.zeros((A + 1, A + 10)), np.arange(A + 1)
+    law, own = np.zeros((A + 1, int(y.max()) + 1)), np.arange(A + 1)
     law[a, y] = np.maximum(chances, 0)
     law[own, own] = np.maximum(1 - law.sum(axis=1), 0)
     return np.asarray(law / law.sum(axis=1, keepdims=True))
@@ -140,9 +154,8 @@ def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     (0.711, 2.0)
     """
     sigma2 = 1 / (2 * check_rho(rho))
-    A = math.ceil(4.5 * math.sqrt(sigma2)) + 2
-    J = A + math.ceil(8 * math.sqrt(sigma2)) + 4
-    j, far = np.arange(J + 1), np.arange(1, 12 * math.ceil(math.sqrt(sigma2)) + J + 12)
+    A, J, top = np.cumsum([math.ceil(k * math.sqrt(sigma2)) + more for k, more in _REACH])
+    j, far = np.arange(J + 1), np.arange(1, top)
     tail = np.exp(-(far**2) / (2 * sigma2)) / (1 + 2 * np.exp(-(far**2) / (2 * sigma2)).sum())
     V = float(2 * (far**2 @ tail))
     over = far - j[:, None]
@@ -152,14 +165,15 @@ def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     law = np.exp(-((a[:, None] - j) ** 2) / (2 * sigma2)) * tail[0] * math.exp(1 / (2 * sigma2))
     law[0] += beyond.sum(1)
     extra = 0.0 if point_error is None else max(float(point_error) ** 2 - V, 0.0)
-    columns = [(k, k + x) for k in range(A + 1) for x in range(-min(k, 3), 4) if x]
-    columns += [(k, 0) for k in range(4, A + 1)]
+    columns = [(k, k + x) for k in range(A + 1) for x in range(-min(k, _FEW), _FEW + 1) if x]
+    columns += [(k, 0) for k in range(_FEW + 1, A + 1)]
     k, y = np.array(columns).T
     moved = (y - k)[:, None].astype(float)
     error = law[k] * moved * ((y + k)[:, None] - 2.0 * j)
     size = np.abs(error).max(axis=0)
     up = np.where((k == A) & (y == A + 1), -1.0, 0.0)
-    chances = _cheapest(k, error / size, (lifted + extra) / size, law[k] * moved, before, up)
+    room = (lifted + extra) / size
+    chances, _ = _least_bias(k, error / size, room, up, -_RAISED, law[k] * moved, before)
     found = _law(k, y, chances, A)
     out = np.arange(found.shape[1])
     first, second = found @ out, found @ out**2
@@ -168,46 +182,33 @@ def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     return Remap(found, bias, square - bias**2, max(V, float(square.max())))
 
 
-def _cheapest(
-    a: NDArray[np.intp], error: Array, room: Array, bias: Array, before: Array, up: Array
-) -> Array:
-    solve: Any = optimize.linprog
-    one = sparse.csr_array((np.ones(a.size), (a, np.arange(a.size)))).toarray()
-    none, t = np.zeros((one.shape[0], 1)), np.ones((before.size, 1))
-    rows = [np.hstack([error.T, 0 * t]), np.hstack([bias.T, -t]), np.hstack([-bias.T, -t])]
-    rows += [np.hstack([one, none]), np.append(up, 0.0)[None]]
-    found = solve(
-        np.append(np.zeros(a.size), 1.0),
-        A_ub=np.vstack(rows),
-        b_ub=np.concatenate([room, -before, before, np.ones(one.shape[0]), [-_RAISED]]),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if found.x is None:
-        raise CertificateError(f"the program of the map was not solved: {found.message}")
-    return np.asarray(found.x[:-1])
-
-
 def _least_bias(
-    a: NDArray[np.intp], error: Array, pull: Array, bias: Array, before: Array, lift: float
+    a: NDArray[np.intp],
+    error: Array,
+    room: Array,
+    row: Array,
+    most: float,
+    bias: Array,
+    before: Array,
 ) -> tuple[Array, tuple[Array, float, Array]]:
-    """Return the chances of the columns, and prices of errors, of their slope and of biases."""
-    A = before.size
-    one = np.zeros((A, a.size + 1))
+    """Return the chances of the columns, and prices of errors, of one more row and of biases."""
+    one = np.zeros((int(a.max()) + 1, a.size + 1))
     one[a, np.arange(a.size)] = 1
-    t = np.ones((A, 1))
-    rows = [np.hstack([error.T, 0 * t]), np.append(-2 * pull.T, [[0.0]], axis=1)]
+    t = np.ones((before.size, 1))
+    rows = [np.hstack([error.T, 0 * t]), np.append(row, 0.0)[None]]
     rows += [np.hstack([bias.T, -t]), np.hstack([-bias.T, -t]), one]
-    right = [np.ones(A), np.array([lift]), -before, before, np.ones(A)]
+    right = [room, np.array([most]), -before, before, np.ones(len(one))]
     solve: Any = optimize.linprog
     found = solve(
         np.append(np.zeros(a.size), 1.0),
         A_ub=sparse.csr_array(np.vstack(rows)),
         b_ub=np.concatenate(right),
         method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
+        options=_OPTIONS,
     )
     if found.x is None:
         raise CertificateError(f"the program of the map was not solved: {found.message}")
-    dual = np.split(-found.ineqlin.marginals, [A, A + 1, 2 * A + 1, 3 * A + 1])
-    return found.x[:-1], (dual[0], float(dual[1][0]), dual[2] - dual[3])
+    errors, price, up, down, _ = np.split(
+        -found.ineqlin.marginals, np.cumsum([len(r) for r in right[:-1]])
+    )
+    return found.x[:-1], (errors, float(price[0]), up - down)

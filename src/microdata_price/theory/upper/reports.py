@@ -20,6 +20,7 @@ from ...model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from ...model.privacy import check_epsilon
 
 Array = NDArray[np.float64]
+_REACH, _NEARLY = 3.0, 1 - 1e-12  # of T, audited; what rounding may take off
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Reports:
             raise InputError(
                 f"s is {self.s!r} and eta {self.eta!r}; s must be 1 or more, eta between 0 and 1/16"
             )
-        if not self.eta * self.log_d * (1 - 1e-12) <= self.log_nu <= self.log_d:
+        if not self.eta * self.log_d * _NEARLY <= self.log_nu <= self.log_d:
             raise InputError(f"ln nu is {self.log_nu!r}; it must lie between eta ln d and ln d")
         least = min(self.sigma, self.eta) * self.tau
         enough = self.log_d > 16 and self.log_p <= min(
@@ -173,7 +174,7 @@ class Reports:
         """
         G = self.G
         counts = {0, 1, 2, G // 2, G - 2, G - 1, G, G + 1, math.floor(self.threshold)}
-        reach = 3 * self.T + G
+        reach = _REACH * self.T + G
         worst = 0.0
         for q in sorted(c for c in counts if c >= 0):
             bends = np.array([-1, 0, 1, q, q + 1, q + 2, G - 1, G, G + 1])

@@ -17,7 +17,7 @@ from ...model.noise_discrete import TruncatedDoubleGeometric
 from ...model.privacy import ConcentratedDP, PureDP, check_delta, check_epsilon
 from ...theory.given import check_points
 from .exact_errors import AnyNoise, m_epsilon, m_rho, worst_clipped_sum
-from .extremes import Extremes, extremes, lemma1
+from .extremes import Moments, extremes, lemma1
 from .truncation import smallest_bound
 
 Array = NDArray[np.float64]
@@ -56,7 +56,7 @@ def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guar
     return Guaranteed(np.full(squares.shape, C), np.sqrt(squares))
 
 
-def equation_bound(noise: Laplace | Gaussian, largest: Extremes) -> Array:
+def equation_bound(noise: Laplace | Gaussian, largest: Moments) -> Array:
     """Bound C^2 as the proofs of items 3 and 4 end: ``E (|z*| + 2 max |z_j|)^2``, in full."""
     size = 2 * float(noise.excess(0.0).first)
     return np.asarray(

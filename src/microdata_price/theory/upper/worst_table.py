@@ -33,8 +33,14 @@ Array = NDArray[np.float64]
 
 MOST_CELLS = 1e70
 """Up to this d the sum over the number of excesses is short."""
-_FAR = 42.0  # decays of a tail, beyond which nothing is left
+_FAR, _CUTS = 42.0, (0.25, 1.0)  # decays of a tail, beyond which nothing is left; its panels
 _PARTS = 4  # in which sums of different lengths are added up
+_MARGIN = 3.5  # standard deviations of a mean
+_CLOSE, _HUGE = 1e-9, 1e100  # how near D may come to its least; beyond, rates change no more
+_PER_ROOT, _MORE, _DEAR = 10.0, 20.0, 60.0  # of the number of terms of a sum, and its most
+_AHEAD = 6.0  # decays above the threshold's level at which panels end
+_SURE = 9.0  # standard deviations of Gaussian noise, beyond which nothing is left
+_ABOUT, _PANELS = (-2.0, 0.0, 2.0), 2  # standard deviations at which panels end; of each
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -77,7 +83,7 @@ def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2
     if n > MOST_CELLS:
         raise InputError(f"the number of cells is {d:g}; this takes at most {MOST_CELLS:g}")
     R, L = cell
-    ends = {-_FAR / L, -_FAR / L / 4, 0.0, cell.mean, _FAR / R / 4, _FAR / R}
+    ends = {0.0, cell.mean, *(side * share for side in (-_FAR / L, _FAR / R) for share in _CUTS)}
     z, weights = (x[0] for x in panels(np.array([sorted(ends)]), fine))
     weights = weights * R * L / (R + L) * np.exp(np.where(z > 0, -R * z, L * z))
     margin, apart = margin_of_mean(cell.cumulant, total.cumulant, n)
@@ -92,7 +98,8 @@ def margin_of_mean(
     """Return h and a bound on ``|(|xi| - h)+|``, ``xi = (S - d E z - w)/d``."""
     spread = math.sqrt(cell(2) / d + total(2) / d / d)
     fourth = 3 * spread**4 + cell(4) / d / d / d + total(4) / d / d / d / d
-    return 3.5 * spread, math.sqrt(fourth) / (14 * spread)
+    h = _MARGIN * spread
+    return h, math.sqrt(fourth) / (4 * h)
 
 
 def panels(breaks: Array, each: int) -> tuple[Array, Array]:
@@ -114,7 +121,7 @@ def _beyond(
     R, L = cell
     level = float(special.lambertw(d * L / (R + L)).real) / R
     last = np.maximum(floor, level) + _FAR / min(R, total.left)
-    kinks = (np.full(z.shape, total.mean), -z, level - z, level - z + 6 / R)
+    kinks = (np.full(z.shape, total.mean), -z, level - z, level - z + _AHEAD / R)
     middle = [np.clip(x, floor, last) for x in kinks]
     breaks = np.sort(np.stack([floor, *middle, last], axis=1), axis=1)
     least, most = np.zeros(z.shape), np.zeros(z.shape)
@@ -136,7 +143,7 @@ def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> A
     """
     R, L = cell
     p = L / (R + L) * np.exp(-R * g)
-    some = np.flatnonzero((d - 1) * p < 2 * math.log(d) + 60)
+    some = np.flatnonzero((d - 1) * p < 2 * math.log(d) + _DEAR)
     out, c = np.ones(g.shape), t - total.mean
     # Where few excesses are likely the sums are short.
     for part in np.array_split(some[p.flat[some].argsort()], _PARTS):
@@ -145,15 +152,20 @@ def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> A
     return out
 
 
+def _enough(mean: float) -> float:
+    """Return what a Poisson variable of a mean hardly ever exceeds."""
+    return mean + _PER_ROOT * math.sqrt(mean) + _MORE
+
+
 def _summed(cell: TwoTails, total: TwoTails, n: float, p: Array, c: Array) -> Array:
     """Return `_exceeds` for chances p of an excess, in rising order, and c, t less w's mean."""
     (R, _), (r, left) = cell, total
     mean = n * float(p[-1])
-    K = int(min(n, mean + 10 * math.sqrt(mean) + 20))
+    K = int(min(n, _enough(mean)))
     x, back, ratio = R * np.maximum(c, 0), R * np.maximum(-c, 0), 1 - left / R
     # Alternating signs need all terms that matter; else the rest is a closed form.
     far = float(x.max())
-    last = K if ratio > 0 else max(K, int(far + 10 * math.sqrt(far) + 20))
+    last = K if ratio > 0 else max(K, int(_enough(far)))
     poisson = [np.exp(-x)]
     for k in range(1, last + 1):
         poisson.append(poisson[-1] * x / k)
@@ -190,17 +202,17 @@ def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> Wors
     law = excess_sum(cell, total, n - 1)
     # About so high is the threshold on the worst table; below it the empty cells' noise is enough.
     level = s * math.sqrt(2 * math.log(n))
-    breaks = np.array([-9 * s, 0, level / 2, level - s, level, level + s, level + 6 * s])
-    breaks = np.append(breaks, level + 6 * s + 9 * total.std)
-    g, across = (x[0] for x in panels(np.sort(breaks)[None], 2))
+    breaks = [-_SURE * s, 0, level / 2, level - s, level, level + s, level + _AHEAD * s]
+    breaks.append(breaks[-1] + _SURE * total.std)
+    g, across = (x[0] for x in panels(np.sort(breaks)[None], _PANELS))
     margin, apart = margin_of_mean(_only_square(cell), _only_square(total), n)
     start = np.maximum(margin, (g + margin) / 2)
-    last = np.maximum(g, 0) + 9 * s
+    last = np.maximum(g, 0) + _SURE * s
     ends = []
     for low, high in ((0 * g, start), (start, last)):
         # The cell's noise g - t matters within 9 standard deviations of 0.
-        middle = (np.clip(g + k * s, low, high) for k in (-2, 0, 2))
-        t, weights = panels(np.stack([low, *middle, high], axis=1), 2)
+        middle = (np.clip(g + k * s, low, high) for k in _ABOUT)
+        t, weights = panels(np.stack([low, *middle, high], axis=1), _PANELS)
         chance = 1 - law.below(g, t)
         ends.append(across @ (weights * 2 * t * chance * cell.pdf(g[:, None] - t)).sum(axis=1))
     empty = s**2 / 2 + 2 * margin * s / math.sqrt(2 * math.pi) + margin**2
@@ -237,11 +249,11 @@ def certified_fit(
             cell = Gaussian(math.sqrt(0.5 / (1 - share)))
             found = worst_gaussian_cell_error(cell, Gaussian(D), n)
     else:
-        if math.sqrt(2) * (1 + 1e-9) >= D:
+        if math.sqrt(2) * (1 + _CLOSE) >= D:
             return None
         right = left = math.sqrt(2) / D
         if not even:
-            right, left = (float(x) for x in best_rates(1.0, min(n, 1e100), D))
+            right, left = (float(x) for x in best_rates(1.0, min(n, _HUGE), D))
         simple = certified_asymmetric(1.0, n, right, left)
         if n <= MOST_CELLS:
             cell_tails, total = TwoTails(1 - right, 1 - left), TwoTails(right, left)

@@ -1,4 +1,4 @@
-"""The packing of Theorem 3, and the proofs walked: against enumeration and simulation."""
+"""Conversions, laws of outputs, the packing of Theorem 3 and its proofs: by enumeration."""
 
 import math
 
@@ -9,16 +9,19 @@ from hypothesis import strategies as st
 from scipy import special
 
 from microdata_price.model import noise_discrete as nd
+from microdata_price.model.noise import Laplace
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.theory.laws import divergences as dv
+from microdata_price.theory.laws import outputs, signed
+from microdata_price.theory.laws.audit import log_clipped_law
 from microdata_price.theory.laws.outputs import clipped_law
 from microdata_price.theory.lower import gamma_bounds as gb
 from microdata_price.theory.proofs import fano_walk as fw
 from microdata_price.theory.proofs import packing_walk as pw
 from microdata_price.theory.proofs.packing import Packing, packing_at
-from microdata_price.theory.proofs.slack import fano_slack, packing_slack
+from microdata_price.theory.proofs.slack import fano_slack
 from microdata_price.theory.upper.exact_errors import worst_clipped_sum
-from microdata_price.theory.upper.truncation import smallest_bound
 from rounding import at_most
 
 CELLS = st.lists(st.floats(0, 40), min_size=60, max_size=60)
@@ -83,8 +86,19 @@ def test_information_is_that_of_enumeration():
     joint = np.array([np.outer(full, empty), np.outer(empty, full)]) / 2
     mixture = joint.sum(axis=0)
     exact = float(special.rel_entr(joint, mixture / 2).sum())
+    x = np.indices((16,) * 3).reshape(3, -1)
+    law = full[x[0]] * joint[:, x[1], x[2]]
+    post, chance = law / law.sum(axis=0), law.sum(axis=0)
+    near = (np.abs(x[0] - 3) <= 2) & (np.abs(x.sum(axis=0) - 6) <= 6)
+    member = near & (np.abs(x[1:] - 3) <= 2)
+    inside = (post * member).sum(axis=0)
+    one_bit = chance @ (special.entr(inside) + special.entr(np.maximum(1 - inside, 0)))
+    hit = chance @ ((special.entr(post) * member).sum(axis=0) - special.entr(inside))
     found = fw.sampled_information(noise, packing, 20_000, np.random.default_rng(4))
-    assert abs(found.information[0] - exact) < 5 * found.information[1]
+    wanted = zip((found.information, found.h_g, found.inside), (exact, one_bit, hit), strict=True)
+    assert all(abs(mean - want) < 5 * error for (mean, error), want in wanted)
+    parts = found.h_g[0] + found.inside[0] + found.outside[0]
+    assert found.h_x[0] == pytest.approx(parts) == pytest.approx(math.log(2) - found.information[0])
     # It grows with the records, and stays below its bounds.
     ms = np.array([1, 3, 6, 12])
     curve = fw.information_curve(DiscreteGaussian(4.0), 60, ms, 400, np.random.default_rng(2))
@@ -123,36 +137,10 @@ def test_at_the_gamma_bound_itself_the_inequality_is_an_equality(gamma, rho, C):
     assert 4 * rho * found.m**2 == pytest.approx(right)
 
 
-CASES = [(0.5, 1000), (0.05, 300), (3.0, 1000), (10.0, 1000), (0.5, 2), (0.5, 50_000)]
-
-
-@pytest.mark.parametrize(
-    ("guarantee", "d"),
-    [(PureDP(e), d) for e, d in CASES]
-    + [(ApproximateDP(e, x), d) for e, d in CASES[:5] for x in (1e-6, 1e-12, 1e-3)],
-)
-def test_no_step_of_the_proof_gains_and_all_add_up(guarantee, d):
-    pure, epsilon = isinstance(guarantee, PureDP), guarantee.epsilon
-    noise = DoubleGeometric(epsilon) if pure else pw.truncated_cells(guarantee)
-    assert pure or noise.bound == smallest_bound(2 * epsilon, 2 * guarantee.delta)
-    packing = pw.clipped_packing(noise, d, k=1 / epsilon)
-    odds = pw.packing_odds(noise, packing)
-    slack = packing_slack(guarantee, packing, odds)
-    assert min(loss for _, loss in slack.lost) >= 0
-    assert slack.allowed == pytest.approx(2 * packing.m * epsilon)
-    few = packing.k * (d - 1) / (4 * packing.C + 2 * packing.D + packing.k)
-    # With a delta the form with the minimum, as it stands in the proof.
-    asked = math.log(few / 4 if pure else min(few, epsilon / guarantee.delta) / 8)
-    assert slack.asked == pytest.approx(asked)
-    if pure:
-        group = slack.allowed + math.log(odds.base / odds.own)
-        assert dict(slack.lost)["group privacy"] == pytest.approx(group, abs=1e-9)
-
-
 @pytest.mark.parametrize(
     ("rho", "d"), [(0.125, 1000), (0.00125, 100), (4.5, 1000), (50, 20), (0.125, 2)]
 )
-def test_nor_does_fanos_up_to_its_sampling(rho, d):
+def test_no_step_of_fanos_proof_gains_up_to_its_sampling(rho, d):
     noise = DiscreteGaussian(1 / (2 * rho))
     packing = pw.clipped_packing(noise, d, k=1 / math.sqrt(rho))
     known = fw.sampled_information(noise, packing, 300, np.random.default_rng(4))
@@ -163,3 +151,59 @@ def test_nor_does_fanos_up_to_its_sampling(rho, d):
     assert slack.allowed == pytest.approx(4 * rho * packing.m**2)
     asked = math.log(d - 1) / 4 - math.log(packing.overlap) - math.log(2)
     assert slack.asked == pytest.approx(asked, abs=1e-9)
+
+
+@given(st.sampled_from([1e-6, 0.005, 0.125, 2.0, 10.0, 1e3]), st.sampled_from([0.5, 1e-3, 1e-12]))
+def test_exact_gaussian_epsilon_inverts_delta_and_lies_below_both_conversions(rho, delta):
+    exact = dv.gaussian_epsilon(rho, delta)
+    if exact > 0:
+        assert dv.gaussian_delta(rho, exact) == pytest.approx(delta, rel=1e-6)
+    best = dv.best_zcdp_epsilon(rho, delta)
+    x = np.geomspace(1e-4, 1e6, 2001)  # orders less 1
+    tried = (1 + x) * rho + np.log(x / (1 + x)) - (math.log(delta) + np.log1p(x)) / x
+    assert best == pytest.approx(max(float(tried.min()), 0.0), rel=1e-4, abs=1e-9)
+    assert exact <= best * (1 + 1e-9)
+    assert best <= (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + 1e-12)
+
+
+@pytest.mark.parametrize(
+    "noise", [*map(DoubleGeometric, (0.5, 2.0)), *map(DiscreteGaussian, (1e-3, 4.0, 9.0))]
+)
+def test_clipped_law_is_a_law_and_the_clipped_noise(noise):
+    law = outputs.clipped_law(noise, 3, 0, 200)
+    assert law.sum() == pytest.approx(1, abs=1e-13)
+    logs = log_clipped_law(noise, 3, 0, 200)
+    assert np.isfinite(logs).all()
+    np.testing.assert_allclose(np.exp(logs), law, atol=1e-14)
+    far = np.arange(-400, 401)
+    pmf = noise.pmf(far)
+    expected = np.bincount(np.clip(far + 3, 0, 200), weights=pmf, minlength=201)
+    np.testing.assert_allclose(law, expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+def test_the_laws_of_two_neighbouring_counts(guarantee):
+    pair, noise = outputs.output_pair(guarantee, 3.0), guarantee.noise()
+    for density, count in ((pair.first, 3.0), (pair.second, 4.0)):
+        np.testing.assert_allclose(density, noise.pdf(pair.x - count), rtol=1e-12)
+    np.testing.assert_allclose(pair.loss, np.log(pair.first / pair.second), atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("guarantee", "full"),
+    [(PureDP(0.5), math.exp(-9 / 4) / 2), (ConcentratedDP(0.125), special.ndtr(-9 / 8**0.5))],
+)
+@pytest.mark.parametrize("d", [1, 50])
+def test_errors_of_signed_answers_do_not_depend_on_d(guarantee, full, d):
+    """Empty cells are negative half of the time, a cell of nine hardly ever."""
+    got = signed.sampled_signed([9] + [0] * (d - 1), guarantee, 5000, np.random.default_rng(d))
+    exact = [guarantee.signed_error**2] * 2 + [(full + (d - 1) / 2) / d]
+    for mean, error, want in zip(got[::2], got[1::2], exact, strict=True):
+        assert abs(mean - want) < 5 * error + 1e-12
+
+
+@given(st.integers(1, 10**6), st.floats(0.001, 0.9), st.floats(0.1, 100))
+def test_safe_count_is_the_least_safe_one(d, chance, scale):
+    q = signed.safe_count(Laplace(scale), d, chance)
+    assert d * math.exp(-q / scale) / 2 <= chance * (1 + 1e-9)
+    assert q == 0 or d * math.exp(-(q - 1) / scale) / 2 > chance * (1 - 1e-9)
