@@ -42,7 +42,7 @@ ROOMS = ("model", "optimize", "fitting", "theory", "release")
 ROOT = Path(__file__).resolve().parents[1]
 RECORD = Path(__file__).with_name("mutants.csv")
 # Tests of a room's files that stand with what they are for.
-ALSO = {"model": ("tests/theory/upper/test_asymmetric.py",)}
+ALSO = {"model": ("tests/theory/upper/test_asymmetric.py",), "optimize": ("tests/fitting",)}
 
 _OPERATORS: tuple[tuple[type, type], ...] = (
     *((ast.Add, ast.Sub), (ast.Sub, ast.Add), (ast.Mult, ast.Div), (ast.Div, ast.Mult)),

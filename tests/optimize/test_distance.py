@@ -38,18 +38,32 @@ def relative(m, value):
     return value / (1 + max(np.abs(a).max() for a in m.answers) / min(n.std for n in m.noise))
 
 
-@settings(max_examples=20)
-@given(seed=SEEDS)
-def test_the_distance_is_the_linear_programs_and_bounds_are_never_larger(seed):
-    m = random_measurements(seed)
-    expected = np.array([oracle(m, k) for k in range(m.runs)])
-    bound, inside = distance_bound(*parts(m)), exact_distance(*parts(m), simplex_most=0)
-    for d in (max_distance(m), exact_distance(*parts(m)), inside):
-        most = WORST_TOLERANCE if d is inside else TOLERANCE
-        assert certify_distance(*parts(m), d).worst <= most
-        assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
-    assert certify_distance(*parts(m), bound).worst <= TOLERANCE
-    assert relative(m, bound.value - exact_distance(*parts(m)).value).max() <= 1e-9
+def small_table(seed):
+    """Measure some marginals of a small list or two-way table."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 7, 1 + seed % 2).tolist())
+    kept = {(), (0,), tuple(range(len(shape))), (len(shape) - 1,)}
+    kept = [k for k in sorted(kept) if rng.random() < 0.8] or [()]
+    table = rng.integers(0, 9, shape) * (rng.random(shape) < 0.5)
+    workload = Workload(tuple(QuerySet.marginal(shape, k) for k in kept))
+    return measure(table, workload, ConcentratedDP(0.05), runs=3, rng=rng)
+
+
+@pytest.mark.parametrize(("make", "least"), [(random_measurements, 0.94), (small_table, 1.0)])
+def test_the_distance_is_the_linear_programs_and_a_bound_mostly_equals_it(make, least):
+    equal = []
+    for m in map(make, range(40)):
+        expected = np.array([oracle(m, k) for k in range(m.runs)])
+        bound, inside = distance_bound(*parts(m)), exact_distance(*parts(m), simplex_most=0)
+        for d in (max_distance(m), exact := exact_distance(*parts(m)), inside):
+            most = WORST_TOLERANCE if d is inside else TOLERANCE
+            assert certify_distance(*parts(m), d).worst <= most
+            assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
+        assert certify_distance(*parts(m), bound).worst <= TOLERANCE
+        below = relative(m, exact.value - bound.value)
+        assert below.min() >= -1e-9
+        equal.extend(below <= 1e-9)
+    assert np.mean(equal) >= least
 
 
 @pytest.mark.parametrize(("level", "guarantee"), [(0, PureDP(0.5)), (32, ConcentratedDP(0.125))])
@@ -61,16 +75,6 @@ def test_tables_whose_distance_no_single_answer_forces(level, guarantee):
     expected = np.array([oracle(m, run) for run in range(m.runs)])
     np.testing.assert_allclose(max_distance(m).value, expected, rtol=1e-7)
     assert fit_max(m).certificate.worst <= TOLERANCE
-
-
-@settings(max_examples=30)
-@given(seed=SEEDS)
-def test_a_lists_cuts_are_the_whole_truth(seed):
-    rng = np.random.default_rng(seed)
-    table = rng.integers(0, 60, int(rng.integers(1, 15)))
-    m = measure(table, Workload.table(table.shape), ConcentratedDP(0.05), runs=3, rng=rng)
-    bound, exact = distance_bound(*parts(m)).value, exact_distance(*parts(m)).value
-    np.testing.assert_allclose(bound, exact, rtol=1e-9)
 
 
 @settings(max_examples=40)
