@@ -136,10 +136,3 @@ def term(queries, target, weight, radius=None):
     target = np.atleast_2d(np.asarray(target, dtype=float))
     bounds = None if radius is None else np.full(target.shape, radius)
     return Term(queries, target, np.broadcast_to(float(weight), target.shape), bounds)
-
-
-def least_squares(problem, run):
-    """One run's rows and targets, multiplied by the roots of their weights."""
-    root = np.sqrt(np.concatenate([t.weight[run] for t in problem.terms]))
-    rows = np.concatenate([t.matrix(run).toarray() for t in problem.terms])
-    return root[:, None] * rows, root * np.concatenate([t.target[run] for t in problem.terms])

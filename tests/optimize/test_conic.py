@@ -12,7 +12,6 @@ from fitting_oracle import solve as minimize
 from microdata_price.exceptions import InputError
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import (
-    TOLERANCE,
     WORST_TOLERANCE,
     Problem,
     Solution,
@@ -74,44 +73,12 @@ def test_rough_answers_are_polished_to_rounding_in_few_steps(monkeypatch):
     assert len(steps) <= 250
 
 
-def by(labels, target, weight, radius=None):
-    return term(QuerySet.from_labels(labels, "q"), target, weight, radius)
-
-
-@pytest.mark.parametrize(
-    ("terms", "expected"),
-    [
-        (  # {a, b, c} = {b, c, d} = {b, c} = 5 leaves nothing for a and d
-            [
-                *(by(q, [5], np.inf) for q in ([0, 0, 0, -1], [-1, 0, 0, 0], [-1, 0, 0, -1])),
-                by([0, 1, 2, 3], [9, 1, 2, 9], 1.0),
-            ],
-            [0, 2, 3, 0],
-        ),
-        # 15 is the least sum allowed and 12 + 0 + 3 the largest.
-        ([by([0, 0, 0], [20], 1.0, 5), by([0, 1, 2], [10, -2, 1], 1.0, 2)], [12, 0, 3]),
-        # Weights over many orders of magnitude.
-        *(
-            ([by([0, 0, 0], [12], 1.0), by([0, 1, 2], [1, 2, 3], w)], np.arange(1, 4) + 6 / (3 + w))
-            for w in (1e-6, 1e6)
-        ),
-        # Least norm spreads a sum evenly, and only where it may.
-        ([by([0] * 4, [8], 1.0), by([0, -1, -1, -1], [-3], 1.0)], [0, 8 / 3, 8 / 3, 8 / 3]),
-    ],
-)
-def test_answers_worked_out_by_hand(terms, expected):
-    problem = Problem(tuple(terms))
-    solution = solve_conic(problem)
-    assert certify(problem, solution).worst <= TOLERANCE
-    np.testing.assert_allclose(solution.x, [expected], atol=1e-9)
-
-
 def test_pinned_cells_are_those_of_sums_that_must_be_zero():
-    problem = Problem((by([0, 0, 1, -1], [0, 3], np.inf),))
-    pinned, rows = pinned_cells(Stack.of(problem))
+    stack = Stack.of(Problem((term(QuerySet.from_labels([0, 0, 1, -1], "q"), [0, 3], np.inf),)))
+    pinned, rows = pinned_cells(stack)
     assert pinned.tolist() == [True, True, False, False]
     assert rows.tolist() == [True, False]
-    held = hold_pinned(Stack.of(problem), rows, np.array([-2.0, 1.0]))
+    held = hold_pinned(stack, rows, np.array([-2.0, 1.0]))
     assert held.tolist() == [0.0, 1.0]
 
 
