@@ -65,11 +65,17 @@ def ols(m, run):
     return np.linalg.pinv(a / np.sqrt(v)[:, None]) @ (b / np.sqrt(v))
 
 
+def least_squares(a, b, weights, most=np.inf):
+    """The table of 0 or more with the least weighted squares, none beyond a bound in noises."""
+    x = cp.Variable(a.shape[1], nonneg=True)
+    r = cp.multiply(np.sqrt(weights), a @ x - b)
+    solve(cp.sum_squares(r), [cp.abs(r) <= most] if np.isfinite(most) else [])
+    return x.value
+
+
 def nnls(m, run):
     a, b, v = stacked(m, run)
-    x = cp.Variable(a.shape[1], nonneg=True)
-    solve(cp.sum_squares(cp.multiply(1 / np.sqrt(v), a @ x - b)), [])
-    return x.value
+    return least_squares(a, b, 1 / v)
 
 
 def distance(m, run):
@@ -87,11 +93,7 @@ def distance(m, run):
 
 def maxfit(m, run):
     a, b, v = stacked(m, run)
-    t = distance(m, run)
-    x = cp.Variable(a.shape[1], nonneg=True)
-    r = cp.multiply(1 / np.sqrt(v), a @ x - b)
-    solve(cp.sum_squares(r), [r <= t, -r <= t])
-    return x.value
+    return least_squares(a, b, 1 / v, distance(m, run))
 
 
 def sequential(m, run):
@@ -130,10 +132,7 @@ def reweighted(m, run, gamma=0.99):
             terms.append((a[k], b[k], w))
         if n:
             terms.append((a[low].sum(axis=0), b[low].sum(), 1 / (2 * n * f.variance)))
-    a, b, w = (np.array(t) for t in zip(*terms, strict=True))
-    x = cp.Variable(a.shape[1], nonneg=True)
-    solve(cp.sum_squares(cp.multiply(np.sqrt(w), a @ x - b)), [])
-    return x.value
+    return least_squares(*(np.array(t) for t in zip(*terms, strict=True)))
 
 
 def sequential_ols(m, run):

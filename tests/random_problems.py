@@ -6,6 +6,7 @@ import numpy as np
 
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import Problem, SubsetSum, Term
+from random_measurements import random_workload
 
 STRUCTURES = ("list", "two-way", "three-way", "tree", "overlapping")
 KINDS = ("least squares", "equalities", "subset sums", "bounds")
@@ -104,15 +105,34 @@ def random_terms(rng, sets, kind, recipe, runs=4):
     return Problem(tuple(terms))
 
 
+def any_terms(seed, runs=2):
+    """Any terms that some table satisfies: weights of 0, finite and infinite, bounds, sums."""
+    rng = np.random.default_rng(seed)
+    workload = random_workload(rng, 20)
+    x0 = rng.integers(0, 2, (runs, workload.cells)) * rng.exponential(20, (runs, workload.cells))
+    terms = []
+    for q in workload.query_sets:
+        exact = q.answers(x0.reshape(runs, *q.shape))
+        noisy = exact + rng.normal(size=exact.shape) * 5
+        if rng.random() < 0.3:
+            terms.append(term(q, noisy, 10.0 ** rng.uniform(-3, 0)))
+            continue
+        weight = 10.0 ** rng.uniform(-3, 0, exact.shape) * (rng.random(exact.shape) < 0.8)
+        radius = np.where(rng.random(exact.shape) < 0.5, np.abs(noisy - exact), np.inf)
+        equal = rng.random(exact.shape) < 0.2
+        target = np.where(equal, exact, noisy)
+        weight = np.where(equal, np.inf, weight)
+        terms.append(Term(q, target, weight, radius if rng.random() < 0.5 else None))
+        members = rng.random(exact.shape) < 0.5
+        if rng.random() < 0.5:
+            sums = np.where(members, noisy, 0).sum(axis=1, keepdims=True)
+            some = np.where(members.any(axis=1, keepdims=True), 0.02, 0.0)
+            terms.append(SubsetSum(q, members, sums, some))
+    return tuple(terms)
+
+
 def term(queries, target, weight, radius=None):
     """One weight for all of a query set's answers, and at will one largest residual."""
     target = np.atleast_2d(np.asarray(target, dtype=float))
     bounds = None if radius is None else np.full(target.shape, radius)
     return Term(queries, target, np.broadcast_to(float(weight), target.shape), bounds)
-
-
-def least_squares(problem, run):
-    """One run's rows and targets, multiplied by the roots of their weights."""
-    root = np.sqrt(np.concatenate([t.weight[run] for t in problem.terms]))
-    rows = np.concatenate([t.matrix(run).toarray() for t in problem.terms])
-    return root[:, None] * rows, root * np.concatenate([t.target[run] for t in problem.terms])

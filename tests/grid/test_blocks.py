@@ -17,7 +17,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.optimize import Certificate
 
-PAIR = Pair("SplitStairs-2d", PureDP(0.5))
+PAIR, RHO = Pair("SplitStairs-2d", PureDP(0.5)), Pair("Stair-1d", ConcentratedDP(0.125))
 
 
 def test_streams_and_files_differ_by_data_set_kind_level_seed_and_block():
@@ -52,37 +52,44 @@ def test_a_shorter_block_has_the_first_runs_of_a_longer_one():
     assert (squares[3] >= squares[2]).all()
 
 
-def spoiled(run, gap, method):
-    """Return fits whose certificate of one method is spoiled in one run."""
+def spoil(proof, runs, gap):
+    worse = proof.gap.copy()
+    worse[runs] = gap
+    return Certificate(proof.primal, proof.dual, worse)
 
-    def fits(m, name):
-        fitted = fit(m, name)
-        bad = fitted.certificate.gap.copy()
-        bad[run] = gap if name == method else bad[run]
-        worse = Certificate(fitted.certificate.primal, fitted.certificate.dual, bad)
-        return dataclasses.replace(fitted, certificate=worse)
+
+def missing(run, gap):
+    def fits(m, method):
+        found = fit(m, method)
+        wrong = [run] if method == "maxfit" else []
+        return dataclasses.replace(found, certificate=spoil(found.certificate, wrong, gap))
 
     return fits
 
 
+def refusing(_, method):
+    raise CertificateError(f"{method}: run 3 has no optimum")
+
+
 @pytest.mark.parametrize(
-    ("run", "gap", "said"), [(17, 1e-3, r"run 268: .*1\.0e-03"), (0, np.nan, "run 251: ")]
+    ("fits", "pair", "block", "said"),
+    [
+        (
+            missing(17, 1e-3),
+            PAIR,
+            1,
+            "SplitStairs-2d at epsilon 0.5, method maxfit, run 268: .*1.0e-",
+        ),
+        (missing(0, np.nan), PAIR, 1, "method maxfit, run 251: "),
+        (refusing, RHO, 2, r"Stair-1d at rho 0\.125, method ols, runs 501 to 530 .*: ols: run 3"),
+    ],
 )
-def test_a_missed_certificate_names_data_set_level_method_and_run(monkeypatch, run, gap, said):
-    monkeypatch.setattr(gb, "fit", spoiled(run, gap, "maxfit"))
-    place = r"SplitStairs-2d at epsilon 0\.5, method maxfit, "
-    with pytest.raises(CertificateError, match=place + said):
-        gb.run_block(gb.Task(PAIR, tuple(METHODS), 0, 1, 30))
-
-
-def test_an_error_of_the_solver_gets_its_place(monkeypatch):
-    def fails(_, method):
-        raise CertificateError(f"{method}: run 3 has no optimum")
-
-    monkeypatch.setattr(gb, "fit", fails)
-    said = r"Stair-1d at rho 0\.125, method ols, runs 501 to 600 .*: ols: run 3"
+def test_a_missed_certificate_names_data_set_level_method_and_run(
+    monkeypatch, fits, pair, block, said
+):
+    monkeypatch.setattr(gb, "fit", fits)
     with pytest.raises(CertificateError, match=said):
-        gb.run_block(gb.Task(Pair("Stair-1d", ConcentratedDP(0.125)), ("ols",), 0, 2, 100))
+        gb.run_block(gb.Task(pair, tuple(METHODS), 0, block, 30))
 
 
 def test_how_often_the_conic_solver_was_asked_is_counted(monkeypatch):
@@ -95,9 +102,7 @@ def test_how_often_the_conic_solver_was_asked_is_counted(monkeypatch):
 
     def spoilt(*args, **kwargs):
         solution, proof = fast(*args, **kwargs)
-        gap = proof.gap.copy()
-        gap[:3] = 1.0
-        return solution, Certificate(proof.primal, proof.dual, gap)
+        return solution, spoil(proof, slice(3), 1.0)
 
     monkeypatch.setattr(door, "attempt", spoilt)
     rows = pair_rows(data_set(pair.dataset), pair.guarantee, ("ols", "nnls"), gb.run_block(task))
@@ -154,7 +159,7 @@ def test_bad_input_is_one_clear_sentence(asked, message):
     assert "\n" not in str(caught.value)
 
 
-def test_workers():
+def test_workers_are_as_many_as_asked_for_or_as_processors():
     assert check_workers(None) == processors() >= 1
     assert check_workers(4 * processors()) == 4 * processors()
     for workers in (0, -1, 10_000, 1.5, "two", True):

@@ -18,8 +18,14 @@ from distributed.cfexecutor import _cascade_future
 from microdata_price.exceptions import InputError
 from microdata_price.grid import GridSpec, run_grid, workers
 
-GRID = [sys.executable, "-m", "microdata_price", "grid"]
+ASKED = "microdata_price grid --dataset Stair-1d,PUMA0101301 --epsilon 0.5 --rho 0.125 --quiet"
 SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
+
+
+def check_same_as_local(folder):
+    local = run_grid(SPEC, folder / "local", workers=1).folder
+    for name in ("errors.parquet", "queries.parquet"):
+        assert (folder / "out" / name).read_bytes() == (local / name).read_bytes()
 
 
 def test_an_address_that_is_none_nobody_behind_one_or_a_missing_package(tmp_path, monkeypatch):
@@ -61,10 +67,8 @@ def test_an_answer_that_is_lost_after_it_was_fetched_is_computed_again(tmp_path,
             yield workers._Crew(executor, lambda: 1, "a block is lost", False)
 
     monkeypatch.setattr(workers, "_cluster", cluster)
-    made = run_grid(SPEC, tmp_path / "a", scheduler="tcp://127.0.0.1:1").folder
-    local = run_grid(SPEC, tmp_path / "b", workers=1).folder
-    for name in ("errors.parquet", "queries.parquet"):
-        assert (made / name).read_bytes() == (local / name).read_bytes()
+    run_grid(SPEC, tmp_path / "out", scheduler="tcp://127.0.0.1:1")
+    check_same_as_local(tmp_path)
 
 
 class Cluster:
@@ -83,13 +87,14 @@ class Cluster:
     def log(self, name):
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def start(self, name, *command):
+    def start(self, name, *words):
         with (self.folder / f"{name}.log").open("wb") as log:
+            command = [sys.executable, "-m", *words]
             self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         return self.processes[-1]
 
     def dask(self, what, *words):
-        return self.start(what, sys.executable, "-m", "dask", what, *words, "--no-dashboard")
+        return self.start(what, "dask", what, *words, "--no-dashboard")
 
     def worker(self):
         process = self.dask("worker", self.address, "--no-nanny", "--nthreads", "1")
@@ -98,9 +103,8 @@ class Cluster:
         return process
 
     def grid(self, runs):
-        words = ["--dataset", "Stair-1d,PUMA0101301", "--epsilon", "0.5", "--rho", "0.125"]
-        words += ["--quiet", "--runs", str(runs), "--scheduler", self.address, "--out"]
-        return self.start("grid", *GRID, *words, str(self.folder / "out"))
+        words = f"{ASKED} --runs {runs} --scheduler {self.address} --out {self.folder / 'out'}"
+        return self.start("grid", *words.split())
 
     def blocks(self):
         return len(list((self.folder / "out" / "blocks").glob("*.npz")))
@@ -135,10 +139,7 @@ def test_a_cluster_gives_the_same_numbers_and_ends_a_grid_with_its_scheduler(clu
     cluster.worker()
     assert cluster.grid(260).wait(300) == 0
     assert "fits: 5200" in cluster.log("grid")
-    local = run_grid(SPEC, tmp_path / "local", workers=1).folder
-    for name in ("errors.parquet", "queries.parquet"):
-        assert (cluster.folder / "out" / name).read_bytes() == (local / name).read_bytes()
-
+    check_same_as_local(tmp_path)
     shutil.rmtree(cluster.folder / "out")
     grid = cluster.grid(MANY)
     wait_for(lambda: cluster.blocks() > 1)

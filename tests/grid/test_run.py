@@ -1,6 +1,5 @@
 """The grid's two tables: contract, values, exact columns, and independence of how it was run."""
 
-import itertools
 import json
 import shutil
 import subprocess
@@ -56,10 +55,6 @@ def test_columns_and_rows_are_the_contracts(whole):
     e, q, keys = whole.errors, whole.queries, ["dataset", "privacy", "level", "method", "query_set"]
     assert not e.duplicated([*keys, "metric"]).any()
     assert not q.duplicated([*keys, "query"]).any()
-    names = itertools.product(("identity", "marginal1", "marginal2"), (" max", " total"))
-    assert set(e["query_set"] + " " + e["metric"]) == {"sum total", *map("".join, names)}
-    assert set(e["privacy"] + e["level"].astype(str)) == {"pure0.5", "zcdp0.125"}
-    assert set(e["family"]) == {"1d", "2d", "pums"}
     assert e[["runs", "failures"]].eq([260, 0]).all(axis=None)
     assert (e["worst_certificate"] <= 1e-7).all()
     assert (e.groupby(keys[:4])["worst_certificate"].nunique() == 1).all()
@@ -69,9 +64,8 @@ def test_columns_and_rows_are_the_contracts(whole):
         assert (e[column].notna() == (e["metric"] == "max")).all()
     known = (e["method"] == "ols") | ((e["method"] == "sequential") & (e["query_set"] == "sum"))
     assert (e["exact"].notna() == known).all()
-    assert np.isfinite(q[["bias", "variance", "mean_squared_error", "standard_error"]]).all(
-        axis=None
-    )
+    moments = q[["bias", "variance", "mean_squared_error", "standard_error"]]
+    assert np.isfinite(moments).all(axis=None)
 
 
 def test_values_are_those_of_the_raw_errors(whole):
@@ -175,10 +169,7 @@ def test_very_few_runs_and_extreme_levels(tmp_path, runs):
 def test_a_table_of_ones_own():
     table = np.array([[40.0, 0.0, 3.0], [0.0, 0.0, 7.0]])
     data = DataSet("mine", "own", table, Workload.table((2, 3)))
-    found, again = (
-        evaluate(data, PureDP(0.5), runs=300, rng=np.random.default_rng(1)).errors for _ in "12"
-    )
-    same(found, again)
+    found = evaluate(data, PureDP(0.5), runs=300, rng=np.random.default_rng(1)).errors
     assert set(found["family"]) == {"own"}
     assert tuple(found.columns) == ERROR_COLUMNS
     ols = found.query("method == 'ols' and query_set == 'sum'")

@@ -4,12 +4,10 @@ import hashlib
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import pandas as pd
 
-from microdata_price.base import data as datafiles
 from microdata_price.model import benchmark
 
 DATA = Path(__file__).parents[2] / "data"
@@ -75,45 +73,31 @@ def test_the_dictionary_covers_both_variables():
         assert part["code"].tolist() == list(range(1, len(part) + 1))
 
 
-def test_data_is_found_without_a_checkout(tmp_path):
+def test_the_wheel_carries_the_data_and_finds_it_where_it_is_installed(tmp_path):
     """An installed package's record leads to its copies, wherever the installer put them."""
-    site = tmp_path / "lib" / "site-packages"
-    package = site / "microdata_price"
-    source = Path(datafiles.__file__).parents[1]
-    (package / "base").mkdir(parents=True)
-    for module in ("__init__", "base/__init__", "base/data", "exceptions"):
-        (package / f"{module}.py").write_bytes((source / f"{module}.py").read_bytes())
-    shared = tmp_path / "share" / "microdata-price" / "data"
-    shared.mkdir(parents=True)
-    (shared / "dictionary.csv").write_bytes((DATA / "dictionary.csv").read_bytes())
-    info = site / "microdata_price-0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: microdata-price\nVersion: 0\n")
-    (info / "RECORD").write_text("../../share/microdata-price/data/dictionary.csv,,\n")
-    program = (
-        f"import sys; sys.path.insert(0, {str(site)!r}); "
-        "from microdata_price.base.data import data_path; print(data_path('dictionary.csv'))"
-    )
-    command = [sys.executable, "-I", "-S", "-c", program]
-    told = subprocess.check_output(command, text=True, cwd=tmp_path).strip()
-    assert Path(told) == shared / "dictionary.csv"
-
-
-def test_the_wheel_carries_the_data(tmp_path):
-    build = (
-        "import os, sys; os.chdir(sys.argv[1]); import setuptools.build_meta as b; "
-        "print(b.build_wheel(sys.argv[2]))"
-    )
-    copy = tmp_path / "source"
+    copy, place, root = tmp_path / "source", tmp_path / "place", DATA.parent
     copy.mkdir()
     for item in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(DATA.parent / item, copy)
+        shutil.copy(root / item, copy)
     for folder in ("data", "src"):
         ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-        shutil.copytree(DATA.parent / folder, copy / folder, ignore=ignored)
-    command = [sys.executable, "-c", build, str(copy), str(tmp_path)]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    with zipfile.ZipFile(next(tmp_path.glob("*.whl"))) as wheel:
-        members = {Path(n).name for n in wheel.namelist() if "share/microdata-price/data" in n}
-    assert {p.name for p in DATA.iterdir()} == members
+        shutil.copytree(root / folder, copy / folder, ignore=ignored)
+    build = "import setuptools.build_meta as b; b.build_wheel('..')"
+    find = (
+        "import sys; sys.path.insert(0, sys.argv[1]); from microdata_price.base import data; "
+        "print(data.data_path('dictionary.csv'))"
+    )
+
+    def call(*words, cwd=tmp_path):
+        command = [sys.executable, *map(str, words)]
+        done = subprocess.run(command, capture_output=True, text=True, cwd=cwd)
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    call("-c", build, cwd=copy)
+    wheel = next(tmp_path.glob("*.whl"))
+    call("-m", "pip", "install", "--no-index", "--no-deps", "--prefix", place, wheel)
+    shared = place / "share" / "microdata-price" / "data"
+    assert {p.name for p in DATA.iterdir()} == {p.name for p in shared.iterdir()}
+    site = next(place.rglob("site-packages"))
+    assert Path(call("-I", "-S", "-c", find, site)).samefile(shared / "dictionary.csv")

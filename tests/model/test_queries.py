@@ -18,7 +18,13 @@ from microdata_price.model.noise_discrete import (
     DoubleGeometric,
     TruncatedDoubleGeometric,
 )
-from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.model.privacy import (
+    ApproximateDP,
+    ConcentratedDP,
+    PureDP,
+    guarantee_of,
+    level_of,
+)
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from random_measurements import random_workload
@@ -128,6 +134,9 @@ REFUSED = [
     ("deviation is nan; it must be a positive number of counts", Gaussian, (np.nan,)),
     ("the left rate is -1.0; it must be a positive", AsymmetricLaplace, (1.0, -1.0)),
     ("the group size is 0; it must be a whole number", PureDP(1.0).group, (0,)),
+    *(("no kind of privacy", level_of, (wrong, 0.5)) for wrong in ("pur", "approximate")),
+    ("did you mean pure", functools.partial(guarantee_of, epsilon=0.5), ("pur",)),
+    ("epsilon", functools.partial(guarantee_of, epsilon=0.0), ("pure",)),
     ("epsilon is 0; it must be a positive", ApproximateDP, (0.0, 1e-6)),
     ("delta is 1; it must be between 0 and 1", ApproximateDP, (1.0, 1.0)),
     *(

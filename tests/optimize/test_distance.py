@@ -18,7 +18,6 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE
-from microdata_price.optimize.cuts import Bands, make_cuts
 from microdata_price.optimize.distance import (
     Distance,
     certify_distance,
@@ -26,8 +25,6 @@ from microdata_price.optimize.distance import (
     exact_distance,
 )
 from random_measurements import random_measurements, random_workload
-
-SEEDS = st.integers(0, 2**32 - 1)
 
 
 def parts(m):
@@ -38,18 +35,32 @@ def relative(m, value):
     return value / (1 + max(np.abs(a).max() for a in m.answers) / min(n.std for n in m.noise))
 
 
-@settings(max_examples=20)
-@given(seed=SEEDS)
-def test_the_distance_is_the_linear_programs_and_bounds_are_never_larger(seed):
-    m = random_measurements(seed)
-    expected = np.array([oracle(m, k) for k in range(m.runs)])
-    bound, inside = distance_bound(*parts(m)), exact_distance(*parts(m), simplex_most=0)
-    for d in (max_distance(m), exact_distance(*parts(m)), inside):
-        most = WORST_TOLERANCE if d is inside else TOLERANCE
-        assert certify_distance(*parts(m), d).worst <= most
-        assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
-    assert certify_distance(*parts(m), bound).worst <= TOLERANCE
-    assert relative(m, bound.value - exact_distance(*parts(m)).value).max() <= 1e-9
+def small_table(seed):
+    """Measure some marginals of a small list or two-way table."""
+    rng = np.random.default_rng(seed)
+    shape = tuple(rng.integers(1, 7, 1 + seed % 2).tolist())
+    kept = {(), (0,), tuple(range(len(shape))), (len(shape) - 1,)}
+    kept = [k for k in sorted(kept) if rng.random() < 0.8] or [()]
+    table = rng.integers(0, 9, shape) * (rng.random(shape) < 0.5)
+    workload = Workload(tuple(QuerySet.marginal(shape, k) for k in kept))
+    return measure(table, workload, ConcentratedDP(0.05), runs=3, rng=rng)
+
+
+@pytest.mark.parametrize(("make", "least"), [(random_measurements, 0.94), (small_table, 1.0)])
+def test_the_distance_is_the_linear_programs_and_a_bound_mostly_equals_it(make, least):
+    equal = []
+    for m in map(make, range(40)):
+        expected = np.array([oracle(m, k) for k in range(m.runs)])
+        bound, inside = distance_bound(*parts(m)), exact_distance(*parts(m), simplex_most=0)
+        for d in (max_distance(m), exact := exact_distance(*parts(m)), inside):
+            most = WORST_TOLERANCE if d is inside else TOLERANCE
+            assert certify_distance(*parts(m), d).worst <= most
+            assert np.abs(relative(m, d.value - expected)).max() <= 1e-7
+        assert certify_distance(*parts(m), bound).worst <= TOLERANCE
+        below = relative(m, exact.value - bound.value)
+        assert below.min() >= -1e-9
+        equal.extend(below <= 1e-9)
+    assert np.mean(equal) >= least
 
 
 @pytest.mark.parametrize(("level", "guarantee"), [(0, PureDP(0.5)), (32, ConcentratedDP(0.125))])
@@ -61,32 +72,6 @@ def test_tables_whose_distance_no_single_answer_forces(level, guarantee):
     expected = np.array([oracle(m, run) for run in range(m.runs)])
     np.testing.assert_allclose(max_distance(m).value, expected, rtol=1e-7)
     assert fit_max(m).certificate.worst <= TOLERANCE
-
-
-@settings(max_examples=30)
-@given(seed=SEEDS)
-def test_a_lists_cuts_are_the_whole_truth(seed):
-    rng = np.random.default_rng(seed)
-    table = rng.integers(0, 60, int(rng.integers(1, 15)))
-    m = measure(table, Workload.table(table.shape), ConcentratedDP(0.05), runs=3, rng=rng)
-    bound, exact = distance_bound(*parts(m)).value, exact_distance(*parts(m)).value
-    np.testing.assert_allclose(bound, exact, rtol=1e-9)
-
-
-@settings(max_examples=40)
-@given(seed=SEEDS)
-def test_no_table_violates_a_cut(seed):
-    """A cut says that z . answers is 0 or less for every nonnegative table."""
-    m = random_measurements(seed)
-    find = make_cuts(m.workload.query_sets)
-    if find is None:
-        return
-    std = np.repeat([n.std for n in m.noise], [q.size for q in m.workload.query_sets])
-    z, excess = find(Bands(np.concatenate(m.answers, axis=1), std, np.zeros(m.runs)))
-    x = np.random.default_rng(seed).exponential(9, (m.runs, *m.workload.shape))
-    answers = np.concatenate(m.workload.answers(x), axis=1)
-    assert (z * answers).sum(axis=1).max() <= 1e-9 * (1 + np.abs(answers).max())
-    assert excess.shape == (m.runs,)
 
 
 def test_exact_answers_have_distance_zero():

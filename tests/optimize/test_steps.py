@@ -7,32 +7,41 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import microdata_price.optimize.dual_newton as dual_newton
-from microdata_price.optimize import simplex
+from microdata_price.optimize import line_search, simplex
 from microdata_price.optimize.boxed import Point
 from microdata_price.optimize.eliminate import regular, solve_small
-from microdata_price.optimize.line_search import search
 from microdata_price.optimize.simplex import exact_sums, grid_of, project_groups, project_simplex
 from microdata_price.optimize.structured import solve_structured
 from microdata_price.optimize.tuning import TUNING
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem
 
-
-@pytest.fixture
-def searched(monkeypatch):
-    """Collect every line searched: its arguments and the length found."""
-    seen = []
-
-    def note(*given):
-        seen.append((*given, search(*given)))
-        return seen[-1][-1]
-
-    monkeypatch.setattr(dual_newton, "search", note)
-    return seen
+# Newton steps of all runs, and points of lines at which the slope was looked at.
+WORK = {
+    "list": ((116, 4), (200, 15), (121, 6), (163, 21)),
+    "two-way": ((158, 10), (270, 61), (190, 18), (405, 392)),
+    "three-way": ((349, 72), (422, 333), (405, 98), (1701, 6648)),
+    "tree": ((188, 17), (208, 76), (215, 9), (524, 1210)),
+    "overlapping": ((268, 56), (1027, 1935), (315, 76), (1151, 3870)),
+}
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_slope_has_nearly_gone_where_the_search_ends(searched, structure, kind):
+def test_steps_are_few_and_searched_until_the_slope_has_nearly_gone(monkeypatch, structure, kind):
+    searched, steps, points = [], [], []
+    at, advance = line_search._Line.at, dual_newton._advance
+
+    def note(*given):
+        searched.append((*given, line_search.search(*given)))
+        return searched[-1][-1]
+
+    def count(batch, *given, **named):
+        steps.append(batch.index.size)
+        advance(batch, *given, **named)
+
+    monkeypatch.setattr(dual_newton, "search", note)
+    monkeypatch.setattr(dual_newton, "_advance", count)
+    monkeypatch.setattr(line_search._Line, "at", lambda *k: (points.append(k[1].size), at(*k))[1])
     rng = np.random.default_rng(1)
     recipes = Recipe(), Recipe(large=1e9), Recipe(empty=True), Recipe(orders=6.0)
     for k in range(8):
@@ -48,6 +57,8 @@ def test_the_slope_has_nearly_gone_where_the_search_ends(searched, structure, ki
     # A line along which the function falls for ever has no end; it is a proof, met seldom.
     assert ended >= 0.98 * many
     assert many > 0
+    most = 1.1 * np.array(WORK[structure][KINDS.index(kind)]) + 2
+    assert (np.array([sum(steps), sum(points)]) <= most).all()
 
 
 @pytest.mark.parametrize("k", [0, 1, 2, 13, 64, 65, 80])
@@ -80,27 +91,30 @@ VECTORS = hnp.arrays(
 @pytest.mark.parametrize("long", [simplex._LONG, 1])
 @given(a=VECTORS, total=st.one_of(st.just(0.0), st.floats(1e-6, 1e7)))
 def test_the_projection_satisfies_its_optimality_conditions(long, a, total):
+    a = np.array([a, -a])
     with pytest.MonkeyPatch.context() as patch:  # as long vectors are projected, and as short ones
         patch.setattr(simplex, "_LONG", long)
-        x, g = project_simplex(a, np.array(total))
-    scale = 1e-12 * (1 + np.abs(a).max() + total)
+        x, g = project_simplex(a, np.full(2, total))
+    largest = np.abs(a).max()
     assert x.min() >= 0
-    assert abs(x.sum() - total) <= 1e-12 * (1 + total) + 1e-15 * np.abs(a).max()
+    assert np.abs(x.sum(axis=1) - total).max() <= 1e-12 * (1 + total) + 1e-15 * largest
     # x = max(a - g, 0) is the projection for whichever sum it has (Lemma 2 of the paper).
-    assert np.abs(x - np.maximum(a - g, 0)).max() <= scale
-    assert total > 0 or abs(g - a.max()) <= scale
+    scale = 1e-12 * (1 + largest + total)
+    assert np.abs(x - np.maximum(a - g[:, None], 0)).max() <= scale
+    assert total > 0 or np.abs(g - a.max(axis=1)).max() <= scale
 
 
 @settings(max_examples=50)
 @given(seed=st.integers(0, 2**32 - 1))
 def test_groups_of_any_sizes_are_projected_one_by_one(seed):
     rng = np.random.default_rng(seed)
-    groups = rng.integers(-1, 4, 12)
+    many = int(rng.integers(1, 5))
+    groups = rng.integers(rng.integers(-1, 1), many, 12)
     unit = 2.0**-30
-    a, totals = rng.normal(size=(3, 12)) * 9, np.rint(rng.random((3, 4)) * 20 / unit) * unit
+    a, totals = rng.normal(size=(3, 12)) * 9, np.rint(rng.random((3, many)) * 20 / unit) * unit
     x, g = project_groups(a, groups, totals)
     np.testing.assert_array_equal(x[:, groups == -1], np.maximum(a[:, groups == -1], 0))
-    for k in range(4):
+    for k in range(many):
         if (groups == k).any():
             expected, threshold = project_simplex(a[:, groups == k], totals[:, k])
             np.testing.assert_allclose(x[:, groups == k], expected, atol=1e-13)
@@ -112,7 +126,9 @@ def test_groups_of_any_sizes_are_projected_one_by_one(seed):
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 300), scale=st.floats(1e-6, 1e12))
 def test_sums_on_the_grid_are_exact_in_any_order(seed, size, scale):
     rng = np.random.default_rng(seed)
-    total = np.rint(scale / grid_of(np.array([scale]))) * grid_of(np.array([scale]))
+    unit = grid_of(np.array([scale]))
+    assert 2.0**-50 <= unit / scale <= 2.0**-49
+    total = np.rint(scale / unit) * unit
     x = rng.dirichlet(np.full(size, 0.2))[None] * total
     y = exact_sums(x, total, grid_of(total))
     assert np.abs(y - x).max() <= 8 * 2.0**-49 * total[0]

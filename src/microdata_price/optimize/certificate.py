@@ -186,7 +186,7 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
         away = np.where(positive, np.where(at_bound, sign * t, y / safe) - r, 0.0)
         # An unweighted query without a bound can carry no force.
         stray = np.where((w == 0) & ~at_bound, np.abs(y), 0.0)
-        dual = np.maximum(_largest(np.abs(away), scale), 0.0)
+        dual = _largest(np.abs(away), scale)
         finite = np.where(positive, w, 0.0)
         inside = finite / 2 * away * away + stray * np.abs(r)
         bound = np.abs((t - sign * r) * (np.abs(y) - finite * (t + sign * r) / 2))

@@ -1,0 +1,286 @@
+"""Each method alone: least squares, reweighted and sequential fitting against what they are."""
+
+import sys
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fitting_oracle import matrix
+from microdata_price.exceptions import InputError
+from microdata_price.fitting import (
+    Rules,
+    fit_ols,
+    fit_reweighted,
+    fit_sequential,
+    reweighting,
+    sequential_stages,
+)
+from microdata_price.fitting import ols as ols_module
+from microdata_price.fitting.fit import held, weighted
+from microdata_price.fitting.own_cells import OwnCells
+from microdata_price.fitting.refinement import parents
+from microdata_price.fitting.reweighted import find_cutoff
+from microdata_price.model.measurement import Measurements, measure
+from microdata_price.model.noise import Gaussian, Laplace, max_median
+from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
+from microdata_price.model.privacy import PureDP
+from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
+from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE, Problem, certify
+from microdata_price.optimize.conic import solve_conic
+from microdata_price.optimize.tuning import TUNING
+from random_measurements import measured, random_measurements
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def test_large_workloads_without_structure_go_to_lsmr(monkeypatch):
+    rng = np.random.default_rng(1)
+    quads = QuerySet.from_labels(np.arange(30) // 4, "quads")
+    odd = QuerySet.from_labels(np.where(np.arange(30) % 3 == 0, 0, -1), "thirds")
+    w = Workload((quads, odd))
+    answers = tuple(rng.normal(size=(3, q.size)) * 50 for q in w.query_sets)
+    m = Measurements(w, answers, (Laplace(8.0), Laplace(1.0)))
+    dense = fit_ols(m).cells
+    monkeypatch.setattr(ols_module, "_DENSE_CELLS", 0)
+    monkeypatch.setattr(np.linalg, "lstsq", None)
+    result = fit_ols(m)
+    np.testing.assert_allclose(result.cells, dense, atol=1e-9)
+    assert result.certificate.worst <= TOLERANCE
+
+
+@pytest.mark.parametrize("shape", [(6,), (4, 5), (2, 3, 4)])
+@pytest.mark.parametrize("kind", ["marginals", "labels", "twice"])
+def test_what_has_a_closed_form_needs_no_other_solver(shape, kind, monkeypatch):
+    monkeypatch.setattr(ols_module, "_solve_any", None)
+    m = measured(np.ones(shape))
+    sets, answers, noise = m.workload.query_sets, m.answers, m.noise
+    if kind == "labels":  # the cells, and aggregates to be eliminated
+        sets = [QuerySet.from_labels(q.labels.reshape(shape), q.name) for q in sets]
+    if kind == "twice":
+        again = QuerySet.marginal(shape, sets[-1].axes, "again")
+        sets, answers, noise = (*sets, again), (*answers, answers[-1] + 9), (*noise, noise[0])
+    m = Measurements(Workload(tuple(sets)), answers, noise)
+    assert fit_ols(m).certificate.worst <= TOLERANCE
+
+
+@given(st.integers(1, 12), st.integers(1, 3), st.integers(0, 10**6))
+def test_answers_and_variances_are_those_of_the_whole_problem(cells, others, seed):
+    rng = np.random.default_rng(seed)
+    sets = [QuerySet.identity(cells)]
+    for k in range(others):
+        labels = np.unique(rng.integers(0, 4, cells), return_inverse=True)[1] - rng.integers(0, 2)
+        if labels.max() >= 0:
+            sets.append(QuerySet.from_labels(labels, f"set {k}"))
+    rng.shuffle(sets)
+    workload = Workload(tuple(sets))
+    if not OwnCells.serves(workload):
+        return
+    variances = rng.uniform(0.5, 50.0, len(sets))
+    answers = [rng.normal(0, 30, (2, q.size)) for q in sets]
+    rows = np.concatenate([matrix(q) for q in sets])
+    weight = np.repeat(1 / variances, [q.size for q in sets])
+    inverse = np.linalg.inv(rows.T @ (weight[:, None] * rows))
+    expected = (np.concatenate(answers, axis=1) * weight) @ rows @ inverse
+    solver = OwnCells(workload, variances)
+    np.testing.assert_allclose(solver.solve(answers), expected, atol=1e-9)
+    spread = np.diag(rows @ inverse @ rows.T)
+    assert np.concatenate(solver.variances()) == pytest.approx(spread, rel=1e-9, abs=1e-9)
+
+
+NOISES = st.floats(0.01, 100).map(Laplace) | st.floats(0.01, 100).map(Gaussian)
+WHOLE = [DoubleGeometric(0.3), DoubleGeometric(2.0), DiscreteGaussian(3)]
+
+
+def one_set(answers, noise=None):
+    answers = np.atleast_2d(np.asarray(answers, dtype=float))
+    sets = Workload.table(answers.shape[1]).query_sets
+    return Measurements(Workload((sets[-1],)), (answers,), (noise or Laplace(8.0),))
+
+
+@settings(max_examples=200)
+@given(
+    noise=NOISES | st.sampled_from(WHOLE),
+    seed=st.integers(0, 2**32 - 1),
+    size=st.integers(1, 30),
+    confidence=st.floats(0.5, 0.999),
+)
+def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, confidence):
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, 2, size) * rng.exponential(5 * noise.std, size)
+    whole = noise in WHOLE
+    answers = truth + noise.sample(rng, (3, size))
+    answers = np.rint(answers) if whole else answers
+    found = find_cutoff(answers, noise, confidence)
+    for run in range(3):
+        expected = np.inf
+        for j, a in enumerate(np.sort(answers[run]), start=1):
+            # In whole numbers a or more is more than a - 1.
+            reached = -np.expm1(j * float(noise.log_cdf(a - whole)))
+            if reached <= 1 - confidence:
+                expected = a
+                break
+        assert found[run] == expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "cutoff", "low"),
+    [
+        ([1.0, -2.0, 3.0], np.inf, [True, True, True]),  # none stands out
+        ([100.0, 200.0, 300.0], 100.0, [False, False, False]),  # every one does
+        ([100.0, -5.0, 3.0, 90.0], 90.0, [False, True, True, False]),
+        ([100.0, -5.0, 90.0], 90.0, [False, True, False]),  # the median of one draw is 0
+        ([100.0, 100.0, -5.0], 100.0, [False, False, True]),  # as large as the cutoff is not low
+    ],
+)
+def test_low_answers_count_for_less_and_their_sum_joins(answers, cutoff, low):
+    w, low = reweighting(one_set(answers))[0], np.array(low)
+    assert w.cutoff[0] == cutoff
+    assert w.low.tolist() == [low.tolist()]
+    count = int(low.sum())
+    assert w.low_count.tolist() == [count]
+    down = max(1.0, float(max_median(Laplace(8.0), count))) if count else 1.0
+    assert (down > 1) == (count > 1)
+    assert w.downweight[0] == pytest.approx(down)
+    np.testing.assert_allclose(w.weight[0], np.where(low, 1 / (2 * 128 * down**2), 1 / 128))
+    assert w.low_sum[0] == np.array(answers)[low].sum()
+    assert w.low_sum_weight[0] == pytest.approx(1 / (2 * count * 128) if count else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("total", "rules", "expected"),
+    [*((t, Rules(), 1.0) for t in (-20.0, 3.0, 500.0)), (3.0, Rules(5.0), 1 / 50 + 1 / 2)],
+)
+def test_a_single_query_keeps_its_whole_weight_unless_the_rules_say_otherwise(
+    total, rules, expected
+):
+    """Low or not: half the weight by itself and half as the sum of low queries."""
+    cells = np.array([90.0, 80.0, 70.0])
+    m = Measurements(Workload.table(3), ([[total]], cells[None]), (Laplace(8), Laplace(8)))
+    steps = reweighting(m, rules=rules)[0]
+    weight = (steps.weight[0, 0] + steps.low_sum_weight[0]) * 128
+    assert weight == pytest.approx(expected)
+    # None of the cells is low, so x = a - weight (sum x - total).
+    shift = weight * (240.0 - total) / (1 + 3 * weight)
+    np.testing.assert_allclose(fit_reweighted(m, rules=rules).cells[0], cells - shift, atol=1e-9)
+
+
+def test_settings_out_of_range_are_refused():
+    for confidence in (0.0, 1.0, -1, np.nan, "x"):
+        with pytest.raises(InputError, match="between 0 and 1"):
+            fit_reweighted(one_set([1.0, 2.0]), confidence=confidence)
+    for least in (0, -1.0, np.inf, np.nan, "x"):
+        with pytest.raises(InputError, match="positive number"):
+            Rules(least)
+    for rule, said in ({"draws": "lows"}, "low"), ({"unit": "noises"}, "noise"):
+        with pytest.raises(InputError, match=f"did you mean {said}"):
+            Rules(**rule)
+
+
+@settings(max_examples=50)
+@given(noise=NOISES, seed=st.integers(0, 2**32 - 1), least=st.floats(0.01, 20))
+def test_rules_say_what_the_downweight_is(noise, seed, least):
+    rng = np.random.default_rng(seed)
+    m = one_set(rng.choice([0.0, 30.0], (6, 12)) * noise.std + noise.sample(rng, (6, 12)), noise)
+    for draws in ("low", "cutoff"):
+        for unit in ("counts", "noise"):
+            w = reweighting(m, rules=Rules(least, draws, unit))[0]
+            for run, low in enumerate(w.low_count):
+                count = low if draws == "low" else min(low + 1, 12)
+                if low:
+                    median = float(max_median(noise, count)) / (noise.std if unit == "noise" else 1)
+                    assert w.downweight[run] == pytest.approx(max(median, least))
+            plain = reweighting(m)[0]
+            np.testing.assert_array_equal(w.low, plain.low)
+            np.testing.assert_array_equal(w.low_sum_weight, plain.low_sum_weight)
+
+
+def check_stages(m, tolerance):
+    """Stages solved on smaller tables are those of Algorithm 1, which has all cells in each."""
+    stages = sequential_stages(m)
+    scale = max(n.std for n in m.noise) + max(np.abs(a).max() for a in m.answers)
+    for k, (a, v) in enumerate(zip(m.answers, m.variances, strict=True)):
+        earlier = [held(s.queries, s.answers) for s in stages[:k]]
+        problem = Problem((*earlier, weighted(stages[k].queries, a, v)))
+        full = solve_conic(problem)
+        assert certify(problem, full).worst <= WORST_TOLERANCE
+        expected = problem.terms[-1].answers(full.x)
+        assert np.abs(expected - stages[k].answers).max() <= tolerance
+    for s, last in zip(stages, fit_sequential(m).answers(), strict=False):
+        np.testing.assert_allclose(last, s.answers, atol=1e-8 * scale)
+    return stages
+
+
+@settings(max_examples=25)
+@given(seed=SEEDS)
+def test_each_stage_is_optimal_for_the_whole_table(seed):
+    m = random_measurements(seed, cells=16)
+    check_stages(m, 1e-6 * (m.noise[0].std + max(np.abs(b).max() for b in m.answers)))
+
+
+def overlapping(seed, shape, ways, runs=3):
+    """Measure all marginals on so many axes of a sparse table, in a random order of priority."""
+    rng = np.random.default_rng(seed)
+    sets = [QuerySet.marginal(shape, k) for k in combinations(range(len(shape)), ways)]
+    workload = Workload(tuple(sets[k] for k in rng.permutation(len(sets))))
+    table = rng.integers(0, 90, shape) * (rng.random(shape) < 0.3)
+    return measure(table, workload, PureDP(0.5), runs=runs, rng=rng)
+
+
+@pytest.mark.parametrize("dense_unknowns", [0, 1000], ids=["conjugate gradients", "dense"])
+@pytest.mark.parametrize(("shape", "ways"), [((3, 4, 5), 2), ((2, 3, 3, 4), 2), ((3, 2, 3, 2), 3)])
+def test_each_stage_of_overlapping_marginals_is_optimal(shape, ways, dense_unknowns, monkeypatch):
+    few = replace(TUNING, dense_unknowns=dense_unknowns)
+    monkeypatch.setattr("microdata_price.optimize.partitions.TUNING", few)
+    m = overlapping(5, shape, ways)
+    for stage in check_stages(m, 1e-5 * m.noise[0].std):
+        assert stage.certificate.worst <= 1e-9
+        assert stage.certificate.conic_calls == 0
+
+
+def test_answers_that_are_held_together_are_those_of_one_table(monkeypatch):
+    """Two stages' answers agree to their certificates only; held so, no table has them."""
+    given = []
+    module = sys.modules["microdata_price.fitting.sequential"]
+    real = module.attempt
+
+    def spy(problem, *rest, **named):
+        given.append(problem)
+        return real(problem, *rest, **named)
+
+    monkeypatch.setattr(module, "attempt", spy)
+    shape = (3, 4, 2, 5)
+    sequential_stages(overlapping(6, shape, 3))
+    compared = 0
+    for problem in given:
+        for a, b in combinations(problem.terms[:-1], 2):
+            both = QuerySet.marginal(shape, sorted({*a.queries.axes} & {*b.queries.axes}))
+            one, other = (
+                QuerySet.from_labels(parents(t.queries, both), "both").answers(t.target)
+                for t in (a, b)
+            )
+            np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-13)
+            compared += 1
+    assert compared >= 3
+
+
+def test_answers_that_agree_by_their_certificates_only_are_no_contradiction():
+    m = random_measurements(467)  # labels that leave cells out, counts near 10^5
+    result = fit_sequential(m)
+    assert result.certificate.worst <= WORST_TOLERANCE
+    assert result.certificate.conic_calls == 0
+
+
+def test_marginals_add_up_without_rounding():
+    """Rows and columns that are held together must have one total, to the last bit."""
+    rng = np.random.default_rng(4)
+    table = rng.integers(0, 3, (9, 24)) * 1000
+    m = measure(table, Workload.table((9, 24)), PureDP(0.5), runs=200, rng=rng)
+    total, rows, columns, _ = (s.answers for s in sequential_stages(m))
+    np.testing.assert_array_equal(rows.sum(axis=1), total[:, 0])
+    np.testing.assert_array_equal(columns.sum(axis=1), total[:, 0])
+    np.testing.assert_allclose(total[:, 0], np.maximum(m.answers[0][:, 0], 0), rtol=1e-15)
