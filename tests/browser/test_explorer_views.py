@@ -59,10 +59,6 @@ def digits(text):
 def test_a_count_pays_in_the_story_and_text_and_caption_agree(desk):
     go(desk, "")
     s = desk.evaluate("() => Explorer.storyValues(explorerState().state.level)")
-    assert s["draw"] in (7, 25, 37)
-    off = {k: abs(s[k][0] - s["truth"][0]) for k in ("clipped", "kept")}
-    assert off["kept"] > off["clipped"] + 1
-    assert abs(s["keptTotal"] - s["total"]) < abs(s["clippedTotal"] - s["total"])
     for step, total in enumerate(("noisyTotal", "clippedTotal", "keptTotal", "keptTotal"), 1):
         wanted = desk.evaluate("x => Explorer.count(x)", s[total])
         assert f"Total published: {wanted}," in desk.inner_text("#story-caption")
@@ -136,9 +132,9 @@ def test_draws_are_those_of_the_package(desk):
     for method in v["methods"]:
         want = fits[method["key"]][:2]
         assert np.allclose(method["fit"]["cells"], want[-1], atol=0.0051)
-        errors = want.sum(axis=1) - table.counts.sum()
-        assert np.allclose(method["errors"], errors, atol=0.13)
-        assert method["bias"] == pytest.approx(errors.mean(), abs=0.13)
+        assert method["bias"] == pytest.approx(
+            (want.sum(axis=1) - table.counts.sum()).mean(), abs=0.13
+        )
     cells = desk.locator("#panels .panel.nnls tbody tr:first-child td").all_inner_texts()
     shown = [float(c.replace(",", "").replace("−", "-")) for c in cells[:6]]
     assert np.allclose(shown, fits["nnls"][1][:6], atol=0.51)
@@ -201,13 +197,3 @@ def test_numbers_are_written_as_in_the_book(desk):
         given = [x for x in numbers if x >= 0 or name == "number"]
         written = desk.evaluate(f"xs => xs.map(x => Explorer.{name}(x))", given)
         assert written == [write(x) for x in given]
-
-
-def test_the_theme_is_the_books(chromium, site):
-    with opened(chromium, address(site, "explorer/index")) as page:
-        page.click("#theme")
-        assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"
-        page.click("a.home")
-        # The first page of the site sends its visitors on to the book's.
-        page.wait_for_url("**/intro.html")
-        assert page.evaluate("() => document.documentElement.dataset.theme") == "dark"

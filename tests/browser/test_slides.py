@@ -36,28 +36,20 @@ def deck(chromium, site):
         yield page
 
 
-def test_every_slide_is_whole_large_and_accessible(deck):
-    faults, pictures = [], 0
+def test_every_slide_is_whole_large_and_accessible_and_answers_wait(deck):
+    faults, pictures, answers = [], 0, 0
     total = deck.evaluate("Reveal.getTotalSlides()")
     assert total >= 15
     for number in range(total):
+        deck.evaluate(f"Reveal.slide({number}, 0, -1)")
+        assert deck.evaluate(LOOK)["shown"] == 0
         deck.evaluate(f"Reveal.slide({number}, 0, 99)")
         look = deck.evaluate(LOOK)
         assert look["shown"] == look["fragments"]
+        answers += look["fragments"]
         pictures += look["image"]
         found = look["faults"] + violations(deck, ".slides .present" if number else None)
         faults += [f"{look['title']}: {fault}" for fault in found]
     assert faults == []
     assert pictures >= 6
-
-
-def test_answers_wait_for_a_key_press(deck):
-    asked = deck.evaluate(
-        "() => Reveal.getSlides().findIndex(s => s.querySelector('.ask') && "
-        "s.querySelector('.fragment'))"
-    )
-    deck.evaluate(f"Reveal.slide({asked}, 0, -1)")
-    for shown in (0, 1):
-        assert deck.evaluate(LOOK)["shown"] == shown
-        assert deck.evaluate("Reveal.getIndices().h") == asked
-        deck.keyboard.press("ArrowRight")
+    assert answers >= 6

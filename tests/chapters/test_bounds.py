@@ -60,8 +60,8 @@ def test_why_someone_pays_by_hand(given):
     signed = math.sqrt(8) / epsilon
     m = np.arange(1, 700 / epsilon)
     must = max(float(np.max(m - np.exp(epsilon * m) * signed / d)), 0.0)
-    assert says(said[0], must, 0.01)
-    assert says(said[1], must / signed, 0.01)
+    # A bound that says nothing is not told as one of 0.
+    assert says(said[0], must, 0.01) == says(said[1], must / signed, 0.01) == (must > 0)
     found = why_someone_pays.Findings(**given)
     p = math.exp(-epsilon)
     C = math.sqrt(2 * p) / (1 - p)
@@ -148,7 +148,7 @@ def test_both_ends_of_each_gap(given):
 
 @pytest.mark.parametrize("d", [30, 1000])
 def test_the_ends_are_those_of_the_fit_on_one_huge_cell(d):
-    found, m = how_large.Findings(d=d, lam=2.5), np.arange(1, 200)
+    found, m = how_large.Findings(d=d), np.arange(1, 200)
     unit = found.signed
     # First moments, by hand, are below the program, and near it where there are many cells.
     hand = np.max(m - np.exp(0.5 * m) * unit / d) / unit
@@ -161,26 +161,6 @@ def test_the_ends_are_those_of_the_fit_on_one_huge_cell(d):
         exact = worst_cell_error(cell, total, d)
         assert ends.low <= exact.most / unit * (1 + 1e-9)
         assert ends.high == pytest.approx(exact.most / unit, rel=2e-3)
-    # The constant is the root of its formula.
-    c, e = found.at_lam, 0.5
-    w = 1 - 1 / (2 * c)
-    value = e**2 / (4 * math.sinh(e / 2) ** 2) + 2 * c * e / math.tanh(w * e / 2)
-    value += 8 * c**2 * math.log(math.sinh(w * e / 2) / math.sinh(e / 2))
-    assert value == pytest.approx(2.5, rel=1e-9)
-    assert found.wall == pytest.approx(e**2 / (2 * math.sinh(e / 2) ** 2), rel=1e-12)
-
-
-@pytest.mark.parametrize(
-    "levels",
-    [{}, {"epsilon": 10.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "delta": 1e-3}],
-    ids=str,
-)
-def test_all_texts_of_the_plane_are_whole(levels):
-    said = filled("plane", **levels)
-    if not levels:
-        assert says(said[0], 1.77)
-        assert says(said[0], 3.27)
-        assert any(says(text, 1.84) for text in said)
 
 
 def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
@@ -188,7 +168,7 @@ def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
     least = channel_point_error(PureDP(0.5), 1000, unit, whole=False) / unit
     right, left = 0.216, 1 / math.sqrt(unit**2 - 1 / 0.216**2)
     tried = worst_cell_error(TwoTails(0.5 - right, 0.5 - left), TwoTails(right, left), 1000)
-    assert found.main.must == pytest.approx(least)
+    assert found.main.must == pytest.approx(least) == pytest.approx(1.77, abs=5e-3)
     assert found.main.uneven == pytest.approx(tried.most / unit, rel=2e-3)
     assert found.factor == pytest.approx(found.main.uneven / least) == pytest.approx(1.84, abs=4e-3)
     clip, mapped = found.main.clip, found.main.mapped

@@ -9,6 +9,7 @@ from chapter_texts import DELTAS, EPSILONS, RHOS, cases, filled
 import microdata_price.chapters
 
 WHOLE = {
+    "all_results": [{}, {"epsilon": 10.0, "rho": 50.0}],
     "algorithms_in_detail": [
         *cases(runs=[20], epsilon=EPSILONS)[1:],
         {"runs": 20, "privacy": "zcdp", "rho": 4.5},
@@ -19,16 +20,21 @@ WHOLE = {
         *({"runs": 3, "epsilons": [e], "rhos": []} for e in (0.05, 10.0)),
         {"runs": 3, "epsilons": [], "rhos": [0.005]},
     ],
+    "benchmark": [{"runs": 8, "epsilon": e} for e in (10.0, 0.05)],
+    "dice": [{"students": 1}, {"students": 1000}],
     "five_methods": [
         *cases(runs=[40], epsilon=EPSILONS)[1:],
         {"runs": 40, "privacy": "zcdp", "rho": 0.005},
         {"runs": 40, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 2, "dataset": "Stair-2d"},
     ],
+    "how_checked": [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}],
     "lesson": [{}, {"epsilon": 0.05}, {"epsilon": 10.0}, {"d": 2}],
+    "plane": [{}, {"epsilon": 10.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "d": 2}],
     "proofs_of_the_paper": cases(
         runs=[60], epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=(1000, 2, 10**4)
     ),
+    "scorecard": [{"runs": 10, "repeats": 2, "epsilon": e} for e in (10.0, 0.05)],
 }
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..base.numbers import Mean, runs_within
+from ..base.numbers import Mean, format_number, runs_within
 from ..fitting import fit
 from ..model.measurement import measure, noise_for
 from ..model.privacy import PureDP
@@ -98,6 +98,11 @@ class Findings:
         return 100 * vanishing_chance(self.noise, self.noise, self.d, self.q)
 
     @property
+    def counted(self):
+        """The same percentage, of the runs."""
+        return Mean.of(100.0 * (self.ways[2].cell == 0))
+
+    @property
     def kept_mean(self):
         return self.q + cell_errors(self.noise, self.noise, self.d, self.q).bias
 
@@ -123,18 +128,13 @@ class Findings:
         }
         rows = []
         for way in self.ways:
-            for query in ("cell", "total"):
-                error = Mean.of((getattr(way, query) - self.q) ** 2)
-                root = math.sqrt(error.value)
-                rows.append(
-                    {
-                        "answers": way.label,
-                        "query": {"cell": "the full cell", "total": "the sum"}[query],
-                        "root error": str(Mean(root, error.error / (2 * root) if root else 0.0)),
-                        "exactly": exact.get((way.label, query), math.nan),
-                        "price": exact.get((way.label, query), root) / self.signed_error,
-                    }
-                )
+            for query, name in (("cell", "the full cell"), ("total", "the sum")):
+                square = Mean.of((getattr(way, query) - self.q) ** 2)
+                root, known = math.sqrt(square.value), exact.get((way.label, query))
+                error = square.error / (2 * root) if root else 0.0
+                own = {"answers": way.label, "query": name, "root error": str(Mean(root, error))}
+                own["exactly"] = known and format_number(known, se=error).partition(" ")[0]
+                rows.append(own | {"price": (known or root) / self.signed_error})
         return pd.DataFrame(rows)
 
     @property
