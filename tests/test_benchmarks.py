@@ -1,14 +1,16 @@
 """The benchmarks compare solvers that give the same answers."""
 
+import contextlib
 import csv
 import json
+import random
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import book, keep
+from benchmarks import book, fuzz, keep
 from benchmarks.against_mbi import against_mbi
 from benchmarks.large_tables import large_tables
 from benchmarks.methods_in_grid import BASE, methods_in_grid
@@ -22,12 +24,22 @@ from benchmarks.workloads import CASES, REFERENCE, alone, marginals, ratios, siz
 from microdata_price.base.data import data_path
 from microdata_price.chapters.better_method import held_total
 from microdata_price.errors.known import ols_variances
+from microdata_price.exceptions import InputError
 from microdata_price.fitting import fit, microdata_methods, paper_methods
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.measurement import measure, noise_for
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 
 ROOT = Path(__file__).parents[1]
+
+
+@pytest.mark.parametrize("reader", fuzz.READERS, ids=lambda reader: reader.__name__)
+def test_damaged_inputs_are_refused_or_answered_rightly(tmp_path, reader):
+    rng = random.Random(1)
+    for _ in range(25):
+        _, right = reader(tmp_path, rng)
+        with contextlib.suppress(InputError, MemoryError):
+            right()
 
 
 def test_lists_tables_methods_and_workloads_are_timed():
