@@ -131,18 +131,19 @@ def test_the_difficult_table_s_headline_at_every_level(given):
     assert found.prices[0][1] <= found.marks[3][2]
 
 
-@pytest.mark.parametrize("given", [{}, {"epsilon": 3.0}, {"d": 40}, {"times": 4.0}], ids=str)
+@pytest.mark.parametrize(
+    "given", [{}, {"epsilon": 3.0}, {"d": 40, "runs": 4000}, {"times": 4.0}], ids=str
+)
 def test_runs_on_the_difficult_table_are_what_levels_and_exact_chances_say(given):
-    found = difficult_table.Findings(**given, runs=600)
+    found = difficult_table.Findings(**{"runs": 600} | given)
     signed, nnls, kept = found.ways
     for way, level in ((kept, found.simulated[7]), (nnls, nnls.total - signed.total)):
         np.testing.assert_allclose(way.cell, np.maximum(signed.cell - level, 0), atol=1e-6)
     np.testing.assert_allclose(kept.total, np.maximum(signed.total, 0), atol=1e-6)
-    lost = 50 * math.exp(-found.q * found.epsilon / 2)
-    negative = (50 * (found.d - 1) + lost) / found.d
-    assert abs(found.negative - negative) <= 5 * 50 / math.sqrt(600 * found.d)
+    negative = 50 * (found.d - 1 + math.exp(-found.q * found.epsilon / 2)) / found.d
+    assert abs(found.negative - negative) <= 5 * 50 / math.sqrt(found.runs * found.d)
     for way, chance in ((kept, found.emptied), (nnls, found.nnls_empty)):
-        error = math.sqrt(chance * (100 - chance) / 600)
+        error = math.sqrt(chance * (100 - chance) / found.runs)
         assert abs(100 * np.mean(way.cell == 0) - chance) <= 5 * error
 
 

@@ -71,10 +71,6 @@ def test_the_papers_columns_within_standard_errors(card):
     assert len(card) == 240
     assert not any(len(check.far) for check in checks(card).values())
     assert (card["failures"] == 0).all()
-    sums = card[card["query_set"] == "sum"].set_index(["method", "dataset"])["exact"].round(3)
-    assert sums["ols", "Level00-2d"] == 105.785
-    assert (sums["ols"].drop("Level00-2d") == 110.592).all()
-    assert sums["sequential"].unique().tolist() == [128.0]
     expected = (card["published"] - card["value"]) / (card["standard_error"] * np.sqrt(2))
     np.testing.assert_allclose(card["z"], expected)
 
