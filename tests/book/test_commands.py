@@ -15,12 +15,10 @@ from microdata_price.book.run import Run
 from microdata_price.cli import main
 from tiny_book import make_notebook, make_root, ordinary, without_pages
 
-OWN = 'table = ""\nschema = ""\nepsilon = 0.5'
-
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    made = make_root(tmp_path, {"chapter": ordinary(), "lower_pure": ordinary("Lower")}, {})
+    made = make_root(tmp_path, {"chapter": ordinary()}, {})
     monkeypatch.chdir(made)
 
     def never(*_args, **_named):
@@ -102,7 +100,8 @@ def quick(root, monkeypatch):
 
     monkeypatch.setattr(book_one, "run_all", note)
     without_pages(monkeypatch)
-    cells = ("code", OWN, "parameters"), ("code", "print(table, schema, epsilon)")
+    own = ("code", 'table = ""\nschema = ""\nepsilon = 0.5', "parameters")
+    cells = own, ("code", "print(table, schema, epsilon)")
     notebook.write(make_notebook(("text", "# Own"), *cells), root / "notebooks" / "own.ipynb")
     return root, chapters
 
