@@ -1,5 +1,6 @@
 """A small book built for real: papermill, Jupyter Book, slides, the exchange of sites."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -21,26 +22,16 @@ from microdata_price.exceptions import BuildError
 from tiny_book import ROOT, SETUP, make_notebook, make_root
 
 LIGHT = ("text", "# A chapter\n\nText."), ("code", "a = 1", "parameters")
-SAY = """\
-say(f"Twice is {twice:g}; see [Figure](#tiny-figure).")
-record(twice=f"{twice:g}")
-"""
+SAY = 'say(f"Twice is {twice:g}; see [Figure](#tiny-figure).")\nrecord(twice=f"{twice:g}")'
 FIGURE = """\
 caption, alt = "The threshold of $1$ leaves two.", "Three dots and two lines on a plane."
 show(one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0), "tiny-figure", caption, alt)
 offer("tiny.csv", "a,b\\n1,2\\n", "All numbers")
 """
-THEOREM = """\
-**Theorem O1 (Named, $x$ (ours)).** It is
-
-$$ x = y. \\tag{1} $$
-"""
-
-
+THEOREM = "**Theorem O1 (Named, $x$ (ours)).** It is\n\n$$ x = y. \\tag{1} $$\n"
 SLIDES = """# Slides
 
-<a href="../slides/index.html">Open the slides</a> (keys)
-and more.
+<a href="../slides/index.html">Open the slides</a> (keys).
 
 Text $a < b$ and [a page](../notebooks/chapter.ipynb), [a plan](lesson.md), [it](https://example.org).
 
@@ -118,15 +109,9 @@ def built(tmp_path_factory):
 
 
 @pytest.fixture
-def changed(built):
-    """The built book, whose sources may be changed: they are put back."""
-    root, first = built
-    sources = [p for p in root.glob("**/*") if p.suffix in (".md", ".ipynb", ".yml")]
-    sources = [p for p in sources if "_build" not in p.parts and "_generated" not in p.parts]
-    before = {p: p.read_bytes() for p in sources}
-    yield root, first
-    for path, content in before.items():
-        path.write_bytes(content)
+def changed(built, tmp_path):
+    """A copy of the built book, whose sources may be changed."""
+    return shutil.copytree(built[0], tmp_path / "checkout", symlinks=True)
 
 
 def said(root, solutions=True):
@@ -146,8 +131,7 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built):
     site = first.parent
     page = parsed(site / "notebooks" / "chapter.html")
     text = page.get_text()
-    for words in ("Twice is 1;", "Fig. 1", "Levels used: epsilon = 0.5"):
-        assert words in text
+    assert all(words in text for words in ("Twice is 1;", "Fig. 1", "Levels used: epsilon = 0.5"))
     assert page.find("img", alt="Three dots and two lines on a plane.")
     box = page.find(id="thm-tiny")
     assert box.find(class_="admonition-title").get_text().startswith("Theorem O1 (Named,")
@@ -167,9 +151,8 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built):
 
 def test_a_fork_gets_its_buttons_and_its_foot(built):
     page = parsed(built[1].parent / "notebooks" / "chapter.html")
-    foot = page.find(class_="extra_footer")
-    assert "Version" in foot.get_text()
-    assert [a["href"] for a in foot.select("a")] == ["mailto:me@example.org"]
+    assert "Version" in page.find(class_="extra_footer").get_text()
+    assert [a["href"] for a in page.select(".extra_footer a")] == ["mailto:me@example.org"]
     links = [str(a["href"]) for a in page.find_all("a", href=True)]
     assert URL in links
     for host in ("https://mybinder.org/", "https://colab.research.google.com/"):
@@ -180,14 +163,13 @@ def test_a_fork_gets_its_buttons_and_its_foot(built):
 
 def test_each_section_is_a_slide_with_its_notes_and_its_time(built):
     deck = built[1].parent / "slides"
-    whole = (deck / "index.html").read_text(encoding="utf-8")
-    page = BeautifulSoup(whole, "html.parser")
+    page = parsed(deck / "index.html")
     asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
     assert len(asked) == 7
     assert [name for name in asked if not (deck / str(name)).is_file()] == []
     first, second = page.select(".slides > section")
-    assert "the price of microdata: slides" in whole.lower()
-    assert "Open the slides" not in whole
+    assert page.title.get_text().lower().endswith("the price of microdata: slides")
+    assert "Open the slides" not in page.get_text()
     assert [s["data-timing"] for s in (first, second)] == ["120", "180"]
     notes = first.aside.extract()
     assert notes["class"] == ["notes"]
@@ -246,110 +228,90 @@ def test_another_edition_has_its_own_folder_title_and_numbers(built, monkeypatch
     first = book.build(root, Edition(epsilon=0.25, solutions=False), None, lambda _: None)
     assert first.parent == root / "book" / "_build" / "eps-0.25-students" / "html"
     assert "Twice is 0.5;" in given["chapter.ipynb"]
-    assert "43112609" not in given["chapter.ipynb"]
     title = yaml.safe_load(given["_config.yml"])["title"]
     assert title == "The price of microdata at epsilon = 0.25 (students' edition)"
     assert default.read_bytes() == before
 
 
 def test_a_failing_cell_names_notebook_cell_and_error(changed):
-    root, _ = changed
     bad = make_notebook(*LIGHT, ("text", "Next."), ("code", "one = a\none / 0"))
-    notebook.write(bad, root / "notebooks" / "chapter.ipynb")
-    message = said(root)
-    assert "notebook 'chapter' failed in cell 4" in message
-    assert "'one = a'" in message
-    assert "ZeroDivisionError: division by zero" in message
-    kept = root / "book" / "_generated" / "notebooks" / "chapter.failed.ipynb"
+    notebook.write(bad, changed / "notebooks" / "chapter.ipynb")
+    told = "'chapter' failed in cell 4 .*'one = a': ZeroDivisionError: division by zero"
+    assert re.search(told, said(changed))
+    kept = changed / "book" / "_generated" / "notebooks" / "chapter.failed.ipynb"
     assert "ZeroDivisionError" in kept.read_text(encoding="utf-8")
-    notebook.write(chapter(), root / "notebooks" / "chapter.ipynb")
-    book.build(root, Edition(), None, lambda _: None, students=True)
+    notebook.write(chapter(), changed / "notebooks" / "chapter.ipynb")
+    book.build(changed, Edition(), None, lambda _: None, students=True)
     assert not kept.exists()
 
 
 def test_faults_in_a_page_fail_the_build_and_are_all_named(changed):
-    root, _ = changed
-    text = (
-        "# Notes\n\n{{ chapter.twice }} {ref}`nowhere` {cite:t}`nobody1999` [](missing.md) "
-        "[x](chapter.ipynb#no-such-place)\n\n"
-        "### Too deep\n"
-    )
-    (root / "book" / "notes.md").write_text(text, encoding="utf-8")
-    message = said(root)
+    text = "# Notes\n\n{{ chapter.twice }} {ref}`nowhere` {cite:t}`nobody1999` [](missing.md) "
+    text += "[x](chapter.ipynb#no-such-place)\n\n### Too deep\n"
+    (changed / "book" / "notes.md").write_text(text, encoding="utf-8")
+    message = said(changed)
     for complaint in ("nowhere", "nobody1999", "missing.md", "no-such-place", "notes.md:5"):
         assert complaint in message
 
 
 def test_complaints_of_cells_fail_the_build(changed, monkeypatch):
-    root, _ = changed
     monkeypatch.delattr(book_site, "run_builder")
     warns = ("code", "import warnings\nwarnings.warn('divided by zero' * a)", "setup")
     prints = ("code", "import sys\nprint('Odd.', file=sys.stderr)", "solution")
     loud = make_notebook(*LIGHT, warns, prints)
-    notebook.write(loud, root / "notebooks" / "chapter.ipynb")
+    notebook.write(loud, changed / "notebooks" / "chapter.ipynb")
     for solutions in (True, False):
-        warned, printed = said(root, solutions).splitlines()
-        assert "notebook 'chapter', cell 3" in warned
-        assert "standard error: " in warned
-        assert "UserWarning: divided by zero" in warned
+        warned, printed = said(changed, solutions).splitlines()
+        assert re.search("'chapter', cell 3 .*standard error: .*: divided by zero", warned)
         assert "notebook 'chapter', cell 4" in printed
 
 
 def test_a_listed_page_that_does_not_exist_fails_the_build(changed):
-    root, _ = changed
-    (root / "book" / "notes.md").unlink()
-    assert "lists a page that does not exist: notes" in said(root)
+    (changed / "book" / "notes.md").unlink()
+    assert "lists a page that does not exist: notes" in said(changed)
+
+
+def test_a_path_and_a_request_in_a_page_fail_the_build_by_page(changed, monkeypatch):
+    (changed / "book" / "notes.md").write_text("# Notes\n\nOther ones.\n", encoding="utf-8")
+    unbuilt(monkeypatch, '/home<i>/someone/x</i> <script src="//example.org/x.js">')
+    asks, shows = said(changed).splitlines()
+    assert asks.startswith("index.html would need a network: <script src")
+    assert shows.startswith("index.html shows a path of this machine: /home/someone/x")
+
+
+FAULTS = [
+    "at /elsewhere/lib/python3.12/site-packages/x.py:65",
+    "/home/someone/data.csv",
+    "<a href='/tmp/x'>",
+    f"{sys.executable} -m pip",
+    f"{Path.home()}/x",
+    '<img alt="x" src="https://example.org/x.png">',
+    "<script defer src='//example.org/x.js'></script>",
+    '<link href="https://example.org/x.css" rel="stylesheet">',
+    '<link rel="preconnect" href="https://example.org">',
+    '<iframe title="x" src="http://example.org"></iframe>',
+]
+NO_FAULTS = [
+    "a site-packages folder, and ~/x, and ../src/a.py, src/a.py",
+    "https://example.org/tmp/home/Users/x",
+    "per /tmpfile and 1/home",
+    '<a href="https://x.org">x</a><img src="x.png" alt="https://x.org">',
+    '<link rel="next" href="https://example.org">',
+]
+STYLES = ["a { background: url('https://x/y') }", "a { background: url(x.png) } /* https://x */"]
 
 
 @pytest.mark.parametrize(
-    ("text", "fault"),
+    ("end", "text", "faults"),
     [
-        ("/home<i>/someone/x</i>", "index.html shows a path of this machine: /home/someone/x"),
-        ('<script src="//example.org/x.js">', "index.html would need a network: <script src"),
+        *(("html", text, 1) for text in FAULTS),
+        *(("html", text, 0) for text in NO_FAULTS),
+        *(("css", text, 1 - i) for i, text in enumerate(STYLES)),
     ],
 )
-def test_a_path_or_a_request_in_a_page_fails_the_build_by_page(changed, monkeypatch, text, fault):
-    root, _ = changed
-    (root / "book" / "notes.md").write_text("# Notes\n\nOther ones.\n", encoding="utf-8")
-    unbuilt(monkeypatch, text)
-    assert said(root).startswith(fault)
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("at /elsewhere/lib/python3.12/site-packages/x.py:65", True),
-        ("/home/someone/data.csv", True),
-        ("<a href='/tmp/x'>", True),
-        (f"{sys.executable} -m pip", True),
-        (f"{Path.home()}/x", True),
-        ("a site-packages folder, and ~/x, and ../src/a.py, src/a.py", False),
-        ("https://example.org/tmp/home/Users/x", False),
-        ("per /tmpfile and 1/home", False),
-    ],
-)
-def test_which_texts_show_a_path(tmp_path, text, shown):
-    (tmp_path / "a.html").write_text(text, encoding="utf-8")
-    assert bool(faults_of_site(tmp_path, machine_paths())) == shown
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "asks"),
-    [
-        ("a.html", '<img alt="x" src="https://example.org/x.png">', True),
-        ("a.html", "<script defer src='//example.org/x.js'></script>", True),
-        ("a.html", '<link href="https://example.org/x.css" rel="stylesheet">', True),
-        ("a.html", '<link rel="preconnect" href="https://example.org">', True),
-        ("a.html", '<iframe title="x" src="http://example.org"></iframe>', True),
-        ("a.html", '<a href="https://x.org">x</a><img src="x.png" alt="https://x.org">', False),
-        ("a.html", '<link rel="next" href="https://example.org">', False),
-        ("a.css", "a { background: url(x.png) } /* https://x */", False),
-        ("a.css", "a { background: url('https://x/y') }", True),
-    ],
-)
-def test_whatever_a_page_would_fetch_is_found(tmp_path, name, text, asks):
-    (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
-    assert len(faults_of_site(tmp_path, machine_paths())) == asks
+def test_whatever_a_page_would_fetch_or_show_of_the_machine_is_found(tmp_path, end, text, faults):
+    (tmp_path / f"a.{end}").write_text(f"{text}\n", encoding="utf-8")
+    assert len(faults_of_site(tmp_path, machine_paths())) == faults
 
 
 @pytest.mark.parametrize("status", [0, 2])
@@ -376,7 +338,6 @@ def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path, moment):
         with pytest.raises(OSError, match="missing"):
             book_site.put_in_place(tmp_path / "missing", site)
     assert (site / "index.html").read_text(encoding="utf-8") == "good"
-    assert not book_site.is_current(site, "key")
 
 
 def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_path, monkeypatch):

@@ -15,12 +15,10 @@ from microdata_price.book.run import Run
 from microdata_price.cli import main
 from tiny_book import make_notebook, make_root, ordinary, without_pages
 
-OWN = 'table = ""\nschema = ""\nepsilon = 0.5'
-
 
 @pytest.fixture
 def root(tmp_path, monkeypatch):
-    made = make_root(tmp_path, {"chapter": ordinary(), "lower_pure": ordinary("Lower")}, {})
+    made = make_root(tmp_path, {"chapter": ordinary()}, {})
     monkeypatch.chdir(made)
 
     def never(*_args, **_named):
@@ -45,68 +43,47 @@ def refused(arguments, capsys):
     return err
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        *[(f"--epsilon {bad}", f"epsilon is {bad}") for bad in ("0", "-1", "inf", "nan")],
-        ("--epsilon much", "'much' is not a number"),
-        *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 1", "runs is 1")],
-        ("--runs 2.5", "'2.5' is not a whole number"),
-        ("--no-solutions --with-students", "give either --with-students or --no-solutions"),
-        *[(f"--out {place}", "--out") for place in ("full", "file", "file/below")],
-    ],
-)
-def test_book_refuses_levels_that_cannot_be_and_folders_of_others(root, given, said, capsys):
-    (root / "full").mkdir()
-    for name in ("full/thesis.txt", "file"):
-        (root / name).write_text("mine", encoding="utf-8")
-    before = sorted(root.rglob("*"))
-    assert said in refused(["book", *given.split()], capsys)
-    assert sorted(root.rglob("*")) == before
+BOOK = [
+    *[(f"--epsilon {bad}", f"epsilon is {bad}") for bad in ("0", "-1", "inf", "nan")],
+    ("--epsilon much", "'much' is not a number"),
+    *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 1", "runs is 1")],
+    ("--runs 2.5", "'2.5' is not a whole number"),
+    ("--no-solutions --with-students", "give either --with-students or --no-solutions"),
+    *[(f"--out {place}", "--out") for place in ("full", "bad.yaml", "bad.yaml/below")],
+]
+RUN = [
+    ("chaptr", "there is no notebook 'chaptr'; did you mean chapter?"),
+    ("none.ipynb", "there is no notebook 'none.ipynb'"),
+    ("chapter -p epsilom 1", "no parameter 'epsilom'; did you mean epsilon?"),
+    ("chapter -p epsilon much", "parameter 'epsilon' is 'much'"),
+    ("chapter -p epsilon -1", "epsilon is -1"),
+    ("chapter -f none.yaml", "'none.yaml' does not exist"),
+    ("chapter -f bad.yaml", "bad.yaml must hold lines such as"),
+    ("chapter -f twice.yaml", "twice.yaml: 'epsilon' is given twice"),
+    ("chapter -f binary.yaml", "binary.yaml is not YAML"),
+    ("chapter --param-grid epsilon", "NAME=V1,V2"),
+    ("chapter --param-grid epsilon=0.5,0", "epsilon is 0"),
+    ("chapter --param-grid epsilon=1,2,1.0", "epsilon = 1.0 is given twice"),
+    ("chapter --param-grid epsilon=1 --param-grid epsilon=3", "'epsilon' is given twice"),
+    ("chapter -p epsilon 1 -p epsilon 2", "'epsilon' is given twice"),
+    ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),
+    ("chapter --out full", "full exists and is not an earlier run"),
+    ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
+]
+REFUSED = [*((f"book {g}", s) for g, s in BOOK), *((f"run {g}", s) for g, s in RUN)]
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        ("chaptr", "there is no notebook 'chaptr'; did you mean chapter?"),
-        ("none.ipynb", "there is no notebook 'none.ipynb'"),
-        ("chapter -p epsilom 1", "no parameter 'epsilom'; did you mean epsilon?"),
-        ("chapter -p epsilon much", "parameter 'epsilon' is 'much'"),
-        ("chapter -p epsilon -1", "epsilon is -1"),
-        ("chapter -f none.yaml", "'none.yaml' does not exist"),
-        ("chapter -f bad.yaml", "bad.yaml must hold lines such as"),
-        ("chapter -f twice.yaml", "twice.yaml: 'epsilon' is given twice"),
-        ("chapter -f binary.yaml", "binary.yaml is not YAML"),
-        ("chapter --param-grid epsilon", "NAME=V1,V2"),
-        ("chapter --param-grid epsilon=0.5,0", "epsilon is 0"),
-        ("chapter --param-grid epsilon=1,2,1.0", "epsilon = 1.0 is given twice"),
-        ("chapter --param-grid epsilon=1 --param-grid epsilon=3", "'epsilon' is given twice"),
-        ("chapter -p epsilon 1 -p epsilon 2", "'epsilon' is given twice"),
-        ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),
-        ("chapter --out bad.yaml/here", "bad.yaml is not one; choose"),
-        ("chapter --out bad.yaml", "bad.yaml is not one; choose"),
-        ("chapter --out full", "full exists and is not an earlier run"),
-        ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
-    ],
-)
-def test_run_refuses_what_it_cannot_use(root, given, said, capsys):
-    for name, data in (("bad", b"- 1\n"), ("twice", b"epsilon: 1\nepsilon: 2\n")):
-        (root / f"{name}.yaml").write_bytes(data)
-    (root / "binary.yaml").write_bytes(b"\xff\x00")
+@pytest.mark.parametrize(("given", "said"), REFUSED)
+def test_what_cannot_be_used_is_refused_and_nothing_is_written(root, given, said, capsys):
     (root / "full").mkdir()
-    (root / "full" / "thesis.txt").write_text("mine", encoding="utf-8")
+    texts = {"bad.yaml": b"- 1\n", "twice.yaml": b"epsilon: 1\nepsilon: 2\n"}
+    for name, data in {**texts, "binary.yaml": b"\xff\x00", "full/thesis.txt": b"mine"}.items():
+        (root / name).write_bytes(data)
     declares = ("code", "rho = 1.0", "parameters")
     notebook.write(make_notebook(declares, ("code", "1")), root / "lazy.ipynb")
-    assert said in refused(["run", *given.split()], capsys)
-    assert (root / "full" / "thesis.txt").read_text(encoding="utf-8") == "mine"
-    assert not (root / "results").exists()
-
-
-def test_outside_a_checkout_a_sentence_says_what_is_missing(tmp_path, monkeypatch, capsys):
-    """The installed package elsewhere: no book above the folder nor above the code."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("microdata_price.book.plan.__file__", str(tmp_path / "plan.py"))
-    assert "no book was found" in refused(["book"], capsys)
+    before = sorted(root.rglob("*"))
+    assert said in refused(given.split(), capsys)
+    assert sorted(root.rglob("*")) == before
 
 
 @pytest.fixture
@@ -123,7 +100,8 @@ def quick(root, monkeypatch):
 
     monkeypatch.setattr(book_one, "run_all", note)
     without_pages(monkeypatch)
-    cells = ("code", OWN, "parameters"), ("code", "print(table, schema, epsilon)")
+    own = ("code", 'table = ""\nschema = ""\nepsilon = 0.5', "parameters")
+    cells = own, ("code", "print(table, schema, epsilon)")
     notebook.write(make_notebook(("text", "# Own"), *cells), root / "notebooks" / "own.ipynb")
     return root, chapters
 
@@ -212,13 +190,13 @@ def test_different_parameters_go_to_different_folders(quick, capsys):
     plain = ["", "-epsilon-0.1-0.5-1", "-epsilon-0.25", "-table-b_c"]
     tables = [["-p", "table", table] for table in ("../a/b c.csv", "b_c", "x" * 200)]
     given = [[], ["--param-grid", "epsilon=0.1,0.5,1"], ["-p", "epsilon", "0.25"], *tables]
-    for words in given:
+    for words in (*given, given[2]):
         assert status("run", "notebooks/own.ipynb", *words) == 0
-    assert "replacing" not in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.count("replacing") == 1
+    assert "replacing the earlier run in results/own-epsilon-0.25" in told
     names = [p.name for p in (root / "results").iterdir()]
     assert {f"own{end}" for end in plain} < {*names}
     assert len(names) == 6
     assert max(map(len, names)) < 100
     assert len(list((root / "results" / f"own{plain[1]}").glob("*.ipynb"))) == 3
-    assert status("run", "notebooks/own.ipynb", *given[2]) == 0
-    assert "replacing the earlier run in results/own-epsilon-0.25" in capsys.readouterr().err

@@ -59,10 +59,14 @@ def test_every_notebook_is_in_order(path):
     assert re.match("# .+\n\n", content.cells[0].source), "a title, a paragraph under it"
     assert not MARKS.search("\n".join(c.source for c in content.cells))
     before = ""
-    for cell in content.cells:
+    for i, cell in enumerate(content.cells):
         start, role = cell.source[:60], notebook.role(cell)
         if role == "exercise":
             assert notebook.difficulty(cell), start
+            if "(Predict, then run)" in cell.source:
+                after = [c for c in content.cells[i + 1 :] if notebook.role(c) == "solution"]
+                assert "code" in [c.cell_type for c in after], start
+                assert re.findall(r"^- \((\w)\) \S", cell.source, re.M) == ["a", "b", "c"], start
         if role in notebook.BOXES and notebook.label(cell):
             assert head(role, cell), start
         if role in (*notebook.FOLDS, notebook.SWITCH):
@@ -128,7 +132,8 @@ def test_boxes_are_numbered_in_reading_order_and_links_say_their_names_and_pages
     assert [name for name, times in Counter(filter(None, labels)).items() if times > 1] == []
 
 
-def test_stripping_is_idempotent_and_keeps_content_and_tags():
+@pytest.mark.filterwarnings("ignore:'microdata_price.book.notebook' found")
+def test_stripping_is_idempotent_and_keeps_content_and_tags(tmp_path, monkeypatch):
     nb = ordinary()
     nb.cells[1].outputs = [nbformat.v4.new_output("stream", text="x")]
     nb.cells[1].execution_count = 7
@@ -143,12 +148,8 @@ def test_stripping_is_idempotent_and_keeps_content_and_tags():
     ids, again = ([c.id for c in make_notebook(*[("code", "x")] * 3).cells] for _ in range(2))
     assert len({*ids}) == 3
     assert ids == again
-
-
-@pytest.mark.filterwarnings("ignore:'microdata_price.book.notebook' found")
-def test_the_command_line_strips_in_place(tmp_path, monkeypatch):
-    nb, path = ordinary(), tmp_path / "x.ipynb"
-    nb.cells[2].execution_count = 3
+    # So does the command, in place.
+    path = tmp_path / "x.ipynb"
     path.write_text(nbformat.writes(nb), encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["x", "strip", str(path), str(tmp_path / "none.ipynb")])
     with pytest.raises(SystemExit, match=r"there is no notebook .*none"):
@@ -162,7 +163,6 @@ DECLARED = ("code", "epsilon = 0.5\nrho = 1.0", "parameters")
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ([DECLARED, ("code", "epsilon")], "declares the parameter 'rho' and never reads it"),
         ([DECLARED, ("code", "epsilon = rho")], "declares the parameter 'epsilon' and never reads"),
         ([DECLARED, ("code", "rho = epsilon\nprint(rho)")], "overwrites its parameter 'rho'"),
         ([("code", "a")], "has 0 cells tagged"),

@@ -1,15 +1,12 @@
 """Notebooks that people bring: run as Jupyter would, never from a stale result."""
 
-import contextlib
 import json
 import os
-import re
 import runpy
 import signal
 import subprocess
 import sys
 import time
-import urllib.parse
 from pathlib import Path
 
 import psutil
@@ -86,9 +83,7 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
     for word in ("hello", "system 10", "inside", "awaited 20", "inline", str(home), "m = 6"):
         assert word in found
     assert os.environ["MPLBACKEND"] == "agg"
-    refresh = re.search(r'url=([^"]+)"', (home / "out" / "html" / "index.html").read_text())
-    assert refresh is not None
-    assert urllib.parse.unquote(refresh[1]) == "page.html"
+    assert 'url=page.html"' in (home / "out" / "html" / "index.html").read_text()
     with pytest.raises(InputError, match="no parameter 'm'"):
         shown(name, m="1")
 
@@ -99,8 +94,7 @@ FAILURES = [
     ("print(n", "SyntaxError"),
     ("%%nosuch\nn", "it could not be run"),
     ("%%bash\nexit 3", "returned non-zero exit status 3"),
-    ("exit()", "it calls exit(), which ends the kernel; leave it out"),
-    ("quit", "it calls exit(), which ends the kernel; leave it out"),
+    *((end, "it calls exit(), which ends the kernel; leave it out") for end in ("exit()", "quit")),
     ("import sys\nsys.exit(3)", "SystemExit: 3"),
     ("import sys\nsys.exit(0)", "so that the cells after it were not run"),
     ("assert n == 4", "AssertionError, without a message"),
@@ -128,8 +122,6 @@ def test_a_run_that_fails_leaves_its_notebook_as_far_as_it_came(home, capsys):
         main(["run", "bad.ipynb", "-p", "n", "3", "--out", "out"])
     out, err = capsys.readouterr()
     assert (stop.value.code, out) == (1, "")
-    assert "notebook 'bad' failed in cell 2" in err
-    assert "ZeroDivisionError: division by zero" in err
     assert "Traceback" not in err
     assert "as far as it came: " in err
     assert {p.name for p in home.iterdir()} == {"bad.ipynb", "out.failed.ipynb"}
@@ -148,27 +140,6 @@ def of_kernel(language_info="", **spec):
     return {**WHOLE, "metadata": {"kernelspec": spec, **info}}
 
 
-@pytest.mark.parametrize(
-    ("made", "said"),
-    [
-        (of_kernel(name="ir", display_name="R", language="R"), "for 'R'"),
-        (of_kernel(name="julia-1.9", display_name="Julia 1.9"), "for 'julia-1.9'"),
-        (of_kernel("julia", name="julia-1.9", display_name="Julia"), "for 'julia'"),
-        ({**WHOLE, "cells": []}, "has no cell with code"),
-        (EXECUTED, "is an executed copy"),
-        (of_kernel(name="python3", display_name="x", language="python"), ""),
-        (of_kernel("python", name="mine", display_name="Mine"), ""),
-        (of_kernel(name="foo", display_name="Python [conda env: foo]"), ""),
-    ],
-)
-def test_what_cannot_be_run_is_refused(tmp_path, made, said):
-    path = tmp_path / "k.ipynb"
-    path.write_text(json.dumps(made), encoding="utf-8")
-    refused = pytest.raises(InputError, match=said) if said else contextlib.nullcontext()
-    with refused:
-        check_can_run(path, notebook.read(path))
-
-
 MALFORMED = [
     *([], 3, "x", None, {}),
     *({**WHOLE, **odd} for odd in ({"nbformat": "4"}, {"nbformat": 9}, {"nbformat": 2})),
@@ -179,35 +150,44 @@ MALFORMED = [
     *(b"", b"{", json.dumps(WHOLE).encode()[:70], b"print(1)", b"<<<<<<< HEAD\n{}\n>>>>>>> x"),
     *(b"\x89PNG\0\xff", b"[" * 100_000, b'{"a": ' + b"9" * 5000 + b"}"),
 ]
+REFUSED = [
+    *((content, "is not a notebook that can be read.*save it again") for content in MALFORMED),
+    (of_kernel(name="ir", display_name="R", language="R"), "for 'R'"),
+    (of_kernel(name="julia-1.9", display_name="Julia 1.9"), "for 'julia-1.9'"),
+    (of_kernel("julia", name="julia-1.9", display_name="Julia"), "for 'julia'"),
+    ({**WHOLE, "cells": []}, "has no cell with code"),
+    (EXECUTED, "is an executed copy"),
+]
 
 
-@pytest.mark.parametrize("content", MALFORMED, ids=lambda v: str(v)[:40])
-def test_what_is_no_notebook_is_refused_in_one_sentence(tmp_path, content):
-    data = content if isinstance(content, bytes) else json.dumps(content).encode()
-    (tmp_path / "bad.ipynb").write_bytes(data)
-    with pytest.raises(
-        InputError, match=r"\A[^\n]* is not a notebook that can be read.*save it ag"
-    ):
-        notebook.read(tmp_path / "bad.ipynb")
+def read_and_check(path, content):
+    path.write_bytes(content if isinstance(content, bytes) else json.dumps(content).encode())
+    read = notebook.read(path)
+    check_can_run(path, read)
+    return read
 
 
-BARE = {**PRINTS, "source": ["print(\n", "7)"]}
+@pytest.mark.parametrize(("content", "said"), REFUSED, ids=lambda v: str(v)[:40])
+def test_what_is_no_notebook_to_run_is_refused_in_one_sentence(tmp_path, content, said):
+    with pytest.raises(InputError, match=rf"\A[^\n]* {said}"):
+        read_and_check(tmp_path / "bad.ipynb", content)
+
+
 OLD = {"cell_type": "code", "input": ["print(7)"], "language": "python", "outputs": []}
 OLD_FORM = {"worksheets": [{"cells": [OLD], "metadata": {}}], "metadata": {"name": "x"}}
+ODD = [
+    of_kernel(name="python3", display_name="x", language="python"),
+    of_kernel("python", name="mine", display_name="Mine"),
+    of_kernel(name="foo", display_name="Python [conda env: foo]"),
+    b"\xef\xbb\xbf" + json.dumps(WHOLE).encode(),
+    {**WHOLE, "cells": [{**PRINTS, "source": ["print(\n", "7)"]}], "nbformat_minor": 99},
+    {**OLD_FORM, "nbformat": 3, "nbformat_minor": 0},
+]
 
 
-@pytest.mark.parametrize(
-    "data",
-    [
-        b"\xef\xbb\xbf" + json.dumps(WHOLE).encode(),
-        json.dumps({**WHOLE, "cells": [BARE], "nbformat_minor": 99}).encode(),
-        json.dumps({**OLD_FORM, "nbformat": 3, "nbformat_minor": 0}).encode(),
-    ],
-)
-def test_notebooks_that_are_written_oddly_are_run(tmp_path, data):
-    (tmp_path / "odd.ipynb").write_bytes(data)
-    read = notebook.read(tmp_path / "odd.ipynb")
-    check_can_run(tmp_path / "odd.ipynb", read)
+@pytest.mark.parametrize("content", ODD, ids=lambda v: str(v)[:40])
+def test_notebooks_that_are_written_oddly_are_run(tmp_path, content):
+    read = read_and_check(tmp_path / "odd.ipynb", content)
     assert [c.source.replace("\n", "") for c in notebook.strip(read).cells] == ["print(7)"]
     with pytest.raises(InputError, match="no parameter 'n', as the notebook declares none; set"):
         check(notebook.parameters(read, "odd", {"n"}), {"n": 1})
@@ -313,9 +293,7 @@ def test_new_text_and_tags_amid_the_same_code_compute_nothing_anew(home):
         assert found[-1].outputs[0].text == "result 40\n"
         assert "injected-parameters" in notebook.tags(found[2])
         assert notebook.tags(found[0]) == list(cells[0][2:])
-    assert [line.split(":")[0] for line in said][1] == (
-        "taken from an earlier run of the same code, data and values"
-    )
+    assert said[1].startswith("taken from an earlier run of the same code, data and values")
 
 
 def wait(done, seconds=120):

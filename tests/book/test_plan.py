@@ -6,7 +6,7 @@ import subprocess
 import pytest
 import yaml
 
-from microdata_price.base.provenance import PACKAGE, code_files, code_key
+from microdata_price.base.provenance import PACKAGE, code_key
 from microdata_price.book import notebook
 from microdata_price.book.build import stage_redirects
 from microdata_price.book.plan import Edition, chapters, find_root, grid_specs, toc_entries
@@ -14,9 +14,7 @@ from microdata_price.book.run import chapter_key
 from microdata_price.book.site import site_config, source_date
 from microdata_price.exceptions import InputError
 from microdata_price.grid.spec import PAPER_EPSILONS, PAPER_RHOS
-from tiny_book import ROOT, make_notebook, make_root, ordinary
-
-SRC = ROOT / "src" / PACKAGE
+from tiny_book import make_notebook, make_root, ordinary
 
 
 def test_editions_have_folders_and_titles_of_their_own():
@@ -66,28 +64,22 @@ def test_the_root_is_found_from_below_and_a_page_is_listed_once(tmp_path, monkey
     toc.write_text("format: jb-book\nroot: intro\nchapters:\n- file: intro\n", encoding="utf-8")
     with pytest.raises(InputError, match=r"cannot be used: .*intro"):
         toc_entries(root)
+    # The installed package elsewhere: no book above the folder nor above the code.
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("microdata_price.book.plan.__file__", str(tmp_path / "plan.py"))
+    with pytest.raises(InputError, match="no book was found"):
+        find_root()
 
 
-def test_code_files_follow_imports_however_deep():
-    def found(code):
-        return {p.relative_to(SRC).as_posix() for p in code_files(SRC, [code])}
-
-    page = found("from microdata_price.page import output")
-    assert {"__init__.py", "page/output.py", "figures/style.py", "exceptions.py"} <= page
-    assert "grid/run.py" not in page
-    deep = found("def f():\n    import microdata_price.fitting.methods as m")
-    assert {"fitting/__init__.py", "fitting/nnls.py", "optimize/dual_newton.py"} <= deep
-    assert found("import numpy\nfrom math import pi") == set()
-
-
-MATTERS = ["c.py", "sub/__init__.py", "../../data/x.csv", "sub/readme.txt"]
+MATTERS = ["c.py", "deep.py", "sub/__init__.py", "../../data/x.csv", "sub/readme.txt"]
 
 
 @pytest.mark.parametrize("changed", [*MATTERS, "other.py"])
 def test_the_key_changes_with_what_matters_and_with_nothing_else(tmp_path, changed):
     package = tmp_path / "src" / PACKAGE
     files = {"__init__.py": "", "a.py": "from .sub import b", "sub/__init__.py": ""}
-    files |= {"sub/b.py": "from ..c import f", "c.py": "f = 1", "other.py": ""}
+    files |= {"sub/b.py": f"def g():\n    import {PACKAGE}.deep as m"}
+    files |= {"deep.py": "from . import c", "c.py": "import numpy", "other.py": ""}
     files |= {"sub/readme.txt": "{{ name }}"}
     for name, text in {**files, "../../data/x.csv": "1"}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
@@ -116,11 +108,10 @@ def test_a_notebooks_key_depends_on_code_values_grid_and_files_beside_it(tmp_pat
 
 def test_old_addresses_lead_to_the_new_pages(tmp_path):
     root = make_root(tmp_path, {}, {})
-    (root / "book" / "_redirects.yml").write_text("# nothing has moved\n", "utf-8")
-    stage_redirects(root, tmp_path)
     moved = "notebooks/old: notebooks/new#place\nteach/notes: teach/lesson\napi: intro\n"
-    (root / "book" / "_redirects.yml").write_text(moved, "utf-8")
-    stage_redirects(root, tmp_path)
+    for text in ("# nothing has moved\n", moved):
+        (root / "book" / "_redirects.yml").write_text(text, "utf-8")
+        stage_redirects(root, tmp_path)
     new = {"notebooks/old": "new.html#place", "teach/notes": "lesson.html", "api": "intro.html"}
     for page, place in new.items():
         assert f'url={place}"' in (tmp_path / f"{page}.html").read_text("utf-8")

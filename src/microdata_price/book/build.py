@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os.path
 import shutil
-import tempfile
+import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -13,10 +13,11 @@ from pathlib import Path
 import yaml
 
 from ..base.files import claim_folder
-from ..base.provenance import versions
+from ..base.provenance import digest, digest_files, versions
 from ..exceptions import BuildError, InputError
 from . import notebook, stage
 from . import site as book_site
+from .kernel import watched_folder
 from .plain import with_links
 from .plan import Edition, chapters, compute_folders, toc_entries
 from .run import Report, Run, run_all
@@ -83,7 +84,7 @@ def _stage(
     target: Path,
     students: str,
 ) -> str:
-    """Write everything that the builder reads into a new folder and return its hash."""
+    """Write all that the builder reads into a new folder; return its hash with the builder's."""
     found = stage_notebooks(root, edition, runs, target, facts)
     asked = stage.exercises({r.name: r.executed for r in runs}, solutions=edition.solutions)
     found.quoted["book"] = {"students": students, "exercises": asked}
@@ -104,7 +105,9 @@ def _stage(
             folder = compute(root, edition, root / "book" / "_generated" / name)
             book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
-    return book_site.staged_key(target)
+    files = [p for p in target.rglob("*") if p.is_file()]
+    own = sorted(Path(__file__).parent.glob("*.py"))
+    return digest(digest_files(files, target), *(p.read_bytes() for p in own), sys.version)
 
 
 def stage_redirects(root: Path, extra: Path) -> None:
@@ -160,8 +163,7 @@ def build(
     if students:
         editions[STUDENTS] = (replace(edition, solutions=False), _THEIRS)
     site.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=".unfinished-", dir=site.parent) as folder:
-        home = Path(folder)
+    with watched_folder(site.parent, ".unfinished-") as (home, _):
         key = "".join(
             _stage(root, one, runs, facts, extras or {}, home / name, said)
             for name, (one, said) in editions.items()

@@ -1,7 +1,4 @@
-"""A Sphinx extension that finishes a site: no network needed, pages that everyone can read.
-
-Pages are mended, described for those who link to them, and get previews of what they link to.
-"""
+"""A Sphinx extension that finishes a site: no network needed, pages that everyone can read."""
 
 from __future__ import annotations
 

@@ -109,9 +109,8 @@ def role(cell: Notebook) -> str:
 
 
 def difficulty(cell: Notebook) -> str:
-    """Return the difficulty of an exercise; empty for other cells and for one without that tag."""
-    told = (tag for tag in tags(cell) if tag in DIFFICULTIES and role(cell) == "exercise")
-    return next(told, "")
+    """Return the difficulty of an exercise; empty for one without that tag."""
+    return next((tag for tag in tags(cell) if tag in DIFFICULTIES), "")
 
 
 def is_hidden(cell: Notebook) -> bool:

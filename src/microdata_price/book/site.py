@@ -23,7 +23,6 @@ import yaml
 
 from .. import __version__
 from ..base.files import deferred_stop
-from ..base.provenance import digest, digest_files
 from ..exceptions import BuildError
 
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
@@ -93,13 +92,6 @@ def source_date(root: Path) -> datetime.date | None:
             seconds = subprocess.run(command, capture_output=True, text=True, check=False).stdout
     day = datetime.datetime.fromtimestamp
     return day(int(seconds), datetime.UTC).date() if seconds.strip().isdigit() else None
-
-
-def staged_key(stage: Path) -> str:
-    """Return the hash of everything that the builder will read, and of its version."""
-    files = [p for p in stage.rglob("*") if p.is_file()]
-    own = sorted(Path(__file__).parent.glob("*.py"))
-    return digest(digest_files(files, stage), *(p.read_bytes() for p in own), sys.version)
 
 
 def _no_room(told: str) -> OSError | None:

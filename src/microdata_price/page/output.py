@@ -1,8 +1,4 @@
-"""What a notebook says and shows: complete in Jupyter, and made into pages by the book.
-
-Text is plain Markdown with ``$mathematics$`` and ordinary links. The book makes numbered figures,
-references, glossary links and citations of it; a reader of the notebook misses nothing.
-"""
+"""What a notebook says and shows: complete in Jupyter, and made into pages by the book."""
 
 from __future__ import annotations
 

@@ -196,7 +196,6 @@ def test_mechanisms_on_the_page_are_those_of_the_package(plane, kind, guarantee,
         assert upper == pytest.approx(certain.C[0], rel=ROUNDING)
         half = float(certified_split(basis, d).D) / unit
         assert picked(about["sum_first"]["D"], at) == pytest.approx(half, rel=ROUNDING)
-        assert 0.9 * unit <= known.C[0] <= certain.C[0]
 
 
 @pytest.mark.parametrize(("kind", "basis"), [("pure", PureDP(0.7)), ("zcdp", ConcentratedDP(2.0))])
