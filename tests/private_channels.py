@@ -20,10 +20,10 @@ def least_worst_loss(near, epsilon, losses, limited=None, most=0.0):
     blocks = [[sparse.kron(private, sparse.eye_array(size)), None]]
     right = [np.zeros(len(near) * size)]
     if limited is not None:
-        blocks.append([sparse.block_diag(limited[:, None]), None])
+        blocks.append([_diagonal(limited), None])
         right.append(np.full(n, most))
     for loss in losses:
-        blocks.append([sparse.block_diag(loss[:, None]), -np.ones((n, 1))])
+        blocks.append([_diagonal(loss), -np.ones((n, 1))])
         right.append(np.zeros(n))
     law = sparse.kron(sparse.eye_array(n), np.ones((1, size)))
     found = optimize.linprog(
@@ -37,3 +37,7 @@ def least_worst_loss(near, epsilon, losses, limited=None, most=0.0):
     )
     assert found.status == 0
     return float(found.fun)
+
+
+def _diagonal(matrix):
+    return sparse.block_diag([sparse.coo_array(row[None]) for row in matrix])
