@@ -4,9 +4,9 @@
 BOOK_EXTRAS = book
 LOCK_EXTRAS = book test cluster dev
 
-# make book without a release's own Python: the newest of 3.13, 3.12, 3.11 that is at hand.
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-    command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 14)))' \
+# make book without a release's own Python: the newest of 3.14, 3.13, 3.12, 3.11 that is at hand.
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+    command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 15)))' \
     && echo $$p && break; done)
 VENV = .venv
 BIN = $(VENV)/bin
@@ -46,8 +46,8 @@ install: $(DEV_STAMP) ## make .venv with everything, from the lock
 
 $(STAMP): requirements.txt pyproject.toml
 	@if [ -z "$(PYTHON)" ]; then \
-	    echo "No Python from 3.11 to 3.13 was found (python3 is $$(python3 --version 2>&1)). Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 2; fi
-	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if (3, 11) <= v < (3, 14) else f"{sys.executable} is Python {v[0]}.{v[1]}; needed is 3.11, 3.12 or 3.13: make PYTHON=/path/to/python3.12")'
+	    echo "No Python from 3.11 to 3.14 was found (python3 is $$(python3 --version 2>&1)). Install one, or name it: make $(MAKECMDGOALS) PYTHON=/path/to/python3.12" >&2; exit 2; fi
+	@$(PYTHON) -c 'import sys; v = sys.version_info; sys.exit(None if (3, 11) <= v < (3, 15) else f"{sys.executable} is Python {v[0]}.{v[1]}; needed is 3.11, 3.12, 3.13 or 3.14: make PYTHON=/path/to/python3.12")'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
 	    echo "$(PYTHON) cannot make a virtual environment; on Debian and Ubuntu: apt-get install python3-venv" >&2; rm -rf $(VENV); exit 2; }
 	@echo "Installing the pinned packages into $(VENV) (once; a few minutes)"

@@ -17,7 +17,7 @@ LOCK = (ROOT / "requirements-dev.txt").read_text(encoding="utf-8")
 BOOK_LOCK = (ROOT / "requirements.txt").read_text(encoding="utf-8")
 MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
 EXTRAS = re.search(r"^LOCK_EXTRAS = (.*)$", MAKEFILE, re.MULTILINE).group(1).split()
-PYTHONS = ("3.11", "3.12", "3.13")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 CONDA = yaml.safe_load((ROOT / "environment.yml").read_text(encoding="utf-8"))["dependencies"]
 BLOCKS = [b for b in re.split(r"^(?=[A-Za-z0-9])", LOCK, flags=re.MULTILINE) if "==" in b]
 TARGETS = set(re.findall(r"^([a-z-]+):(?!=)", MAKEFILE, re.MULTILINE))
@@ -60,9 +60,9 @@ def test_lock_was_made_from_exactly_these_dependencies_with_hashes():
 def test_conda_has_the_same_python_and_the_lock():
     python = next(d for d in CONDA if str(d).startswith("python "))
     least = PROJECT["requires-python"].removeprefix(">=")
-    assert python == f"python >={least},<3.14"
+    assert python == f"python >={least},<3.15"
     assert least == PYTHONS[0] == PYPROJECT["tool"]["mypy"]["python_version"]
-    assert "((3, 11) <= sys.version_info < (3, 14))" in MAKEFILE
+    assert "((3, 11) <= sys.version_info < (3, 15))" in MAKEFILE
     assert [d.split()[0] for d in CONDA if isinstance(d, str)] == ["python", "pip", "make"]
     assert [d["pip"] for d in CONDA if isinstance(d, dict)] == [["-r requirements.txt"]]
 
