@@ -173,7 +173,7 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
     gamma = np.linspace(0.0005, 0.9995, 40_000)
     a, bits = np.sqrt(3 / (1 - gamma)), gamma * math.log2(n - 1) - 1
     points = (np.sqrt(np.maximum(bits - np.log2(15 * a + 1), 0)) - 2) / (0.2 * a)
-    sums = (2 ** (bits - (0.1 * a + 2) ** 2) - 1) / (0.3 * a)
+    sums = (2 ** (gamma * math.log2(1999) - 1 - (0.1 * a + 2) ** 2) - 1) / (0.3 * a)
     for name, branches, value in (
         ("k=1/epsilon", point_error_branches(cut, d, 20.0), (math.log(eps / 8e-6) - 2) / 0.8),
         ("k=1/epsilon", point_error_branches(cut, 1e5, 20.0), (math.log(99999 / 200) - 2) / 0.8),
@@ -181,7 +181,7 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
         ("k=1/epsilon", sum_error_branches(cut, d, 2.0), (shrunk / 8 - 1) / 1.2),
         ("k=C", sum_error_branches(cut, d, 2.0), math.log(eps / 8e-6) / 1.2),
         ("k=1/sqrt(rho)", point_error_branches(zcdp, n, 50.0), points.max()),
-        ("k=1/sqrt(rho)", sum_error_branches(zcdp, n, 0.5), sums.max()),
+        ("k=1/sqrt(rho)", sum_error_branches(zcdp, 2000, 0.5), sums.max()),
     ):
         assert branches[name].value == pytest.approx(value, rel=1e-4), name
 
