@@ -75,6 +75,7 @@ BAD = [
     ("cells", operating_points.clipping, (PURE, 1)),
     ("weight", operating_points.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
     *(("s must be 1", Reports, (1.0, 100.0, *x, 50.0)) for x in ((0.9, 0.02), (1.0, 0.07))),
+    ("epsilon", Reports, (0.0, 100.0, 1.0, 0.02, 50.0)),
     ("larger", Reports, (1.0, 10.0, 1.0, 0.05, 5.0)),
     ("ln nu", Reports, (1.0, 100.0, 1.0, 0.05, 2.0)),
     *(("delta", smallest_bound, (1.0, delta)) for delta in (0.0, 1.0, -1.0, math.nan)),

@@ -45,6 +45,7 @@ def test_the_lower_end_is_the_one_huge_cell(d):
         (10, wt.TwoTails(0.93, 0.93), wt.TwoTails(0.07, 0.07)),
         (300, wt.TwoTails(0.986, 0.986), wt.TwoTails(0.014, 0.014)),
         (4, wt.TwoTails(0.3, 0.6), wt.TwoTails(0.7, 0.4)),
+        (20, wt.TwoTails(0.2, 0.3), wt.TwoTails(0.8, 0.7)),
     ],
 )
 def test_sampling_agrees_with_the_worst_table(d, cell, total):
