@@ -44,11 +44,7 @@ RECORD = Path(__file__).with_name("mutants.csv")
 # Tests of a room's files that stand with what they are for.
 ALSO = {
     "model": ("tests/theory/upper/test_asymmetric.py",),
-    "theory": (
-        "tests/commands/test_bounds.py",
-        "tests/chapters/test_bounds.py",
-        "tests/chapters/test_proofs.py",
-    ),
+    "theory": ("tests/commands/test_bounds.py", "tests/chapters/test_proofs.py"),
 }
 
 _OPERATORS: tuple[tuple[type, type], ...] = (
