@@ -45,11 +45,7 @@ RECORD = Path(__file__).with_name("mutants.csv")
 ALSO = {
     "model": ("tests/theory/upper/test_asymmetric.py",),
     "optimize": ("tests/fitting",),
-    "theory": (
-        "tests/commands/test_bounds.py",
-        "tests/chapters/test_bounds.py",
-        "tests/chapters/test_proofs.py",
-    ),
+    "theory": ("tests/commands/test_bounds.py", "tests/chapters/test_proofs.py"),
 }
 
 _OPERATORS: tuple[tuple[type, type], ...] = (

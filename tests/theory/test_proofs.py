@@ -31,7 +31,10 @@ CELLS = st.lists(st.floats(0, 40), min_size=60, max_size=60)
 @settings(max_examples=100)
 def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D, k, cells):
     packing = packing_at(d, C, 10 * D, k)
-    assert packing.k == pytest.approx(packing.m - 2 * C)
+    n, m, reach, wide = packing.n, packing.m, 2 * C, 20 * D
+    assert packing.k == pytest.approx(m - reach)
+    assert packing.first_range == pytest.approx((n - m - reach, n - m + reach))
+    assert (packing.cell_range, packing.sum_range) == ((packing.k, m + reach), (n - wide, n + wide))
     tables = np.array([packing.table(1), packing.table(2), packing.table(d)])
     assert np.abs(tables[0] - tables[1]).sum() == packing.steps
     assert (tables.sum(axis=1) == packing.n).all()
@@ -49,6 +52,7 @@ def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D
         assert reached == bound
     # A negative cell breaks it.
     assert int(packing.memberships(packing.signed_output())) >= d - 2
+    assert packing.signed_output().sum() == n
 
 
 def brute_odds(noise, packing, top):

@@ -173,7 +173,7 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
     gamma = np.linspace(0.0005, 0.9995, 40_000)
     a, bits = np.sqrt(3 / (1 - gamma)), gamma * math.log2(n - 1) - 1
     points = (np.sqrt(np.maximum(bits - np.log2(15 * a + 1), 0)) - 2) / (0.2 * a)
-    sums = (2 ** (bits - (0.1 * a + 2) ** 2) - 1) / (0.3 * a)
+    sums = (2 ** (gamma * math.log2(1999) - 1 - (0.1 * a + 2) ** 2) - 1) / (0.3 * a)
     for name, branches, value in (
         ("k=1/epsilon", point_error_branches(cut, d, 20.0), (math.log(eps / 8e-6) - 2) / 0.8),
         ("k=1/epsilon", point_error_branches(cut, 1e5, 20.0), (math.log(99999 / 200) - 2) / 0.8),
@@ -181,26 +181,9 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
         ("k=1/epsilon", sum_error_branches(cut, d, 2.0), (shrunk / 8 - 1) / 1.2),
         ("k=C", sum_error_branches(cut, d, 2.0), math.log(eps / 8e-6) / 1.2),
         ("k=1/sqrt(rho)", point_error_branches(zcdp, n, 50.0), points.max()),
-        ("k=1/sqrt(rho)", sum_error_branches(zcdp, n, 0.5), sums.max()),
+        ("k=1/sqrt(rho)", sum_error_branches(zcdp, 2000, 0.5), sums.max()),
     ):
         assert branches[name].value == pytest.approx(value, rel=1e-4), name
-
-
-@given(GUARANTEES, POINTS, ERRORS)
-@settings(max_examples=40)
-def test_branches_follow_from_the_printed_inequality(g, d, size):
-    """With its k, alpha and beta each branch is implied by the best k (alpha = beta = 2)."""
-    error = size * g.signed_error
-    points, sums = lower_bounds(g, d, sum_error=error), lower_bounds(g, d, point_error=error)
-    for found in (points, sums):
-        assert found.branches.keys() >= {"k=C"}
-        implied = ("k=C", "k=1/epsilon") if found is points else ("k=1/epsilon",)
-        for name, value in found.branches.items():
-            assert value >= 0
-            if name in implied and value > 0:
-                assert value <= found.values["printed"] * (1 + 1e-9) + 1e-9
-        zero = [k for k, v in found.branches.items() if v == 0]
-        assert all(any(f"branch {k} " in n for n in found.notes) for k in zero)
 
 
 @pytest.mark.parametrize("g", [PureDP(0.5), ApproximateDP(0.5, 1e-9), ConcentratedDP(0.125)])
@@ -232,7 +215,9 @@ def test_limits_on_records_only_weaken(name, g):
 def test_within_the_limits_nothing_overflows(guarantee, d, error, given):
     """Warnings are errors here, so that one from NumPy would fail."""
     found = lower_bounds(guarantee, min(d, int(MOST_POINTS)), **{given: error})
-    assert all(0 <= found.values[name] < math.inf for name in BOUNDS)
+    assert all(0 <= v < math.inf for v in (*found.values.values(), *found.branches.values()))
+    zero = [f"branch {k} " for k, v in found.branches.items() if v == 0]
+    assert all(any(branch in n for n in found.notes) for branch in zero)
 
 
 @pytest.mark.parametrize("name", BOUNDS)

@@ -90,6 +90,10 @@ def test_zcdp_is_certified_between_first_moments_and_the_map():
     known = pytest.approx([381.81, 262.92, 3.6343, 3.6610, 46.436, 375.69], rel=3e-4)
     assert [low, weights, *points, far, fine] == known
     assert conic.conic_sum_error(ConcentratedDP(3.0), 1000, C, whole=True) == 0
+    assert conic.conic_point_error(ConcentratedDP(3.0), 1000, C, whole=True) == 0
+    # What no channel reaches, and what no solver sees: nothing is proved.
+    assert pure.channel_sum_error(PureDP(1.0), 10, 0.01, whole=True) == 0
+    assert pure.channel_point_error(PureDP(1.0), 10**9, 1e-3, whole=True) == 0
     assert conic.conic_point_error(guarantee, 2, 1e4, whole=True) == 0
 
 

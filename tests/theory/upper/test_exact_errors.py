@@ -26,6 +26,7 @@ from rounding import at_most
 
 _digits = digits(30)
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20]
+KINDS = [Laplace, Gaussian]
 NOISES = [Laplace(1.7), Gaussian(2.3), DoubleGeometric(0.4), DoubleGeometric(3.0)]
 NOISES += [nd.TruncatedDoubleGeometric(0.4, 6), nd.DiscreteGaussian(3.0)]
 
@@ -159,9 +160,6 @@ def test_large_tables_win_while_there_are_few_cells():
         assert found.all_zero.tolist() == [False, True]
 
 
-KINDS = [Laplace, Gaussian]
-
-
 def over_their_number(n, p, r, s):
     """P(S <= s) and P(S + z <= s): a sum over how many of n exceed g, each by an exponential."""
     alone, smoothed, chance = mp.mpf(0), mp.mpf(0), (1 - p) ** n
@@ -178,13 +176,13 @@ def over_their_number(n, p, r, s):
     return float(alone), float(smoothed)
 
 
-@pytest.mark.parametrize("r", [0.3, 1.0, 3.0])
+@pytest.mark.parametrize("r", [0.03, 1.0, 3.0])
 @pytest.mark.parametrize(
     ("n", "means"), [(1.0, [1e-3]), (90.0, [1e-3, 3.0, 44.0]), (1e12, [3.0, 44.0, 46.0])]
 )
 def test_the_laplace_law_is_a_sum_over_how_many_exceed(n, means, r):
     law = LaplaceExcess(2.0, 2.0 / r, n)
-    for mean, s in itertools.product(means, (0.1, 4.0, 70.0)):
+    for mean, s in itertools.product(means, (0.1, 4.0, 70.0, 1200.0)):
         g, at = np.array([2.0 * math.log(n / 2 / mean)]), np.array([[s]])
         alone, smoothed = over_their_number(n, mp.exp(-mp.mpf(g[0]) / 2) / 2, r, mp.mpf(s) / 2)
         assert 1 - float(law.survival(g, at)[0, 0]) == pytest.approx(alone, abs=1e-12)
@@ -202,11 +200,20 @@ def test_moments_and_integrals_below_zero_equal_samples_and_the_law():
     found = law.exceeded(h, np.array([1.0]), 2.0, 0.6)
     # The law near s = 0 is inverted to 1e-10 only.
     assert float(found[0]) == pytest.approx(simpson, rel=2e-6)
-    m0, m1, m2 = (float(m[0]) for m in law.moments(h, np.array(0.9)))
     step = 1e-5
-    up, down = (float(law.moments(h, np.array(0.9 + x))[0][0]) for x in (step, -step))
-    assert m1 == pytest.approx(-(up - down) / (2 * step), rel=1e-7)
-    assert m2 == pytest.approx((up - 2 * m0 + down) / step**2, rel=1e-4)
+    for g, theta in ((-0.7, 0.9), (-6.0, 2.0)):
+        one = quad(
+            lambda x, g=g, t=theta: math.exp(-t * max(x - g, 0) - abs(x) / 1.3) / 2.6,
+            *(-60, 60),
+            points=[g, 0],
+        )[0]
+        near = (theta, theta + step, theta - step)
+        (m0, m1, m2), (up, *_), (down, *_) = (
+            [float(m[0]) for m in law.moments(np.array([g]), np.array(t))] for t in near
+        )
+        assert m0 == pytest.approx(one**4, rel=1e-7)
+        assert m1 == pytest.approx((down - up) / (2 * step), rel=1e-7)
+        assert m2 == pytest.approx((up - 2 * m0 + down) / step**2, rel=1e-4)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -85,11 +85,10 @@ class LaplaceExcess:
         one = low + middle[0] + top / (1 + t)
         first = middle[1] + top * (h / (1 + t) + 1 / (1 + t) ** 2)
         second = middle[2] + top * (h**2 / (1 + t) + 2 * h / (1 + t) ** 2 + 2 / (1 + t) ** 3)
-        n, rest = self.n, one ** max(self.n - 2, 0)
-        if n < 2:
-            return one, self.b * first, self.b**2 * second
-        squares = n * one * second + n * (n - 1) * first**2
-        return rest * one**2, self.b * n * rest * one * first, self.b**2 * rest * squares
+        n = self.n
+        once = n * one ** (n - 1)
+        squares = once * second + n * (n - 1) * one ** (n - 2) * first**2
+        return one**n, self.b * once * first, self.b**2 * squares
 
     def exceeded(self, g: Array, alpha: Array, beta: float, rate: float) -> Array:
         """Return the integral of ``(alpha + beta s) e^(-rate s) P(S + z > s)`` over s > 0, g < 0.

@@ -220,7 +220,7 @@ def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> Wors
 
 
 def _only_square(noise: Gaussian) -> Callable[[int], float]:
-    return lambda k: noise.variance if k == 2 else 0.0
+    return lambda k: noise.variance * (k == 2)
 
 
 @functools.cache
