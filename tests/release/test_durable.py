@@ -130,6 +130,7 @@ def test_a_measurement_is_finished_once(inputs, command, monkeypatch):
     def late(measured, method):
         monkeypatch.setattr(release_module, "finish", inner)
         (out / "records.csv").write_text("of a fit that was stopped")
+        (out / ".unfinished-1").mkdir()
         release_again(out, "ols")
         return inner(measured, method)
 
@@ -137,6 +138,7 @@ def test_a_measurement_is_finished_once(inputs, command, monkeypatch):
     code, _, error = command("--epsilon", 1)
     assert (code, "another process was faster" in error) == (2, True)
     assert (load_measured(out)[1], (out / "records.csv").exists()) == (True, False)
+    assert not list(out.glob(".*"))
 
 
 @pytest.fixture
