@@ -495,6 +495,7 @@ def test_the_command_fits_again(inputs, command, capsys):
     table.unlink()
     said = refused(capsys, *again, "--epsilon", 1, "--weak-protection")
     assert "takes everything from the earlier release; leave out --epsilon, --weak-" in said
+    assert "did you mean nnls" in refused(capsys, *again[:3], "--method", "nlns", *again[5:])
     code, printed, _ = run(capsys, *again, "--json")
     assert (code, json.loads(printed)["method"]) == (0, "sequential")
 
