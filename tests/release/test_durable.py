@@ -130,6 +130,7 @@ def test_a_measurement_is_finished_once(inputs, command, monkeypatch):
     def late(measured, method):
         monkeypatch.setattr(release_module, "finish", inner)
         (out / "records.csv").write_text("of a fit that was stopped")
+        (out / ".unfinished-1").mkdir()
         release_again(out, "ols")
         return inner(measured, method)
 
@@ -137,6 +138,7 @@ def test_a_measurement_is_finished_once(inputs, command, monkeypatch):
     code, _, error = command("--epsilon", 1)
     assert (code, "another process was faster" in error) == (2, True)
     assert (load_measured(out)[1], (out / "records.csv").exists()) == (True, False)
+    assert not list(out.glob(".*"))
 
 
 @pytest.fixture
@@ -263,6 +265,7 @@ def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, m
     mask = os.umask(0o027)
     try:
         release(table, plan_release(SCHEMA, WORKLOAD, PureDP(1.0)), "nnls", out)
+        release_again(out, "nnls", again := out.with_name("again"))
     finally:
         os.umask(mask)
     before = [name for _, name, there in synced if not there]
@@ -273,5 +276,6 @@ def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, m
     assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()} == set(moved)
     assert moved[-1] == MANIFEST
     assert lock.call_args.args[0].name == str(out / MANIFEST)
-    assert out.stat().st_mode & 0o777 == 0o750
-    assert {p.stat().st_mode & 0o777 for p in out.iterdir()} == {0o640}
+    for folder in (out, again):
+        assert folder.stat().st_mode & 0o777 == 0o750
+        assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o640}

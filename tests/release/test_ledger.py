@@ -66,9 +66,8 @@ def test_the_command(tmp_path, capsys):
     assert (code, error) == (0, "")
     assert "Together: pure differential privacy with epsilon = 0.75" in printed
     assert "a copy of the same measurement, counted once" in printed
-    code, printed, error = run(
-        capsys, "budget", *names, tmp_path / "c", "--json", "--delta", "1e-9"
-    )
+    names.append(tmp_path / "c")
+    code, printed, error = run(capsys, "budget", *names, "--json", "--delta", "1e-9")
     assert (code, error) == (0, "")
     document = json.loads(printed)
     rho = 0.125 + 0.125 + 0.25**2 / 2

@@ -20,7 +20,7 @@ import pytest
 import microdata_price.release
 from command_line import refused, run
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import METHODS, RECOMMENDED
+from microdata_price.fitting import METHODS, RECOMMENDED, fit
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
@@ -203,7 +203,8 @@ def test_sums_marginals_and_records_agree(tmp_path, method, guarantee):
         assert made.whole is None
         assert not (out / "records.csv").exists()
         return
-    assert made.weights.min() >= 0
+    fitted = fit(m.measurements(), method).tables[0]
+    np.testing.assert_array_equal(made.weights, np.maximum(fitted, 0))
     whole = read_table(out / "table_integer.csv", schema)
     np.testing.assert_array_equal(whole, made.whole)
     assert abs(whole.sum() - made.weights.sum()) <= 0.5 + 1e-9
@@ -356,6 +357,14 @@ def test_tables_without_anybody_or_of_too_many_records(monkeypatch):
             assert ("records.csv" in files) == ("records.parquet" in files) == (most == size)
 
 
+@pytest.mark.parametrize("records", [0, 1])
+def test_a_public_total_of_next_to_nobody_is_kept(records):
+    for _ in range(9):
+        made = finish(measured(table=records * (TABLE == 1), known_total=True), "nnls")
+        assert made.whole.sum() == records
+        assert made.weights.sum() == pytest.approx(records, rel=1e-15)
+
+
 @pytest.mark.parametrize("known", [False, True])
 @pytest.mark.parametrize("method", ["nnls", "ols"])
 @pytest.mark.parametrize("guarantee", [PureDP(1.0), ConcentratedDP(0.005)])
@@ -486,6 +495,7 @@ def test_the_command_fits_again(inputs, command, capsys):
     table.unlink()
     said = refused(capsys, *again, "--epsilon", 1, "--weak-protection")
     assert "takes everything from the earlier release; leave out --epsilon, --weak-" in said
+    assert "did you mean nnls" in refused(capsys, *again[:3], "--method", "nlns", *again[5:])
     code, printed, _ = run(capsys, *again, "--json")
     assert (code, json.loads(printed)["method"]) == (0, "sequential")
 

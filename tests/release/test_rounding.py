@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy import optimize
 
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.queryset import QuerySet
@@ -96,14 +97,19 @@ def test_very_many_cells_are_rounded_by_a_smaller_program_at_nearly_the_same_cos
     workload = Workload.table((40, 50))
     fitted = np.random.default_rng(4).gamma(0.5, 3.0, workload.shape)
     fitted[:, ::2] = np.floor(fitted[:, ::2]) + 0.25  # ties
-    cost = []
+    cost, sizes, solve = [], [], optimize.linprog
+    note = lambda c, *a, **k: sizes.append(c.size) or solve(c, *a, **k)  # noqa: E731
+    monkeypatch.setattr(optimize, "linprog", note)
     for at_once in (10**6, 400, 20):
+        sizes.clear()
         monkeypatch.setattr(rounding, "_AT_ONCE", at_once)
         table = round_table(fitted, workload)
         assert table.sum() == round(float(fitted.sum()))
         assert max(furthest(q, table, fitted) for q in workload.query_sets) < 1
         cost.append(float(((table - fitted) ** 2).sum()))
-    assert max(cost) <= min(cost) + 1e-3 * fitted.size
+        if at_once == 400:  # a sample's prices spare the whole program
+            assert sizes[0] <= at_once < max(sizes) < fitted.size
+    assert max(cost) <= min(cost) + 1e-2
 
 
 @settings(max_examples=25)
@@ -124,6 +130,22 @@ def test_more_ways_are_kept_within_about_one(data):
     best, largest = min(map(largest_of, roundings(fitted))), largest_of(table)
     assert best - 1e-5 <= largest
     assert largest < 1 or largest <= best + 0.5 >= 1.5 - 1e-6
+
+
+def test_where_exchanges_do_not_help_an_integer_program_finds_nearly_the_nearest(monkeypatch):
+    """Of all roundings within one of every answer."""
+    monkeypatch.setattr(rounding, "_exchanges", lambda add, *_: add)
+    workload = marginals((2, 2, 3), (), (0, 1), (0, 2), (1, 2))
+    every = np.array(list(itertools.product((0, 1), repeat=12)))
+    for fitted in np.random.default_rng(1).gamma(0.5, 2.0, (60, 12)):
+        off = np.floor(fitted) + every - fitted
+        moved = np.hstack([off @ q.matrix.T for q in workload.query_sets[1:]])
+        right = np.abs(off.sum(axis=1)) <= 0.5
+        near = (off[right & (np.abs(moved).max(axis=1) < 1)] ** 2).sum(axis=1)
+        found = round_table(fitted, workload).ravel()
+        if near.size:
+            assert max(furthest(q, found, fitted) for q in workload.query_sets) < 1
+            assert ((found - fitted) ** 2).sum() <= near.min() + 0.1
 
 
 @given(hnp.arrays(float, 12, elements=st.floats(0, 3, allow_subnormal=False)))
@@ -161,10 +183,14 @@ def test_a_solver_s_answer_that_is_no_table_is_not_taken(monkeypatch, add):
         round_table([[1.5, 0.5], [0.5, 1.5]], Workload.table((2, 2)))
 
 
-@pytest.mark.parametrize("shape", [(9, 9, 9), (4, 5, 30), (3, 3, 3, 3, 3)])
+@pytest.mark.parametrize(
+    ("shape", "integer", "most"),
+    [((9, 9, 9), 0, 1.03), ((4, 5, 30), 0, 1.0), ((3,) * 5, 0, 1.3), ((3,) * 5, 2000, 1.0)],
+)
 @pytest.mark.parametrize("seed", range(3))
-def test_exchanges_bring_many_cells_near_and_always_alike(seed, shape, monkeypatch):
-    monkeypatch.setattr(rounding, "_INTEGER", 0)
+def test_many_cells_come_near_and_always_alike(seed, shape, integer, most, monkeypatch):
+    """By exchanges, and within one with an integer program."""
+    monkeypatch.setattr(rounding, "_INTEGER", integer)
     pairs = itertools.combinations(range(len(shape)), 2)
     workload = marginals((*shape, 2), (), *pairs)
     rng = np.random.default_rng(seed)
@@ -174,19 +200,7 @@ def test_exchanges_bring_many_cells_near_and_always_alike(seed, shape, monkeypat
     np.testing.assert_array_equal(table, round_table(fitted, workload))
     assert table.sum() == round(float(fitted.sum()))
     assert np.abs(table - fitted).max() < 1
-    reached = max(furthest(q, table, fitted) for q in workload.query_sets[1:-1])
-    assert reached <= 1.3
-
-
-@pytest.mark.parametrize(("shape", "kept"), [((9, 9, 9), 2), ((4, 5, 30), 2), ((2,) * 6, 3)])
-@pytest.mark.parametrize("seed", range(2))
-def test_some_hundred_cells_in_more_ways_are_kept_within_one(seed, shape, kept):
-    workload = marginals(shape, (), *itertools.combinations(range(len(shape)), kept))
-    fitted = np.random.default_rng(seed).gamma(0.3, 2.0, workload.cells)
-    table = round_table(fitted, workload)
-    np.testing.assert_array_equal(table, round_table(fitted, workload))
-    assert table.sum() == round(float(fitted.sum()))
-    assert max(furthest(q, table, fitted) for q in workload.query_sets[1:]) < 1
+    assert max(furthest(q, table, fitted) for q in workload.query_sets[1:-1]) <= most
 
 
 def test_many_cells_next_to_whole_numbers_are_a_record_together():

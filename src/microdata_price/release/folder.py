@@ -152,7 +152,6 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterato
 
 def _write(path: Path, data: bytes) -> None:
     path.write_bytes(data)
-    usual_permissions(path)
     sync_file(path)
 
 

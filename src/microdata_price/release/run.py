@@ -46,10 +46,8 @@ def finish(measured: Measured, method: str) -> Release:
 
 def publish(measured: Measured, method: str, out: Path) -> Release:
     """Write the folder ``out``, whole or not at all, from noisy answers (`measure_privately`)."""
-    check_new(out)
-    files = release_files(result := finish(measured, method))
     with new_folder(out, private=False) as folder:
-        for name, data in files.items():
+        for name, data in release_files(result := finish(measured, method)).items():
             (folder / name).write_bytes(data)
     return result
 
@@ -88,7 +86,6 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
 
     A measurement that was not fitted yet is completed in its ``folder`` where ``out`` is ``None``.
     """
-    check_methods([method])
     measured, finished = load_measured(folder)
     if out is not None:
         return publish(measured, method, out)
