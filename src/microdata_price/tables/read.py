@@ -1,7 +1,7 @@
 """Tables from files: counts, or records to be counted, exactly as their schema says.
 
-Whatever a schema does not state is refused by row and column; no message repeats what is in a
-file. docs/tables.md states the contract.
+What a schema does not state is refused by row and column, without a word of what is in the file;
+docs/tables.md states the contract.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import bz2
 import contextlib
 import csv
-import errno
 import gzip
 import io
 import lzma
@@ -94,7 +93,7 @@ class _Counted(io.RawIOBase):
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn whatever a format's reader raises into one sentence; its own words may quote data."""
+    """Turn what a format's reader raises into one sentence, as its words may quote data."""
     try:
         with warnings.catch_warnings(action="ignore"):
             yield
@@ -102,9 +101,8 @@ def _reading(path: Path) -> Iterator[None]:
         package = _FRAMES[path.suffix.lower()][1]
         raise InputError(f"{path} needs the package {package}: install it, or use CSV") from None
     except Exception as error:
-        # The system's word is no content: no permission. EINVAL is of a damaged archive's places.
-        system = getattr(error, "errno", None) not in (None, errno.EINVAL)
-        if system or isinstance(error, (InputError, MemoryError)):
+        # Of a file that it names the system speaks: there is none, no permission.
+        if isinstance(error, (InputError, MemoryError)) or getattr(error, "filename", None):
             raise
         uneven = re.search(r"Row #(\d+): Expected", str(error))
         raise InputError(
@@ -203,9 +201,9 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
         codes, values = pd.factorize(column, use_na_sentinel=False)
         return _Fields(codes.astype(np.int64), [plain(_text(value)) for value in values])
 
+    @_reading(path)  # Arrow decodes a text when it is asked for
     def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
-        with _reading(path):  # Arrow decodes a text when it is asked for
-            return iter([{name: fields(frame[name]) for name in columns}])
+        return iter([{name: fields(frame[name]) for name in columns}])
 
     return list(frame.columns), blocks
 
@@ -335,8 +333,7 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         and whole numbers everywhere else; a label that counts what all others count.
     """
     header, blocks = _source(path)
-    labels: list[str] = []
-    lines: list[Whole] = []
+    labels, lines = list[str](), list[Whole]()
     faults: Faults = defaultdict(list)
     for block in blocks(header) if len(set(header)) == len(header) > 1 else ():
         first, *others = block.values()

@@ -266,8 +266,7 @@ def _check_names(names: Sequence[str]) -> None:
             fault = f"has a meaning here, as have {', '.join((*KEYWORDS, *RESERVED))}"
         elif folded.count(fold) > 1:
             fault = "is there twice (many programs do not tell capital letters apart)"
-        said = f"the schema has a column {name!r}, but this name {fault}"
-        require(not fault, f"{said}; give it another, in the table too")
+        require(not fault, f"the schema's column {name!r} {fault}; rename it, in the table too")
 
 
 def _check_values(name: str, values: Sequence[str], rule: Rule) -> None:
@@ -321,8 +320,7 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
 
 def _group(name: str, given: Any) -> Group:
     ((of, parts),) = given.items() if isinstance(given, dict) and len(given) == 1 else [("", {})]
-    fine = parts and isinstance(parts, dict)
-    require(fine, f"the schema's group {name!r} must be given as in {_GROUPS}")
+    require(parts and isinstance(parts, dict), f"the group {name!r} must be given as in {_GROUPS}")
     members = tuple(_words(part, f"group {name!r}") for part in parts.values())
     return Group(name, of, tuple(parts), members)
 
@@ -343,10 +341,9 @@ def parse_schema(text: str) -> Schema:
         line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f"the schema is not JSON{line}; needed is {_EXAMPLE}") from None
     whole = _USUAL | given if isinstance(given, dict) else {}
-    kinds = {k: type(v) for k, v in _USUAL.items()}
     require(
-        whole.keys() == kinds.keys()
-        and all(type(v) is kinds[k] or (k, v) in _ELSE for k, v in whole.items())
+        whole.keys() == _USUAL.keys()
+        and all(type(v) is type(_USUAL[k]) or (k, v) in _ELSE for k, v in whole.items())
         and all(isinstance(rule, dict) and rule for rule in whole["impossible"]),
         f"the schema must be an object such as {_EXAMPLE}, perhaps with {_GROUPS}, "
         '"impossible": [{"age": ["0"], "status": ["married"]}], "layout": "records", "ignore": '
