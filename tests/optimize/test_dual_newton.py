@@ -65,7 +65,8 @@ def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many)
             assert solve(problem)[1].worst <= WORST_TOLERANCE
             continue
         fast = solve(problem)[0] if kind == "bounds" else solve_structured(problem)
-        assert certify(problem, fast).worst <= TOLERANCE
+        most = 1e-10 if hard in ("one huge cell", "little noise") else 2e-11
+        assert certify(problem, fast).worst <= most
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
@@ -80,7 +81,7 @@ def test_sides_of_any_length_and_equalities_on_single_cells(shape, fixed, nonneg
     target, weight = np.where(here, 2.0, cells.target), np.where(here, np.inf, cells.weight)
     problem = Problem((*others, Term(cells.queries, target, weight)), nonnegative)
     fast = solve_structured(problem)
-    assert certify(problem, fast).worst <= TOLERANCE
+    assert certify(problem, fast).worst <= 1e-13
     np.testing.assert_array_equal(fast.x[here], 2.0)
     np.testing.assert_allclose(fast.x, solve_conic(problem).x, atol=1e-7)
 
@@ -185,6 +186,8 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, ma
                 np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
         one = structure.select(np.array([1]))
         np.testing.assert_allclose(one.matvec(x[1:2])[0], structure.matvec(x)[1], atol=1e-12)
+        again = one.solve(free[1:2], slack[1:2], y[1:2], np.full((1, 1), 1e-3))
+        np.testing.assert_allclose(again[0], step[1], atol=1e-9)
     assert compared == many
 
 
