@@ -80,10 +80,31 @@ def test_sides_of_any_length_and_equalities_on_single_cells(shape, fixed, nonneg
     here = np.broadcast_to(np.arange(problem.cells) < fixed, cells.target.shape)
     target, weight = np.where(here, 2.0, cells.target), np.where(here, np.inf, cells.weight)
     problem = Problem((*others, Term(cells.queries, target, weight)), nonnegative)
+    plan, long = make_plan(problem), [n for n in shape if n > 1]
+    assert isinstance(plan.structure, TwoWay)
+    assert plan.flip == (len(long) == 2 and long[0] > long[1])
     fast = solve_structured(problem)
     assert certify(problem, fast).worst <= 1e-13
     np.testing.assert_array_equal(fast.x[here], 2.0)
     np.testing.assert_allclose(fast.x, solve_conic(problem).x, atol=1e-7)
+
+
+@pytest.mark.parametrize("structure", STRUCTURES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_several_terms_on_single_cells_share_their_forces(structure, kind):
+    rng = np.random.default_rng(5)
+    for _ in range(4):
+        problem = random_problem(rng, structure, kind, Recipe())
+        x = solve(problem)[0].x  # a table within all bounds
+        away, held = 9 * rng.normal(size=x.shape), rng.random(x.shape) < 0.1
+        weight = np.where(held, np.inf, rng.random(x.shape) / 64)
+        cells, radius = (
+            QuerySet.identity(problem.shape, "again"),
+            np.abs(away) + rng.random(x.shape),
+        )
+        again = Term(cells, np.where(held, x, x + away), weight, radius)
+        more = Problem((*problem.terms, again, term(cells, x - away, 0.01)))
+        assert certify(more, solve_structured(more)).worst <= 5e-11
 
 
 @settings(max_examples=30)
