@@ -9,7 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microdata_price.model.queryset import QuerySet
-from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE, Problem, Term, certify, solve
+from microdata_price.optimize import (
+    TOLERANCE,
+    WORST_TOLERANCE,
+    Problem,
+    Term,
+    certify,
+    solve,
+    structured,
+)
 from microdata_price.optimize import conjugate as conjugate_module
 from microdata_price.optimize.boxed import is_cells, split
 from microdata_price.optimize.conic import solve_conic
@@ -115,6 +123,16 @@ def test_a_run_does_not_depend_on_its_neighbours(seed):
     whole = solve_structured(problem).x
     for runs in (slice(0, 1), slice(2, 5)):
         np.testing.assert_allclose(solve_structured(problem.select(runs)).x, whole[runs], atol=1e-7)
+    # In blocks of as many cells as stay in the cache, and of as many dense matrices.
+    unknowns = sum(problem.terms[k].size for k in split(problem)[1])
+    for cells, matrices in ((4, 9), (4, 2)):
+        most = {"block_cells": cells * problem.cells, "block_entries": matrices * unknowns**2}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(structured, "TUNING", replace(TUNING, **most))
+            plan = make_plan(problem)
+            dense = isinstance(plan.structure, Partitions)
+            assert plan.block == (matrices if dense and matrices < cells else cells)
+            np.testing.assert_allclose(solve_structured(problem).x, whole, atol=1e-7)
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
