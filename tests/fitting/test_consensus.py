@@ -216,6 +216,19 @@ def test_targets_are_those_of_the_description(guarantee, shape, precise):
     np.testing.assert_allclose(found.variance[0], variance, rtol=1e-5)
 
 
+@pytest.mark.parametrize(("side", "expected"), [(-0.002, DEFAULT.largest), (0.002, 0.0)])
+def test_targets_stay_within_the_sizes_that_are_thought_of(side, expected):
+    """Very precise marginals, near cells that are surely empty, would lead far beyond them."""
+    m = measured(np.zeros((2, 2)), ConcentratedDP(0.5), runs=1)
+    unit = m.noise[-1].std
+    noise = (*(type(m.noise[-1])(1e-5 * unit),) * 3, m.noise[-1])
+    answers = *(np.full((1, n), side * unit) for n in (1, 2, 2)), np.full((1, 4), -30 * unit)
+    m, first = Measurements(m.workload, answers, noise), np.zeros((1, 4))
+    found = shrink(m, 3, first).mean
+    np.testing.assert_allclose(found, expected * unit)
+    np.testing.assert_allclose(found[0], plain_targets(m, 3, first[0])[0])
+
+
 @settings(max_examples=25)
 @given(seed=SEEDS)
 def test_targets_of_any_workload_are_those_of_the_description(seed):

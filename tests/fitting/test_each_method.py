@@ -2,7 +2,7 @@
 
 import sys
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -128,30 +128,6 @@ def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, co
 
 
 @pytest.mark.parametrize(
-    ("answers", "cutoff", "low"),
-    [
-        ([1.0, -2.0, 3.0], np.inf, [True, True, True]),  # none stands out
-        ([100.0, 200.0, 300.0], 100.0, [False, False, False]),  # every one does
-        ([100.0, -5.0, 3.0, 90.0], 90.0, [False, True, True, False]),
-        ([100.0, -5.0, 90.0], 90.0, [False, True, False]),  # the median of one draw is 0
-        ([100.0, 100.0, -5.0], 100.0, [False, False, True]),  # as large as the cutoff is not low
-    ],
-)
-def test_low_answers_count_for_less_and_their_sum_joins(answers, cutoff, low):
-    w, low = reweighting(one_set(answers))[0], np.array(low)
-    assert w.cutoff[0] == cutoff
-    assert w.low.tolist() == [low.tolist()]
-    count = int(low.sum())
-    assert w.low_count.tolist() == [count]
-    down = max(1.0, float(max_median(Laplace(8.0), count))) if count else 1.0
-    assert (down > 1) == (count > 1)
-    assert w.downweight[0] == pytest.approx(down)
-    np.testing.assert_allclose(w.weight[0], np.where(low, 1 / (2 * 128 * down**2), 1 / 128))
-    assert w.low_sum[0] == np.array(answers)[low].sum()
-    assert w.low_sum_weight[0] == pytest.approx(1 / (2 * count * 128) if count else 0.0)
-
-
-@pytest.mark.parametrize(
     ("total", "rules", "expected"),
     [*((t, Rules(), 1.0) for t in (-20.0, 3.0, 500.0)), (3.0, Rules(5.0), 1 / 50 + 1 / 2)],
 )
@@ -182,21 +158,25 @@ def test_settings_out_of_range_are_refused():
 
 
 @settings(max_examples=50)
-@given(noise=NOISES, seed=st.integers(0, 2**32 - 1), least=st.floats(0.01, 20))
-def test_rules_say_what_the_downweight_is(noise, seed, least):
+@given(noise=NOISES, seed=SEEDS, least=st.floats(0.01, 20), size=st.integers(1, 12))
+def test_low_answers_count_for_less_as_the_rules_say_and_their_sum_joins(noise, seed, least, size):
     rng = np.random.default_rng(seed)
-    m = one_set(rng.choice([0.0, 30.0], (6, 12)) * noise.std + noise.sample(rng, (6, 12)), noise)
-    for draws in ("low", "cutoff"):
-        for unit in ("counts", "noise"):
-            w = reweighting(m, rules=Rules(least, draws, unit))[0]
-            for run, low in enumerate(w.low_count):
-                count = low if draws == "low" else min(low + 1, 12)
-                if low:
-                    median = float(max_median(noise, count)) / (noise.std if unit == "noise" else 1)
-                    assert w.downweight[run] == pytest.approx(max(median, least))
-            plain = reweighting(m)[0]
-            np.testing.assert_array_equal(w.low, plain.low)
-            np.testing.assert_array_equal(w.low_sum_weight, plain.low_sum_weight)
+    shape, v = (6, size), noise.variance
+    answers = rng.choice([0.0, 30.0], shape) * noise.std + noise.sample(rng, shape)
+    low = answers < find_cutoff(answers, noise)[:, None]
+    for draws, unit in product(("low", "cutoff"), ("counts", "noise")):
+        w = reweighting(one_set(answers, noise), rules=Rules(least, draws, unit))[0]
+        np.testing.assert_array_equal(w.low, low)
+        np.testing.assert_allclose(w.low_sum, np.where(low, answers, 0).sum(axis=1))
+        for run, count in enumerate(low.sum(axis=1)):
+            assert w.low_count[run] == count
+            assert w.low_sum_weight[run] == pytest.approx(1 / (2 * count * v) if count else 0.0)
+            drawn = count if draws == "low" else min(count + 1, size)
+            median = float(max_median(noise, drawn)) if count else 0.0
+            down = max(median / (noise.std if unit == "noise" else 1), least) if count else 1.0
+            assert w.downweight[run] == pytest.approx(down)
+            expected = np.where(low[run], 1 / (2 * v * down**2), 1 / v)
+            np.testing.assert_allclose(w.weight[run], expected)
 
 
 def check_stages(m, tolerance):

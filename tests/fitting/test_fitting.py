@@ -126,19 +126,6 @@ def test_runs_do_not_depend_on_each_other(method):
     np.testing.assert_allclose(np.concatenate(parts), whole, rtol=0, atol=1e-7)
 
 
-# A low answer of reweighted fitting counts for so little that rounding leaves it free.
-@pytest.mark.parametrize("method", [m for m in SINGLE if m != "reweighted"])
-@settings(max_examples=10)
-@given(seed=SEEDS)
-def test_a_fit_of_a_fit_is_itself(method, seed):
-    m = random_measurements(seed, runs=1)
-    first = fit(m, method).answers()
-    again = fit(Measurements(m.workload, first, m.noise), method).answers()
-    scale = max(n.std for n in m.noise) + max(np.abs(a).max() for a in m.answers)
-    for a, b in zip(first, again, strict=True):
-        np.testing.assert_allclose(b, a, rtol=0, atol=1e-6 * scale)
-
-
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_and_columns_moved_and_swapped_are_so_in_the_fit(method):
     m = measured(uneven())

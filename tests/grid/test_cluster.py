@@ -41,33 +41,24 @@ def test_an_address_that_is_none_nobody_behind_one_or_a_missing_package(tmp_path
         run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
 
 
-class Stumbling(ThreadPoolExecutor):
-    """Dask's executor, as it is where the worker of the first answer ends once this is fetched."""
-
-    lost = None
-
-    def submit(self, *given):
-        made = super().submit(*given)
-        if self.lost is None:
-            answer, self.lost = asyncio.sleep(0, made.result()), Future()
-            fetched = SimpleNamespace(status="lost", _result=lambda **_: answer)
-
-            async def cascade():
-                await _cascade_future(fetched, self.lost)
-
-            asyncio.run(cascade())
-            return self.lost
-        return made
-
-
 def test_an_answer_that_is_lost_after_it_was_fetched_is_computed_again(tmp_path, monkeypatch):
-    @contextlib.contextmanager
-    def cluster(_address):
-        with Stumbling(1) as executor:
-            yield workers._Crew(executor, lambda: 1, "a block is lost", False)
+    """As Dask's executor has it where the worker of the first answer ends once it is fetched."""
+    lost = Future()
 
-    monkeypatch.setattr(workers, "_cluster", cluster)
-    run_grid(SPEC, tmp_path / "out", scheduler="tcp://127.0.0.1:1")
+    async def cascade(answer):
+        await _cascade_future(SimpleNamespace(status="lost", _result=lambda **_: answer), lost)
+
+    def submit(*given):
+        made = pool.submit(*given)
+        if lost.done():
+            return made
+        asyncio.run(cascade(asyncio.sleep(0, made.result())))
+        return lost
+
+    crew = workers._Crew(SimpleNamespace(submit=submit), lambda: 1, "a block is lost", False)
+    monkeypatch.setattr(workers, "_cluster", lambda _: contextlib.nullcontext(crew))
+    with ThreadPoolExecutor(1) as pool:
+        run_grid(SPEC, tmp_path / "out", scheduler="tcp://127.0.0.1:1")
     check_same_as_local(tmp_path)
 
 

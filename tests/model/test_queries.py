@@ -71,6 +71,12 @@ def test_shares_of_the_budget_compose(d, level, share):
         np.testing.assert_array_equal(answers, truth + noise.sample(again, answers.shape))
 
 
+def test_levels_and_scales_become_floats():
+    laws = Laplace, Gaussian, DoubleGeometric, DiscreteGaussian, PureDP, ConcentratedDP
+    for made in (*(law(2) for law in laws), AsymmetricLaplace(2, 2), ApproximateDP(2, 0.5)):
+        assert {type(value) for value in vars(made).values()} == {float}
+
+
 TWO, RNG = Workload.table(2), np.random.default_rng(0)
 CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
 draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG)

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
+from ..base.numbers import divisor
 from .problem import AnyTerm, Problem, Solution, Term
 
 Array = NDArray[np.float64]
@@ -156,7 +157,7 @@ def _scales(problem: Problem) -> tuple[Array, Array]:
             w = np.where(np.isinf(w), 0.0, w)
         count = np.maximum(count, target.max(axis=1, keepdims=True))
         weight = np.maximum(weight, w.max(axis=1, keepdims=True))
-    noise = np.where(weight > 0, 1 / np.sqrt(np.where(weight > 0, weight, 1.0)), 0.0)
+    noise = np.where(weight > 0, 1 / np.sqrt(divisor(weight)), 0.0)
     return count, noise
 
 
@@ -195,7 +196,7 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
         worst_stray = stray.max(axis=1)
         if worst_stray.any():
             allowed = force_scale.max(axis=1)
-            dual = np.maximum(dual, worst_stray / np.where(allowed > 0, allowed, 1.0))
+            dual = np.maximum(dual, worst_stray / divisor(allowed))
         w = finite
     return _Parts(primal, dual, gap, _half_square(w, r), y, force_scale)
 
@@ -250,8 +251,7 @@ def certify(problem: Problem, solution: Solution) -> Certificate:
 def _certify(problem: Problem, solution: Solution) -> Certificate:
     x = solution.x
     count, noise = _scales(problem)
-    least = noise + ROUNDING * count
-    least = np.where(least > 0, least, 1.0)
+    least = divisor(noise + ROUNDING * count)
     parts = [
         _certify_term(term, x, y, count, least)
         for term, y in zip(problem.terms, solution.y, strict=True)
@@ -262,7 +262,7 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     table = fall.reshape(-1, *problem.shape)
     scales: Array = np.zeros((1,) * table.ndim)  # as small as it can be, to broadcast
     # The largest force that noise makes: that of the least noise, 1 if nothing is noisy.
-    floor = np.where(noise > 0, least / np.where(noise > 0, noise, 1.0) ** 2, 1.0)
+    floor = np.where(noise > 0, least / divisor(noise) ** 2, 1.0)
     largest = floor[:, 0]
     for term, part in zip(problem.terms, parts, strict=True):
         np.subtract(table, _over(term, part.force), out=table)
@@ -280,5 +280,5 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     np.multiply(fall, x, out=fall)
     gap = np.sum([p.gap for p in parts], axis=0) + np.abs(fall, out=fall).sum(axis=1)
     scale = objective + largest * (count + noise)[:, 0]
-    results = (primal, dual, gap / np.where(scale > 0, scale, 1.0))
+    results = (primal, dual, gap / divisor(scale))
     return Certificate(*(np.where(np.isnan(p), np.inf, p) for p in results))

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..base.numbers import divisor
 from .certificate import certify
 from .least_norm import least_norm_problem, leaves_open
 from .polish import polish
@@ -33,13 +34,13 @@ def quiet_settings(tolerance: float) -> clarabel.DefaultSettings:
     return settings
 
 
-def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array, bool]:
+def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array]:
     """Solve for cells x and residuals ``r = s (A x - target)``: ``A'A``, dense, is never formed."""
     rows, cells = stack.matrix.shape
     soft = np.flatnonzero(~stack.equal)
     hard = np.flatnonzero(stack.equal)
     weight = stack.weight[soft]
-    s = np.where(weight > 0, np.sqrt(np.where(weight > 0, weight, 1.0)), 1.0)
+    s = np.sqrt(divisor(weight))
     p = sp.diags_array(np.concatenate([np.zeros(cells), (weight > 0).astype(float)]))
     a = [
         sp.hstack([sp.diags_array(s) @ stack.matrix[soft], -sp.eye_array(soft.size)]),
@@ -72,9 +73,7 @@ def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array, bool]:
     dual = np.asarray(answer.z)
     y[soft] = s * dual[: soft.size]
     y[hard] = dual[soft.size : rows]
-    x = np.asarray(answer.x)[:cells]
-    solved = answer.status == clarabel.SolverStatus.Solved
-    return x, y, bool(solved and np.isfinite(x).all() and np.isfinite(y).all())
+    return np.asarray(answer.x)[:cells], y
 
 
 def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
@@ -103,7 +102,7 @@ def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
     for tolerance in _TOLERANCES:
         if not open_.size or least <= goal:
             break
-        x, y, _ = _clarabel(stack, tolerance)
+        x, y = _clarabel(stack, tolerance)
         if not (np.isfinite(x).all() and np.isfinite(y).all()):
             continue
         x, y = polish(stack, x, y, miss, goal)

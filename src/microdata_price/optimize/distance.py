@@ -27,6 +27,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
+from ..base.numbers import divisor
 from ..model.queryset import QuerySet
 from .certificate import ROUNDING, Certificate
 from .cuts import Bands, make_cuts
@@ -94,13 +95,13 @@ def _prove(
 ) -> Distance:
     """Raise bounds to what the hints, a cut if the second stage is proved to be empty, prove."""
     largest = np.abs(hints).max(axis=1, keepdims=True)
-    y = hints / np.where(largest > 0, largest, 1.0)
+    y = hints / divisor(largest)
     y = np.where(np.abs(y) < _ROUNDED, 0.0, y)
     gradient = np.sum(
         [q.spread(p) for q, p in zip(sets, _parted(sets, y), strict=True)], axis=0
     ).min(axis=1)
     weight = np.abs(y) @ std
-    value = -(y * a).sum(axis=1) / np.where(weight > 0, weight, 1.0)
+    value = -(y * a).sum(axis=1) / divisor(weight)
     runs = np.flatnonzero((weight > 0) & (gradient >= -_ROUNDED) & (value > bound.value))
     proved = Distance(value[runs], _parted(sets, _normal(y[runs], std)))
     return bound.replace_runs(runs, proved)
@@ -118,7 +119,7 @@ def _parted(sets: Sequence[QuerySet], y: Array) -> tuple[Array, ...]:
 
 def _normal(y: Array, std: Array) -> Array:
     weight = np.abs(y) @ std
-    return np.asarray(y / np.where(weight > 0, weight, 1.0)[:, None])
+    return np.asarray(y / divisor(weight)[:, None])
 
 
 def _raise(
@@ -154,7 +155,7 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
     for _ in range(64):
         zk = np.where(kept, z, 0.0)
         weight = np.abs(zk) @ std
-        t = np.where(weight > 0, (zk * a).sum(axis=1) / np.where(weight > 0, weight, 1.0), t)
+        t = np.where(weight > 0, (zk * a).sum(axis=1) / divisor(weight), t)
         still = small | (large & (a > t[:, None] * std))
         if (still == kept).all():
             break
@@ -224,7 +225,7 @@ def certify_distance(
         largest = np.maximum(largest, np.abs(y).max(axis=1))
         count = np.maximum(count, np.abs(a).max(axis=1) / min(stds))
         gradient = gradient + q.spread(y)
-    proven = np.where(weight > 0, bound / np.where(weight > 0, weight, 1.0), 0.0)
-    dual = np.maximum(-np.min(gradient, axis=1), 0.0) / np.where(largest > 0, largest, 1.0)
+    proven = np.where(weight > 0, bound / divisor(weight), 0.0)
+    dual = np.maximum(-np.min(gradient, axis=1), 0.0) / divisor(largest)
     gap = np.abs(distance.value - np.maximum(proven, 0.0)) / (1 + ROUNDING * count)
     return Certificate(np.zeros(runs), dual, np.where(np.isnan(gap), np.inf, gap))

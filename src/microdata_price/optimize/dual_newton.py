@@ -42,6 +42,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.numbers import divisor
 from .boxed import Boxed, Point, Structure
 from .line_search import search
 from .tuning import TUNING
@@ -104,8 +105,7 @@ def _step(
     structure: Structure, free: Array, inverse_weight: Array, residual: Array, ridge: Array
 ) -> Array:
     """Solve for a Newton step in units of the largest 1/d, so that one free cell counts as 1."""
-    unit = free.max(axis=1, keepdims=True)
-    unit = np.where(unit > 0, unit, 1.0)
+    unit = divisor(free.max(axis=1, keepdims=True))
     return structure.solve(free / unit, inverse_weight / unit, residual, ridge) / unit
 
 

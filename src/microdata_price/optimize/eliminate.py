@@ -18,6 +18,8 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from ..base.numbers import divisor
+
 _BATCHED = 64
 """Unknowns at most for which systems are solved as a batch; larger ones one by one, symmetric."""
 
@@ -32,7 +34,7 @@ def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
     query with neither counts as if it had one typical cell, so that its step can free one.
     """
     diagonal = free + np.where(inverse_weight > 1e-14 * free, inverse_weight, ridge * free)
-    return np.where(diagonal > 0, diagonal, 1.0)
+    return divisor(diagonal)
 
 
 def solve_small(matrix: Array, right: Array) -> Array:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.numbers import divisor
 from ..model.queryset import QuerySet
 from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
 
@@ -41,7 +42,7 @@ def least_norm_problem(
     finite = np.max(
         [np.where(np.isinf(t.weight), 0.0, t.weight).max(axis=1) for t in problem.terms], axis=0
     )
-    unit = np.where(finite > 0, finite, 1.0)[:, None]  # the certificate's scale is the problem's
+    unit = divisor(finite)[:, None]  # the certificate's scale is the problem's
     cells = QuerySet.identity(problem.shape, "least norm")
     shape = (problem.runs, problem.cells)
     weight = np.broadcast_to(unit / counts, shape)

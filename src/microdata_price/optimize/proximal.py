@@ -23,6 +23,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.numbers import divisor
 from ..model.queryset import QuerySet
 from .certificate import certify
 from .problem import Problem, Solution, Term
@@ -44,7 +45,7 @@ def _proximal_weights(problem: Problem) -> Array:
     logs, many = np.zeros(problem.runs), np.zeros(problem.runs)
     for term in problem.terms:
         w = np.where(np.isinf(term.weight), 0.0, term.weight).max(axis=1)
-        logs += np.where(w > 0, np.log(np.where(w > 0, w, 1.0)), 0.0)
+        logs += np.log(divisor(w))
         many += w > 0
     return np.asarray(TUNING.proximal * np.exp(logs / np.maximum(many, 1)))
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..base.numbers import divisor
 from .eliminate import regular, solve_small
 from .problem import Problem
 from .single_sums import SingleSums, by_size, sets_and_sums
@@ -84,7 +85,7 @@ class Tree(SingleSums):
             rest = right[level] - sent
             # Neither cells to move nor an inverse weight: an equality whose parts are equalities
             # already, or one without a free cell. A step as if one cell were free can free one.
-            whole = np.where(p + s > 0, p + s, 1.0)
+            whole = divisor(p + s)
             done.append((p, rest, whole))
             if level > 0:
                 up = self.sums[level - 1]
