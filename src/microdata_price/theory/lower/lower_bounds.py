@@ -80,8 +80,8 @@ BOUNDS = {
             COLOURS["black"],
             (0, (1, 1)),
             "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
-            "no k with which it is true: it moves y = 2C + k records into a cell, of which accurate "
-            "tables keep k; y must be 1/2 or more (under zCDP 0.6006 to 1, or 1.2011 or more)",
+            "no k with which it is true: it moves y = 2C + k records into a cell, which then has "
+            "k or more; y must be 1/2 or more (under zCDP 0.6006 to 1, or 1.2011 or more)",
             ours=False,
         ),
         Bound(
