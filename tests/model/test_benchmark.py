@@ -96,7 +96,8 @@ def test_the_wheel_carries_the_data_and_finds_it_where_it_is_installed(tmp_path)
 
     call("-c", build, cwd=copy)
     wheel = next(tmp_path.glob("*.whl"))
-    call("-m", "pip", "install", "--no-index", "--no-deps", "--prefix", place, wheel)
+    install = ("-m", "pip", "install", "--no-index", "--no-deps", "--ignore-installed")
+    call(*install, "--prefix", place, wheel)  # without the last of them pip removes our own
     shared = place / "share" / "microdata-price" / "data"
     assert {p.name for p in DATA.iterdir()} == {p.name for p in shared.iterdir()}
     site = next(place.rglob("site-packages"))
