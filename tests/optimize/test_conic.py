@@ -70,7 +70,7 @@ def test_rough_answers_are_polished_to_rounding_in_few_steps(monkeypatch):
         problem = Problem(any_terms(seed), nonnegative)
         assert certify(problem, solve_conic(problem)).worst <= 1e-12
     assert len(asked) == 185  # 120, and those of least norm
-    assert len(steps) <= 250
+    assert len(steps) <= 260
 
 
 def test_pinned_cells_are_those_of_sums_that_must_be_zero():

@@ -74,14 +74,6 @@ def test_tables_whose_distance_no_single_answer_forces(level, guarantee):
     assert fit_max(m).certificate.worst <= TOLERANCE
 
 
-def test_exact_answers_have_distance_zero():
-    table = np.arange(6.0)
-    answers = tuple(a[None] for a in Workload.table(6).answers(table))
-    m = Measurements(Workload.table(6), answers, (Laplace(8), Laplace(8)))
-    assert max_distance(m).value[0] == 0
-    np.testing.assert_allclose(fit_max(m).cells[0], table, atol=1e-9)
-
-
 @pytest.mark.parametrize(
     ("value", "multiplier", "expected"),
     # The last has a gradient below 0, over the largest multiplier.
