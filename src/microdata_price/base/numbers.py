@@ -18,15 +18,6 @@ Array = NDArray[np.float64]
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
-def divisor(values: Array) -> Array:
-    """Return positive values as they are, and 1 in place of others, to divide by.
-
-    >>> divisor(np.array([2.0, 0.0, -3.0]))
-    array([2., 1., 1.])
-    """
-    return np.where(values > 0, values, 1.0)
-
-
 def format_number(value: float, digits: int = 3, *, se: float | None = None) -> str:
     """Write a number for a sentence: significant digits, a real minus sign, grouped thousands.
 

@@ -22,7 +22,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
 from ..model.measurement import Measurements
 from ..model.noise import Gaussian, Noise
 from ..model.noise_discrete import DiscreteGaussian
@@ -115,7 +114,7 @@ def _moments(likelihood: Array, shares: Array, sizes: Array) -> tuple[Array, Arr
     """Return each cell's posterior mean and variance; the likelihood is overwritten."""
     density = np.matmul(likelihood, shares[:, :, None])
     joint = np.multiply(likelihood, shares[:, None, :], out=likelihood)
-    joint /= divisor(density)
+    joint /= np.where(density > 0, density, 1.0)
     mean = np.einsum("rck,rck->rc", joint, sizes)
     joint *= sizes
     second = np.einsum("rck,rck->rc", joint, sizes)
@@ -130,7 +129,7 @@ def independent_sizes(m: Measurements, cells: Array, floor: float) -> Array | No
         return None
     tables = cells.reshape(-1, *shape)
     total = cells.sum(axis=1).reshape(-1, *[1] * len(shape))
-    shares = divisor(total)
+    shares = np.where(total > 0, total, 1.0)
     found = total
     for axis in long:
         others = tuple(a + 1 for a in range(len(shape)) if a != axis)

@@ -20,8 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
-from ..base.numbers import divisor
-from .problem import AnyTerm, Problem, Solution, Term
+from .problem import AnyTerm, Problem, Solution, Term, divisor
 
 Array = NDArray[np.float64]
 

@@ -9,11 +9,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
 from .certificate import certify
 from .least_norm import least_norm_problem, leaves_open
 from .polish import polish
-from .problem import Problem, Solution
+from .problem import Problem, Solution, divisor
 from .stack import Stack, hold_pinned, pinned_cells
 
 Array = NDArray[np.float64]

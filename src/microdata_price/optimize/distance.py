@@ -27,11 +27,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
-from ..base.numbers import divisor
 from ..model.queryset import QuerySet
 from .certificate import ROUNDING, Certificate
 from .cuts import Bands, make_cuts
 from .linear_program import interior_multipliers, simplex_multipliers
+from .problem import divisor
 
 Array = NDArray[np.float64]
 

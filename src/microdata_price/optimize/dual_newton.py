@@ -42,9 +42,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
 from .boxed import Boxed, Point, Structure
 from .line_search import search
+from .problem import divisor
 from .tuning import TUNING
 
 Array = NDArray[np.float64]

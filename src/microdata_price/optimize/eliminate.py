@@ -18,8 +18,6 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
-
 _BATCHED = 64
 """Unknowns at most for which systems are solved as a batch; larger ones one by one, symmetric."""
 
@@ -34,7 +32,7 @@ def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
     query with neither counts as if it had one typical cell, so that its step can free one.
     """
     diagonal = free + np.where(inverse_weight > 1e-14 * free, inverse_weight, ridge * free)
-    return divisor(diagonal)
+    return np.where(diagonal > 0, diagonal, 1.0)
 
 
 def solve_small(matrix: Array, right: Array) -> Array:

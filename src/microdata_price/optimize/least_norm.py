@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
 from ..model.queryset import QuerySet
-from .problem import AnyTerm, Problem, Solution, SubsetSum, Term
+from .problem import AnyTerm, Problem, Solution, SubsetSum, Term, divisor
 
 Array = NDArray[np.float64]
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
-from ..base.numbers import divisor
 from .boxed import Boxed, Structure
 from .tuning import TUNING
 
@@ -98,7 +97,7 @@ def search(
         chord = np.clip(low + (high - low) * at_low / fall, low, high)
         t = np.where(enclosed, chord, 2 * high)
         if count % 2 == 1:
-            tangent = high + at_high / divisor(bend)
+            tangent = high + at_high / np.where(bend > 0, bend, 1.0)
             usable = (bend > 0) & (tangent > low) & (tangent < high)
             t = np.where(enclosed, np.where(usable, tangent, (low + high) / 2), t)
         found, bends = line.at(t)

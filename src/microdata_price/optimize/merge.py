@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,7 +85,7 @@ def _by_labels(cells: int, sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]
 def merge(problem: Problem) -> Merged | None:
     """Return the problem on merged cells; ``None`` if the queries tell all cells apart."""
     sets = [_queries(t) for t in problem.terms]
-    shape, cells = problem.shape, math.prod(problem.shape)
+    shape, cells = problem.shape, problem.cells
     if any(q.size == cells for q in sets):
         return None
     marginals = all(q.axes is not None for q in sets)

@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.sparse import linalg as spla
 
-from ..base.numbers import divisor
 from .stack import Stack
 
 Array = NDArray[np.float64]
@@ -56,7 +55,7 @@ def solve_active(stack: Stack, active: Active, x: Array, y: Array) -> tuple[Arra
     row_scale = np.sqrt(np.where(hard, 1.0, stack.weight[rows]))
     a = sp.csc_array(sp.diags_array(row_scale) @ stack.matrix[rows][:, free])
     largest = np.ones(free.size) if not rows.size else a.max(axis=0).toarray().ravel()
-    col_scale = 1.0 / divisor(largest)
+    col_scale = 1.0 / np.where(largest > 0, largest, 1.0)
     a = sp.csc_array(a @ sp.diags_array(col_scale))
     goal = row_scale * (stack.target + shift)[rows]
     d = np.where(hard, 0.0, 1.0)

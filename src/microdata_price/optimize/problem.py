@@ -17,6 +17,11 @@ from ..model.queryset import QuerySet
 Array = NDArray[np.float64]
 
 
+def divisor(values: Array) -> Array:
+    """Return positive values as they are, and 1 in place of others, to divide by."""
+    return np.where(values > 0, values, 1.0)
+
+
 def _check(name: str, what: str, given: NDArray[np.generic], needed: tuple[int, int]) -> None:
     if given.shape != needed:
         raise InputError(

@@ -23,10 +23,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
 from ..model.queryset import QuerySet
 from .certificate import certify
-from .problem import Problem, Solution, Term
+from .problem import Problem, Solution, Term, divisor
 from .structured import Plan, in_blocks, make_plan, solve_planned
 from .tuning import TUNING
 

@@ -13,9 +13,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..base.numbers import divisor
 from .eliminate import regular, solve_small
-from .problem import Problem
+from .problem import Problem, divisor
 from .single_sums import SingleSums, by_size, sets_and_sums
 
 Array = NDArray[np.float64]
@@ -142,9 +141,8 @@ def tree(problem: Problem, aggregates: list[int]) -> tuple[Tree, list[int]] | No
         if (parent[q.labels] != before).any():
             return None
         parents.append(parent)
-        if width:
-            shape = (width, q.size)
-            matrices.append(sp.csr_array((np.ones(q.size), (parent, np.arange(q.size))), shape))
+        shape = (width, q.size)
+        matrices.append(sp.csr_array((np.ones(q.size), (parent, np.arange(q.size))), shape))
         before, width = q.labels, q.size
     parents.append(before)
     shape = (width, problem.cells)
