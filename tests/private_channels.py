@@ -19,12 +19,12 @@ def least_worst_loss(near, epsilon, losses, limited=None, most=0.0):
     private[row, near[:, 0]], private[row, near[:, 1]] = 1, -math.exp(epsilon)
     blocks = [[sparse.kron(private, sparse.eye_array(size)), None]]
     right = [np.zeros(len(near) * size)]
-    if limited is not None:
-        blocks.append([_diagonal(limited), None])
-        right.append(np.full(n, most))
-    for loss in losses:
-        blocks.append([_diagonal(loss), -np.ones((n, 1))])
-        right.append(np.zeros(n))
+    asked = [(loss, -1.0, 0.0) for loss in losses]
+    asked += [] if limited is None else [(limited, 0.0, most)]
+    for loss, worst, bound in asked:
+        expected = sparse.block_diag([sparse.coo_array(each[None]) for each in loss])
+        blocks.append([expected, np.full((n, 1), worst)])
+        right.append(np.full(n, bound))
     law = sparse.kron(sparse.eye_array(n), np.ones((1, size)))
     found = optimize.linprog(
         np.append(np.zeros(n * size), 1.0),
@@ -37,7 +37,3 @@ def least_worst_loss(near, epsilon, losses, limited=None, most=0.0):
     )
     assert found.status == 0
     return float(found.fun)
-
-
-def _diagonal(matrix):
-    return sparse.block_diag([sparse.coo_array(row[None]) for row in matrix])

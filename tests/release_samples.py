@@ -12,6 +12,7 @@ from microdata_price.tables.schemas import Schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
 
 SCHEMA = Schema(("region", "sex"), (("north", "south", "west"), ("f", "m")))
+CODES = Schema(("RAC1P", "HISP"), (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25)))))
 TABLE = np.array([[30.0, 0.0], [1.0, 20.0], [0.0, 12.0]])
 WORKLOAD = parse_workload(DEFAULT, SCHEMA)
 ONE = PureDP(1.0)

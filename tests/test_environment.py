@@ -95,8 +95,7 @@ def test_documents_lead_to_files_and_targets_that_exist():
     ("given", "status", "says"),
     [
         ("book EPSILN=0.25", 2, "does not read EPSILN; it reads DELTA EPSILON"),
-        ("book epsilon=0.25", 2, "does not read epsilon"),
-        ("test EPSILON=0.25", 2, "does not read EPSILON"),
+        ("test epsilon=0.25", 2, "does not read epsilon"),
         ("grid DELTA=1e-6", 2, "does not read DELTA"),
         ("book SOLUTIONS=No", 2, "SOLUTIONS is No; it can be yes or no"),
         ("book STUDENTS=true", 2, "STUDENTS is true; it can be yes or no"),

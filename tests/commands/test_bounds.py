@@ -56,6 +56,10 @@ def test_the_table_says_what_the_numbers_mean(capsys):
     assert all(name in out and meaning in out for name, meaning in CHANNEL.items())
     vague = words.format("approximate --epsilon 1 --delta 0.1", 1e9)
     assert "is at most 1e+09, no bound says anything:" in run(capsys, *vague.split())[1]
+    # A bound that says nothing beside one that does has a note.
+    document = told(capsys, "--privacy pure --epsilon 0.5 --points 1e6 --sum-error 5.656854")
+    assert document["channel_whole"] > 0
+    assert document["channel"] > 0 or any("channel says" in n for n in document["notes"])
     assert "No known" in run(capsys, *words.format("pure --epsilon 0.5", 1e-6).split())[1]
 
 
@@ -88,9 +92,3 @@ def test_extremes_are_answered_and_no_square_is_too_small_to_write(points, level
     upper = [v for v in document["reached"].values() if v is not None]
     assert all(math.isfinite(v) and v >= 0 for v in [*lower, *upper])
     assert all(v >= max(lower) and v > 0 for v in upper)
-
-
-def test_a_bound_that_says_nothing_beside_one_that_does_has_a_note(capsys):
-    document = told(capsys, "--privacy pure --epsilon 0.5 --points 1e6 --sum-error 5.656854")
-    assert document["channel_whole"] > 0
-    assert document["channel"] > 0 or any("channel says" in n for n in document["notes"])

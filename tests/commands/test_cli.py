@@ -45,7 +45,6 @@ PURE, GRID = "bounds --privacy pure --epsilon 1 --points", "grid --runs 5"
 REFUSED = [
     ("boundz", "did you mean 'bounds'"),
     ("bounds --epsilom 1", "did you mean '--epsilon'"),
-    ("price a -q", "no such option '-q'"),
     ("run a -p b", "'-p' requires 2 arguments"),
     ("price", "missing argument 'TABLE'; see microdata-price price --help"),
     ("price none.csv --epsilon 1", "'none.csv' does not exist"),
@@ -90,23 +89,22 @@ def test_without_a_command_the_commands_are_listed_or_the_version(capsys):
     assert run(capsys, "--version") == (0, f"microdata-price, version {__version__}\n", "")
 
 
-RELEASE = "release t.csv --schema s.json --method nnls --epsilon 1 --out out"
-PRICE = "price t.csv --schema s.json --epsilon 1 --runs 5 --methods ols"
-
-
-@pytest.mark.parametrize(("words", "both"), [(RELEASE, True), (PRICE, False)])
-def test_a_reader_that_leaves_changes_nothing(tmp_path, words, both):
+def test_a_reader_that_leaves_changes_nothing(tmp_path):
     (tmp_path / "t.csv").write_text("sex,count\nf,30\nm,40\n")
     (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
     read, write = os.pipe()
     os.close(read)
-    error = write if both else subprocess.PIPE
-    asked = [sys.executable, "-m", "microdata_price", *words.split()]
-    done = subprocess.run(asked, stdout=write, stderr=error, cwd=tmp_path, timeout=300)
+    for words, error in (
+        ("release --method nnls --out out", write),
+        ("price --runs 5 --methods ols", subprocess.PIPE),
+    ):
+        asked = [*words.split(), "t.csv", "--schema", "s.json", "--epsilon", "1"]
+        asked = [sys.executable, "-m", "microdata_price", *asked]
+        done = subprocess.run(asked, stdout=write, stderr=error, cwd=tmp_path, timeout=300)
+        assert done.returncode == 0
     os.close(write)
-    assert done.returncode == 0
-    assert both or not re.search(b"Traceback|BrokenPipe", done.stderr)
-    assert words != RELEASE or (tmp_path / "out" / "manifest.json").is_file()
+    assert not re.search(b"Traceback|BrokenPipe", done.stderr)
+    assert (tmp_path / "out" / "manifest.json").is_file()
 
 
 def test_where_messages_go_nowhere_the_result_comes(tmp_path, monkeypatch, capsys):

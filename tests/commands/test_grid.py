@@ -26,9 +26,8 @@ def test_two_files_where_they_are_and_what_was_there_already(tmp_path, capsys):
         assert reused or "1 of 1 blocks" in err
         for told in ("fits: 10\n", "failures: 0\n", f"blocks reused: {reused}\n"):
             assert told in out
-    for name in ("errors.parquet", "queries.parquet"):
-        assert str(folder / name) in out
-        assert (folder / name).is_file()
+    made = [folder / name for name in ("errors.parquet", "queries.parquet")]
+    assert all(str(file) in out and file.is_file() for file in made)
     code, out, err = grid(capsys, f"{SMALL} --json --quiet", folder)
     document = json.loads(out)
     assert (code, err) == (0, "")

@@ -5,10 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+from command_line import run
 from microdata_price.chapters.experiments import experiments, levels, priced
-from microdata_price.cli import group
 from microdata_price.explorer.build import own_colours
 from microdata_price.figures.experiments_price import bias_shares
 from microdata_price.figures.experiments_tables import overview
@@ -19,29 +18,28 @@ from microdata_price.theory.lower.lower_bounds import BOUNDS, Bound
 from microdata_price.theory.lower.printed_bounds import Printed
 
 
-def _grid(out, *options):
-    asked = ["--epsilon", "0.5", "--runs", "20", "--workers", "1", "--quiet", "--out", str(out)]
-    result = CliRunner().invoke(group, ["grid", *options, *asked], catch_exceptions=False)
-    assert result.exit_code == 0, result.output
+def _grid(capsys, out, *options):
+    asked = ["--epsilon", "0.5", "--runs", "20", "--workers", "1", "--quiet", "--out"]
+    assert run(capsys, "grid", *options, *asked, out)[0] == 0
     return load_errors(out)
 
 
-def test_a_method_is_a_function_and_a_record(tmp_path, monkeypatch):
+def test_a_method_is_a_function_and_a_record(tmp_path, monkeypatch, capsys):
     def fit_doubled(m):
         fitted = fit_nnls(m)
         return replace(fitted, method="doubled", cells=2 * fitted.cells)
 
     record = Method("doubled", fit_doubled, "doubled fitting", "#123456", "v", ":")
     monkeypatch.setitem(METHODS, record.name, record)
-    errors = _grid(tmp_path / "grid", "--dataset", "Stair-1d", "--methods", "ols,nnls,doubled")
-    found = priced(errors)
+    asked = ["--dataset", "Stair-1d", "--methods", "ols,nnls,doubled"]
+    found = priced(_grid(capsys, tmp_path, *asked))
     sums = found[found["query_set"] == "sum"].set_index("method")["value"]
     assert sums["doubled"] > 4 * sums["nnls"]  # The sum of 6,000 records is published twice.
     axis = overview(found[found["method"] != "ols"], levels(found)).axes[0].yaxis
     assert [t.get_text() for t in axis.get_ticklabels()] == ["NNLS", "doubled fitting"]
 
 
-def test_a_bound_is_a_function_and_a_record(monkeypatch):
+def test_a_bound_is_a_function_and_a_record(monkeypatch, capsys):
     def tenth(guarantee, d, given, **_):
         return Printed(BOUNDS["first_moment"].point_error(guarantee, d, given).value / 10, d * 0)
 
@@ -50,19 +48,19 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch):
     )
     monkeypatch.setitem(BOUNDS, record.name, record)
     asked = "bounds --privacy approximate --epsilon 0.5 --delta 1e-6 --points 1000000 --sum-error 6"
-    assert "a tenth of the sharpest" in CliRunner().invoke(group, asked).output
-    document = json.loads(CliRunner().invoke(group, f"{asked} --json").output)
+    assert "a tenth of the sharpest" in run(capsys, *asked.split())[1]
+    document = json.loads(run(capsys, *asked.split(), "--json")[1])
     assert document["tenth"] == pytest.approx(document["first_moment"] / 10)
     assert ".tenth { --own: #123456; }" in own_colours()
 
 
-def test_a_data_set_is_a_line_and_a_family_a_record(tmp_path, monkeypatch):
+def test_a_data_set_is_a_line_and_a_family_a_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(SYNTHETIC, "Level05", lambda place: np.full(place.size, 5.0))
     cubes = Family(
         "3d", "Cubes of 8 cells", "2 × 2 × 2", "v", "▽", lambda: {"Cube": np.full((2, 2, 2), 9.0)}
     )
     monkeypatch.setitem(FAMILIES, cubes.name, cubes)
-    found = priced(_grid(tmp_path, "--dataset", "Level05-1d,Level05-2d,Cube"))
+    found = priced(_grid(capsys, tmp_path, "--dataset", "Level05-1d,Level05-2d,Cube"))
     assert list(dict.fromkeys(found["dataset"])) == ["Level05-1d", "Level05-2d", "Cube"]
     assert [e.family for e in experiments(found)] == ["1d", "2d", "3d"]
     rows = found[found["family"] == "3d"]

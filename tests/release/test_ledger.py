@@ -93,11 +93,9 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
     other.spend(entry("9", PureDP(5.0)))
     before = account.path.read_text()
     never = "no cap in epsilon ever admits,"
+    over = r"epsilon = 0\.3; .* epsilon = 0\.301 would be spent; nothing was measured"
     for level, said in (
-        (
-            PureDP(0.001),
-            r"epsilon = 0\.3; .* epsilon = 0\.301 would be spent; nothing was measured",
-        ),
+        (PureDP(0.001), over),
         (ConcentratedDP(1e-6), rf"rho = 0\.015\d*, which {never} would be spent"),
     ):
         with pytest.raises(InputError, match=said):
@@ -125,14 +123,6 @@ def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
             one.check_ready(tmp_path / "out")
     assert account.path.read_bytes() == before
     assert not (tmp_path / "new").exists()
-
-
-def test_public_totals_and_others_are_added_as_replacements(account):
-    account.spend(entry("1", PureDP(0.5)))
-    account.spend(entry("2", PureDP(0.25), replaced=True))
-    together = add_up(account.state()[0])
-    assert together.total == PureDP(1.25)
-    assert "replaced" in together.neighbours
 
 
 def test_a_changed_ledger_is_refused(tmp_path, account):
@@ -274,3 +264,7 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch, tmp_path)
     assert (type(synced[0]), synced[1:]) == (int, [account.path.parent])
     first.limit(PureDP(3.0))
     assert len(account.state()[0]) == 2
+    # A measurement with a public total beside others without: all count as replacements.
+    account.spend(entry("2", PureDP(0.25), replaced=True))
+    together = add_up(account.state()[0])
+    assert (together.total, "replaced" in together.neighbours) == (PureDP(4.25), True)

@@ -36,7 +36,7 @@ from microdata_price.release.run import finish, publish, release, release_again
 from microdata_price.tables.read import read_table
 from microdata_price.tables.schemas import Schema, load_schema, parse_schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
-from release_samples import SCHEMA, TABLE, WORKLOAD, counts_csv, edited, measured, rows
+from release_samples import CODES, SCHEMA, TABLE, WORKLOAD, counts_csv, edited, measured, rows
 
 
 def test_the_spending_is_written_down_before_any_noise_is_drawn_and_after_the_table_is_checked():
@@ -118,24 +118,6 @@ def test_no_release_module_touches_another_source_of_randomness(name):
         assert f"{module}.{what}" != f"{PACKAGE}.model.measurement.measure"
 
 
-def test_what_was_measured_cannot_be_changed():
-    with pytest.raises(ValueError, match="read-only"):
-        measured().answers[0][0] = 1
-    with pytest.raises(dataclasses.FrozenInstanceError):
-        measured().answers = ()
-
-
-def test_a_release_works_with_numpys_generators_out_of_order(inputs, tmp_path, monkeypatch):
-    def refuse(*_args, **_kwargs):
-        raise AssertionError("a release drew from numpy")
-
-    for name in ("default_rng", "seed", "laplace", "normal", "random", "Generator", "geometric"):
-        monkeypatch.setattr(np.random, name, refuse)
-    plan = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
-    for method in METHODS:
-        assert release(inputs[0], plan, method, tmp_path / method).certificate <= 1e-7
-
-
 def test_the_true_table_is_gone_before_anything_is_fitted(inputs, tmp_path, monkeypatch):
     """The file is swapped and the array dead by the time the measurement is handed on."""
     path, _, out = inputs
@@ -173,10 +155,11 @@ def same_folders(one, two):
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
 def test_sums_marginals_and_records_agree(tmp_path, method, guarantee):
-    codes = (tuple(map(str, range(1, 10))), tuple(map(str, range(1, 25))))
-    schema, out = Schema(("RAC1P", "HISP"), codes), tmp_path / "out"
+    schema, out = CODES, tmp_path / "out"
     given = {"schema": schema, "workload": parse_workload(DEFAULT, schema)}
     m = measured(guarantee, table=data_set("PUMA3603710").table, **given)
+    with pytest.raises(ValueError, match="read-only"):
+        m.answers[0][0] = 1
     made = publish(m, method, out)
     assert load_schema(out / "schema.json") == schema
     again, finished = load_measured(out)
@@ -195,7 +178,7 @@ def test_sums_marginals_and_records_agree(tmp_path, method, guarantee):
     assert [int(r["noisy_answer"]) for r in noisy] == np.concatenate(m.answers).tolist()
     assert {float(r["variance"]) for r in noisy} == set(m.mechanism.variances)
     labels = [(r["RAC1P"], r["HISP"]) for r in noisy[:11]]
-    assert labels == [("", ""), *((c, "") for c in codes[0]), ("", "1")]
+    assert labels == [("", ""), *((c, "") for c in schema.values[0]), ("", "1")]
     weights = [float(r["weight"]) for r in rows(out / "table_weighted.csv")]
     np.testing.assert_array_equal(np.reshape(weights, (9, 24)), made.weights)
 
@@ -357,9 +340,8 @@ def test_tables_without_anybody_or_of_too_many_records(monkeypatch):
             assert ("records.csv" in files) == ("records.parquet" in files) == (most == size)
 
 
-@pytest.mark.parametrize("records", [0, 1])
-def test_a_public_total_of_next_to_nobody_is_kept(records):
-    for _ in range(9):
+def test_a_public_total_of_next_to_nobody_is_kept():
+    for records in 9 * (0, 1):
         made = finish(measured(table=records * (TABLE == 1), known_total=True), "nnls")
         assert made.whole.sum() == records
         assert made.weights.sum() == pytest.approx(records, rel=1e-15)
@@ -454,13 +436,11 @@ def test_words_that_programs_misread_are_named(tmp_path):
     text = (tmp_path / "o" / "README.txt").read_text()
     assert "NA, None: a word, not a missing value" in text
     assert "leading zeros" in text
+    assert [r["code"] for r in rows(tmp_path / "o" / "table_integer.csv")] == [*schema.values[0]]
     plain = Schema(("code",), (("0", "10", "0x"),))
     workload = parse_workload("sum, identity", plain)
     made = finish(measured(table=np.ones(3), schema=plain, workload=workload), "nnls")
     assert b"leading zeros" not in release_files(made)["README.txt"]
-    assert (tmp_path / "o" / "table_integer.csv").read_text().startswith("code,count\n")
-    listed = [r["code"] for r in rows(tmp_path / "o" / "table_integer.csv")]
-    assert listed == list(schema.values[0])
 
 
 def test_the_command(inputs, command, capsys):
@@ -506,8 +486,6 @@ def test_the_command_fits_again(inputs, command, capsys):
         ("", "no privacy level is given; give one"),
         ("--epsilon 1 --rho 1", "both --epsilon and --rho"),
         ("--epsilon 0", "epsilon is 0; it must be a positive"),
-        ("--epsilon nan", "epsilon is nan; it must be a positive"),
-        ("--method nlns --epsilon 1", "did you mean nnls or ols"),
         ("--epsilon 1 --workload sum,age", "'age'"),
         ("--epsilon 1 --share sum=2", "shares"),
         ("--epsilon 1 --seed 1", "no such option"),

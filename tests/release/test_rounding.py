@@ -160,27 +160,15 @@ def test_of_cells_in_the_same_queries_those_of_the_larger_parts_go_up(fitted):
         assert part[up > 0].min(initial=1) >= part[up == 0].max(initial=0) - 2e-6
 
 
-@pytest.mark.parametrize(
-    ("table", "message"),
-    [
-        ([1.0, -0.5], "negative"),
-        ([1.0, np.nan], "not finite"),
-        ([1.0, 2.0, 3.0], "3 cells; the workload is for 2"),
-    ],
-)
-def test_what_cannot_be_rounded_is_refused(table, message):
-    with pytest.raises(InputError, match=message):
-        round_table(table, Workload.table(2))
-
-
-@pytest.mark.parametrize(
-    "add", [[0.5, 0.5, 0.5, 0.5], [1.0, 1.0, 1.0, 0.0], [1.0, 0.99, 0.01, 0.0]]
-)
-def test_a_solver_s_answer_that_is_no_table_is_not_taken(monkeypatch, add):
-    given = SimpleNamespace(x=np.array(add))
-    monkeypatch.setattr(rounding.optimize, "linprog", lambda *_, **__: given)
-    with pytest.raises(CertificateError, match="a table that is not whole"):
-        round_table([[1.5, 0.5], [0.5, 1.5]], Workload.table((2, 2)))
+def test_what_cannot_be_rounded_or_is_no_table_is_refused(monkeypatch):
+    for last, message in (([-0.5], "negative"), ([np.nan], "not finite"), ([2, 3], "is for 2")):
+        with pytest.raises(InputError, match=message):
+            round_table([1.0, *last], Workload.table(2))
+    for answer in ([0.5, 0.5, 0.5, 0.5], [1.0, 1.0, 1.0, 0.0], [1.0, 0.99, 0.01, 0.0]):
+        given = SimpleNamespace(x=np.array(answer))  # a solver's
+        monkeypatch.setattr(rounding.optimize, "linprog", lambda *_, given=given, **__: given)
+        with pytest.raises(CertificateError, match="a table that is not whole"):
+            round_table([[1.5, 0.5], [0.5, 1.5]], Workload.table((2, 2)))
 
 
 @pytest.mark.parametrize(

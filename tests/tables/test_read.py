@@ -107,7 +107,7 @@ WRITERS = {
 
 @pytest.mark.parametrize("counted", [True, False])
 @pytest.mark.parametrize("ending", WRITERS)
-def test_files_of_other_programs_are_read_as_csv_is(tmp_path, read, ending, counted):
+def test_files_of_other_programs_are_read_as_csv_is(tmp_path, read, monkeypatch, ending, counted):
     rows = [r.split(",") for r in (COUNTS if counted else RECORDS).split()]
     frame = pd.DataFrame(rows[1:], columns=rows[0])
     frame["sex"] = pd.Categorical(frame["sex"])
@@ -125,20 +125,10 @@ def test_files_of_other_programs_are_read_as_csv_is(tmp_path, read, ending, coun
         read_table(path, schema)
     with pytest.raises(InputError, match="is damaged, locked, or not what its name says"):
         read(path.read_bytes()[:-200], schema, name=path.name)
-
-
-@pytest.mark.parametrize("ending", [".xlsx", ".sav"])
-def test_an_absent_engine_is_named(monkeypatch, read, ending):
-    monkeypatch.setitem(sys.modules, package := _FRAMES[ending][1], None)
-    with pytest.raises(InputError, match=f"needs the package {package}: install it, or use CSV"):
-        read(b"x", name=f"t{ending}")
-
-
-def test_a_sheet_with_two_columns_of_one_name_is_told(tmp_path):
-    path = tmp_path / "t.xlsx"  # pandas would have called the second one "sex.1"
-    pd.DataFrame([["f", "m"]], columns=["sex", "sex "]).to_excel(path, index=False)
-    with pytest.raises(InputError, match="'sex' twice"):
-        read_table(path, Schema(("sex",), (("f", "m"),), ignore=("*",)))
+    if (package := _FRAMES[ending][1]) in ("openpyxl", "pyreadstat"):
+        monkeypatch.setitem(sys.modules, package, None)
+        with pytest.raises(InputError, match=f"needs the package {package}: install it, or use"):
+            read_table(path, schema)
 
 
 @pytest.mark.parametrize(
@@ -177,9 +167,12 @@ def test_what_is_written_is_read(tmp_path_factory, counts, order):
     assert read_table(path, schema).ravel().tolist() == counts
 
 
-def test_no_warning_of_a_reader_tells_content(tmp_path, recwarn):
+def test_a_sheet_s_columns_of_one_name_are_told_and_no_content_in_a_warning(tmp_path, recwarn):
     """A number that is no date, in a column of dates: openpyxl's warning quotes it."""
     book, path = openpyxl.Workbook(), tmp_path / "t.xlsx"
+    pd.DataFrame([["f", "m"]], columns=["sex", "sex "]).to_excel(path, index=False)
+    with pytest.raises(InputError, match="'sex' twice"):  # pandas would call the second "sex.1"
+        read_table(path, Schema(("sex",), (("f", "m"),), ignore=("*",)))
     for row in (["sex", "count"], ["f", 3], ["m", 98765432101]):
         book.active.append(row)
     book.active["B3"].number_format = "yyyy-mm-dd"
@@ -229,8 +222,7 @@ def test_impossible_rows_are_counted_and_named_without_advice(read):
     with pytest.raises(InputError) as error:
         read(text + "child,married\n" * 12, schema)
     rows = "12 rows (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, ...): the schema says that"
-    assert rows in str(error.value)
-    assert "correct" not in str(error.value)
+    assert (rows in str(error.value), "correct" in str(error.value)) == (True, False)
 
 
 def test_only_rows_that_are_asked_for_are_read(read):
@@ -262,7 +254,6 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         ("", SCHEMA, "no column 'region', 'sex'"),
         ("region,sex,count\n", SCHEMA, "no row below the first"),
         ("region,sex\nnorth,f\nwest,f\nnorth,f\n,m\n", SCHEMA, r"2 rows \(3, 5\): .* 'region'"),
-        ("region,sex,count\nnorth,f,3\nnorth,f,4\n", SCHEMA, r"1 row \(3\): an earlier row"),
         ("region,sex,count\nnorth,f,3\nnorth,m,1\nnorth,f,0\n", SCHEMA, r"1 row \(4\): an earlier"),
         *(
             (f"region,sex,count\nnorth,f,1\nnorth,m,{n}\n", SCHEMA, r"1 row \(3\): column 'count'")
