@@ -118,6 +118,14 @@ def test_no_release_module_touches_another_source_of_randomness(name):
         assert f"{module}.{what}" != f"{PACKAGE}.model.measurement.measure"
 
 
+def test_a_release_works_without_numpys_generators(inputs, tmp_path, monkeypatch):
+    for name in ("default_rng", "seed", "laplace", "normal", "random", "Generator", "geometric"):
+        monkeypatch.delattr(np.random, name)
+    plan = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
+    for method in METHODS:
+        assert release(inputs[0], plan, method, tmp_path / method).certificate <= 1e-7
+
+
 def test_the_true_table_is_gone_before_anything_is_fitted(inputs, tmp_path, monkeypatch):
     """The file is swapped and the array dead by the time the measurement is handed on."""
     path, _, out = inputs
