@@ -100,24 +100,21 @@ def quick(root, monkeypatch):
     return root, chapters
 
 
-def test_the_command_line_goes_before_the_file(quick, capsys):
+def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, capsys):
+    """The command line goes before the file; paths are meant in the caller's folder."""
     root, chapters = quick
     (root / "p.yaml").write_text("epsilon: 1e-3\nruns: 5\n", encoding="utf-8")
     assert status("run", "chapter", "-f", "p.yaml", "-p", "runs", "7") == 0
     assert chapters[0].values == {"epsilon": 0.001, "runs": 7}
     assert capsys.readouterr().out == "results/chapter-epsilon-1e-3-runs-7/html/page.html\n"
-
-
-def test_paths_are_meant_in_the_callers_folder_and_the_page_is_private(quick, monkeypatch, capsys):
-    root, chapters = quick
     here = root / "elsewhere"
     here.mkdir()
     (here / "wide.csv").touch()
     monkeypatch.chdir(here)
     path = str(root / "notebooks" / "own.ipynb")
     assert status("run", path, "-p", "table", "wide.csv", "-p", "schema", "none.json") == 0
-    assert chapters[0].values["table"] == str(here / "wide.csv")
-    assert chapters[0].values["schema"] == "none.json"
+    assert chapters[1].values["table"] == str(here / "wide.csv")
+    assert chapters[1].values["schema"] == "none.json"
     out = here / "results" / "own-table-wide-schema-none"
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
