@@ -21,7 +21,6 @@ from microdata_price.book.site import faults_of_site, machine_paths
 from microdata_price.exceptions import BuildError
 from tiny_book import ROOT, SETUP, make_notebook, make_root
 
-LIGHT = ("text", "# A chapter\n\nText."), ("code", "a = 1", "parameters")
 SAY = 'say(f"Twice is {twice:g}; see [Figure](#tiny-figure).")\nrecord(twice=f"{twice:g}")'
 FIGURE = """\
 caption, alt = "The threshold of $1$ leaves two.", "Three dots and two lines on a plane."
@@ -65,10 +64,8 @@ Wait.
 """
 
 
-EXPLORER = '<a href="../explorer/index.html#d=2">Move it</a>.'
-
-
 def chapter():
+    explorer = '<a href="../explorer/index.html#d=2">Move it</a>.'
     return make_notebook(
         ("text", "# A chapter\n\nA [zCDP](../book/reference/notation.md#zcdp) matter."),
         ("code", "epsilon = 0.5  # the level", "parameters"),
@@ -78,7 +75,7 @@ def chapter():
         ("text", THEOREM, "theorem", "label:thm-tiny"),
         ("text", "**Proof.** By [(1)](#eq-1).", "proof"),
         ("text", "**Exercise 1 (Try).** What is it?", "exercise", "label:ex-tiny"),
-        ("text", f"**Solution.** It is 43112609. {EXPLORER}", "solution"),
+        ("text", f"**Solution.** It is 43112609. {explorer}", "solution"),
         ("code", "assert 43112609", "solution"),
     )
 
@@ -147,10 +144,7 @@ def test_the_site_has_the_computed_numbers_figures_and_links(built):
     assert "epsilon = 0.5" in parsed(site / "reference" / "computed.html").get_text()
     for name in ("chapter.ipynb", "tiny.csv"):
         assert list(site.rglob(f"_downloads/**/{name}"))
-
-
-def test_a_fork_gets_its_buttons_and_its_foot(built):
-    page = parsed(built[1].parent / "notebooks" / "chapter.html")
+    # A fork gets its buttons and its foot.
     assert "Version" in page.find(class_="extra_footer").get_text()
     assert [a["href"] for a in page.select(".extra_footer a")] == ["mailto:me@example.org"]
     links = [str(a["href"]) for a in page.find_all("a", href=True)]
@@ -233,42 +227,28 @@ def test_another_edition_has_its_own_folder_title_and_numbers(built, monkeypatch
     assert default.read_bytes() == before
 
 
-def test_a_failing_cell_names_notebook_cell_and_error(changed):
-    bad = make_notebook(*LIGHT, ("text", "Next."), ("code", "one = a\none / 0"))
-    notebook.write(bad, changed / "notebooks" / "chapter.ipynb")
-    told = "'chapter' failed in cell 4 .*'one = a': ZeroDivisionError: division by zero"
-    assert re.search(told, said(changed))
-    kept = changed / "book" / "_generated" / "notebooks" / "chapter.failed.ipynb"
-    assert "ZeroDivisionError" in kept.read_text(encoding="utf-8")
-    notebook.write(chapter(), changed / "notebooks" / "chapter.ipynb")
-    book.build(changed, Edition(), None, lambda _: None, students=True)
-    assert not kept.exists()
-
-
-def test_faults_in_a_page_fail_the_build_and_are_all_named(changed):
+def test_faults_in_a_page_and_a_page_that_does_not_exist_fail_the_build(changed):
     text = "# Notes\n\n{{ chapter.twice }} {ref}`nowhere` {cite:t}`nobody1999` [](missing.md) "
     text += "[x](chapter.ipynb#no-such-place)\n\n### Too deep\n"
     (changed / "book" / "notes.md").write_text(text, encoding="utf-8")
     message = said(changed)
     for complaint in ("nowhere", "nobody1999", "missing.md", "no-such-place", "notes.md:5"):
         assert complaint in message
+    (changed / "book" / "notes.md").unlink()
+    assert "lists a page that does not exist: notes" in said(changed)
 
 
 def test_complaints_of_cells_fail_the_build(changed, monkeypatch):
     monkeypatch.delattr(book_site, "run_builder")
     warns = ("code", "import warnings\nwarnings.warn('divided by zero' * a)", "setup")
     prints = ("code", "import sys\nprint('Odd.', file=sys.stderr)", "solution")
-    loud = make_notebook(*LIGHT, warns, prints)
+    light = ("text", "# A chapter\n\nText."), ("code", "a = 1", "parameters")
+    loud = make_notebook(*light, warns, prints)
     notebook.write(loud, changed / "notebooks" / "chapter.ipynb")
     for solutions in (True, False):
         warned, printed = said(changed, solutions).splitlines()
         assert re.search("'chapter', cell 3 .*standard error: .*: divided by zero", warned)
         assert "notebook 'chapter', cell 4" in printed
-
-
-def test_a_listed_page_that_does_not_exist_fails_the_build(changed):
-    (changed / "book" / "notes.md").unlink()
-    assert "lists a page that does not exist: notes" in said(changed)
 
 
 def test_a_path_and_a_request_in_a_page_fail_the_build_by_page(changed, monkeypatch):
@@ -299,19 +279,15 @@ NO_FAULTS = [
     '<link rel="next" href="https://example.org">',
 ]
 STYLES = ["a { background: url('https://x/y') }", "a { background: url(x.png) } /* https://x */"]
+READ = [(f"a{i}.html", text) for i, text in enumerate(FAULTS)] + [("a.css", STYLES[0])]
 
 
-@pytest.mark.parametrize(
-    ("end", "text", "faults"),
-    [
-        *(("html", text, 1) for text in FAULTS),
-        *(("html", text, 0) for text in NO_FAULTS),
-        *(("css", text, 1 - i) for i, text in enumerate(STYLES)),
-    ],
-)
-def test_whatever_a_page_would_fetch_or_show_of_the_machine_is_found(tmp_path, end, text, faults):
-    (tmp_path / f"a.{end}").write_text(f"{text}\n", encoding="utf-8")
-    assert len(faults_of_site(tmp_path, machine_paths())) == faults
+def test_whatever_a_page_would_fetch_or_show_of_the_machine_is_found(tmp_path):
+    fine = [(f"b{i}.html", text) for i, text in enumerate(NO_FAULTS)] + [("b.css", STYLES[1])]
+    for name, text in READ + fine:
+        (tmp_path / name).write_text(f"{text}\n", encoding="utf-8")
+    told = [fault.split()[0] for fault in faults_of_site(tmp_path, machine_paths())]
+    assert told == sorted(name for name, _ in READ)
 
 
 @pytest.mark.parametrize("status", [0, 2])

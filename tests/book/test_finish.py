@@ -27,10 +27,8 @@ def files(site):
     return {p: p.read_bytes() for p in site.rglob("*") if p.is_file()}
 
 
-@pytest.mark.parametrize(
-    ("address", "home"), [("", "../"), ("https://example.org/b/", "https://example.org/b/")]
-)
-def test_pages_are_finished_in_the_same_way_each_time(tmp_path, address, home):
+@pytest.mark.parametrize("address", ["", "https://example.org/b/"])
+def test_pages_are_finished_in_the_same_way_each_time(tmp_path, address):
     (tmp_path / "_static").mkdir()
     (tmp_path / "n").mkdir()
     for name, title, more in (("b", "The book", BOX), ("n/a", "A chapter", LINKS)):
@@ -46,7 +44,7 @@ def test_pages_are_finished_in_the_same_way_each_time(tmp_path, address, home):
     page = BeautifulSoup((tmp_path / "n" / "a.html").read_text(encoding="utf-8"), "html.parser")
     told = {t.get("name") or t.get("property"): t["content"] for t in page.select("meta")}
     assert re.fullmatch('At ε = 0.5 the total is "wrong" by .{115,160}word…', told["description"])
-    assert told["og:image"] == f"{home}_images/card.png"
+    assert told["og:image"] == f"{address or '../'}_images/card.png"
     with Image.open(tmp_path / "_images" / "card.png") as card:
         assert card.size == (1200, 630)
     assert page.select_one("summary").attrs == {}

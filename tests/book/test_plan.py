@@ -28,9 +28,7 @@ def test_editions_have_folders_and_titles_of_their_own():
     grids = [grid_specs(e)["grid_dir"] for e in editions]
     assert (grids[1].epsilons, grids[1].rhos) == ((0.25,), PAPER_RHOS)
     assert (grids[2].epsilons, grids[2].rhos) == (PAPER_EPSILONS, (0.25,))
-
-
-def test_published_comparisons_stay_at_their_level_and_share_the_grid_that_has_it():
+    # Published comparisons stay at their level, and share the grid that has it.
     default = grid_specs(Edition())
     assert default["grid_dir"] == default["published_dir"]
     other = grid_specs(Edition(epsilon=0.25, runs=50))

@@ -9,19 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price.book import notebook
+from microdata_price.book import notebook, stage
 from microdata_price.book.one import comparison
 from microdata_price.book.plain import with_links
 from microdata_price.book.run import Run
-from microdata_price.book.stage import (
-    Found,
-    collect,
-    download,
-    page,
-    quote,
-    shown_parameters,
-    without_solutions,
-)
+from microdata_price.book.stage import collect, quote, without_solutions
 from microdata_price.exceptions import BuildError
 from microdata_price.page.output import METADATA_KEY
 from tiny_book import make_notebook
@@ -58,8 +50,8 @@ def chapter(*cells, outputs=()):
 def staged(nb, solutions=True, address=""):
     """The cells that the builder reads, without levels and foot, and those of the download."""
     values, before = {"epsilon": 0.25, "grid_dir": "/secret"}, json.dumps(nb)
-    made = page("chapter", nb, values, solutions)
-    copy = download(nb, values, address, solutions)
+    made = stage.page("chapter", nb, values, solutions)
+    copy = stage.download(nb, values, address, solutions)
     assert json.dumps(nb) == before
     nbformat.validate(copy)
     *shown, levels, foot = made.cells
@@ -104,7 +96,7 @@ def test_tags_outputs_links_and_equations_become_what_the_builder_reads():
     shown = [[c.source, *(o.text for o in c.get("outputs", []))] for c in staged(nb)[0]]
     made = "\n=====\n".join("\n-----\n".join(parts) for parts in shown)
     assert made == (Path(__file__).parent / "staged.md").read_text(encoding="utf-8")
-    found = Found()
+    found = stage.Found()
     collect("chapter", nb, found)
     assert found.files["downloads/errors.csv"] == "a,b\n1,2\n"
     assert "<svg" in found.files["images/a-figure.svg"]
@@ -175,7 +167,7 @@ def test_links_become_references(written, read):
 
 
 def test_prose_pages_quote_what_notebooks_record():
-    found = Found()
+    found = stage.Found()
     outputs = (ours(record={"bias": "7 ± 1"}), PICTURE, ours(certificate=1e-9))
     collect("chapter", chapter(SHOWS, outputs=outputs), found)
     text = "{{ chapter.bias }} {{chapter.a-figure.alt}}"
@@ -199,12 +191,12 @@ def test_the_shown_cell_has_exactly_the_values_that_were_used(defaults, value):
     lines = [f"{name} = {default!r}  # about «{name}»" for name, default in defaults.items()]
     used = dict.fromkeys([*defaults][::2], value)
     namespace = {}
-    shown = shown_parameters("\n".join(lines), used)
+    shown = stage.shown_parameters("\n".join(lines), used)
     exec(shown, namespace)
     assert {name: namespace[name] for name in defaults} == {**defaults, **used}
     assert shown.count("# about") >= len(defaults)
     source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
-    assert shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
+    assert stage.shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
 
 
 def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):

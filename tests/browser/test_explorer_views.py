@@ -28,8 +28,6 @@ CONTRASTS = """() => {
         const ink = light(getComputedStyle(t).fill);
         return [t.textContent, (Math.max(ink, paper) + 0.05) / (Math.min(ink, paper) + 0.05)] });
 }"""
-
-
 SEEN = ["#view=story&step=4", "#view=story&step=5", "#privacy=approximate&hide=none"]
 SEEN += ["#privacy=approximate&d=2&sum=1000", "#view=draws&draw=7", MILLION]
 
@@ -74,9 +72,7 @@ def test_a_count_pays_in_the_story_and_text_and_caption_agree(desk):
     bound = package_bounds(guarantee, 10_000, sum_error=guarantee.signed_error)
     assert at_least(max(bound[k] for k in ("channel", "first_moment"))) in digits(said[3])
     act(desk, "sees #story-title = ^5\npress Enter\nstate view = plane")
-
-
-def test_the_storys_numbers_are_the_packages(desk):
+    # Its numbers are the package's.
     values = "n => [...Array(n)].map((_, i) => Explorer.storyValues('epsilon-0.5', i + 1))"
     for s in desk.evaluate(values, 40):
         noisy, total = np.array(s["noisy"]), s["noisyTotal"]

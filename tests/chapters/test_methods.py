@@ -1,5 +1,6 @@
 """The methods on single tables: their texts, and what these say in another way."""
 
+import itertools
 import math
 
 import numpy as np
@@ -28,94 +29,82 @@ from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 
-
-@pytest.fixture(scope="module")
-def five():
-    return five_methods.Findings(runs=400)
+FIVE, DETAIL = five_methods.Findings(runs=400), algorithms_in_detail.Findings(runs=100)
 
 
-@pytest.fixture(scope="module")
-def detail():
-    return algorithms_in_detail.Findings(runs=100)
-
-
-def test_the_sum_s_ratios_are_those_of_the_simulated_sums(five):
+def test_the_sum_s_ratios_are_those_of_the_simulated_sums():
     said = filled("five_methods", runs=400)[0]
-    r, c = five.case.table.shape
-    ols = five.noise.variance * r * c / ((r + 1) * (c + 1))
-    squares = {m: ((x.sum(axis=1) - 1386) ** 2).mean() for m, x in five.cells.items()}
+    r, c = FIVE.case.table.shape
+    ols = FIVE.noise.variance * r * c / ((r + 1) * (c + 1))
+    squares = {m: ((x.sum(axis=1) - 1386) ** 2).mean() for m, x in FIVE.cells.items()}
     assert says(said, squares["nnls"] / ols, 0.02)
     assert says(said, squares["reweighted"] / ols, 0.02)
     # Sequential fitting's is exact: the integral of the squared error of max(0, n + z).
-    law = stats.laplace(scale=five.noise.std / 2**0.5)
+    law = stats.laplace(scale=FIVE.noise.std / 2**0.5)
     z = np.linspace(-3000, 3000, 600_001)
     exact = np.trapezoid((np.maximum(0, 1386 + z) - 1386) ** 2 * law.pdf(z), z)
     assert says(said, exact / ols)
-    assert five.sum_exact == pytest.approx(exact, rel=1e-5)
+    assert FIVE.sum_exact == pytest.approx(exact, rel=1e-5)
 
 
-def test_each_waterfall_ends_where_its_steps_lead(five):
+def test_each_waterfall_ends_where_its_steps_lead_and_nnls_between_two_errors():
     for method in paper_methods():
-        *steps, end = five.balances[method]
+        *steps, end = FIVE.balances[method]
         assert sum(s.value for s in steps) == pytest.approx(end.value, abs=1e-9)
-        for step, lifted in zip(steps, five.lifted, strict=False):
+        for step, lifted in zip(steps, FIVE.lifted, strict=False):
             assert step.value == pytest.approx(lifted, abs=5 * step.error)
-        inside, outside, total = five.moved[method]
+        inside, outside, total = FIVE.moved[method]
         assert inside.value + outside.value == pytest.approx(total.value, abs=1e-9)
+    # NNLS settles between its errors in the sum and in the cells; sequential fitting does not.
+    noisy = FIVE.case.measurements.answers[0][:, 0]
+    assert FIVE.cells["sequential"].sum(axis=1) == pytest.approx(np.maximum(noisy, 0), abs=1e-6)
+    assert (FIVE.cells["nnls"].sum(axis=1) > noisy).mean() > 0.95
+    assert min(FIVE.cells[m].min() for m in FIVE.micro) >= 0
 
 
-def test_nnls_settles_between_two_errors_and_sequential_fitting_does_not(five):
-    noisy = five.case.measurements.answers[0][:, 0]
-    assert five.cells["sequential"].sum(axis=1) == pytest.approx(np.maximum(noisy, 0), abs=1e-6)
-    assert (five.cells["nnls"].sum(axis=1) > noisy).mean() > 0.95
-    assert min(five.cells[m].min() for m in five.micro) >= 0
-
-
-def test_one_number_comes_off_every_positive_cell(detail):
-    noisy = detail.small_noisy
-    for method, level in detail.levels.items():
+def test_one_number_comes_off_every_positive_cell():
+    noisy = DETAIL.small_noisy
+    for method, level in DETAIL.levels.items():
         cells = noisy[1:] - level
         kept = cells if method == "ols" else np.maximum(cells, 0)
-        assert detail.small[method][1:] == pytest.approx(kept, abs=1e-8)
-    assert detail.small["sequential"][0] == pytest.approx(noisy[0])
+        assert DETAIL.small[method][1:] == pytest.approx(kept, abs=1e-8)
+    assert DETAIL.small["sequential"][0] == pytest.approx(noisy[0])
     # That of NNLS on the table is the sum of its aggregates' excess.
-    m, answers = detail.case.measurements, detail.fits["nnls"].answers()
+    m, answers = DETAIL.case.measurements, DETAIL.fits["nnls"].answers()
     sets = list(zip(m.workload.query_sets, answers, m.answers, m.variances, strict=True))
     level = sum(q.spread(x - a) * (m.variances[-1] / v) for q, x, a, v in sets[:-1])
-    expected = np.maximum(detail.case.noisy - level, 0)
-    assert detail.cells["nnls"] == pytest.approx(expected, abs=1e-8)
-    _, _, measured, predicted, _ = detail.growth
+    expected = np.maximum(DETAIL.case.noisy - level, 0)
+    assert DETAIL.cells["nnls"] == pytest.approx(expected, abs=1e-8)
+    _, _, measured, predicted, _ = DETAIL.growth
     assert [m.value for m in measured] == pytest.approx(list(predicted), rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("noise", "law"), [(Laplace(4.0), stats.laplace(scale=4)), (Gaussian(4.0), stats.norm(scale=4))]
-)
+@pytest.mark.parametrize(("noise", "law"), [(Laplace, stats.laplace), (Gaussian, stats.norm)])
 def test_the_predicted_level_balances_what_cells_keep_and_lose(noise, law):
-    g = algorithms_in_detail.balanced_level(noise, 500, 3)
+    g = algorithms_in_detail.balanced_level(noise(4.0), 500, 3)
     z = np.linspace(g, g + 200, 400_001)
-    assert 500 * np.trapezoid((z - g) * law.pdf(z), z) == pytest.approx(4 * g, rel=1e-6)
+    assert 500 * np.trapezoid((z - g) * law.pdf(z, scale=4), z) == pytest.approx(4 * g, rel=1e-6)
 
 
-def test_the_order_of_priority_decides_what_is_exact_and_what_is_pinned_at_zero(detail):
-    rows, columns = (s.answers == 0 for s in detail.stages[1:3])
+def test_the_order_of_priority_decides_what_is_exact_and_what_is_pinned_at_zero():
+    rows, columns = (s.answers == 0 for s in DETAIL.stages[1:3])
     pinned = rows[:, :, None] | columns[:, None, :]
-    assert detail.pinned == pytest.approx(100 * pinned.mean())
-    assert (detail.cells["sequential"].reshape(pinned.shape)[pinned] == 0).all()
-    cells_first = list(detail.by_order.values())[-1]["sum"]
-    assert cells_first.value == pytest.approx(detail.clipped_sum, abs=5 * cells_first.error)
+    assert DETAIL.pinned == pytest.approx(100 * pinned.mean())
+    assert (DETAIL.cells["sequential"].reshape(pinned.shape)[pinned] == 0).all()
+    cells_first = list(DETAIL.by_order.values())[-1]["sum"]
+    assert cells_first.value == pytest.approx(DETAIL.clipped_sum, abs=5 * cells_first.error)
     said = filled("algorithms_in_detail", runs=20)
-    assert says(next(t for t in said if t.startswith("With the cells first")), detail.clipped_sum)
+    assert says(next(t for t in said if t.startswith("With the cells first")), DETAIL.clipped_sum)
 
 
-def test_low_answers_are_those_below_the_cutoff(detail):
-    answers, level, cut, _, _ = detail.cutoff
+def test_low_answers_are_those_below_the_cutoff():
+    answers, level, cut, _, _ = DETAIL.cutoff
     ordered = np.sort(answers)
     assert cut == min(ordered[ordered > level], default=np.inf)
-    assert detail.low[0] == (answers < cut).sum()
-    base = fit_reweighted(detail.case.measurements).cells
-    error = ((base - detail.case.truth) ** 2).sum(axis=1).mean()
-    assert says(detail.variants.iloc[0]["cells"], error, 0.01)
+    assert DETAIL.low[0] == (answers < cut).sum()
+    base = fit_reweighted(DETAIL.case.measurements).cells
+    error = ((base - DETAIL.case.truth) ** 2).sum(axis=1).mean()
+    assert says(DETAIL.variants.iloc[0]["cells"], error, 0.01)
 
 
 @pytest.mark.parametrize("given", cases(epsilon=EPSILONS, d=(1000, 2, 100_000)), ids=str)
@@ -271,9 +260,8 @@ def test_mbi_saw_the_noise_that_is_drawn_here():
         assert (e**2).sum(axis=1).mean() == pytest.approx(kept[name, query_set], rel=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(100,), (9, 24)])
-def test_fresh_tables_are_tables_of_counts(shape):
-    for kind in better_method.KINDS:
+def test_fresh_tables_are_tables_of_counts():
+    for kind, shape in itertools.product(better_method.KINDS, [(100,), (9, 24)]):
         table = better_method.drawn(kind, shape, np.random.default_rng(5))
         assert (table.shape, table.sum() > 0) == (shape, True)
         assert (table == np.abs(np.rint(table))).all()

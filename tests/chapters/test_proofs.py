@@ -90,10 +90,7 @@ def test_printed_inequalities_are_false_where_the_pages_say_so():
     np.testing.assert_allclose(edges, [0.6006, 1.2011], atol=2e-4)
     assert fine[(y > 0.601) & (y <= 1)].all()
     assert "in $[0.6006, 1]$ and from 1.2011 on (ours)" in PROSE
-
-
-def test_numbers_of_no_level():
-    found = misprints.Findings()
+    # Numbers of no level.
     assert found.difficult["records in the cell"].tolist() == [14, 28, 42]
     assert found.shares == pytest.approx((0.24917, 2.1066e-7), rel=1e-4)
     assert found.normal == pytest.approx((3.4354, 3.8324), abs=1e-4)

@@ -18,21 +18,12 @@ from microdata_price.model.privacy import PureDP
 
 
 @pytest.fixture(scope="module")
-def results():
-    return all_results.Findings()
-
-
-@pytest.fixture(scope="module")
-def prices():
-    return benchmark.Findings(runs=20)
-
-
-@pytest.fixture(scope="module")
 def card():
     return scorecard.Findings(runs=10, repeats=2)
 
 
-def test_a_row_for_each_experiment_query_set_and_error(results):
+def test_the_table_and_the_file_hold_every_price_and_counts_are_those_by_hand():
+    results = all_results.Findings()
     assert len(results.experiments) == 6
     assert results.table.shape == (2 * (3 + 7 + 7), 7)
     assert results.table.iloc[:, :3].duplicated().sum() == 0
@@ -42,9 +33,6 @@ def test_a_row_for_each_experiment_query_set_and_error(results):
         "family == 'pums' and privacy == 'zcdp' and query_set == 'sum' and method == 'nnls'"
     )
     assert row["NNLS"] == f"{own['price'].median():.2f} ({own['price'].max():.2f})"
-
-
-def test_the_file_holds_every_value(results):
     table = pd.read_csv(io.StringIO(results.csv))
     assert tuple(table.columns) == all_results.COLUMNS
     assert len(table) == len(results.prices) == 2 * 5 * (8 * 3 + 23 * 7)
@@ -52,9 +40,6 @@ def test_the_file_holds_every_value(results):
     price = np.sqrt(known["exact"] / known["ols"])
     np.testing.assert_allclose(known["price"], price, rtol=1e-5)
     assert (table.query("method == 'ols'")["price"] == 1).all()
-
-
-def test_counts_by_hand(results):
     sums = results.prices.query("query_set == 'sum' and method != 'ols'")
     wide = sums.pivot(index=["dataset", "privacy"], columns="method", values="price")
     assert results.pairs == len(wide) == 62
@@ -63,7 +48,8 @@ def test_counts_by_hand(results):
     assert results.largest["price"] >= wide.to_numpy().max()
 
 
-def test_medians_bias_and_the_hidden_share(prices):
+def test_medians_bias_the_hidden_share_and_marks_and_ends_of_the_map():
+    prices = benchmark.Findings(runs=20)
     rows = prices.prices.query("family == 'pums' and query_set == 'sum' and method == 'nnls'")
     assert len(rows) == 15
     assert prices.real["sum"]["nnls"] == pytest.approx(float(np.median(rows["price"])))
@@ -74,9 +60,6 @@ def test_medians_bias_and_the_hidden_share(prices):
     assert prices.hidden == pytest.approx(100 * (1 - np.exp(-4) / 2) ** 100)
     with pytest.raises(InputError, match="no OLS"):
         ex.priced(prices.prices.query("method != 'ols'"))
-
-
-def test_marks_and_ends_of_the_map(prices):
     places = benchmark.landmarks()
     assert places["Level00"][0] == 99
     assert places["Step50"] == (49, 50)
@@ -94,7 +77,7 @@ def test_marks_and_ends_of_the_map(prices):
     assert one.equals(again)
 
 
-def test_exact_and_printed_values_of_the_sum(card):
+def test_section_5_numbers_exact_printed_and_by_hand(card):
     assert [round(v, 3) for v in card.ols_sums["exact"]] == [105.785, *15 * [110.592]]
     real = published_tables().query("dataset != 'Level00-2d'").set_index("method")
     sums = real[real["query_set"] == "sum"]["squared_error"]
@@ -102,9 +85,6 @@ def test_exact_and_printed_values_of_the_sum(card):
     assert sums["sequential"].nunique() == card.sums["published"][1:].nunique() == 15
     assert card.sums["exact"].round(6).unique().tolist() == [2 * (4 / 0.5) ** 2]
     assert card.exact == pytest.approx(110.592)
-
-
-def test_section_5_numbers_by_hand(card):
     by = card.card.set_index(["query_set", "metric", "method", "dataset"]).sort_index()
     nnls, ols = (by.loc[("sum", "total", m), "published"] for m in ("nnls", "ols"))
     assert card.theirs.four_to_five("nnls") == sum(4 <= r <= 5 for r in nnls / ols) == 5

@@ -10,14 +10,7 @@ from explorer_data import EDITION, SOURCES, package_bounds, read_data, small_exp
 from microdata_price.base.numbers import at_least, format_number
 from microdata_price.book.plan import Edition
 from microdata_price.chapters.explorer.bounds import COUNTS, POINTS, SUMS
-from microdata_price.chapters.explorer.draws import (
-    DRAWS,
-    SCALE,
-    TABLES,
-    draws_of,
-    level_key,
-    story_draw,
-)
+from microdata_price.chapters.explorer.draws import DRAWS, SCALE, TABLES, draws_of, story_draw
 from microdata_price.chapters.explorer.plane import LEVELS, START
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
@@ -27,20 +20,18 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 from microdata_price.theory.upper.projection import project
 
+OF_EDITION = {"epsilon-0.5": PureDP(0.5), "rho-0.125": ConcentratedDP(0.125)}
+
 
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     return small_explorer(tmp_path_factory)
 
 
-@pytest.fixture(scope="module")
-def draws(built):
-    return read_data(built, "draws")
-
-
-def test_draws_on_the_page_are_those_of_the_package(draws):
+def test_draws_on_the_page_are_those_of_the_package_and_their_errors_the_exact_ones(built):
+    draws = read_data(built, "draws")
     assert 0 <= draws["worst_certificate"] <= 1e-7
-    for guarantee, key in ((PureDP(0.5), "epsilon-0.5"), (ConcentratedDP(0.125), "rho-0.125")):
+    for key, guarantee in OF_EDITION.items():
         for table in TABLES:
             run = draws["runs"][f"{table.key}|{key}"]
             measured = draws_of(table, guarantee, DRAWS, "shown")
@@ -54,9 +45,6 @@ def test_draws_on_the_page_are_those_of_the_package(draws):
                 off = values.sum(axis=1) - table.counts.sum()
                 low, high = run["range"]
                 assert name == "noisy" or low <= off.min() <= off.max() <= high
-
-
-def test_expected_errors_agree_with_what_is_known_exactly(draws):
     for level in draws["levels"]:
         exact = ols_variances(Workload.table((4, 6)), [level["std"] ** 2] * 4)
         for table in TABLES:
@@ -67,11 +55,11 @@ def test_expected_errors_agree_with_what_is_known_exactly(draws):
     assert not np.isclose(first.answers[3], second.answers[3]).any()
 
 
-def test_a_count_pays_in_the_draw_that_the_story_tells(draws):
-    stories = {level["key"]: level["story"] for level in draws["levels"]}
+def test_a_count_pays_in_the_draw_that_the_story_tells(built):
+    stories = {level["key"]: level["story"] for level in read_data(built, "draws")["levels"]}
     assert stories["epsilon-0.5"] in (7, 25, 37)
     counts = TABLES[0].counts
-    for guarantee in (PureDP(0.5), ConcentratedDP(0.125), PureDP(3.0)):
+    for key, guarantee in {**OF_EDITION, "epsilon-3": PureDP(3.0)}.items():
         measured = draws_of(TABLES[0], guarantee, DRAWS, "shown")
         at = story_draw(measured, counts) - 1
         cells, total = measured.answers[3][at], measured.answers[0][at, 0]
@@ -79,12 +67,14 @@ def test_a_count_pays_in_the_draw_that_the_story_tells(draws):
         kept = project(cells[None], np.array([max(total, 0.0)]))[0]
         assert abs(kept[0] - 7) > abs(clipped[0] - 7) + 1
         assert abs(kept.sum() - 7) < abs(clipped.sum() - 7)
-        assert stories.get(level_key(guarantee), at + 1) == at + 1
+        assert stories.get(key, at + 1) == at + 1
     # Without such a draw it tells the first.
     assert story_draw(draws_of(TABLES[0], PureDP(1000.0), DRAWS, "shown"), counts) == 1
 
 
-def test_the_page_says_what_the_package_says(built):
+def test_the_folder_is_whole_and_the_page_says_what_the_package_says(built):
+    made = {"plane-data.js", "draws-data.js", "static.svg", "colours.css"}
+    assert {p.name for p in built.iterdir()} == {p.name for p in SOURCES.iterdir()} | made
     guarantee = PureDP(0.5)
     sharpest, unit = ("channel", "first_moment"), guarantee.signed_error
     every = {d: package_bounds(guarantee, d, sum_error=unit) for d in POINTS}
@@ -97,16 +87,10 @@ def test_the_page_says_what_the_package_says(built):
     ]
     said = re.search(r"<var>d</var> = ([\d,]+), the printed one at ([^:]+):", text)
     assert [*said.groups()] == first
-
-
-def test_the_folder_is_whole_and_the_editions_levels_are_stops(built):
-    made = {"plane-data.js", "draws-data.js", "static.svg", "colours.css"}
-    assert {p.name for p in built.iterdir()} == {p.name for p in SOURCES.iterdir()} | made
-    text = (built / "index.html").read_text(encoding="utf-8")
     for source in re.findall(r'(?:src|href)="([^"#:]+)"', text):
         assert (built / source).is_file() or source == "../index.html", source
     assert "prefers-color-scheme: dark" in (built / "static.svg").read_text(encoding="utf-8")
-    plane = read_data(built, "plane")
+    plane = read_data(built, "plane")  # whose stops have the edition's levels
     assert plane["start"]["epsilon"] == EDITION.epsilon
     assert EDITION.epsilon in plane["modes"]["pure"]["levels"]
     assert EDITION.rho in plane["modes"]["zcdp"]["levels"]

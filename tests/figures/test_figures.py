@@ -18,8 +18,7 @@ from microdata_price.figures.labels import Name, _drawn_points, along, place_nam
 from microdata_price.figures.operating import plane
 from microdata_price.figures.picture import SMALLEST, for_the_site
 from microdata_price.figures.scales import price_shades
-from microdata_price.figures.style import COLOURS, panels, render
-from microdata_price.figures.style import drawn as styled
+from microdata_price.figures.style import COLOURS, drawn, panels, render
 from microdata_price.fitting import METHODS
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound
@@ -27,7 +26,7 @@ from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper.redrawn import redrawn
 
 
-def drawn(figure):
+def measuring(figure):
     """Draw a figure, and return what measures its texts."""
     figure.draw_without_rendering()
     return FigureCanvasAgg(figure).get_renderer()
@@ -40,13 +39,10 @@ def test_a_line_across_the_axes_is_no_place_for_a_name(level):
     ax.plot(x, x)
     ax.axhline(level)
     ax.axvline(0.5)
-    ax.set_xlim(0, 1)
-    ax.set_ylim(0, 1)
-    flat = np.full(x.shape, level)
-    place_names(
-        ax, [Name("a level", "red", along(x, flat, 0.5)), Name("rising", "blue", along(x, x))]
-    )
-    renderer = drawn(figure)
+    ax.set(xlim=(0, 1), ylim=(0, 1))
+    places = {"a level": along(x, np.full(x.shape, level), 0.5), "rising": along(x, x)}
+    place_names(ax, [Name(name, "red", place) for name, place in places.items()])
+    renderer = measuring(figure)
     _, lines = _drawn_points(ax)
     assert len(ax.texts) == 2
     for text in ax.texts:
@@ -76,7 +72,7 @@ def test_names_are_apart_at_any_level(guarantee, d):
     )
     curves = {"channel": 1.02 * first, "first_moment": first, "printed": printed}
     figure = plane(sums, curves, scaled[:-1], scaled[-1])
-    renderer = drawn(figure)
+    renderer = measuring(figure)
     for ax in figure.axes:
         boxes = {t.get_text(): t.get_window_extent(renderer) for t in ax.texts if t.get_text()}
         assert len(boxes) >= 2
@@ -110,7 +106,7 @@ def dark(svg):
 
 
 def picture(size=12.0):
-    @styled
+    @drawn
     def draw():
         figure, (ax,) = panels()
         ax.pcolormesh(np.array([[0.1, 5.0]]), cmap=price_shades())
@@ -133,10 +129,8 @@ def test_every_colour_has_a_counterpart_but_those_of_a_scale():
 @pytest.mark.parametrize("size", [5.0, 12.0])
 def test_a_pictures_own_width_makes_its_smallest_letters_legible_every_time(size):
     shown = for_the_site(picture(size))
-    width, box = (
-        float(re.findall(rf"<svg[^>]*\b{mark}([\d.]+)", shown)[0])
-        for mark in ('width="', 'viewBox="0 0 ')
-    )
+    marks = ('width="', 'viewBox="0 0 ')
+    width, box = (float(re.findall(rf"<svg[^>]*\b{m}([\d.]+)", shown)[0]) for m in marks)
     assert width * min(size, 11) / box == pytest.approx(SMALLEST, rel=0.01)
     assert "scale(0.7)" not in render(one_draw(np.geomspace(300, 1, 50), 1.0, 3.0))  # as in 10^2
     assert for_the_site(picture(size)) == shown
