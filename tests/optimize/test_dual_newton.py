@@ -165,8 +165,9 @@ RUNS = 3
 def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, kind, many, monkeypatch):
     monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))
     rng, drawn, compared = np.random.default_rng(3), np.random.default_rng(11), 0
-    for structure, terms, _ in itertools.product(STRUCTURES, KINDS[::2], range(6)):
-        problem = random_problem(drawn, structure, terms, Recipe(), RUNS)
+    terms = "least squares", "subset sums"
+    for form, some, _ in itertools.product(STRUCTURES, terms, range(6)):
+        problem = random_problem(drawn, form, some, Recipe(), RUNS)
         found = find(problem, split(problem)[1])
         if found is None or not found[1]:
             continue
