@@ -111,26 +111,20 @@ def test_the_shrunk_part_counts_less_where_its_marginals_are_far_from_least_squa
     np.testing.assert_allclose(weights[1], 1 - weights[0] - weights[2])
 
 
-def objective(m, x, targets, variances):
-    """Least squares of all answers but the total's, whose sum is held."""
-    a, b, v = stacked(m, 0)
-    sizes = np.array([q.size for q in m.workload.query_sets])
-    own = np.cumsum([0, *sizes])
-    b = b.copy()
-    v = v / np.repeat(np.maximum(m.workload.cells / sizes / 10, 1), sizes)
-    b[own[-2] :], v[own[-2] :] = targets, variances
-    return cp.sum_squares(cp.multiply(1 / np.sqrt(v[1:]), a[1:] @ x - b[1:]))
-
-
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
 @pytest.mark.parametrize("shape", [(12,), (4, 5), (2, 15)])
 def test_each_part_is_what_its_definition_says(guarantee, shape):
     m = measured(uneven(shape), guarantee, runs=1, seed=8)
     sequential, reweighted, shrunk = (p.cells[0] for p in consensus_parts(m))
     targets = shrink(m, len(m.noise) - 1, sequential[None])
+    # Least squares of all answers but the total's, whose sum is held.
+    a, b, v = stacked(m, 0)
+    sizes = np.array([q.size for q in m.workload.query_sets])
+    v /= np.repeat(np.maximum(m.workload.cells / sizes / 10, 1), sizes)
+    b[-sizes[-1] :], v[-sizes[-1] :] = targets.mean[0], targets.variance[0]
     x = cp.Variable(m.workload.cells, nonneg=True)
     held = [cp.sum(x) == sequential.sum()]
-    solve(objective(m, x, targets.mean[0], targets.variance[0]), held)
+    solve(cp.sum_squares(cp.multiply(1 / np.sqrt(v[1:]), a[1:] @ x - b[1:])), held)
     np.testing.assert_allclose(shrunk, x.value, atol=1e-4)
 
     consistent = Measurements(m.workload, fit_ols(m).answers(), m.noise)

@@ -44,19 +44,15 @@ def test_every_fit_of_any_workload_is_certified(method, seed):
         assert result.cells.min() >= -1e-9 * scale
 
 
-def within_reach(m, seed):
-    """The same queries with answers near 1 and noise of 0.1, which the oracle can tell apart."""
-    rng = np.random.default_rng(seed)
-    unit = 1 + max(np.abs(a).max() for a in m.answers)
-    answers = tuple(a / unit + 0.1 * rng.laplace(size=a.shape) for a in m.answers)
-    return Measurements(m.workload, answers, (type(m.noise[0])(0.1),) * len(m.noise))
-
-
 @pytest.mark.parametrize("method", SINGLE)
 @settings(max_examples=12)
 @given(seed=SEEDS)
 def test_answers_agree_with_the_definition_solved_by_another_solver(method, seed):
-    m = within_reach(random_measurements(seed, runs=1, cells=16), seed)
+    m, rng = random_measurements(seed, runs=1, cells=16), np.random.default_rng(seed)
+    # With answers near 1 and noise of 0.1, which the oracle can tell apart.
+    unit = 1 + max(np.abs(a).max() for a in m.answers)
+    answers = tuple(a / unit + 0.1 * rng.laplace(size=a.shape) for a in m.answers)
+    m = Measurements(m.workload, answers, (type(m.noise[0])(0.1),) * len(m.noise))
     ours = fit(m, method).cells[0]
     theirs = ORACLES[method](m, 0)
     a, _, _ = stacked(m, 0)

@@ -10,15 +10,7 @@ from hypothesis import strategies as st
 
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.queryset import QuerySet
-from microdata_price.optimize import (
-    TOLERANCE,
-    Certificate,
-    Problem,
-    Solution,
-    Term,
-    certify,
-    solve,
-)
+from microdata_price.optimize import TOLERANCE, Certificate, Problem, Solution, Term, certify, solve
 from microdata_price.optimize.certificate import ROUNDING
 from microdata_price.optimize.memory import check_memory, memory_needed
 from random_problems import Recipe, any_terms, random_problem, term

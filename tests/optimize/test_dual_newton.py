@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from microdata_price.model.queryset import QuerySet
+from microdata_price.model.workload import Workload
 from microdata_price.optimize import (
     TOLERANCE,
     WORST_TOLERANCE,
@@ -27,14 +28,7 @@ from microdata_price.optimize.structured import make_plan, solve_structured
 from microdata_price.optimize.tree import Tree, tree
 from microdata_price.optimize.tuning import TUNING
 from microdata_price.optimize.two_way import TwoWay, two_way
-from random_problems import (
-    KINDS,
-    STRUCTURES,
-    Recipe,
-    random_problem,
-    random_terms,
-    term,
-)
+from random_problems import KINDS, STRUCTURES, Recipe, random_problem, random_terms, term
 
 SEEDS = st.integers(0, 2**32 - 1)
 HARD = {
@@ -46,13 +40,6 @@ HARD = {
     "much noise": Recipe(noise=1e6),
     "weights apart": Recipe(orders=12.0),
 }
-
-
-def table_problem(shape, rng):
-    """Least squares on sum, marginals and cells of a list or table, as in the paper."""
-    kept = [(), *(((a,) for a in range(len(shape))) if len(shape) > 1 else ())]
-    sets = [QuerySet.marginal(shape, k) for k in kept] + [QuerySet.identity(shape)]
-    return random_terms(rng, sets, "least squares", Recipe(large=9.0))
 
 
 CERTIFIED = [
@@ -83,7 +70,8 @@ def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many)
     "shape", [(1,), (1, 1), (1, 7), (7, 1), (3, 1, 4), (1, 1, 5), (2, 2), (3, 4), (4, 3)]
 )
 def test_sides_of_any_length_and_equalities_on_single_cells(shape, fixed, nonnegative):
-    problem = table_problem(shape, np.random.default_rng(7))
+    sets, rng = Workload.table(shape).query_sets, np.random.default_rng(7)
+    problem = random_terms(rng, sets, "least squares", Recipe(large=9.0))
     *others, cells = problem.terms
     here = np.broadcast_to(np.arange(problem.cells) < fixed, cells.target.shape)
     target, weight = np.where(here, 2.0, cells.target), np.where(here, np.inf, cells.weight)
@@ -106,10 +94,8 @@ def test_several_terms_on_single_cells_share_their_forces(structure, kind):
         x = solve(problem)[0].x  # a table within all bounds
         away, held = 9 * rng.normal(size=x.shape), rng.random(x.shape) < 0.1
         weight = np.where(held, np.inf, rng.random(x.shape) / 64)
-        cells, radius = (
-            QuerySet.identity(problem.shape, "again"),
-            np.abs(away) + rng.random(x.shape),
-        )
+        cells = QuerySet.identity(problem.shape, "again")
+        radius = np.abs(away) + rng.random(x.shape)
         again = Term(cells, np.where(held, x, x + away), weight, radius)
         more = Problem((*problem.terms, again, term(cells, x - away, 0.01)))
         assert certify(more, solve_structured(more)).worst <= 5e-11
@@ -167,39 +153,28 @@ def test_contradictions_are_proved(structure):
 RUNS = 3
 
 
-def recognised(problem, which):
-    """Return the structure, the order of the terms and the order of the cells, or None."""
-    _, aggregates = split(problem)
-    cells = np.arange(problem.cells)
-    if which == "two-way":
-        found = two_way(problem, aggregates)
-        if found is not None and found[2]:  # the other side comes first
-            cells = cells.reshape(max(problem.shape), -1).T.ravel()
-        return found and (*found[:2], cells)
-    found = {"tree": tree, "any": partitions, "cg": conjugate}[which](problem, aggregates)
-    return found and (*found, cells)
-
-
-def problems():
-    rng = np.random.default_rng(11)
-    for structure, kind in itertools.product(STRUCTURES, ("least squares", "subset sums")):
-        for _ in range(6):
-            yield random_problem(rng, structure, kind, Recipe(), RUNS)
-
-
 @pytest.mark.parametrize(
-    ("which", "kind", "many"),
-    [("two-way", TwoWay, 13), ("tree", Tree, 33), ("any", Partitions, 56), ("cg", Conjugate, 57)],
+    ("find", "kind", "many"),
+    [
+        (two_way, TwoWay, 13),
+        (tree, Tree, 33),
+        (partitions, Partitions, 56),
+        (conjugate, Conjugate, 57),
+    ],
 )
-def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, many, monkeypatch):
+def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, kind, many, monkeypatch):
     monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))
-    rng = np.random.default_rng(3)
-    compared = 0
-    for problem in problems():
-        found = recognised(problem, which)
+    rng, drawn, compared = np.random.default_rng(3), np.random.default_rng(11), 0
+    terms = "least squares", "subset sums"
+    for form, some, _ in itertools.product(STRUCTURES, terms, range(6)):
+        problem = random_problem(drawn, form, some, Recipe(), RUNS)
+        found = find(problem, split(problem)[1])
         if found is None or not found[1]:
             continue
-        structure, order, cells = found
+        structure, order, *flip = found
+        cells = np.arange(problem.cells)
+        if any(flip):  # the other side of a two-way table comes first
+            cells = cells.reshape(max(problem.shape), -1).T.ravel()
         assert isinstance(structure, kind)
         dense = [
             np.concatenate([problem.terms[k].matrix(run).toarray() for k in order])[:, cells]
@@ -212,7 +187,7 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(which, kind, ma
         slack = rng.uniform(0.1, 2, y.shape)
         step = structure.solve(free, slack, y, np.full((RUNS, 1), 1e-3))
         # An empty sum of some queries counts as the whole in a two-way table, and there alone.
-        if which != "two-way" or all(
+        if kind is not TwoWay or all(
             problem.terms[k].size > 1 or problem.terms[k].weight.all() for k in order
         ):
             compared += 1

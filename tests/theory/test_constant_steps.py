@@ -12,36 +12,21 @@ from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.reports import Reports
 
 
-def _outcome(case, q, rng):
-    """Draw reports (noisy counts, or not a number) and what the sum counts each cell as."""
-    d, G = q.size, case.G
-    z = case.cell.sample(rng, d)
-    chance = rng.random(d)
-    alarm = np.exp(case.log_phi)
-    rise = np.exp(case.log_p - case.tau * np.maximum(G - q, 0)) * (q > 0)
-    small = q < G
-    false, frozen = small & (chance < alarm), small & (chance >= alarm) & (chance < alarm + rise)
-    a = np.full(d, np.nan)
-    beyond = case.threshold + rng.exponential(1 / case.cell.right, d)
-    a[false | frozen] = beyond[false | frozen]
-    loud = ~small & (q + z > case.threshold)
-    a[loud] = (q + z)[loud]
-    value = np.where(frozen, float(G), q)
-    noise = case.main.sample(rng, 1)[0] - case.main.mean
-    return a, z, float(value.sum() + noise)
-
-
 @given(st.integers(0, 10**6), st.sampled_from([0.06, 0.3, 0.6]), st.floats(0, 6))
 def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
-    """The bounds for a rest of either sign hold run by run."""
+    """The bounds for a rest of either sign hold run by run, however likely alarms are."""
     rng = np.random.default_rng(seed)
-    # So loud that reports and frozen alarms occur at a size that can be drawn.
-    case = Reports(2.0, 18.0, 1.2, 0.06, kappa * 18.0)
-    d = 60
-    q = np.where(rng.random(d) < 0.4, rng.integers(0, int(2 * case.threshold) + 2, d), 0) * 1.0
-    a, z, A = _outcome(case, q, rng)
-    seen = ~np.isnan(a)
-    x0 = np.where(seen, np.maximum(np.nan_to_num(a) - h, 0), 0.0)
+    case, d = Reports(2.0, 18.0, 1.2, 0.06, kappa * 18.0), 60
+    used = rng.random(d) < rng.choice([0.05, 0.4])
+    q = np.where(used, rng.integers(0, int(2 * case.threshold) + 2, d), 0) * 1.0
+    z, chance, small = case.cell.sample(rng, d), rng.random(d), q < case.G
+    alarm, rise = 0.1, 0.2 * (q > 0)  # the own chances are hardly ever drawn
+    seen = np.where(small, chance < alarm + rise, q + z > case.threshold)
+    beyond = case.threshold + rng.exponential(1 / case.cell.right, d)
+    x0 = np.where(seen, np.maximum(np.where(small, beyond, q + z) - h, 0), 0.0)
+    # The sum counts a frozen cell as G.
+    value = np.where(small & seen & (chance >= alarm), float(case.G), q)
+    A = float(value.sum() + case.main.sample(rng, 1)[0] - case.main.mean)
     big = q >= max(case.G, 1)
     z = np.where(big, z, 0.0)
     wrong = abs(A - q.sum())
@@ -61,24 +46,19 @@ def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
     assert abs(x.sum() - q.sum()) <= wrong + 1e-6
 
 
-def random_mechanism(rng, N, B):
-    """Draw a mechanism on all tables of N cells with counts 0..B; outputs are a set and a sum."""
-    tables = np.array(list(itertools.product(range(B + 1), repeat=N)))
-    sets = np.array(list(itertools.product((False, True), repeat=N)))
-    sums = np.arange(N * B + 2)
-    weight = rng.gamma(0.4, size=(len(tables), len(sets) * len(sums))) + 1e-9
-    apart = np.abs(tables[:, None] - tables).sum(2)
-    law = (np.exp(-rng.uniform(0.1, 2) * apart)[:, :, None] * weight).max(1)
-    law /= law.sum(1, keepdims=True)
-    return tables, np.repeat(sets, len(sums), axis=0), np.tile(sums, len(sets)), law, apart
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_reports_grow_by_at_most_the_budget_per_record(seed):
     """The steps (*), (**) and the growth step of the lower bound, enumerated."""
     rng = np.random.default_rng(seed)
     N, B, b = (3, 2, 3.0) if seed % 2 else (2, 4, 1.5)
-    tables, S, A, law, apart = random_mechanism(rng, N, B)
+    # A random mechanism on all tables of N cells with counts 0..B; outputs are a set and a sum.
+    tables, sets = (np.array(list(itertools.product(range(n), repeat=N))) for n in (B + 1, 2))
+    sums = np.arange(N * B + 2)
+    S, A = np.repeat(sets == 1, len(sums), axis=0), np.tile(sums, len(sets))
+    apart = np.abs(tables[:, None] - tables).sum(2)
+    weight = rng.gamma(0.4, size=(len(tables), len(A))) + 1e-9
+    law = (np.exp(-rng.uniform(0.1, 2) * apart)[:, :, None] * weight).max(1)
+    law /= law.sum(1, keepdims=True)
     near = np.argwhere(apart == 1)
     epsilon = float(np.log(law[near[:, 0]] / law[near[:, 1]]).max())
     chance = law / len(tables)  # of a table with uniform counts and an output
@@ -114,10 +94,8 @@ def test_reports_grow_by_at_most_the_budget_per_record(seed):
                 continue
             R = max(1.0, math.exp(epsilon) * (1 + 1 / (b - 1)) * E0.sum() / E2.sum())
             for q in range(1, B):
-                part = T / (T + b)
-                alpha = (E0 * part[..., q]).sum() / E0.sum()
-                beta = (E2 * part[..., q]).sum() / E2.sum()
-                grown = (T[..., q + 1] + b) / (T[..., q] + b)
+                part, grown = T[..., q] / (T[..., q] + b), (T[..., q + 1] + b) / (T[..., q] + b)
+                alpha, beta = ((E * part).sum() / E.sum() for E in (E0, E2))
                 assert (E2 * grown).sum() / E2.sum() <= R * alpha + 1 - beta + 1e-12
                 rise = (E2 * np.log(grown)).sum() / E2.sum()
                 assert rise <= math.log(R) + (alpha - beta) / R + 1e-12

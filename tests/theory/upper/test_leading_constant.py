@@ -164,11 +164,8 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
     assert many.threshold == pytest.approx((share - many.log_p) / z.right)
     # None is frozen where false alarms are so likely that they hide one record alone.
     likely = [Reports(0.05, 100.0, 1.2, 0.05, (100 - log - x) / 2) for x in (2.0, 2.8)]
-    assert [r.log_phi >= r.log_p + math.log(-math.expm1(-2 * r.tau)) for r in likely] == [
-        True,
-        False,
-    ]
-    assert [r.G == 0 for r in likely] == [True, False]
+    hides = [r.log_phi >= r.log_p + math.log(-math.expm1(-2 * r.tau)) for r in likely]
+    assert hides == [r.G == 0 for r in likely] == [True, False]
     # Frozen alarms hardly move it: as many cells as nu says, each at the worst count.
     expected = math.exp(case.log_p + 20.0)
     assert case.G**2 * (expected**2 + expected) < 0.05 * case.variance
