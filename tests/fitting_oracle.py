@@ -13,9 +13,6 @@ from scipy import optimize
 from microdata_price.model.measurement import Measurements
 from microdata_price.model.noise import max_exceeds, max_median
 
-TOLERANCES = (1e-11, 1e-9, 1e-8, 1e-7)
-"""Tried in turn: where a problem has no interior, the finest may be out of reach."""
-
 
 def matrix(queries):
     """One row of zeros and ones a query."""
@@ -28,17 +25,12 @@ def solve(objective, constraints):
     with warnings.catch_warnings():
         # It need not reach such tolerances: how near its answer is to ours is what is tested.
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")
-        for tolerance in TOLERANCES:
+        # Where a problem has no interior, the finest may be out of reach; it is no contradiction.
+        for tolerance in (1e-11, 1e-9, 1e-8, 1e-7):
+            fine = dict.fromkeys(("tol_gap_abs", "tol_gap_rel", "tol_feas"), tolerance)
+            fine |= {"tol_infeas_abs": 1e-16, "tol_infeas_rel": 1e-16}
             with contextlib.suppress(cp.SolverError):
-                problem.solve(
-                    solver=cp.CLARABEL,
-                    tol_gap_abs=tolerance,
-                    tol_gap_rel=tolerance,
-                    tol_feas=tolerance,
-                    # A problem without an interior is no contradiction.
-                    tol_infeas_abs=1e-16,
-                    tol_infeas_rel=1e-16,
-                )
+                problem.solve(solver=cp.CLARABEL, **fine)
                 if problem.status in ("optimal", "optimal_inaccurate"):
                     return
     raise AssertionError(f"the oracle gave up: {problem.status}")
@@ -118,18 +110,13 @@ def reweighted(m, run, gamma=0.99):
     terms = []
     for q, b, f in zip(m.workload.query_sets, m.answers, m.noise, strict=True):
         a, b = matrix(q), b[run]
-        order = np.sort(b)
-        cutoff = np.inf
-        for j in range(1, b.size + 1):
-            if max_exceeds(f, j, order[j - 1]) <= 1 - gamma:
-                cutoff = order[j - 1]
-                break
-        low = b < cutoff
+        few = (y for j, y in enumerate(np.sort(b), 1) if max_exceeds(f, j, y) <= 1 - gamma)
+        low = b < next(few, np.inf)
         n = int(low.sum())
         downweight = max(1.0, float(max_median(f, n))) if n else 1.0
-        for k in range(b.size):
-            w = 1 / (2 * f.variance * downweight**2) if low[k] else 1 / f.variance
-            terms.append((a[k], b[k], w))
+        terms += zip(
+            a, b, 1 / np.where(low, 2 * f.variance * downweight**2, f.variance), strict=True
+        )
         if n:
             terms.append((a[low].sum(axis=0), b[low].sum(), 1 / (2 * n * f.variance)))
     return least_squares(*(np.array(t) for t in zip(*terms, strict=True)))
@@ -141,11 +128,5 @@ def sequential_ols(m, run):
     return sequential(Measurements(m.workload, answers, m.noise), 0)
 
 
-ORACLES = {
-    "ols": ols,
-    "nnls": nnls,
-    "maxfit": maxfit,
-    "sequential": sequential,
-    "reweighted": reweighted,
-    "sequential_ols": sequential_ols,
-}
+METHODS = (ols, nnls, maxfit, sequential, reweighted, sequential_ols)
+ORACLES = {method.__name__: method for method in METHODS}

@@ -9,6 +9,12 @@ from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 
 
+def without_gaps(labels):
+    """Number the labels that occur 0, 1, ..., and leave -1."""
+    used = np.unique(labels[labels >= 0])
+    return np.where(labels >= 0, np.searchsorted(used, labels), -1)
+
+
 def random_workload(rng, cells=40):
     """One to five query sets: sum, cells, marginals, and labels that leave cells out."""
     dimensions = int(rng.integers(1, 4))
@@ -27,9 +33,7 @@ def random_workload(rng, cells=40):
             sets.append(QuerySet.marginal(shape, keep, name))
         else:
             labels = rng.integers(-1, max(1, size // 2), size)
-            used = np.unique(labels[labels >= 0])
-            labels = np.where(labels >= 0, np.searchsorted(used, labels), -1)
-            labels = labels if used.size else np.zeros(size, dtype=int)
+            labels = without_gaps(labels) if labels.max() >= 0 else np.zeros(size, dtype=int)
             sets.append(QuerySet.from_labels(labels.reshape(shape), name))
     return Workload(tuple(sets))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import Problem, SubsetSum, Term
-from random_measurements import random_workload
+from random_measurements import random_workload, without_gaps
 
 STRUCTURES = ("list", "two-way", "three-way", "tree", "overlapping")
 KINDS = ("least squares", "equalities", "subset sums", "bounds")
@@ -29,10 +29,8 @@ def random_sets(rng, structure):
         n = int(rng.choice([1, 2, 3, 10, 40]))
         return [QuerySet.sum_query(n), QuerySet.identity(n)]
     if structure in ("two-way", "three-way"):
-        way = 2 if structure == "two-way" else 3
-        shape = tuple(
-            int(v) for v in rng.choice([1, 2, 3, 5, 8] if way == 2 else [1, 2, 3, 4], way)
-        )
+        way, sides = (2, [1, 2, 3, 5, 8]) if structure == "two-way" else (3, [1, 2, 3, 4])
+        shape = tuple(rng.choice(sides, way).tolist())
         kept = [tuple(a for a in range(way) if code >> a & 1) for code in range(2**way - 1)]
         sets = [QuerySet.marginal(shape, axes) for axes in kept if rng.random() < 0.7]
         return [*sets, QuerySet.identity(shape)]
@@ -53,9 +51,7 @@ def random_sets(rng, structure):
     for k in range(int(rng.integers(1, 4))):
         labels = rng.integers(-1, max(1, n // 2), n)
         labels[0] = max(labels[0], 0)
-        used = np.unique(labels[labels >= 0])
-        labels = np.where(labels >= 0, np.searchsorted(used, labels), -1)
-        sets.append(QuerySet.from_labels(labels, f"group{k}"))
+        sets.append(QuerySet.from_labels(without_gaps(labels), f"group{k}"))
     return [*sets, QuerySet.identity(n)]
 
 
@@ -87,8 +83,7 @@ def random_terms(rng, sets, kind, recipe, runs=4):
         if recipe.orders <= 1:
             weight = np.broadcast_to(weight[:, :1], target.shape)
         if kind == "equalities" and q is not sets[-1] and rng.random() < 0.8:
-            infinite = np.broadcast_to(np.inf, target.shape)
-            terms.append(Term(q, exact, infinite))
+            terms.append(Term(q, exact, np.broadcast_to(np.inf, target.shape)))
         elif kind == "subset sums":
             low = target < 3 * recipe.noise
             count = low.sum(axis=1, keepdims=True)
@@ -120,8 +115,7 @@ def any_terms(seed, runs=2):
         weight = 10.0 ** rng.uniform(-3, 0, exact.shape) * (rng.random(exact.shape) < 0.8)
         radius = np.where(rng.random(exact.shape) < 0.5, np.abs(noisy - exact), np.inf)
         equal = rng.random(exact.shape) < 0.2
-        target = np.where(equal, exact, noisy)
-        weight = np.where(equal, np.inf, weight)
+        target, weight = np.where(equal, exact, noisy), np.where(equal, np.inf, weight)
         terms.append(Term(q, target, weight, radius if rng.random() < 0.5 else None))
         members = rng.random(exact.shape) < 0.5
         if rng.random() < 0.5:

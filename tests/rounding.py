@@ -1,6 +1,8 @@
 """How far rounding alone may carry what is computed from what mathematics says of it."""
 
+import mpmath as mp
 import numpy as np
+import pytest
 
 # A relative error that rounding explains where nothing large cancels: each operation on doubles is
 # off by at most 2^-53 of its result, so 8,000 of them, all wrong in one direction, reach it.
@@ -16,3 +18,14 @@ def at_most(small, large, scale=0.0):
     small, large = np.asarray(small, dtype=float), np.asarray(large, dtype=float)
     slack = np.where(np.isinf(large), 0.0, ROUNDING * np.maximum(np.abs(large), scale))
     return bool(np.all(small <= large + slack))
+
+
+def digits(many):
+    """Return a fixture by which mpmath has so many in a module: ``_digits = digits(40)``."""
+
+    @pytest.fixture(scope="module", autouse=True)
+    def fixture():
+        with mp.workdps(many):
+            yield
+
+    return fixture

@@ -1,9 +1,7 @@
 """Estimated errors against NumPy on the raw ones, exact errors against algebra and quadrature."""
 
-import functools
 import itertools
 import math
-import operator
 
 import numpy as np
 import pytest
@@ -45,7 +43,7 @@ def test_sums_of_blocks_are_the_sums_of_the_whole(batch, cuts):
         sum_errors([e[a:b] for e in errors], [c[a:b] for c in control], first_run=a)
         for a, b in itertools.pairwise([0, *sorted(c for c in cuts if c < runs), runs])
     ]
-    joined = functools.reduce(operator.add, parts)
+    joined = sum(parts[1:], parts[0])
     assert joined.runs.tolist() == whole.runs.tolist()
     assert joined.runs.sum() == runs
     np.testing.assert_allclose(joined.queries, whole.queries, rtol=1e-12, atol=1e-9)
@@ -86,14 +84,11 @@ def test_estimates_are_those_of_the_raw_errors(batch):
             np.testing.assert_allclose(found.halves.value[h], (e[h::2] ** 2).mean(axis=0))
         else:
             assert np.isnan(found.halves.value[h]).all()
-    totals, control_totals = (
-        np.stack([(part**2).sum(axis=1) for part in parts], axis=1) for parts in batch
-    )
-    check_estimates(
-        *est.total_errors(sums, own, 18.0 * sizes), totals, control_totals, 18.0 * sizes
-    )
-    plain, sharp = est.total_errors(own, own, 18.0 * sizes)
-    assert sharp.value.tolist() == (18.0 * sizes).tolist()
+    exact = 18.0 * sizes
+    totals = (np.stack([(part**2).sum(axis=1) for part in parts], axis=1) for parts in batch)
+    check_estimates(*est.total_errors(sums, own, exact), *totals, exact)
+    plain, sharp = est.total_errors(own, own, exact)
+    assert sharp.value.tolist() == exact.tolist()
     assert (sharp.error == 0).all()
     assert np.isfinite(plain.value).all()
 

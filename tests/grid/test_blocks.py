@@ -58,32 +58,23 @@ def spoil(proof, runs, gap):
     return Certificate(proof.primal, proof.dual, worse)
 
 
-def missing(run, gap):
-    def fits(m, method):
-        found = fit(m, method)
-        wrong = [run] if method == "maxfit" else []
-        return dataclasses.replace(found, certificate=spoil(found.certificate, wrong, gap))
-
-    return fits
-
-
-def refusing(_, method):
-    raise CertificateError(f"{method}: run 3 has no optimum")
-
-
 @pytest.mark.parametrize(
-    ("fits", "pair", "said"),
+    ("run", "gap", "pair", "said"),
     [
-        (
-            missing(17, 1e-3),
-            PAIR,
-            r"SplitStairs-2d at epsilon 0\.5, method maxfit, run 268: .*1.0e-0",
-        ),
-        (missing(0, np.nan), PAIR, "method maxfit, run 251: "),
-        (refusing, RHO, r"Stair-1d at rho 0\.125, method ols, runs 251 to 280 .*: ols: run 3"),
+        (17, 1e-3, PAIR, r"SplitStairs-2d at epsilon 0\.5, method maxfit, run 268: .*1.0e-0"),
+        (0, np.nan, PAIR, "method maxfit, run 251: "),
+        (3, None, RHO, r"Stair-1d at rho 0\.125, method maxfit, runs 251 to 280 .*: run 3$"),
     ],
 )
-def test_a_missed_certificate_names_its_place(monkeypatch, fits, pair, said):
+def test_a_missed_certificate_names_its_place(monkeypatch, run, gap, pair, said):
+    def fits(m, method):
+        found = fit(m, method)
+        if method != "maxfit":
+            return found
+        if gap is None:
+            raise CertificateError(f"run {run}")
+        return dataclasses.replace(found, certificate=spoil(found.certificate, [run], gap))
+
     monkeypatch.setattr(gb, "fit", fits)
     with pytest.raises(CertificateError, match=said):
         gb.run_block(gb.Task(pair, tuple(METHODS), 0, 1, 30))
@@ -107,14 +98,12 @@ def test_how_often_the_conic_solver_was_asked_is_counted(monkeypatch):
     assert conic_calls(pd.DataFrame(rows.errors)) == 3
 
 
-def test_the_defaults_are_the_papers():
+def test_the_defaults_are_the_papers_and_choices_have_one_order():
     spec = GridSpec()
     assert (len(spec.pairs), spec.fits) == (186, 930_000)
     assert (spec.epsilons, spec.rhos) == ((1.0, 0.5, 0.1), (0.5, 0.125, 0.005))
     assert spec == GridSpec.choose()
-
-
-def test_what_is_asked_for_is_chosen_in_one_order():
+    # What is asked for is chosen in one order.
     one = GridSpec(("Stair-2d", "Stair-1d"), (0.5, 1, 0.5), (), ("nnls", "ols"), 10)
     two = GridSpec(("Stair-1d", "Stair-2d"), (1.0, 0.5), (), ("ols", "nnls", "ols"), 10)
     assert one == two
@@ -137,12 +126,8 @@ def test_what_is_asked_for_is_chosen_in_one_order():
         ({"family": "1d", "datasets": ["Stair-2d"]}, "'Stair-2d' is not of the family 1d"),
         ({"methods": ["nlns"]}, "there is no method 'nlns'; did you mean nnls"),
         ({"epsilon": [0.0]}, "epsilon is 0; it must be a positive"),
-        ({"epsilon": [float("nan")]}, "epsilon is nan"),
-        ({"rho": [float("inf")]}, "rho is inf"),
         ({"rho": ["half"]}, "rho is 'half'"),
         ({"runs": 0}, "runs is 0; it must be a whole number from 1 to"),
-        ({"runs": 2.5}, "runs is 2.5"),
-        ({"runs": True}, "runs is True"),
         ({"seed": -1}, "seed is -1; it must be a whole number from 0"),
         ({"datasets": ()}, "no data set is named"),
         ({"epsilons": (), "rhos": ()}, "no privacy level is given"),

@@ -69,33 +69,31 @@ class Cluster:
         self.folder = folder
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
-            self.address = f"tcp://127.0.0.1:{free.getsockname()[1]}"
-        self.processes = []
-        port = self.address.rpartition(":")[2]
-        self.scheduler = self.dask("scheduler", "--host", "127.0.0.1", "--port", port)
+            port = free.getsockname()[1]
+        self.address, self.processes = f"tcp://127.0.0.1:{port}", []
+        words = f"dask scheduler --host 127.0.0.1 --port {port} --no-dashboard"
+        self.scheduler = self.start("scheduler", words)
         wait_for(lambda: "Scheduler at" in self.log("scheduler"))
 
     def log(self, name):
         return (self.folder / f"{name}.log").read_text(errors="replace")
 
-    def start(self, name, *words):
+    def start(self, name, words):
         with (self.folder / f"{name}.log").open("wb") as log:
-            command = [sys.executable, "-m", *words]
+            command = [sys.executable, "-m", *words.split()]
             self.processes.append(subprocess.Popen(command, stdout=log, stderr=log))
         return self.processes[-1]
 
-    def dask(self, what, *words):
-        return self.start(what, "dask", what, *words, "--no-dashboard")
-
     def worker(self):
-        process = self.dask("worker", self.address, "--no-nanny", "--nthreads", "1")
+        words = f"dask worker {self.address} --no-dashboard --no-nanny --nthreads 1"
+        process = self.start("worker", words)
         # A grid asks for workers only so long, and starting one may take longer.
         wait_for(lambda: "Registered to" in self.log("worker"))
         return process
 
     def grid(self, runs):
         words = f"{ASKED} --runs {runs} --scheduler {self.address} --out {self.folder / 'out'}"
-        return self.start("grid", *words.split())
+        return self.start("grid", words)
 
     def blocks(self):
         return len(list((self.folder / "out" / "blocks").glob("*.npz")))
@@ -154,7 +152,6 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
     grid.send_signal(signal.SIGCONT)
     # Within ten seconds on an idle machine; a busy scheduler is waited for up to a minute.
     wait_for(lambda: "no worker is left" in cluster.log("grid"))
-    assert "Ctrl-C stops it" in cluster.log("grid")
     kept = cluster.blocks()
     cluster.worker()
     wait_for(lambda: "The grid goes on" in cluster.log("grid").partition("stops it")[2])
@@ -162,5 +159,4 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
     grid.send_signal(signal.SIGINT)
     assert grid.wait(HANGS) == 130
     assert "interrupted; " in cluster.log("grid")
-    assert "Traceback" not in cluster.log("grid")
-    assert cluster.log("grid").strip().count("\n") == 3
+    assert cluster.log("grid").strip().count("\n") == 3  # four lines, none of a traceback

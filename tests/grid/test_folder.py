@@ -152,7 +152,7 @@ def test_folders_that_are_none_or_in_use(tmp_path):
         run_grid(SPEC, folder.path, workers=1)
 
 
-def test_damaged_blocks_are_computed_again_and_lost_ones_are_an_error(whole, tmp_path, monkeypatch):
+def test_damaged_blocks_are_made_again_and_lost_ones_an_error(whole, tmp_path, monkeypatch):
     load = GridFolder.load
     with monkeypatch.context() as patch:
         patch.setattr(GridFolder, "load", lambda f, t: None if t.block == 2 else load(f, t))
@@ -165,30 +165,21 @@ def test_damaged_blocks_are_computed_again_and_lost_ones_are_an_error(whole, tmp
     spoiled[len(spoiled) // 2] ^= 255
     blocks[2].write_bytes(spoiled)
     blocks[4].write_bytes(blocks[7].read_bytes())  # of 150 runs, not 250
-    assert run_grid(SPEC, tmp_path, workers=1).reused == BLOCKS - 4
-    assert bytes_of(tmp_path) == bytes_of(whole)
-
-
-def test_a_kill_between_the_last_file_and_tidying_up(whole, tmp_path, monkeypatch):
-    monkeypatch.setattr(GridFolder, "tidy", lambda _: None)
-    run_grid(SPEC, tmp_path, workers=1)
+    with monkeypatch.context() as patch:  # a kill between the last file and tidying up
+        patch.setattr(GridFolder, "tidy", lambda _: None)
+        assert run_grid(SPEC, tmp_path, workers=1).reused == BLOCKS - 4
     (tmp_path / ".errors.parquet.x7").write_bytes(b"half")
-    assert saved(tmp_path)
-    monkeypatch.undo()
+    assert len(saved(tmp_path)) == BLOCKS
     assert run_grid(SPEC, tmp_path, workers=1).computed == 0
     assert {p.name for p in tmp_path.iterdir()} == {*FILES, "manifest.json", ".lock"}
     assert bytes_of(tmp_path) == bytes_of(whole)
-
-
-def killed(*_):
-    os.kill(os.getpid(), signal.SIGKILL)
 
 
 def killed_within_a_file(task, _, folder):
     """A worker that is killed when it has written a part of a block."""
     (folder.path / "blocks").mkdir(exist_ok=True)
     (folder.path / "blocks" / f".{task.key}.npz.half").write_bytes(bytes(1000))
-    killed()
+    os.kill(os.getpid(), signal.SIGKILL)
 
 
 @contextlib.contextmanager
@@ -197,7 +188,7 @@ def kills_workers(*_):
     yield lambda: [child.kill() for child in multiprocessing.active_children()]
 
 
-@pytest.mark.parametrize("end", [killed, killed_within_a_file, kills_workers])
+@pytest.mark.parametrize("end", [killed_within_a_file, kills_workers])
 def test_a_worker_that_is_killed_never_leaves_the_others_waiting(whole, tmp_path, monkeypatch, end):
     with monkeypatch.context() as patch:
         place = (grid_run, "progress") if end is kills_workers else (grid_workers, "work")

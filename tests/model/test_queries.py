@@ -9,22 +9,12 @@ from hypothesis import strategies as st
 
 from microdata_price.base.data import data_path
 from microdata_price.exceptions import InputError
-from microdata_price.model.benchmark import data_set, labels, names, synthetic
+from microdata_price.model import noise_discrete, privacy
+from microdata_price.model.benchmark import data_set, labels, synthetic
 from microdata_price.model.measurement import Measurements, measure, noise_for
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricLaplace
-from microdata_price.model.noise_discrete import (
-    DiscreteGaussian,
-    DoubleGeometric,
-    TruncatedDoubleGeometric,
-)
-from microdata_price.model.privacy import (
-    ApproximateDP,
-    ConcentratedDP,
-    PureDP,
-    guarantee_of,
-    level_of,
-)
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from random_measurements import random_workload
@@ -72,93 +62,75 @@ def test_shares_of_the_budget_compose(d, level, share):
 
 
 def test_levels_and_scales_become_floats():
-    laws = Laplace, Gaussian, DoubleGeometric, DiscreteGaussian, PureDP, ConcentratedDP
-    for made in (*(law(2) for law in laws), AsymmetricLaplace(2, 2), ApproximateDP(2, 0.5)):
+    integer = noise_discrete.DoubleGeometric(2), noise_discrete.DiscreteGaussian(2)
+    levels = PureDP(2), ConcentratedDP(2), ApproximateDP(2, 0.5)
+    for made in (Laplace(2), Gaussian(2), AsymmetricLaplace(2, 2), *integer, *levels):
         assert {type(value) for value in vars(made).values()} == {float}
 
 
 TWO, RNG = Workload.table(2), np.random.default_rng(0)
 CELLS, EIGHT = QuerySet.identity(2), (Laplace(8), Laplace(8))
-draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG)
-marginal, labelled = QuerySet.marginal, functools.partial(QuerySet.from_labels, name="q")
-select = Measurements(TWO, ([[7.0]], [[3.0, 4.0]]), EIGHT).select
+kept = functools.partial(QuerySet.marginal, (2, 3))
+labelled = functools.partial(QuerySet.from_labels, name="q")
+answered = functools.partial(Measurements, TWO, noise=EIGHT)
+draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG, runs=1)
+shares = functools.partial(noise_for, TWO, PureDP(1))
+kind = functools.partial(privacy.guarantee_of, epsilon=0.5)
+NO_LEVELS = (0, -1.0, np.nan, np.inf, "3", True)
+# What is said, what is called, and what it is called with, one by one.
 REFUSED = [
-    (r"axes to keep are \(0, 0\); each must occur once", marginal, ((2, 3), (0, 0))),
-    *(("must occur once and lie between 0 and 1", marginal, ((2, 3), (k,))) for k in (2, -1)),
-    *(
-        ("every side must be a whole number of 1 or more", QuerySet.identity, (shape,))
-        for shape in ((2, 0), (), True, (2.0, 2))
-    ),
-    *(("must be whole numbers, shaped as the table", labelled, (x,)) for x in ([0.0], [], 0)),
-    ("run from 0 to 2 and use 2 of them", labelled, ([0, 2],)),
-    *(("must be 0, 1, 2, ... without a gap", labelled, (x,)) for x in ([-2, 0], [-1, -1])),
-    (r"has shape \(3,\); query set 'identity' is for", CELLS.answers, ([1, 2, 3],)),
-    (r"has shape \(\); query set 'identity' is for", CELLS.answers, (1,)),
-    ("has no query set; it needs at least one", Workload, ((),)),
-    ("every name must be used once", Workload, ((CELLS, CELLS),)),
-    ("a workload has one shape", Workload, ((CELLS, QuerySet.sum_query(3)),)),
-    ("there is no query set 'summ'; did you mean sum", TWO.__getitem__, ("summ",)),
-    ("the sensitivity's order is 3; it must be 1 or 2", TWO.sensitivity, (3,)),
-    ("PureDP .* or ConcentratedDP", noise_for, (TWO, ApproximateDP(1, 1e-6))),
-    *(
-        ("must have 2 positive shares", noise_for, (TWO, PureDP(1), split))
-        for split in ((1.0,), (0.0, 1.0), (np.nan, 0.5))
-    ),
-    ("that add up to 1", noise_for, (TWO, PureDP(1), (0.5, 0.51))),
-    ("runs is 0", functools.partial(draw, runs=0), ([1, 2],)),
-    *(
-        (said, functools.partial(draw, runs=1), (table,))
-        for table, said in (
-            ([1, 2, 3], "workload is for shape"),
-            ([1, -2], r"cell at \(1,\).* negative"),
-            ([0.5, 2], r"cell at \(0,\).* fraction"),
-            ([np.inf, 2], "is not a finite number"),
-            (["a", 2], "that is not a number"),
-            *((no, "it must have at least one cell") for no in ([], 7)),
-        )
-    ),
-    *(
-        (said, Measurements, (TWO, answers, EIGHT))
-        for answers, said in (
-            (([[7.0]],), "2 query sets, 1 arrays of answers and 2"),
-            (([[7.0]], [[3.0]]), r"needed is \(runs, 2\)"),
-            (([7.0], [[3.0, 4.0]]), r"needed is \(runs, 1\)"),
-            (([[7.0]], [[3.0, np.inf]]), "is not a finite number"),
-        )
-    ),
-    ("number of runs", select, (np.zeros(1, bool),)),
-    *(
-        (f"there is no data set '{asked}'.*{near}", data_set, (asked,))
-        for asked, near in (("PUMA101301", "PUMA0101301"), ("level00-1d", "Level00-1d"))
-    ),
-    ("there is no family '3d'", names, ("3d",)),
-    ("there is no synthetic table 'Level99'", synthetic, ("Level99",)),
-    ("there is no variable 'age'", labels, ("age",)),
-    ("there is no form 'long'", labels, ("race", "long")),
-    (r"the data file 'nothing\.csv' is neither", data_path, ("nothing.csv",)),
-    ("scale is 0; it must be a positive number of counts", Laplace, (0,)),
-    ("deviation is nan; it must be a positive number of counts", Gaussian, (np.nan,)),
-    ("the left rate is -1.0; it must be a positive", AsymmetricLaplace, (1.0, -1.0)),
-    ("the group size is 0; it must be a whole number", PureDP(1.0).group, (0,)),
-    *(("no kind of privacy", level_of, (wrong, 0.5)) for wrong in ("pur", "approximate")),
-    ("did you mean pure", functools.partial(guarantee_of, epsilon=0.5), ("pur",)),
-    ("epsilon", functools.partial(guarantee_of, epsilon=0.0), ("pure",)),
-    ("epsilon is 0; it must be a positive", ApproximateDP, (0.0, 1e-6)),
-    ("delta is 1; it must be between 0 and 1", ApproximateDP, (1.0, 1.0)),
-    *(
-        (said, law, (*given, bad))
-        for said, law, *given in (
-            ("bound is", TruncatedDoubleGeometric, 0.5),
-            ("sigma2 is", DiscreteGaussian),
-            ("epsilon is", DoubleGeometric),
-        )
-        for bad in (0, -1.0, np.nan, np.inf, "3", True)
-    ),
+    (r"axes to keep are \(0, 0\); each must occur once", kept, (0, 0)),
+    ("must occur once and lie between 0 and 1", kept, (2,), (-1,)),
+    ("side must be a whole number of 1 or more", QuerySet.identity, (2, 0), (), True, (2.0, 2)),
+    ("must be whole numbers, shaped as the table", labelled, [0.0], [], 0),
+    ("run from 0 to 2 and use 2 of them", labelled, [0, 2]),
+    ("must be 0, 1, 2, ... without a gap", labelled, [-2, 0], [-1, -1]),
+    (r"has shape \(3,\); query set 'identity' is for", CELLS.answers, [1, 2, 3]),
+    (r"has shape \(\); query set 'identity' is for", CELLS.answers, 1),
+    ("has no query set; it needs at least one", Workload, ()),
+    ("every name must be used once", Workload, (CELLS, CELLS)),
+    ("a workload has one shape", Workload, (CELLS, QuerySet.sum_query(3))),
+    ("there is no query set 'summ'; did you mean sum", TWO.__getitem__, "summ"),
+    ("the sensitivity's order is 3; it must be 1 or 2", TWO.sensitivity, 3),
+    ("PureDP .* or ConcentratedDP", functools.partial(noise_for, TWO), ApproximateDP(1, 1e-6)),
+    ("must have 2 positive shares", shares, (1.0,), (0.0, 1.0), (np.nan, 0.5)),
+    ("that add up to 1", shares, (0.5, 0.51)),
+    ("runs is 0", lambda runs: draw([1, 2], runs=runs), 0),
+    ("workload is for shape", draw, [1, 2, 3]),
+    (r"cell at \(1,\).* negative", draw, [1, -2]),
+    (r"cell at \(0,\).* fraction", draw, [0.5, 2]),
+    ("is not a finite number", draw, [np.inf, 2]),
+    ("that is not a number", draw, ["a", 2]),
+    ("it must have at least one cell", draw, [], 7),
+    ("2 query sets, 1 arrays of answers and 2", answered, ([[7.0]],)),
+    (r"needed is \(runs, 2\)", answered, ([[7.0]], [[3.0]])),
+    (r"needed is \(runs, 1\)", answered, ([7.0], [[3.0, 4.0]])),
+    ("is not a finite number", answered, ([[7.0]], [[3.0, np.inf]])),
+    ("number of runs", answered(([[7.0]], [[3.0, 4.0]])).select, np.zeros(1, bool)),
+    ("there is no data set 'level00-1d'.*Level00-1d", data_set, "level00-1d"),
+    ("there is no synthetic table 'Level99'", synthetic, "Level99"),
+    ("there is no variable 'age'", labels, "age"),
+    ("there is no form 'long'", functools.partial(labels, "race"), "long"),
+    (r"the data file 'nothing\.csv' is neither", data_path, "nothing.csv"),
+    ("scale is 0; it must be a positive number of counts", Laplace, 0),
+    ("deviation is nan; it must be a positive number of counts", Gaussian, np.nan),
+    ("left rate is -1.0; it must be a positive", functools.partial(AsymmetricLaplace, 1.0), -1.0),
+    ("the group size is 0; it must be a whole number", PureDP(1.0).group, 0),
+    ("no kind of privacy", lambda word: privacy.level_of(word, 0.5), "pur", "approximate"),
+    ("did you mean pure", kind, "pur"),
+    ("epsilon", lambda level: kind("pure", epsilon=level), 0.0, np.nan, np.inf),
+    ("epsilon is 0; it must be a positive", lambda level: ApproximateDP(level, 1e-6), 0.0),
+    ("delta is 1; it must be between 0 and 1", functools.partial(ApproximateDP, 1.0), 1.0),
+    ("bound is", functools.partial(noise_discrete.TruncatedDoubleGeometric, 0.5), *NO_LEVELS),
+    ("sigma2 is", noise_discrete.DiscreteGaussian, *NO_LEVELS),
+    ("epsilon is", noise_discrete.DoubleGeometric, *NO_LEVELS),
 ]
 
 
-@pytest.mark.parametrize(("said", "call", "with_these"), REFUSED)
-def test_what_is_none_is_refused_in_one_sentence(said, call, with_these):
+@pytest.mark.parametrize(
+    ("said", "call", "argument"), [(said, call, x) for said, call, *each in REFUSED for x in each]
+)
+def test_what_is_none_is_refused_in_one_sentence(said, call, argument):
     with pytest.raises(InputError, match=said) as caught:
-        call(*with_these)
+        call(argument)
     assert "\n" not in str(caught.value)

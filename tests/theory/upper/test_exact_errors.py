@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy.integrate import quad
 
-from digits import digits
 from microdata_price.model import noise_discrete as nd
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
@@ -22,7 +21,7 @@ from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_ep
 from microdata_price.theory.upper.excess_laplace import LaplaceExcess
 from microdata_price.theory.upper.extremes import extremes, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import project, threshold
-from rounding import at_most
+from rounding import at_most, digits
 
 _digits = digits(30)
 PIECES = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 14, 20]
