@@ -15,6 +15,7 @@ import yaml
 from ..base.files import claim_folder
 from ..base.provenance import digest, digest_files, versions
 from ..exceptions import BuildError, InputError
+from ..figures import picture
 from . import notebook, stage
 from . import site as book_site
 from .kernel import watched_folder
@@ -106,7 +107,7 @@ def _stage(
             book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
     files = [p for p in target.rglob("*") if p.is_file()]
-    own = sorted(Path(__file__).parent.glob("*.py"))
+    own = [*sorted(Path(__file__).parent.glob("*.py")), Path(picture.__file__)]
     return digest(digest_files(files, target), *(p.read_bytes() for p in own), sys.version)
 
 

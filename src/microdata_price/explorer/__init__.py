@@ -1,1 +1,1 @@
-"""The page with sliders: its data, computed by the tested package."""
+"""Builds the page with sliders and the one that counts dice."""

@@ -1,1 +1,1 @@
-"""What a notebook puts on its page: figures in one style, numbers, sentences."""
+"""What a notebook puts on its page: figures, tables, sentences with numbers."""

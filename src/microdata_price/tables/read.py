@@ -93,7 +93,7 @@ class _Counted(io.RawIOBase):
 
 @contextlib.contextmanager
 def _reading(path: Path) -> Iterator[None]:
-    """Turn what a format's reader raises into one sentence, as its words may quote data."""
+    """Turn what a format's reader raises into a sentence; its words and warnings may quote data."""
     try:
         with warnings.catch_warnings(action="ignore"):
             yield
@@ -184,7 +184,7 @@ def _text(value: Any, days: bool = False) -> str:
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
-    """Return the same of a file that pandas reads whole, by an engine of its own."""
+    """Return header and blocks of a file that pandas reads whole, by an engine of its own."""
     with _reading(path):
         frame = _FRAMES[path.suffix.lower()][0](path)
     if path.suffix.lower() == ".xlsx":

@@ -1,1 +1,1 @@
-"""Numbers of the page with sliders: all that it shows, as two texts of JSON."""
+"""Numbers of the page with sliders: all that it draws and says."""

@@ -302,7 +302,7 @@ def single_cell_lines(guarantee: Guarantee, *, whole: bool = False, few: bool = 
 
     Multipliers that are best near one error prove a bound at every other, so that a few programs
     give the whole curve, for all d; a ``few`` of them, chosen by trial and shared by levels whose
-    steps are alike, give most of it. Under approximate DP there is only ``C^2 >= 0``.
+    steps are alike, give most of it where cells are good. Under approximate DP only ``C^2 >= 0``.
 
     Examples
     --------
