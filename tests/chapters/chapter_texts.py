@@ -60,6 +60,7 @@ def check(said):
         assert text[0].isupper() or text[0] in "*-[#$|" or text[0].isdigit(), text
         assert text.rstrip("*").endswith((".", "!", "?", ")", ":", "$", "|")), text
         assert not re.search(r"\b(nan|inf|True|False|None(?! of))\b|  |\.\.|\d\.\d{7,}", text), text
+        assert not re.search(r"(at least|less than) 0(?![.\d])", text), f"nothing told: {text}"
         assert text.count("$") % 2 == 0, text
         assert not re.search(r"(?<![\w.,×])\d{5,}(?![\d.])", text), f"thousands together: {text}"
 
