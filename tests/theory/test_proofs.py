@@ -178,7 +178,7 @@ def test_clipped_law_is_a_law_and_the_clipped_noise(noise):
     np.testing.assert_allclose(law, expected, atol=1e-14)
 
 
-@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
+@pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.02)])
 def test_the_laws_of_two_neighbouring_counts(guarantee):
     pair, noise = outputs.output_pair(guarantee, 3.0), guarantee.noise()
     for density, count in ((pair.first, 3.0), (pair.second, 4.0)):
