@@ -14,7 +14,7 @@ from microdata_price.release import intervals as room
 from microdata_price.release.files import intervals_csv
 from microdata_price.release.intervals import half_width
 from microdata_price.release.run import finish
-from microdata_price.tables.schemas import Schema
+from microdata_price.tables.schemas import Group, Schema
 from microdata_price.tables.workloads import parse_workload
 from release_samples import SCHEMA, TABLE, measured, rows
 
@@ -94,6 +94,23 @@ def test_all_at_once_is_the_power_of_one_where_all_is_asked():
         assert inside**queries >= 0.9 - 1e-12
         assert (1 - 2 * float(law.sf(t.wide - 1))) ** queries < 0.9
         assert (t.half, t.wide) == (told[0].half, told[0].wide)
+
+
+@pytest.mark.parametrize("impossible", [(), ((("a", ("0",)), ("b", ("1",))),)])
+def test_variances_of_counts_not_asked_are_exact_beside_groups(impossible):
+    sides = (tuple("0123456"),) * 2
+    group = Group("g", "b", ("one", "two"), (sides[1][:2], sides[1][2:]))
+    schema = Schema(("a", "b"), sides, groups=(group,), impossible=impossible)
+    workload = parse_workload("g, a*g, identity", schema)
+    m = measured(table=np.full(schema.shape, 7.0), schema=schema, workload=workload)
+    pairs = zip(workload.query_sets, m.mechanism.variances, strict=True)
+    normal = np.linalg.inv(sum((q.matrix.T @ q.matrix).toarray() / v for q, v in pairs))
+    told = finish(m, "ols").told
+    assert len(told) == 6
+    for one in told:
+        query = one.queries.matrix.toarray()
+        exact = np.einsum("qc,cd,qd->q", query, normal, query)
+        np.testing.assert_allclose(one.variance, exact, rtol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -19,9 +19,10 @@ Law = DoubleGeometric | DiscreteGaussian
 
 LEVEL = 0.9  # the probability with which an interval covers
 _WIDEST = 1e5  # standard deviation, in counts, up to which laws of sums are computed exactly
+_ROUNDED = 1e-10  # more than transforms of laws may round a chance by
 _NEVER = 1e-26  # the chance of a sum so far away that its law is computed no farther
 _SLOPES = special.expit(np.linspace(-16, 16, 600))  # parts of the steepest that Chernoff's admits
-_NO_WEIGHT = 1e12  # times the noise of all: an answer so uncertain leaves the others as they are
+_NO_WEIGHT = 1e6  # times the noise of a sum: what is so uncertain hardly changes the others
 
 
 def half_width(law: Law, terms: int, chance: float) -> int:
@@ -34,14 +35,14 @@ def half_width(law: Law, terms: int, chance: float) -> int:
         return int(law.upper_quantile(chance / 2))
     if law.std * math.sqrt(terms) > _WIDEST:
         return _chernoff(law, terms, chance)
-    points = _chernoff(law, terms, _NEVER)
+    points = fft.next_fast_len(_chernoff(law, terms, _NEVER)) + 1
     if isinstance(law, DoubleGeometric):
         angle = np.linspace(0, np.pi / 2, points)  # half of each angle of the transform
         wave = (1 + (np.sin(angle) / math.sinh(law.epsilon / 2)) ** 2) ** -float(terms)
     else:
         wave = fft.dct(law.pmf(np.arange(float(points))), type=1) ** terms
     tails = 2 * np.cumsum(fft.idct(wave, type=1)[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
-    return int(np.argmax(tails <= chance))
+    return int(np.argmax(tails <= chance - min(_ROUNDED, chance / 2)))
 
 
 def _chernoff(law: Law, terms: int, chance: float) -> int:
@@ -106,14 +107,17 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
 
     chance = float(optimize.brentq(missed, 0.0, 1 - LEVEL, xtol=1e-15))
     exact = signed_variances(measured.workload, variances)
-    huge, found = _NO_WEIGHT * sum(variances), []
+    found = []
     for at, (queries, k, terms) in enumerate(sources):
         law, noisy, signed = laws[k], measured.answers[k], queries.answers(cells)
         variance = exact[k]
         if at >= len(sets):
             summed = np.bincount(_within(sets[k], queries), weights=noisy, minlength=queries.size)
             noisy = np.rint(summed).astype(np.int64)
-            variance = signed_variances(Workload((queries, *sets)), [huge, *variances])[0]
+            # Asked with next to no weight; what this changes cancels between two such weights.
+            far = _NO_WEIGHT * terms * (variances[k] or 1.0)
+            joint, both = Workload((queries, *sets)), ([by * far, *variances] for by in (2, 1))
+            variance = np.dot([2, -1], [signed_variances(joint, v)[0] for v in both])
         if isinstance(law, Law):
             half, wide = (half_width(law, terms, c) for c in (1 - LEVEL, chance))
         else:  # a public total
