@@ -91,7 +91,7 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
 FAILURES = [
     ("import os, signal\nos.kill(os.getpid(), 9)", "the kernel ended while it ran"),
     ("import os\nos._exit(0)", "the kernel ended while it ran"),
-    ("print(n", "SyntaxError"),
+    ("print(n))", "SyntaxError"),
     ("%%nosuch\nn", "it could not be run"),
     ("%%bash\nexit 3", "returned non-zero exit status 3"),
     *((end, "it calls exit(), which ends the kernel; leave it out") for end in ("exit()", "quit")),
