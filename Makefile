@@ -4,7 +4,7 @@
 BOOK_EXTRAS = book
 LOCK_EXTRAS = book test cluster dev
 
-# make book without a release's own Python: the newest of 3.14, 3.13, 3.12, 3.11 that is at hand.
+# python3 where it is one of these, else the newest of them that is at hand.
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
     command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not ((3, 11) <= sys.version_info < (3, 15)))' \
     && echo $$p && break; done)
