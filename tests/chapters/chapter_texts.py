@@ -9,7 +9,7 @@ from microdata_price.page.output import plain
 from microdata_price.page.say import MAGIC, perform
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
-EPSILONS = (0.5, 0.05, 3.0, 20.0)
+EPSILONS = (0.5, 0.05, 3.0, 10.0)
 RHOS = (0.125, 0.00125, 4.5, 50.0)
 DELTAS = (1e-6, 1e-12, 1e-3)
 LEVELS = [

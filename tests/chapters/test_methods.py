@@ -107,14 +107,14 @@ def test_low_answers_are_those_below_the_cutoff():
     assert says(DETAIL.variants.iloc[0]["cells"], error, 0.01)
 
 
-@pytest.mark.parametrize("given", cases(epsilon=EPSILONS, d=(1000, 2, 100_000)), ids=str)
+@pytest.mark.parametrize("given", cases(epsilon=(*EPSILONS, 20.0), d=(1000, 2, 100_000)), ids=str)
 def test_the_difficult_table_s_headline_at_every_level(given):
     found = difficult_table.Findings(**given, runs=40)
     said = filled("difficult_table", **given, runs=40)
     for value in (found.q, float(f"{found.emptied:.2g}"), float(f"{found.nnls_total:.2g}")):
         assert says(said[0], value)
     at_d, at_million = (p for _, p in found.prices)
-    assert says(said[9], at_million)
+    assert says(said[9], at_million) == (at_million > 0)
     assert says(said[9], at_d) == (at_d > 0)
     assert 0 <= found.worst_certificate < 1e-7
     assert found.prices[0][1] <= found.marks[3][2]
