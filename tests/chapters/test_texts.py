@@ -45,7 +45,7 @@ def test_texts_are_whole_at_any_level(chapter, levels):
 
 def test_chapters_compute_and_hold_no_prose():
     """No string of more than eight words that is no docstring."""
-    for path in Path(microdata_price.chapters.__file__).parent.glob("*.py"):
+    for path in Path(microdata_price.chapters.__file__).parent.rglob("*.py"):
         nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
         documents = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
         texts = [n for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)]

@@ -13,10 +13,9 @@ from pathlib import Path
 import yaml
 
 from ..base.files import claim_folder
-from ..base.provenance import digest, digest_files, versions
+from ..base.provenance import FOLDER, code_files, digest, digest_files, versions
 from ..exceptions import BuildError, InputError
-from ..figures import picture
-from . import notebook, stage
+from . import finish, notebook, stage
 from . import site as book_site
 from .kernel import watched_folder
 from .plain import with_links
@@ -107,8 +106,8 @@ def _stage(
             book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
     files = [p for p in target.rglob("*") if p.is_file()]
-    own = [*sorted(Path(__file__).parent.glob("*.py")), Path(picture.__file__)]
-    return digest(digest_files(files, target), *(p.read_bytes() for p in own), sys.version)
+    own = {*Path(__file__).parent.glob("*.py"), *code_files(FOLDER, [f"import {finish.__name__}"])}
+    return digest(digest_files(files, target), digest_files(own, FOLDER), sys.version)
 
 
 def stage_redirects(root: Path, extra: Path) -> None:

@@ -45,7 +45,7 @@ TABLES = tuple(
         ("one", "one filled cell", "one small count among zeros: the hard case",
          [[7, *_NONE[1:]], _NONE, _NONE, _NONE]),
         ("stairs", "a staircase", "counts that fall off to nothing", _STAIRS),
-        ("large", "no small cell", "every count far above the noise: the easy case", _LARGE),
+        ("large", "no small cell", "counts far above the noise: the easy case", _LARGE),
     )
 )  # fmt: skip
 

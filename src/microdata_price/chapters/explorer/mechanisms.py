@@ -33,7 +33,7 @@ _ABOUT = {
     "counts_first": ("clip", "clip", "Clip", *_EXACT),
     "mapped": ("mapped clip", "mapped", "The mapped clip", *_EXACT),
     "sum_first": ("keep the sum", "keep the sum", "Keep the sum", "exact",
-                  "C: on its worst table up to an overshoot, and certified for all; D: exact"),
+                  "C certified, exact to an overshoot; D exact"),
     "weighted": ("weighted fits", "weighted", "A weighted fit", "known",
                  "on the worst tables known"),
     "split": ("split budget, certified", "split", "A split budget", *_SURE),
