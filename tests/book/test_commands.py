@@ -106,7 +106,7 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
     (root / "p.yaml").write_text("epsilon: 1e-3\nruns: 5\n", encoding="utf-8")
     assert status("run", "chapter", "-f", "p.yaml", "-p", "runs", "7") == 0
     assert chapters[0].values == {"epsilon": 0.001, "runs": 7}
-    assert capsys.readouterr().out == "results/chapter-epsilon-1e-3-runs-7/html/page.html\n"
+    assert capsys.readouterr().out == "results/chapter-epsilon-0.001-runs-7/html/page.html\n"
     here = root / "elsewhere"
     here.mkdir()
     (here / "wide.csv").touch()

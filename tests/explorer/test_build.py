@@ -10,7 +10,7 @@ from explorer_data import EDITION, SOURCES, package_bounds, read_data, small_exp
 from microdata_price.base.numbers import at_least, format_number
 from microdata_price.book.plan import Edition
 from microdata_price.chapters.explorer.bounds import COUNTS, POINTS, SUMS
-from microdata_price.chapters.explorer.draws import DRAWS, SCALE, TABLES, draws_of, story_draw
+from microdata_price.chapters.explorer.draws import DRAWS, PER_RECORD, TABLES, draws_of, story_draw
 from microdata_price.chapters.explorer.plane import LEVELS, START
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
@@ -39,8 +39,8 @@ def test_draws_on_the_page_are_those_of_the_package_and_their_errors_the_exact_o
             want |= {m: fit(measured, m).cells for m in METHODS}
             for name, values in want.items():
                 packed = {"noisy": run["noisy"], **run["fits"]}[name]["packed"]
-                back = np.cumsum([int(x) for x in packed.split(",")]) / SCALE
-                assert np.abs(back.reshape(values.shape) - values).max() <= 0.5001 / SCALE
+                back = np.cumsum([int(x) for x in packed.split(",")]) / PER_RECORD
+                assert np.abs(back.reshape(values.shape) - values).max() <= 0.5001 / PER_RECORD
                 assert name in ("noisy", "ols") or back.min() >= 0
                 off = values.sum(axis=1) - table.counts.sum()
                 low, high = run["range"]

@@ -105,7 +105,7 @@ def run_one(
     base = _paths_here(check(declared, values, path.stem))
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
     chapters = [Chapter(path, original, base | row) for row in varied]
-    out = _default_folder(path.stem, values, grid) if out is None else out
+    out = _default_folder(path.stem, base, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
     book_site.recover(out)
     if Path.cwd().is_relative_to(out.resolve()):

@@ -21,7 +21,7 @@ from .pack import pack_counts
 
 DRAWS = 40  # that can be looked at, for each table and level
 EXPECTED_RUNS = 500  # other draws, from which expected squared errors are estimated
-SCALE = 100  # counts are kept to 1 / SCALE
+PER_RECORD = 100  # counts are kept to 1 / PER_RECORD
 SEED = 2021
 
 Basis = PureDP | ConcentratedDP
@@ -88,14 +88,14 @@ def _run(table: SmallTable, guarantee: Basis) -> tuple[dict[str, Any], float]:
     fits, expected, worst, off = {}, {}, 0.0, [0.0]
     for method in METHODS:
         fitted, other = fit(shown, method), fit(others, method)
-        fits[method] = pack_counts(fitted.cells, SCALE)
+        fits[method] = pack_counts(fitted.cells, PER_RECORD)
         errors = answer_errors(other.cells, table.counts, others.workload)
         total, cells = (Mean.of((errors[k] ** 2).sum(axis=1)) for k in (0, -1))
         expected[method] = {"sum": total.value, "sum_error": total.error}
         expected[method] |= {"cells": cells.value, "cells_error": cells.error}
         worst = max(worst, other.certificate.worst, fitted.certificate.worst)
         off += (fitted.cells.sum(axis=1) - table.counts.sum()).tolist()
-    noisy = pack_counts(np.concatenate(shown.answers, axis=1), SCALE)
+    noisy = pack_counts(np.concatenate(shown.answers, axis=1), PER_RECORD)
     ends = [math.floor(min(off)), math.ceil(max(off))]
     return {"noisy": noisy, "fits": fits, "expected": expected, "range": ends}, worst
 
@@ -114,7 +114,7 @@ def draws_data(guarantees: Sequence[Basis], start: Basis) -> dict[str, Any]:
     return {
         "draws": DRAWS,
         "expected_runs": EXPECTED_RUNS,
-        "scale": SCALE,
+        "scale": PER_RECORD,
         "start": level_key(start),
         "worst_certificate": worst,
         "methods": [{"key": m.name, "title": m.label} for m in METHODS.values()],
