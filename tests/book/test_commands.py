@@ -173,11 +173,11 @@ def test_different_parameters_go_to_different_folders(quick, capsys):
     plain = ["", "-epsilon-0.1-0.5-1", "-epsilon-0.25", "-table-b_c"]
     tables = [["-p", "table", table] for table in ("../a/b c.csv", "b_c", "x" * 200)]
     given = [[], ["--param-grid", "epsilon=0.1,0.5,1"], ["-p", "epsilon", "0.25"], *tables]
-    for words in (*given, given[2]):
+    for words in (*given, ["-p", "epsilon", "0.250"]):
         assert status("run", "notebooks/own.ipynb", *words) == 0
     told = capsys.readouterr().err
-    assert told.count("replacing") == 1
-    assert "replacing the earlier run in results/own-epsilon-0.25" in told
+    assert told.count("replacing the earlier run in results/own-epsilon-0.25") == 1
+    assert told.count("with epsilon = 0.5\n") == 1
     names = [p.name for p in (root / "results").iterdir()]
     assert {f"own{end}" for end in plain} < {*names}
     assert len(names) == 6

@@ -120,7 +120,9 @@ def run_one(
     with stopping_politely(), watched_folder(place.parent, ".unfinished-") as (home, _):
         kept, runs = home / "runs", list[Run]()
         try:
-            for chapter in chapters:
+            for chapter, row in zip(chapters, varied, strict=True):
+                if row:
+                    report("with " + ", ".join(f"{name} = {value}" for name, value in row.items()))
                 runs += run_all(root, [chapter], kept, {}, report)
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
