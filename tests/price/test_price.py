@@ -1,6 +1,8 @@
 """The price of a table: right numbers, the notice on everything, the command."""
 
 import json
+import os
+import signal
 from io import BytesIO
 from types import SimpleNamespace
 
@@ -10,6 +12,7 @@ import pytest
 from scipy.spatial import cKDTree
 
 from command_line import refused, run
+from microdata_price.commands import price as price_commands
 from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.figures.price import bias_and_variance, errors_by_count, prices
@@ -19,7 +22,8 @@ from microdata_price.model.measurement import noise_for
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
 from microdata_price.price.simulation import price_table
-from microdata_price.tables.schemas import Group, Schema
+from microdata_price.tables.read import read_table
+from microdata_price.tables.schemas import Group, Schema, load_schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
 from release_samples import CODES, counts_csv
 
@@ -378,3 +382,21 @@ def test_the_price_of_a_split_rests_on_its_noise(shares):
         # Cells far from zero: nonnegative least squares is least squares.
         row = totals.loc[("nnls", name)]
         assert row["price"] == pytest.approx(1, abs=0.01 + 5 * row["price_error"])
+
+
+@pytest.mark.parametrize("stopped", [False, True])
+def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
+    tmp_path, capsys, monkeypatch, stopped
+):
+    write = price_commands.write_whole
+    ask = (lambda: os.kill(os.getpid(), signal.SIGINT)) if stopped else bool
+    monkeypatch.setattr(price_commands, "write_whole", lambda *given: (ask(), write(*given)))
+    (persons := tmp_path / "p.csv").write_text("sex,age\nf,1\nm,2\nf,3\n")
+    given = tmp_path / "s.json"
+    given.write_text('{"columns": {"sex": ["m", "f", "x"]}, "ignore": ["age"]}')
+    words = ["tabulate", persons, "--schema", given, "--out", out := tmp_path / "t.csv"]
+    assert run(capsys, *words)[0] == (130 if stopped else 0)
+    beside = load_schema(tmp_path / "t.schema.json")
+    np.testing.assert_array_equal(read_table(out, beside), [1, 2, 0])
+    assert "exists already and is never overwritten" in refused(capsys, *words)
+    assert {p.name for p in tmp_path.iterdir()} == {"p.csv", "s.json", "t.csv", "t.schema.json"}

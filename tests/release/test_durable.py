@@ -26,8 +26,14 @@ from microdata_price.tables.read import read_table
 from release_samples import SCHEMA, WORKLOAD
 
 REFUSAL = PermissionError(13, "Permission denied", "a name in passing")
-TEMPORARY, SPACE = (release_keep.tempfile, "mkdtemp"), (release_keep.shutil, "disk_usage")
-NEEDED = 400 * 12 + 2**20  # bytes: for twelve answers, and a MiB
+TEMPORARY, NEEDED = (release_keep.tempfile, "mkdtemp"), 400 * 12 + 2**20  # bytes: 12 answers, a MiB
+
+
+def full(path, data):
+    """Write as on a disk, or under a limit, that ends a byte before what may be needed."""
+    if len(data) >= NEEDED:
+        raise OSError(27, "File too large")
+    path.write_bytes(data)
 
 
 def meanwhile(path, *more):
@@ -197,7 +203,7 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
 @pytest.mark.usefixtures("hangups")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_written, number):
-    when_written("measurements.csv", lambda: os.kill(os.getpid(), number))
+    when_written("manifest.json", lambda: os.kill(os.getpid(), number))
     code, _, said = command("--rho", 0.1)
     assert code == 128 + number
     assert f"The noisy answers are safe in {inputs[2]}" in said
@@ -213,7 +219,7 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
         ("out", "out/b", (), "lies where the release is to go"),
         ("out", "none/b", (), "none does not exist; create it first"),
         ("out", "", (*TEMPORARY, Mock(side_effect=REFUSAL)), "cannot be used (Permission"),
-        ("out", "", (*SPACE, Mock(return_value=Mock(free=NEEDED - 1))), "nothing was measured"),
+        ("out", "", (release_keep, "_write", full), "has no room left"),
         ("out", "", (release_measure, "read_table", meanwhile), "exists already and is never"),
     ],
 )
@@ -259,7 +265,6 @@ def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, m
     note = lambda path: synced.append((path.parent.name, path.name, out.exists()))  # noqa: E731
     monkeypatch.setattr(release_keep, "sync_file", note)
     monkeypatch.setattr(release_keep, "lock", lock := Mock(side_effect=OSError))  # not on all disks
-    monkeypatch.setattr(*SPACE, Mock(return_value=Mock(free=NEEDED)))
     moved, replace = [], Path.replace
     monkeypatch.setattr(Path, "replace", lambda p, to: moved.append(p.name) or replace(p, to))
     mask = os.umask(0o027)
@@ -269,8 +274,9 @@ def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, m
     finally:
         os.umask(mask)
     before = [name for _, name, there in synced if not there]
-    assert before[:4] == ["schema.json", "README.txt", MEASUREMENTS, MANIFEST]
-    assert before[4].startswith(".out")
+    assert before[:3] == ["schema.json", "README.txt", MEASUREMENTS]
+    assert before[3:5] == [MEASUREMENTS, MANIFEST]
+    assert before[5].startswith(".out")
     after = [(folder, name) for folder, name, there in synced if there]
     assert (after[0][1], after[-1][1]) == (out.parent.name, "out")
     assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()} == set(moved)

@@ -100,6 +100,8 @@ def test_shares_are_what_each_query_set_spends_and_no_more_than_was_asked(
     assert asked.level * (1 - 1e-12) <= made.guarantee.level <= asked.level
     assert min(made.variances) > 0
     assert mechanism_like(workload, made.name, made.scales).guarantee == made.guarantee
+    above = {n: s * (1 + 9e-10) for n, s in zip(workload.names, split, strict=True)}
+    assert mechanism_for(workload, asked, above).guarantee.level <= asked.level
 
 
 def test_nothing_but_a_total_can_be_public_and_something_else_must_be_asked():

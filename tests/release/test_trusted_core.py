@@ -9,8 +9,8 @@ import microdata_price
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
     "tables/read.py": "d8d5813ff24bbb74",
-    "release/measure.py": "615bd73c24a1753f",
-    "release/mechanism.py": "25f9aa02a242fcce",
+    "release/measure.py": "c3e34b4805d5b2dd",
+    "release/mechanism.py": "d53f4245acf9262d",
     "release/budget.py": "d833fa3f7b0bfa21",
     "release/ledger.py": "9a555ff5ec823422",
 }

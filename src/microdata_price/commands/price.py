@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from ..base.files import check_new, new_folder, write_whole
+from ..base.files import check_new, deferred_stop, new_folder, write_whole
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods
 from ..price.report import NOTICE, price_files, report
@@ -69,9 +69,8 @@ def price_command(
             shares=shares_by_set(asked["share"], allowed, workload),
         )
     if out is not None:
-        files = price_files(made, workload)
         with new_folder(out, private=True) as folder:
-            for name, portions in files.items():
+            for name, portions in price_files(made, workload).items():
                 with (folder / name).open("wb") as file:
                     (folder / name).chmod(0o600)
                     file.writelines(portions)
@@ -108,6 +107,7 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
     allowed = load_schema(schema)
     table = read_table(persons, allowed, where).astype(int)
     text = allowed.frame().assign(**{COUNT: table.ravel()}).to_csv(index=False, lineterminator="\n")
-    write_whole(beside, allowed.to_json())
-    write_whole(out, text)
+    with deferred_stop():  # one without the other would only be in the way
+        write_whole(out, text)
+        write_whole(beside, allowed.to_json())
     click.echo(f"{out}: {table.sum():,} records in {allowed.cells:,} cells, schema beside it.")

@@ -33,7 +33,7 @@ def check_table(table: ArrayLike, shape: tuple[int, ...] | None = None) -> Array
     np.float64(6.0)
     """
     try:
-        counts = np.asarray(table, dtype=float)
+        counts = np.asarray(np.ma.filled(table, np.nan), dtype=float)
     except (TypeError, ValueError):
         raise InputError(
             "the table holds something that is not a number; every cell must be a count"

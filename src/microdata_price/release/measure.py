@@ -24,8 +24,9 @@ def measure(planned: Measured, table: Array, spend: Callable[[], str] = str) -> 
 
     ``spend`` is called when only the noise is left; it may refuse, and returns the ledger's line.
     """
-    truth = planned.workload.answers(check_table(table, planned.workload.shape))
-    if table.sum() > LARGEST_TOTAL:
+    counts = check_table(table, planned.workload.shape)
+    truth = planned.workload.answers(counts)
+    if counts.sum() > LARGEST_TOTAL:
         raise InputError(
             f"the table counts more than {LARGEST_TOTAL:.0e} records; its sums would not be exact"
         )

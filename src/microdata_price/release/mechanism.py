@@ -136,7 +136,8 @@ def mechanism_for(
     if known_total and not 0 < len(measured) < len(workload.query_sets):
         raise InputError("with a known total one must ask for the sum and for something else")
     split, steps = split_shares(Workload(tuple(measured)), shares or {}), 2 if known_total else 1
-    spent = [asked / (steps * len(split)) if not shares else asked * s / steps for s in split]
+    whole = steps * max(1.0, math.fsum(split))  # shares may add up to a little more than 1
+    spent = [asked / (steps * len(split)) if not shares else asked * s / whole for s in split]
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
     given = f"{guarantee.parameter} is {asked:g}, which would"
     if not max(raw) <= LARGEST_SCALE:

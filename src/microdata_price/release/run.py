@@ -37,7 +37,8 @@ def finish(measured: Measured, method: str) -> Release:
     if not METHODS[method].signed:
         # A solver's last digits may lie below zero; a record's weight may not.
         weights = np.maximum(weights, 0)
-        if total is not None and weights.sum() > 0:
+        if total is not None:  # which none is known to have is spread evenly
+            weights = weights + (weights.sum() == 0)
             weights = weights * (total / weights.sum())
         whole = round_table(weights, measured.workload)
     told = intervals(measured, signed.cells[0], _not_asked(measured))
