@@ -25,7 +25,6 @@ def quiet_settings(tolerance: float) -> clarabel.DefaultSettings:
     """Return Clarabel's settings: one thread, nothing printed, one tolerance for all."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.presolve_enable = False
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     # Nearly contradictory constraints make a good answer with large multipliers, no contradiction.
@@ -102,8 +101,6 @@ def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
         if not open_.size or least <= goal:
             break
         x, y = _clarabel(stack, tolerance)
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            continue
         x, y = polish(stack, x, y, miss, goal)
         found = miss(x, y)
         if found < least:

@@ -76,8 +76,6 @@ def _shared(
     """
     one, two = sets[first], sets[second]
     common = sp.csr_array(one.matrix @ two.matrix.T)
-    if common.nnz <= max(one.size, two.size):  # nested, so that no group has several of both
-        return sp.csr_array((0, int(offsets[-1])))
     blocks: Any = [[None, common], [common.T, None]]
     many, group = connected_components(sp.block_array(blocks), directed=False)
     ours, theirs = group[: one.size], group[one.size :]
@@ -173,7 +171,7 @@ class _TwoWay:
             "cells": (self.rows, self.columns),
         }
         return {
-            k: values[:, self.where[k]].reshape(-1, *n)
+            k: values[:, self.where[k]].reshape(len(values), *n)
             if k in self.where
             else np.full((values.shape[0], *n), missing)
             for k, n in sizes.items()
@@ -220,7 +218,9 @@ class _TwoWay:
             "sum": (source - sink)[best][:, None],
             "rows": rows - source[best][:, None],
             "columns": sink[best][:, None] - columns,
-            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(runs.size, -1),
+            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(
+                runs.size, self.rows * self.columns
+            ),
         }
         z = np.zeros_like(bands.answers)
         for k, place in self.where.items():

@@ -154,8 +154,7 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
     kept = small | (large & (a > t[:, None] * std))
     for _ in range(64):
         zk = np.where(kept, z, 0.0)
-        weight = np.abs(zk) @ std
-        t = np.where(weight > 0, (zk * a).sum(axis=1) / divisor(weight), t)
+        t = (zk * a).sum(axis=1) / (np.abs(zk) @ std)  # of small answers some are in every cut
         still = small | (large & (a > t[:, None] * std))
         if (still == kept).all():
             break

@@ -65,9 +65,7 @@ def _by_labels(cells: int, sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]
     """Merge cells whose labels are the same in every set."""
     code = np.zeros(cells, dtype=np.int64)
     for q in sets:
-        if int(code.max() + 1) * (q.size + 1) > np.iinfo(np.int64).max // 2:
-            code = np.unique(code, return_inverse=True)[1]
-        code = code * (q.size + 1) + q.labels + 1
+        code = np.unique(code * (q.size + 1) + q.labels, return_inverse=True)[1]
     code[np.all([q.labels < 0 for q in sets], axis=0)] = -1
     codes, first, groups = np.unique(code, return_index=True, return_inverse=True)
     uncounted = int(codes[0] < 0)

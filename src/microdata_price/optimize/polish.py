@@ -105,24 +105,21 @@ def polish(
     stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
 ) -> tuple[Array, Array]:
     """Improve an answer by active-set steps and return the best one seen."""
-    best = (np.maximum(x, 0.0) if stack.nonnegative else x, y)
-    least = miss(*best)
+    best, least = (x, y), np.inf
     active = guess_active(stack, x, y)
     seen: set[bytes] = set()
     for _ in range(_STEPS):
+        clipped = np.maximum(x, 0.0) if stack.nonnegative else x
+        found = miss(clipped, y)
+        if found < least:
+            best, least = (clipped, y), found
         key = active.zero.tobytes() + active.side.tobytes()
-        if key in seen:
+        if key in seen or (seen and least <= goal):
             break
         seen.add(key)
         try:
             x, y = solve_active(stack, active, x, y)
         except RuntimeError:  # the factorisation met an exactly singular matrix
-            break
-        clipped = np.maximum(x, 0.0) if stack.nonnegative else x
-        found = miss(clipped, y)
-        if found < least:
-            best, least = (clipped, y), found
-        if least <= goal:
             break
         active = revise_active(stack, active, x, y)
     return best
