@@ -82,7 +82,13 @@ class Certificate(Batch):
         return float(self.per_run.max())
 
     def combine(self, other: Certificate) -> Certificate:
-        """Return the worse of two stages' certificates, run by run."""
+        """Return the worse of two stages' certificates, run by run, and both their conic calls.
+
+        >>> one, two = (Certificate(*np.array([v]).T) for v in ((1, 5, 2, 1), (4, 3, 6, 2)))
+        >>> both = one.combine(two)
+        >>> [int(part[0]) for part in (both.primal, both.dual, both.gap, both.conic)]
+        [4, 5, 6, 3]
+        """
         return Certificate(
             np.maximum(self.primal, other.primal),
             np.maximum(self.dual, other.dual),
