@@ -151,7 +151,14 @@ def box_cells(problem: Problem, own: list[int]) -> Boxed:
 
 
 def add_aggregates(box: Boxed, problem: Problem, order: list[int]) -> Boxed:
-    """Add the aggregates in the given order of terms."""
+    """Add the aggregates in the given order of terms.
+
+    >>> cells = Term(QuerySet.identity(2), np.array([[8.0, -9.0]]), np.ones((1, 2)))
+    >>> total = Term(QuerySet.sum_query(2), np.array([[7.0]]), np.full((1, 1), np.inf))
+    >>> both = Problem((cells, total))
+    >>> add_aggregates(box_cells(both, [0]), both, [1]).scale  # of the heaviest term
+    array([[1.00009]])
+    """
     terms = [problem.terms[k] for k in order]
     if not terms:
         return box

@@ -115,13 +115,10 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> list[sp.csr_
             (-1.0, filled[big], filled),
         ):
             here = np.flatnonzero(whole)
-            ones = np.ones(int(chosen.sum()))
-            part = sp.coo_array(
-                (sign * ones, (big[chosen], small[chosen] + offsets[j])), (outer.size, total)
-            )
-            itself = sp.coo_array(
-                (-sign * np.ones(here.size), (here, here + offsets[i])), (outer.size, total)
-            )
+            those = big[chosen], small[chosen] + offsets[j]
+            part = sp.coo_array((np.full(those[0].size, sign), those), (outer.size, total))
+            own = np.full(here.size, -sign), (here, here + offsets[i])
+            itself = sp.coo_array(own, (outer.size, total))
             rows.append(sp.csr_array(part + itself)[here])
     return rows
 

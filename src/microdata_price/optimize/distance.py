@@ -224,7 +224,7 @@ def certify_distance(
         largest = np.maximum(largest, np.abs(y).max(axis=1))
         count = np.maximum(count, np.abs(a).max(axis=1) / min(stds))
         gradient = gradient + q.spread(y)
-    proven = np.where(weight > 0, bound / divisor(weight), 0.0)
+    proven = bound / divisor(weight)
     dual = np.maximum(-np.min(gradient, axis=1), 0.0) / divisor(largest)
     gap = np.abs(distance.value - np.maximum(proven, 0.0)) / (1 + ROUNDING * count)
     return Certificate(np.zeros(runs), dual, np.where(np.isnan(gap), np.inf, gap))

@@ -102,7 +102,7 @@ def revise_active(stack: Stack, active: Active, x: Array, y: Array) -> Active:
 
 
 def polish(
-    stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
+    stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float]
 ) -> tuple[Array, Array]:
     """Improve an answer by active-set steps and return the best one seen."""
     best, least = (x, y), np.inf
@@ -114,7 +114,7 @@ def polish(
         if found < least:
             best, least = (clipped, y), found
         key = active.zero.tobytes() + active.side.tobytes()
-        if key in seen or (seen and least <= goal):
+        if key in seen:
             break
         seen.add(key)
         try:

@@ -102,8 +102,6 @@ def _own_multipliers(
         floor = np.where(box.lo == 0, -box.centre / box.cell_inverse_weight, -np.inf)
         total = np.maximum(total, floor)
     fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
-    if any(f.any() for f in fixed):  # an equality takes every force
-        total = np.where(np.any(np.broadcast_arrays(*fixed), axis=0), -forces, total)
     if len(own) == 1:
         return [total]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
