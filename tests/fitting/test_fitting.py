@@ -86,8 +86,6 @@ HARD = {
     "nothing for the sum": lambda: measured(sparse((5, 6)), split=(1e-6, 0.5, 0.25, 0.249999)),
     "huge counts, little noise": lambda: huge(10**9, 4e6),
     "huge counts": lambda: huge(10**9, 1.0),
-    "much noise": lambda: huge(5, 4e-6),
-    "nothing but much noise": lambda: huge(0, 4e-6),
     # A general solver that is fed an earlier stage's inexact answer calls many infeasible.
     "many sparse runs": lambda: measured(sparse((10, 10)), runs=100),
     "many cells": lambda: measured(sparse((70, 60)), runs=2),

@@ -116,10 +116,6 @@ def test_marginals_must_agree_on_the_axes_that_they_share(seed):
     np.testing.assert_allclose(max_distance(m).value, bound.value, rtol=1e-7)
 
 
-SOLVE = sys.modules["microdata_price.optimize.solve"]
-MAX_FITTING = sys.modules["microdata_price.fitting.max_fitting"]
-
-
 def extreme_measurements(seed):
     """Counts up to 10^9; each query set's noise anywhere from 10^-6 to 10^9 counts; ties."""
     rng = np.random.default_rng(seed)
@@ -148,7 +144,9 @@ def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed
     m = extreme_measurements(seed)
     asked = []
     with pytest.MonkeyPatch.context() as patch:
-        for module, name in ((SOLVE, "solve_conic"), (MAX_FITTING, "exact_distance")):
+        lasts = {"optimize.solve": "solve_conic", "fitting.max_fitting": "exact_distance"}
+        for room, name in lasts.items():
+            module = sys.modules[f"microdata_price.{room}"]
             last = getattr(module, name)
             patch.setattr(module, name, lambda *a, last=last: (asked.append(last), last(*a))[1])
         try:

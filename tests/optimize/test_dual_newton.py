@@ -26,7 +26,7 @@ from microdata_price.optimize.two_way import TwoWay, two_way
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem, random_terms, term
 
 prove = dual_newton._contradictions
-SEEDS = st.integers(0, 2**32 - 1)
+SEEDS, SOFT = st.integers(0, 2**32 - 1), ("least squares", "subset sums")
 PLANNED = TwoWay, TwoWay, (TwoWay, Tree, Partitions), (TwoWay, Tree), (TwoWay, Tree, Partitions)
 HARD = {
     "plain": Recipe(),
@@ -35,15 +35,13 @@ HARD = {
     "ties": Recipe(ties=True),
     "little noise": Recipe(noise=1e-6, large=100.0),
     "much noise": Recipe(noise=1e6),
-    "weights apart": Recipe(orders=12.0),
 }
 
 
 def prove_and_check(at, box, step):
     """Prove that some runs have no answer; check it by the least and the most of each sum."""
     proved, z = prove(at, box, step)
-    radius = np.full_like(step, np.inf) if box.radius is None else box.radius
-    radius = np.where(box.inverse_weight == 0, 0.0, radius)
+    radius = np.where(box.inverse_weight == 0, 0.0, np.inf) if box.radius is None else box.radius
     hard = np.where(np.isfinite(radius), step, 0.0)
     np.testing.assert_allclose(z, hard / divisor(np.abs(hard).max(axis=1, keepdims=True)))
     forces = np.where(np.isneginf(box.centre), 0.0, at.rmatvec(z))
@@ -58,10 +56,9 @@ def prove_and_check(at, box, step):
 
 
 CERTIFIED = [
-    *((h, k, 6) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
+    *((h, k, 6) for h in HARD for k in KINDS if k != "bounds"),
     *((h, "bounds", 4) for h in ("all zeros", "ties", "much noise")),
     ("plain", "bounds", 20),  # which do not lead round in circles
-    *(("weights apart", k, 5) for k in ("least squares", "subset sums")),
 ]
 
 
@@ -73,12 +70,19 @@ def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many,
     for _ in range(many):
         problem = random_problem(rng, structure, kind, HARD[hard])
         assert isinstance(make_plan(problem).structure, PLANNED[STRUCTURES.index(structure)])
-        if hard == "weights apart":  # over twelve orders of magnitude
-            assert solve(problem)[1].worst <= WORST_TOLERANCE
-            continue
         fast = solve(problem)[0] if kind == "bounds" else solve_structured(problem)
         most = 2e-10 if hard in ("one huge cell", "little noise") else 2e-11
         assert certify(problem, fast).worst <= most
+
+
+def test_weights_twelve_orders_apart_seldom_need_the_conic_solver():
+    """The rounding of a multiplier is large in a cell of little weight; last steps mend it."""
+    missed, rng = [], np.random.default_rng(3)
+    for structure, kind, _ in itertools.product(STRUCTURES, SOFT, range(8)):
+        problem = random_problem(rng, structure, kind, Recipe(orders=12.0))
+        missed.extend(certify(problem, solve_structured(problem)).per_run > 1e-9)
+        assert solve(problem)[1].worst <= WORST_TOLERANCE
+    assert sum(missed) <= 36  # of 320
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
@@ -176,8 +180,7 @@ FOUND = [(two_way, 13), (tree, 33), (partitions, 56), (conjugate, 57)]
 def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, many, monkeypatch):
     monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))
     rng, drawn, compared = np.random.default_rng(3), np.random.default_rng(11), 0
-    terms = "least squares", "subset sums"
-    for form, some, _ in itertools.product(STRUCTURES, terms, range(6)):
+    for form, some, _ in itertools.product(STRUCTURES, SOFT, range(6)):
         problem = random_problem(drawn, form, some, Recipe(), RUNS)
         found = find(problem, split(problem)[1])
         if found is None or not found[1]:
@@ -215,13 +218,13 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, many, mon
 
 
 def test_nested_totals_must_be_nested():
-    labels = [0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, -1]
-    halves, mixed, some = (QuerySet.from_labels(x, "q") for x in labels)
+    labels = [0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, -1], [0, 0, -1, -1]
+    halves, mixed, some, one = (QuerySet.from_labels(x, "q") for x in labels)
 
     def problem(*sets):
         return Problem(tuple(term(q, np.zeros(q.size), 1) for q in (*sets, QuerySet.identity(4))))
 
     assert tree(problem(halves), [0]) is not None
-    assert tree(problem(halves, mixed), [0, 1]) is None
-    assert tree(problem(some), [0]) is None
+    assert tree(problem(halves, mixed), [0, 1]) is tree(problem(some), [0]) is None
+    assert two_way(problem(one), [0]) is not None
     assert partitions(problem(halves, mixed, some), [0, 1, 2]) is not None

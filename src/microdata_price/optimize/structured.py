@@ -101,9 +101,9 @@ def _own_multipliers(
     if problem.nonnegative:  # at x = 0 the sign constraint takes over where -U'y is too small
         floor = np.where(box.lo == 0, -box.centre / box.cell_inverse_weight, -np.inf)
         total = np.maximum(total, floor)
-    fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
     if len(own) == 1:
         return [total]
+    fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
     if proof.any():  # the forces of a proof are those of the cells' bounds alone
         high = np.inf if box.hi is None else box.hi
