@@ -202,10 +202,10 @@ def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> Array:
     soft = [(w > 0) & np.isfinite(w) for w in (columns(t.weight) for t in problem.terms)]
     if any(t.size == problem.cells and k.all() for t, k in zip(problem.terms, soft, strict=True)):
         return allowed
-    covered = np.zeros((problem.runs, problem.cells))
+    covered = np.zeros((problem.runs, problem.cells), dtype=bool)
     for term, k in zip(problem.terms, soft, strict=True):
-        covered += term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float))
-    return np.where(covered == 0, np.maximum(allowed, floor), allowed)
+        covered |= term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float)) > 0
+    return np.where(covered, allowed, np.maximum(allowed, floor))
 
 
 def certify(problem: Problem, solution: Solution) -> Certificate:

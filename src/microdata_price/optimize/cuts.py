@@ -85,14 +85,14 @@ def _shared(
     where = (group, np.concatenate(places))
     cuts = sp.csr_array(sp.coo_array((entries, where), (many, int(offsets[-1]))))
     kept = []
-    for sign, queries, own, counted in (
-        (1.0, one, ours, common.sum(axis=1)),
-        (-1.0, two, theirs, common.sum(axis=0)),
+    for large, queries, own, counted in (
+        (cuts, one, ours, common.sum(axis=1)),
+        (-cuts, two, theirs, common.sum(axis=0)),
     ):
         open_ = np.bincount(own, weights=counted < queries.counts, minlength=many) > 0
         # Where a set has but one query in a group, `_nested` has looked already.
         chosen = ~open_ & (sizes[0] > 1) & (sizes[1] > 1)
-        kept.append(sp.csr_array(sign * cuts)[np.flatnonzero(chosen)])
+        kept.append(sp.csr_array(large)[np.flatnonzero(chosen)])
     return sp.csr_array(sp.vstack(kept))
 
 
@@ -110,16 +110,15 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> list[sp.csr_
         covered = np.zeros(outer.size)
         np.add.at(covered, big, shared)
         filled = covered == outer.counts
-        for sign, chosen, whole in (
-            (1.0, inside, np.bincount(big[inside], minlength=outer.size) > 0),
-            (-1.0, filled[big], filled),
+        for within, chosen, whole in (
+            (True, inside, np.bincount(big[inside], minlength=outer.size) > 0),
+            (False, filled[big], filled),
         ):
             here = np.flatnonzero(whole)
-            those = big[chosen], small[chosen] + offsets[j]
-            part = sp.coo_array((np.full(those[0].size, sign), those), (outer.size, total))
-            own = np.full(here.size, -sign), (here, here + offsets[i])
-            itself = sp.coo_array(own, (outer.size, total))
-            rows.append(sp.csr_array(part + itself)[here])
+            those, own = (big[chosen], small[chosen] + offsets[j]), (here, here + offsets[i])
+            part = sp.coo_array((np.ones(int(chosen.sum())), those), (outer.size, total))
+            itself = sp.coo_array((np.ones(here.size), own), (outer.size, total))
+            rows.append(sp.csr_array(part - itself if within else itself - part)[here])
     return rows
 
 

@@ -149,13 +149,11 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
 
     Queries whose lower bound is 0 or less leave the cut as t grows: every answer is 0 or more.
     """
-    small = z < 0
-    large = z > 0
-    kept = small | (large & (a > t[:, None] * std))
+    kept = (z < 0) | (a > t[:, None] * std)
     for _ in range(64):
         zk = np.where(kept, z, 0.0)
         t = (zk * a).sum(axis=1) / (np.abs(zk) @ std)  # of small answers some are in every cut
-        still = small | (large & (a > t[:, None] * std))
+        still = (z < 0) | (a > t[:, None] * std)
         if (still == kept).all():
             break
         kept = still

@@ -37,8 +37,7 @@ def guess_active(stack: Stack, x: Array, y: Array) -> Active:
     r = stack.matrix @ x - stack.target
     finite = np.where(stack.equal, 0.0, stack.weight)
     force = y - finite * r
-    radius = np.where(stack.bounded, stack.radius, 0.0)
-    at = stack.bounded & (np.abs(force) > radius - np.abs(r))
+    at = stack.bounded & (np.abs(force) > stack.radius - np.abs(r))
     return Active(zero, np.where(at, np.where(force > 0, 1.0, -1.0), 0.0))
 
 
