@@ -124,12 +124,11 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> list[sp.csr_
 
 def _among_pairs(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
     """Look for cuts between the queries of two sets."""
-    total = int(offsets[-1])
     rows = _nested(sets, offsets)
     rows += [_shared(sets, offsets, i, j) for i, j in combinations(range(len(sets)), 2)]
-    cuts = sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, total))
-    if cuts.shape[0] == 0:
+    if not any(r.shape[0] for r in rows):
         return None
+    cuts = sp.csr_array(sp.vstack(rows))
     large, small_ = sp.csr_array(cuts > 0).astype(float), sp.csr_array(cuts < 0).astype(float)
 
     def find(bands: Bands, hints: Array | None = None) -> tuple[Array, Array]:
