@@ -152,7 +152,7 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
     kept = (z < 0) | (a > t[:, None] * std)
     for _ in range(64):
         zk = np.where(kept, z, 0.0)
-        t = (zk * a).sum(axis=1) / (np.abs(zk) @ std)  # of small answers some are in every cut
+        t = (zk * a).sum(axis=1) / (np.abs(zk) @ std)  # each cut has a z below 0
         still = (z < 0) | (a > t[:, None] * std)
         if (still == kept).all():
             break
