@@ -28,11 +28,9 @@ def test_the_sum_is_its_own_answer_or_that_of_least_squares_if_not_negative(seed
     rng = np.random.default_rng(seed)
     m = measured(rng.integers(0, 2, sides) * rng.integers(0, 9), seed=seed)
     signed = fit_ols(m).cells.sum(axis=1)
-    for method, total in (
-        (fit_sequential, m.answers[0][:, 0]),
-        (fit_sequential_ols, signed),
-        (fit_consensus, signed),
-    ):
+    first = m.answers[0][:, 0]
+    totals = {fit_sequential: first, fit_sequential_ols: signed, fit_consensus: signed}
+    for method, total in totals.items():
         found = method(m).cells.sum(axis=1)
         np.testing.assert_allclose(found, np.maximum(total, 0), rtol=0, atol=1e-6)
 
@@ -174,9 +172,8 @@ def plain_targets(m, own, first):
     shares, mean, variance = posterior(log, shares, rules.first_steps)
     mean, variance = np.where(small, mean, a), np.where(small, variance, 1.0)
     linear, precision = np.zeros(a.size), np.zeros(a.size)
-    for k, (q, answers, v) in enumerate(
-        zip(m.workload.query_sets, m.answers, m.variances, strict=True)
-    ):
+    asked = zip(m.workload.query_sets, m.answers, m.variances, strict=True)
+    for k, (q, answers, v) in enumerate(asked):
         for i in np.flatnonzero(q.labels >= 0) if k != own and q.size > 1 else ():
             those = q.labels == q.labels[i]
             left = answers[0, q.labels[i]] / unit - mean[those].sum()

@@ -11,19 +11,13 @@ from hypothesis import strategies as st
 
 from fitting_oracle import matrix
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import (
-    Rules,
-    fit_ols,
-    fit_reweighted,
-    fit_sequential,
-    reweighting,
-    sequential_stages,
-)
+from microdata_price.fitting import Rules, fit_ols, fit_reweighted, fit_sequential
 from microdata_price.fitting import ols as ols_module
 from microdata_price.fitting.fit import held, weighted
 from microdata_price.fitting.own_cells import OwnCells
 from microdata_price.fitting.refinement import parents
-from microdata_price.fitting.reweighted import find_cutoff
+from microdata_price.fitting.reweighted import find_cutoff, reweighting
+from microdata_price.fitting.sequential import sequential_stages
 from microdata_price.model.measurement import Measurements, measure
 from microdata_price.model.noise import Gaussian, Laplace, max_median
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
@@ -103,12 +97,7 @@ def one_set(answers, noise=None):
 
 
 @settings(max_examples=200)
-@given(
-    noise=NOISES | st.sampled_from(WHOLE),
-    seed=st.integers(0, 2**32 - 1),
-    size=st.integers(1, 30),
-    confidence=st.floats(0.5, 0.999),
-)
+@given(NOISES | st.sampled_from(WHOLE), SEEDS, st.integers(1, 30), st.floats(0.5, 0.999))
 def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, confidence):
     rng = np.random.default_rng(seed)
     truth = rng.integers(0, 2, size) * rng.exponential(5 * noise.std, size)

@@ -8,29 +8,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import microdata_price.optimize.conjugate as conjugate_module
+import microdata_price.optimize.dual_newton as dual_newton
+import microdata_price.optimize.structured as structured
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
-from microdata_price.optimize import (
-    TOLERANCE,
-    WORST_TOLERANCE,
-    Problem,
-    Term,
-    certify,
-    solve,
-    structured,
-)
-from microdata_price.optimize import conjugate as conjugate_module
+from microdata_price.optimize import TOLERANCE, WORST_TOLERANCE, Problem, Term, certify, solve
 from microdata_price.optimize.boxed import is_cells, split
 from microdata_price.optimize.conic import solve_conic
-from microdata_price.optimize.conjugate import Conjugate, conjugate
+from microdata_price.optimize.conjugate import conjugate
 from microdata_price.optimize.partitions import Partitions, partitions
+from microdata_price.optimize.problem import divisor
 from microdata_price.optimize.structured import make_plan, solve_structured
 from microdata_price.optimize.tree import Tree, tree
 from microdata_price.optimize.tuning import TUNING
 from microdata_price.optimize.two_way import TwoWay, two_way
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem, random_terms, term
 
-SEEDS = st.integers(0, 2**32 - 1)
+prove = dual_newton._contradictions
+SEEDS, SOFT = st.integers(0, 2**32 - 1), ("least squares", "subset sums")
+PLANNED = TwoWay, TwoWay, (TwoWay, Tree, Partitions), (TwoWay, Tree), (TwoWay, Tree, Partitions)
 HARD = {
     "plain": Recipe(),
     "all zeros": Recipe(empty=True),
@@ -38,30 +35,54 @@ HARD = {
     "ties": Recipe(ties=True),
     "little noise": Recipe(noise=1e-6, large=100.0),
     "much noise": Recipe(noise=1e6),
-    "weights apart": Recipe(orders=12.0),
 }
 
 
+def prove_and_check(at, box, step):
+    """Prove that some runs have no answer; check it by the least and the most of each sum."""
+    proved, z = prove(at, box, step)
+    radius = np.where(box.inverse_weight == 0, 0.0, np.inf) if box.radius is None else box.radius
+    hard = np.where(np.isfinite(radius), step, 0.0)
+    np.testing.assert_allclose(z, hard / divisor(np.abs(hard).max(axis=1, keepdims=True)))
+    forces = np.where(np.isneginf(box.centre), 0.0, at.rmatvec(z))
+    forces[np.abs(forces) < TUNING.proof] = 0.0
+    ends = np.array([box.lo + 0 * forces, 0 * forces + (1e300 if box.hi is None else box.hi)])
+    least = (forces * ends).min(axis=0)
+    most = z * box.target + np.abs(z) * np.where(np.isfinite(radius), radius, 0.0)
+    size = np.abs(least).sum(axis=1) + np.abs(z * box.target).sum(axis=1)
+    proofs = least.sum(axis=1) - most.sum(axis=1) > TUNING.proof * size
+    np.testing.assert_array_equal(proved, np.flatnonzero(proofs))
+    return proved, z
+
+
 CERTIFIED = [
-    *((h, k, 6) for h in HARD if h != "weights apart" for k in KINDS if k != "bounds"),
+    *((h, k, 6) for h in HARD for k in KINDS if k != "bounds"),
     *((h, "bounds", 4) for h in ("all zeros", "ties", "much noise")),
     ("plain", "bounds", 20),  # which do not lead round in circles
-    *(("weights apart", k, 5) for k in ("least squares", "subset sums")),
 ]
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize(("hard", "kind", "many"), CERTIFIED)
-def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many):
+def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many, monkeypatch):
+    monkeypatch.setattr(dual_newton, "_contradictions", prove_and_check)
     rng = np.random.default_rng(3)
     for _ in range(many):
         problem = random_problem(rng, structure, kind, HARD[hard])
-        if hard == "weights apart":  # over twelve orders of magnitude
-            assert solve(problem)[1].worst <= WORST_TOLERANCE
-            continue
+        assert isinstance(make_plan(problem).structure, PLANNED[STRUCTURES.index(structure)])
         fast = solve(problem)[0] if kind == "bounds" else solve_structured(problem)
         most = 2e-10 if hard in ("one huge cell", "little noise") else 2e-11
         assert certify(problem, fast).worst <= most
+
+
+def test_weights_twelve_orders_apart_seldom_need_the_conic_solver():
+    """The rounding of a multiplier is large in a cell of little weight; last steps mend it."""
+    missed, rng = [], np.random.default_rng(3)
+    for structure, kind, _ in itertools.product(STRUCTURES, SOFT, range(8)):
+        problem = random_problem(rng, structure, kind, Recipe(orders=12.0))
+        missed.extend(certify(problem, solve_structured(problem)).per_run > 1e-9)
+        assert solve(problem)[1].worst <= WORST_TOLERANCE
+    assert sum(missed) <= 36  # of 320
 
 
 @pytest.mark.parametrize("nonnegative", [True, False])
@@ -122,7 +143,8 @@ def test_a_run_does_not_depend_on_its_neighbours(seed):
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_contradictions_are_proved(structure):
+def test_contradictions_are_proved(structure, monkeypatch):
+    monkeypatch.setattr(dual_newton, "_contradictions", prove_and_check)
     rng = np.random.default_rng(11)
     proved = 0
     for _ in range(8):
@@ -151,22 +173,14 @@ def test_contradictions_are_proved(structure):
 
 
 RUNS = 3
+FOUND = [(two_way, 13), (tree, 33), (partitions, 56), (conjugate, 57)]
 
 
-@pytest.mark.parametrize(
-    ("find", "kind", "many"),
-    [
-        (two_way, TwoWay, 13),
-        (tree, Tree, 33),
-        (partitions, Partitions, 56),
-        (conjugate, Conjugate, 57),
-    ],
-)
-def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, kind, many, monkeypatch):
+@pytest.mark.parametrize(("find", "many"), FOUND)
+def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, many, monkeypatch):
     monkeypatch.setattr(conjugate_module, "TUNING", replace(TUNING, forcing=1e-14))
     rng, drawn, compared = np.random.default_rng(3), np.random.default_rng(11), 0
-    terms = "least squares", "subset sums"
-    for form, some, _ in itertools.product(STRUCTURES, terms, range(6)):
+    for form, some, _ in itertools.product(STRUCTURES, SOFT, range(6)):
         problem = random_problem(drawn, form, some, Recipe(), RUNS)
         found = find(problem, split(problem)[1])
         if found is None or not found[1]:
@@ -175,7 +189,6 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, kind, man
         cells = np.arange(problem.cells)
         if any(flip):  # the other side of a two-way table comes first
             cells = cells.reshape(max(problem.shape), -1).T.ravel()
-        assert isinstance(structure, kind)
         dense = [
             np.concatenate([problem.terms[k].matrix(run).toarray() for k in order])[:, cells]
             for run in range(RUNS)
@@ -187,9 +200,8 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, kind, man
         slack = rng.uniform(0.1, 2, y.shape)
         step = structure.solve(free, slack, y, np.full((RUNS, 1), 1e-3))
         # An empty sum of some queries counts as the whole in a two-way table, and there alone.
-        if kind is not TwoWay or all(
-            problem.terms[k].size > 1 or problem.terms[k].weight.all() for k in order
-        ):
+        full = all(problem.terms[k].size > 1 or problem.terms[k].weight.all() for k in order)
+        if full or find is not two_way:
             compared += 1
             for run, u in enumerate(dense):
                 np.testing.assert_allclose(forces[run], u.T @ y[run], atol=1e-12)
@@ -198,30 +210,21 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, kind, man
                 np.testing.assert_array_equal(structure.largest(x)[run], most)
                 matrix = u @ np.diag(free[run]) @ u.T + np.diag(slack[run])
                 np.testing.assert_allclose(step[run], np.linalg.solve(matrix, y[run]), atol=1e-9)
-        one = structure.select(np.array([1]))
-        np.testing.assert_allclose(one.matvec(x[1:2])[0], structure.matvec(x)[1], atol=1e-12)
-        again = one.solve(free[1:2], slack[1:2], y[1:2], np.full((1, 1), 1e-3))
-        np.testing.assert_allclose(again[0], step[1], atol=1e-9)
+        two = structure.select(np.array([1, 2]))
+        np.testing.assert_allclose(two.matvec(x[1:]), structure.matvec(x)[1:], atol=1e-12)
+        again = two.solve(free[1:], slack[1:], y[1:], np.full((2, 1), 1e-3))
+        np.testing.assert_allclose(again, step[1:], atol=1e-9)
     assert compared == many
 
 
-def test_each_structure_is_recognised():
-    expected = TwoWay, TwoWay, (TwoWay, Partitions), Tree, (Tree, Partitions)
-    rng = np.random.default_rng(2)
-    for structure, kinds in zip(STRUCTURES * 8, expected * 8, strict=True):
-        plan = make_plan(random_problem(rng, structure, "subset sums", Recipe(), runs=2))
-        assert isinstance(plan.structure, kinds)
-
-
 def test_nested_totals_must_be_nested():
-    halves, mixed, some = (
-        QuerySet.from_labels(x, "q") for x in ([0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, -1])
-    )
+    labels = [0, 0, 1, 1], [0, 1, 1, 2], [0, 0, 1, -1], [0, 0, -1, -1]
+    halves, mixed, some, one = (QuerySet.from_labels(x, "q") for x in labels)
 
     def problem(*sets):
         return Problem(tuple(term(q, np.zeros(q.size), 1) for q in (*sets, QuerySet.identity(4))))
 
     assert tree(problem(halves), [0]) is not None
-    assert tree(problem(halves, mixed), [0, 1]) is None
-    assert tree(problem(some), [0]) is None
+    assert tree(problem(halves, mixed), [0, 1]) is tree(problem(some), [0]) is None
+    assert two_way(problem(one), [0]) is not None
     assert partitions(problem(halves, mixed, some), [0, 1, 2]) is not None

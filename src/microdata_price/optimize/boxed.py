@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ..base.batch import Batch, Runs
 from ..model.queryset import QuerySet
 from .certificate import ROUNDING
-from .problem import AnyTerm, Problem, Term
+from .problem import AnyTerm, Problem, Term, columns
 
 Array = NDArray[np.float64]
 
@@ -51,7 +51,15 @@ class Boxed(Batch):
     scale: Array  # the residual that counts as 1, shape (runs, aggregates): see `certify`
 
     def cells(self, forces: Array) -> tuple[Array, Array]:
-        """Return x and, for cells strictly inside their bounds, 1/d (else 0), given U'y."""
+        """Return x and, for cells strictly inside their bounds, 1/d (else 0), given U'y.
+
+        >>> one, a = np.ones((1, 1)), np.array([[1.0, 2.0, 3.0, 6.0, 8.0]])
+        >>> box = Boxed(a, one / 2, 0 * one, 4 * one, one, one, None, one, one)
+        >>> box.cells(4 * one)
+        (array([[0., 0., 1., 4., 4.]]), array([[0. , 0. , 0.5, 0. , 0. ]]))
+        >>> replace(box, hi=None).cells(4 * one)
+        (array([[0., 0., 1., 4., 6.]]), array([[0. , 0. , 0.5, 0.5, 0.5]]))
+        """
         v = forces * self.cell_inverse_weight
         v = np.subtract(self.centre, v, out=v if v.shape == self.centre.shape else None)
         x = np.maximum(v, self.lo)
@@ -62,7 +70,17 @@ class Boxed(Batch):
         return x, np.multiply(inside, self.cell_inverse_weight)
 
     def residual(self, answers: Array, y: Array) -> tuple[Array, Array]:
-        """Return F(y) and, for aggregates strictly within their radius, 1/w (else 0), given Ux."""
+        """Return F(y) and, for aggregates strictly within their radius, 1/w (else 0), given Ux.
+
+        >>> one, y = np.ones((1, 3)), np.array([[1.0, 2.0, -3.0]])
+        >>> box = Boxed(one, one, one, None, one, 2 * one, 4 * one, one, one * [1, 2, 4])
+        >>> box.residual(9 * one, y)
+        (array([[ 6.,  4., 12.]]), array([[2., 0., 0.]]))
+        >>> replace(box, radius=None).residual(9 * one, y)
+        (array([[ 6.,  4., 14.]]), array([[2., 2., 2.]]))
+        >>> box.miss(np.array([[6.0, -14.0, 20.0]]))
+        array([7.])
+        """
         wanted = y * self.inverse_weight
         inverse_weight = self.inverse_weight
         if self.radius is not None:
@@ -76,7 +94,11 @@ class Boxed(Batch):
 
 
 def is_cells(queries: QuerySet) -> bool:
-    """Return whether each cell is a query of its own, in order (as the sum of one cell is)."""
+    """Return whether each cell is a query of its own, in order (as the sum of one cell is).
+
+    >>> is_cells(QuerySet.sum_query(1)), is_cells(QuerySet.from_labels([1, 0], "swapped"))
+    (True, False)
+    """
     if queries.size != queries.cells:
         return False
     return queries.axes is not None or queries.is_identity
@@ -88,11 +110,6 @@ def split(problem: Problem) -> tuple[list[int], list[int]]:
     return own, [k for k in range(len(problem.terms)) if k not in own]
 
 
-def columns(a: Array) -> Array:
-    """Return one column of an array that repeats it (by its strides), else the array."""
-    return a[:, :1] if a.shape[1] > 1 and a.strides[1] == 0 else a
-
-
 def cells_weigh(problem: Problem) -> bool:
     """Return whether every cell of every run has a weight of its own."""
     own, _ = split(problem)
@@ -102,8 +119,8 @@ def cells_weigh(problem: Problem) -> bool:
     return bool((weight > 0).all())
 
 
-def box_cells(problem: Problem, own: list[int]) -> Boxed | None:
-    """Merge the terms on single cells into centres, weights and bounds; no aggregates yet."""
+def box_cells(problem: Problem, own: list[int]) -> Boxed:
+    """Merge the terms on single cells, all of which weigh, to centres and bounds; no aggregates."""
     runs = problem.runs
     weight: Array = np.zeros((runs, 1))
     moment: Array = np.zeros((runs, 1))
@@ -126,8 +143,6 @@ def box_cells(problem: Problem, own: list[int]) -> Boxed | None:
             continue
         weight = weight + w
         moment = moment + w * term.target
-    if not (weight > 0).all():
-        return None
     centre = moment if len(own) == 1 else moment / weight
     if hi is not None:  # rounding may leave a - a or so a little below 0
         hi = np.maximum(hi, lo)
@@ -136,7 +151,14 @@ def box_cells(problem: Problem, own: list[int]) -> Boxed | None:
 
 
 def add_aggregates(box: Boxed, problem: Problem, order: list[int]) -> Boxed:
-    """Add the aggregates in the given order of terms."""
+    """Add the aggregates in the given order of terms.
+
+    >>> cells = Term(QuerySet.identity(2), np.array([[8.0, -9.0]]), np.ones((1, 2)))
+    >>> total = Term(QuerySet.sum_query(2), np.array([[7.0]]), np.full((1, 1), np.inf))
+    >>> both = Problem((cells, total))
+    >>> add_aggregates(box_cells(both, [0]), both, [1]).scale  # of the heaviest term
+    array([[1.00009]])
+    """
     terms = [problem.terms[k] for k in order]
     if not terms:
         return box
@@ -164,16 +186,11 @@ def _radius(term: AnyTerm) -> Array:
     return np.where(np.isinf(term.weight), 0.0, term.radius)
 
 
-def pinning(problem: Problem) -> list[tuple[int, NDArray[np.bool_]]]:
-    """Return the terms with equalities to 0, which pin their cells to 0, and which these are."""
-    pins = []
-    if problem.nonnegative:
-        for k, term in enumerate(problem.terms):
-            if isinstance(term, Term) and np.isinf(term.weight[:, :1]).any():
-                zero = (term.target == 0) & np.isinf(term.weight)
-                if zero.any():
-                    pins.append((k, zero))
-    return pins
+def pinning(problem: Problem, order: list[int]) -> list[tuple[int, NDArray[np.bool_]]]:
+    """Return the aggregates' terms with equalities to 0, which pin their cells to 0, and which."""
+    terms = [(k, problem.terms[k]) for k in order if problem.nonnegative]
+    pins = [(k, (t.target == 0) & np.isinf(t.weight)) for k, t in terms if isinstance(t, Term)]
+    return [(k, zero) for k, zero in pins if zero.any()]
 
 
 class Structure(Protocol):

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
-from .problem import AnyTerm, Problem, Solution, Term, divisor
+from .problem import AnyTerm, Problem, Solution, Term, columns, divisor
 
 Array = NDArray[np.float64]
 
@@ -82,7 +82,13 @@ class Certificate(Batch):
         return float(self.per_run.max())
 
     def combine(self, other: Certificate) -> Certificate:
-        """Return the worse of two stages' certificates, run by run."""
+        """Return the worse of two stages' certificates, run by run, and both their conic calls.
+
+        >>> one, two = (Certificate(*np.array([v]).T) for v in ((1, 5, 2, 1), (4, 3, 6, 2)))
+        >>> both = one.combine(two)
+        >>> [int(part[0]) for part in (both.primal, both.dual, both.gap, both.conic)]
+        [4, 5, 6, 3]
+        """
         return Certificate(
             np.maximum(self.primal, other.primal),
             np.maximum(self.dual, other.dual),
@@ -103,12 +109,6 @@ class _Parts:
     force_scale: Array  # one column where it is the same for all of a run's queries
 
 
-def _weights(term: AnyTerm) -> Array:
-    """Return the weights, one column if the term repeats one number (a saving of passes)."""
-    repeated = term.weight.strides[1] == 0 and term.size > 1
-    return term.weight[:, :1] if repeated else term.weight
-
-
 def _over(term: AnyTerm, values: Array) -> Array:
     """Give each cell its queries' value (or a run's one), to broadcast against (runs, *shape)."""
     if isinstance(term, Term):
@@ -117,11 +117,11 @@ def _over(term: AnyTerm, values: Array) -> Array:
         queries, values = term.base, term.members * values
     if queries.axes is None:
         each = np.broadcast_to(values, (values.shape[0], queries.size))
-        return queries.spread(each).reshape(-1, *queries.shape)
+        return queries.spread(each).reshape(len(each), *queries.shape)
     if values.shape[1] == 1:  # a marginal counts every cell
-        return values.reshape(-1, *(1 for _ in queries.shape))
+        return values.reshape(len(values), *(1 for _ in queries.shape))
     sides = (n if a in queries.axes else 1 for a, n in enumerate(queries.shape))
-    return values.reshape(-1, *sides)
+    return values.reshape(len(values), *sides)
 
 
 def _largest(values: Array, scale: Array) -> Array:
@@ -148,7 +148,7 @@ def _scales(problem: Problem) -> tuple[Array, Array]:
     count = np.zeros((problem.runs, 1))
     weight = np.zeros((problem.runs, 1))
     for term in problem.terms:
-        w = _weights(term)
+        w = columns(term.weight)
         target = np.abs(term.target)
         if not _is_plain(term, w):
             if term.radius is None:
@@ -162,7 +162,7 @@ def _scales(problem: Problem) -> tuple[Array, Array]:
 
 def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array) -> _Parts:
     """Measure one term at an answer; ``least`` is the run's scale of counts."""
-    w = _weights(term)
+    w = columns(term.weight)
     r = term.answers(x) - term.target
     primal = np.zeros(x.shape[0])
     if _is_plain(term, w):
@@ -192,23 +192,20 @@ def _certify_term(term: AnyTerm, x: Array, y: Array, count: Array, least: Array)
         bound = np.abs((t - sign * r) * (np.abs(y) - finite * (t + sign * r) / 2))
         gap = np.where(at_bound, bound, inside).sum(axis=1)
         force_scale = force_scale + np.where(at_bound | equal, ROUNDING * np.abs(y), 0.0)
-        worst_stray = stray.max(axis=1)
-        if worst_stray.any():
-            allowed = force_scale.max(axis=1)
-            dual = np.maximum(dual, worst_stray / divisor(allowed))
+        dual = np.maximum(dual, stray.max(axis=1) / divisor(force_scale.max(axis=1)))
         w = finite
     return _Parts(primal, dual, gap, _half_square(w, r), y, force_scale)
 
 
 def _fill_uncovered(problem: Problem, allowed: Array, floor: Array) -> Array:
     """Give cells that only equalities and bounds count, maybe with forces of 0, a force's scale."""
-    soft = [(w > 0) & np.isfinite(w) for w in map(_weights, problem.terms)]
+    soft = [(w > 0) & np.isfinite(w) for w in (columns(t.weight) for t in problem.terms)]
     if any(t.size == problem.cells and k.all() for t, k in zip(problem.terms, soft, strict=True)):
         return allowed
-    covered = np.zeros((problem.runs, problem.cells))
+    covered = np.zeros((problem.runs, problem.cells), dtype=bool)
     for term, k in zip(problem.terms, soft, strict=True):
-        covered += term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float))
-    return np.where(covered == 0, np.maximum(allowed, floor), allowed)
+        covered |= term.spread(np.broadcast_to(k, (problem.runs, term.size)).astype(float)) > 0
+    return np.where(covered, allowed, np.maximum(allowed, floor))
 
 
 def certify(problem: Problem, solution: Solution) -> Certificate:
@@ -258,7 +255,7 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     primal = np.max([p.primal for p in parts], axis=0)
     dual = np.max([p.dual for p in parts], axis=0)
     fall = np.zeros_like(x)  # minus the gradient: where it is positive, a sign does not hold it
-    table = fall.reshape(-1, *problem.shape)
+    table = fall.reshape(problem.runs, *problem.shape)
     scales: Array = np.zeros((1,) * table.ndim)  # as small as it can be, to broadcast
     # The largest force that noise makes: that of the least noise, 1 if nothing is noisy.
     floor = np.where(noise > 0, least / divisor(noise) ** 2, 1.0)
@@ -269,7 +266,7 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
         largest = np.maximum(largest, part.force_scale.max(axis=1))
     if scales[0].size > 1:
         scales = np.broadcast_to(scales, table.shape)
-    allowed = _fill_uncovered(problem, scales.reshape(problem.runs, -1), floor)
+    allowed = _fill_uncovered(problem, scales.reshape(problem.runs, scales[0].size), floor)
     if problem.nonnegative:
         primal = np.maximum(primal, -x.min(axis=1) / least[:, 0])
         dual = np.maximum(dual, _largest(fall, allowed))

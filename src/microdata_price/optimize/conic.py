@@ -18,14 +18,13 @@ from .stack import Stack, hold_pinned, pinned_cells
 Array = NDArray[np.float64]
 
 _TOLERANCES = (1e-10, 1e-13)
-_GOAL = 1e-11  # the miss that ends the polishing
+_GOAL = 1e-11  # a miss that is not asked to be smaller
 
 
 def quiet_settings(tolerance: float) -> clarabel.DefaultSettings:
     """Return Clarabel's settings: one thread, nothing printed, one tolerance for all."""
     settings = clarabel.DefaultSettings()
     settings.verbose = False
-    settings.presolve_enable = False
     settings.max_threads = 1
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = tolerance
     # Nearly contradictory constraints make a good answer with large multipliers, no contradiction.
@@ -75,7 +74,7 @@ def _clarabel(stack: Stack, tolerance: float) -> tuple[Array, Array]:
     return np.asarray(answer.x)[:cells], y
 
 
-def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
+def _solve_run(problem: Problem) -> Solution:
     """Solve a batch of one run."""
     whole = Stack.of(problem)
     pinned, pins = pinned_cells(whole)
@@ -99,12 +98,10 @@ def _solve_run(problem: Problem, goal: float = _GOAL) -> Solution:
     y = -stack.target * np.where(stack.equal, 0.0, stack.weight)
     best, least = embed(x, y), miss(x, y)
     for tolerance in _TOLERANCES:
-        if not open_.size or least <= goal:
+        if not open_.size or least <= _GOAL:
             break
         x, y = _clarabel(stack, tolerance)
-        if not (np.isfinite(x).all() and np.isfinite(y).all()):
-            continue
-        x, y = polish(stack, x, y, miss, goal)
+        x, y = polish(stack, x, y, miss)
         found = miss(x, y)
         if found < least:
             best, least = embed(x, y), found

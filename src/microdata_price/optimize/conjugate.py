@@ -57,7 +57,7 @@ class Conjugate(SingleSums):
 
     def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
-        tables = x.reshape(-1, *self.shape)
+        tables = x.reshape(len(x), *self.shape)
         parts = [q.answers(tables) for q in self.sets]
         return np.concatenate(parts + self.sums_of(x), axis=1)
 

@@ -76,8 +76,6 @@ def _shared(
     """
     one, two = sets[first], sets[second]
     common = sp.csr_array(one.matrix @ two.matrix.T)
-    if common.nnz <= max(one.size, two.size):  # nested, so that no group has several of both
-        return sp.csr_array((0, int(offsets[-1])))
     blocks: Any = [[None, common], [common.T, None]]
     many, group = connected_components(sp.block_array(blocks), directed=False)
     ours, theirs = group[: one.size], group[one.size :]
@@ -87,14 +85,14 @@ def _shared(
     where = (group, np.concatenate(places))
     cuts = sp.csr_array(sp.coo_array((entries, where), (many, int(offsets[-1]))))
     kept = []
-    for sign, queries, own, counted in (
-        (1.0, one, ours, common.sum(axis=1)),
-        (-1.0, two, theirs, common.sum(axis=0)),
+    for large, queries, own, counted in (
+        (cuts, one, ours, common.sum(axis=1)),
+        (-cuts, two, theirs, common.sum(axis=0)),
     ):
         open_ = np.bincount(own, weights=counted < queries.counts, minlength=many) > 0
         # Where a set has but one query in a group, `_nested` has looked already.
         chosen = ~open_ & (sizes[0] > 1) & (sizes[1] > 1)
-        kept.append(sp.csr_array(sign * cuts)[np.flatnonzero(chosen)])
+        kept.append(sp.csr_array(large)[np.flatnonzero(chosen)])
     return sp.csr_array(sp.vstack(kept))
 
 
@@ -112,30 +110,25 @@ def _nested(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> list[sp.csr_
         covered = np.zeros(outer.size)
         np.add.at(covered, big, shared)
         filled = covered == outer.counts
-        for sign, chosen, whole in (
-            (1.0, inside, np.bincount(big[inside], minlength=outer.size) > 0),
-            (-1.0, filled[big], filled),
+        for within, chosen, whole in (
+            (True, inside, np.bincount(big[inside], minlength=outer.size) > 0),
+            (False, filled[big], filled),
         ):
             here = np.flatnonzero(whole)
-            ones = np.ones(int(chosen.sum()))
-            part = sp.coo_array(
-                (sign * ones, (big[chosen], small[chosen] + offsets[j])), (outer.size, total)
-            )
-            itself = sp.coo_array(
-                (-sign * np.ones(here.size), (here, here + offsets[i])), (outer.size, total)
-            )
-            rows.append(sp.csr_array(part + itself)[here])
+            those, own = (big[chosen], small[chosen] + offsets[j]), (here, here + offsets[i])
+            part = sp.coo_array((np.ones(int(chosen.sum())), those), (outer.size, total))
+            itself = sp.coo_array((np.ones(here.size), own), (outer.size, total))
+            rows.append(sp.csr_array(part - itself if within else itself - part)[here])
     return rows
 
 
 def _among_pairs(sets: Sequence[QuerySet], offsets: NDArray[np.intp]) -> CutFinder | None:
     """Look for cuts between the queries of two sets."""
-    total = int(offsets[-1])
     rows = _nested(sets, offsets)
     rows += [_shared(sets, offsets, i, j) for i, j in combinations(range(len(sets)), 2)]
-    cuts = sp.csr_array(sp.vstack(rows)) if rows else sp.csr_array((0, total))
-    if cuts.shape[0] == 0:
+    if not any(r.shape[0] for r in rows):
         return None
+    cuts = sp.csr_array(sp.vstack(rows))
     large, small_ = sp.csr_array(cuts > 0).astype(float), sp.csr_array(cuts < 0).astype(float)
 
     def find(bands: Bands, hints: Array | None = None) -> tuple[Array, Array]:
@@ -173,7 +166,7 @@ class _TwoWay:
             "cells": (self.rows, self.columns),
         }
         return {
-            k: values[:, self.where[k]].reshape(-1, *n)
+            k: values[:, self.where[k]].reshape(len(values), *n)
             if k in self.where
             else np.full((values.shape[0], *n), missing)
             for k, n in sizes.items()
@@ -220,7 +213,9 @@ class _TwoWay:
             "sum": (source - sink)[best][:, None],
             "rows": rows - source[best][:, None],
             "columns": sink[best][:, None] - columns,
-            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(runs.size, -1),
+            "cells": (columns[:, None, :] - rows[:, :, None]).reshape(
+                runs.size, self.rows * self.columns
+            ),
         }
         z = np.zeros_like(bands.answers)
         for k, place in self.where.items():

@@ -149,14 +149,11 @@ def _cut_root(a: Array, std: Array, t: Array, z: Array) -> tuple[Array, Array]:
 
     Queries whose lower bound is 0 or less leave the cut as t grows: every answer is 0 or more.
     """
-    small = z < 0
-    large = z > 0
-    kept = small | (large & (a > t[:, None] * std))
+    kept = (z < 0) | (a > t[:, None] * std)
     for _ in range(64):
         zk = np.where(kept, z, 0.0)
-        weight = np.abs(zk) @ std
-        t = np.where(weight > 0, (zk * a).sum(axis=1) / divisor(weight), t)
-        still = small | (large & (a > t[:, None] * std))
+        t = (zk * a).sum(axis=1) / (np.abs(zk) @ std)  # each cut has a z below 0
+        still = (z < 0) | (a > t[:, None] * std)
         if (still == kept).all():
             break
         kept = still
@@ -225,7 +222,7 @@ def certify_distance(
         largest = np.maximum(largest, np.abs(y).max(axis=1))
         count = np.maximum(count, np.abs(a).max(axis=1) / min(stds))
         gradient = gradient + q.spread(y)
-    proven = np.where(weight > 0, bound / divisor(weight), 0.0)
+    proven = bound / divisor(weight)
     dual = np.maximum(-np.min(gradient, axis=1), 0.0) / divisor(largest)
     gap = np.abs(distance.value - np.maximum(proven, 0.0)) / (1 + ROUNDING * count)
     return Certificate(np.zeros(runs), dual, np.where(np.isnan(gap), np.inf, gap))

@@ -125,7 +125,7 @@ def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs
         hard |= np.isfinite(box.radius)
         limit = np.where(np.isfinite(box.radius), box.radius, 0.0)
     z = np.where(hard, step, 0.0)
-    z /= np.maximum(np.abs(z).max(axis=1, keepdims=True), 1e-300)
+    z /= divisor(np.abs(z).max(axis=1, keepdims=True))
     forces = np.broadcast_to(structure.rmatvec(z), box.centre.shape)
     forces = np.where(np.isneginf(box.centre), 0.0, forces)  # cells that are pinned to 0
     if box.hi is None:
@@ -253,7 +253,9 @@ def _mend(structure: Structure, box: Boxed, best: _Best, goal: Array) -> Answer:
     x, free = box.cells(forces)
     wanting = (best.miss > 1e-11) & (best.miss < 1e-3) & ~best.contradictory
     runs = np.flatnonzero(wanting & (goal <= TUNING.converged))
-    for _ in range(2 if runs.size else 0):
+    for _ in range(2):
+        if not runs.size:
+            break
         part, part_box = structure.select(runs), box.select(runs)
         residual, inverse_weight = part_box.residual(part.matvec(x[runs]), y[runs])
         miss = part_box.miss(residual)
@@ -267,10 +269,7 @@ def _mend(structure: Structure, box: Boxed, best: _Best, goal: Array) -> Answer:
         # The cells that the new multipliers ask for must be the same up to rounding.
         afresh = Point.at(part, part_box, y[runs] + step).residual
         better &= part_box.miss(afresh) < 4 * miss
-        chosen = runs[better]
-        x[chosen], y[chosen] = moved[better], y[chosen] + step[better]
-        runs = chosen
-        if not runs.size:
-            break
-        forces[chosen] = structure.select(chosen).rmatvec(y[chosen])
+        runs = runs[better]
+        x[runs], y[runs] = moved[better], y[runs] + step[better]
+        forces[runs] = structure.select(runs).rmatvec(y[runs])
     return Answer(y, x, forces, best.contradictory)

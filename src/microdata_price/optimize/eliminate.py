@@ -30,6 +30,10 @@ def regular(free: Array, inverse_weight: Array, ridge: Array) -> Array:
     An inverse weight that rounding takes for 0 becomes ``ridge * free``: equalities and bounds may
     contradict each other on the free cells, and the step is then as long as rounding makes it. A
     query with neither counts as if it had one typical cell, so that its step can free one.
+
+    >>> free, ridge = np.array([[4.0, 4.0, 4.0, 0.0]]), np.array([[1e-2]])
+    >>> regular(free, np.array([[0.0, 1e-17, 1.0, 0.0]]), ridge)
+    array([[4.04, 4.04, 5.  , 1.  ]])
     """
     diagonal = free + np.where(inverse_weight > 1e-14 * free, inverse_weight, ridge * free)
     return np.where(diagonal > 0, diagonal, 1.0)

@@ -50,24 +50,20 @@ def _moved(term: AnyTerm, queries: QuerySet) -> AnyTerm:
 
 def _by_axes(shape: tuple[int, ...], sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]] | None:
     """Merge along the axes that no marginal keeps, so that the table stays a table."""
-    kept = sorted({a for q in sets for a in q.axes or () if shape[a] > 1})
-    if len(kept) == sum(n > 1 for n in shape):
+    kept = sorted({a for q in sets for a in q.axes or ()})
+    if len(kept) == len(shape):
         return None
     small = tuple(shape[a] for a in kept) or (1,)
-    moved = [
-        QuerySet.marginal(small, [kept.index(a) for a in q.axes or () if a in kept], q.name)
-        for q in sets
-    ]
+    places = [[kept.index(a) for a in q.axes or ()] for q in sets]
+    moved = [QuerySet.marginal(small, p, q.name) for p, q in zip(places, sets, strict=True)]
     return QuerySet.marginal(shape, kept).labels, moved
 
 
 def _by_labels(cells: int, sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]] | None:
-    """Merge cells whose labels are the same in every set."""
+    """Merge cells whose labels are the same in every set; none has as many queries as cells."""
     code = np.zeros(cells, dtype=np.int64)
     for q in sets:
-        if int(code.max() + 1) * (q.size + 1) > np.iinfo(np.int64).max // 2:
-            code = np.unique(code, return_inverse=True)[1]
-        code = code * (q.size + 1) + q.labels + 1
+        code = np.unique(code * cells + q.labels, return_inverse=True)[1]
     code[np.all([q.labels < 0 for q in sets], axis=0)] = -1
     codes, first, groups = np.unique(code, return_index=True, return_inverse=True)
     uncounted = int(codes[0] < 0)

@@ -78,7 +78,7 @@ class Partitions(SingleSums):
     def matvec(self, x: Array) -> Array:
         """Return Ux, shape (runs, aggregates)."""
         # A batch of one run of a table with one row has the shape of a table: say which it is.
-        tables = x.reshape(-1, *self.sets[-1].shape)
+        tables = x.reshape(len(x), *self.sets[-1].shape)
         parts = [q.answers(tables) for q in self.sets[:-1]]
         parts += self.sums_of(x)
         return np.concatenate([*parts, self.sets[-1].answers(tables)], axis=1)

@@ -37,8 +37,7 @@ def guess_active(stack: Stack, x: Array, y: Array) -> Active:
     r = stack.matrix @ x - stack.target
     finite = np.where(stack.equal, 0.0, stack.weight)
     force = y - finite * r
-    radius = np.where(stack.bounded, stack.radius, 0.0)
-    at = stack.bounded & (np.abs(force) > radius - np.abs(r))
+    at = stack.bounded & (np.abs(force) > stack.radius - np.abs(r))
     return Active(zero, np.where(at, np.where(force > 0, 1.0, -1.0), 0.0))
 
 
@@ -102,14 +101,17 @@ def revise_active(stack: Stack, active: Active, x: Array, y: Array) -> Active:
 
 
 def polish(
-    stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float], goal: float
+    stack: Stack, x: Array, y: Array, miss: Callable[[Array, Array], float]
 ) -> tuple[Array, Array]:
     """Improve an answer by active-set steps and return the best one seen."""
-    best = (np.maximum(x, 0.0) if stack.nonnegative else x, y)
-    least = miss(*best)
+    best, least = (x, y), np.inf
     active = guess_active(stack, x, y)
     seen: set[bytes] = set()
     for _ in range(_STEPS):
+        clipped = np.maximum(x, 0.0) if stack.nonnegative else x
+        found = miss(clipped, y)
+        if found < least:
+            best, least = (clipped, y), found
         key = active.zero.tobytes() + active.side.tobytes()
         if key in seen:
             break
@@ -117,12 +119,6 @@ def polish(
         try:
             x, y = solve_active(stack, active, x, y)
         except RuntimeError:  # the factorisation met an exactly singular matrix
-            break
-        clipped = np.maximum(x, 0.0) if stack.nonnegative else x
-        found = miss(clipped, y)
-        if found < least:
-            best, least = (clipped, y), found
-        if least <= goal:
             break
         active = revise_active(stack, active, x, y)
     return best

@@ -22,6 +22,15 @@ def divisor(values: Array) -> Array:
     return np.where(values > 0, values, 1.0)
 
 
+def columns(a: Array) -> Array:
+    """Return one column of an array that repeats it (by its strides), else the array.
+
+    >>> [columns(a).shape for a in (np.broadcast_to([[3.0], [4.0]], (2, 5)), np.ones((2, 5)))]
+    [(2, 1), (2, 5)]
+    """
+    return a[:, :1] if a.strides[1] == 0 else a
+
+
 def _check(name: str, what: str, given: NDArray[np.generic], needed: tuple[int, int]) -> None:
     if given.shape != needed:
         raise InputError(
@@ -84,7 +93,7 @@ class Term(Batch):
     def answers(self, x: Array) -> Array:
         """Answer the queries: (runs, cells) to (runs, queries)."""
         # A batch of one run of a table with one row has the shape of a table: say which it is.
-        return self.queries.answers(x.reshape(-1, *self.shape))
+        return self.queries.answers(x.reshape(len(x), *self.shape))
 
     def spread(self, y: Array) -> Array:
         """Give each cell the sum of its queries' values: (runs, queries) to (runs, cells)."""
@@ -164,7 +173,7 @@ class SubsetSum(Batch):
 
     def answers(self, x: Array) -> Array:
         """Answer the query: (runs, cells) to (runs, 1)."""
-        answers = self.base.answers(x.reshape(-1, *self.shape))
+        answers = self.base.answers(x.reshape(len(x), *self.shape))
         return np.asarray(np.where(self.members, answers, 0.0).sum(axis=1, keepdims=True))
 
     def spread(self, y: Array) -> Array:

@@ -15,7 +15,6 @@ from .boxed import (
     Structure,
     add_aggregates,
     box_cells,
-    columns,
     largest_of,
     pinning,
     split,
@@ -23,7 +22,7 @@ from .boxed import (
 from .conjugate import conjugate
 from .dual_newton import newton
 from .partitions import partitions
-from .problem import Problem, Solution, Term
+from .problem import Problem, Solution, Term, columns
 from .tree import tree
 from .tuning import TUNING
 from .two_way import two_way
@@ -81,7 +80,7 @@ def make_plan(problem: Problem) -> Plan | None:
 def _transpose(a: Array, shape: tuple[int, int]) -> Array:
     if a.shape[1] == 1:
         return a
-    return a.reshape(-1, *shape).swapaxes(1, 2).reshape(a.shape)
+    return a.reshape(len(a), *shape).swapaxes(1, 2).reshape(a.shape)
 
 
 def _transpose_box(box: Boxed, shape: tuple[int, int]) -> Boxed:
@@ -102,11 +101,9 @@ def _own_multipliers(
     if problem.nonnegative:  # at x = 0 the sign constraint takes over where -U'y is too small
         floor = np.where(box.lo == 0, -box.centre / box.cell_inverse_weight, -np.inf)
         total = np.maximum(total, floor)
-    fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
-    if any(f.any() for f in fixed):  # an equality takes every force
-        total = np.where(np.any(np.broadcast_arrays(*fixed), axis=0), -forces, total)
     if len(own) == 1:
         return [total]
+    fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
     if proof.any():  # the forces of a proof are those of the cells' bounds alone
         high = np.inf if box.hi is None else box.hi
@@ -135,7 +132,8 @@ def solve_planned(
     accuracy: Array | float = TUNING.converged,
 ) -> tuple[Solution, Array]:
     """Solve runs whose cells all have weights; return the aggregates' multipliers, too."""
-    box, pins = _standard_form(problem, plan)
+    box = add_aggregates(box_cells(problem, plan.own), problem, plan.order)
+    pins = pinning(problem, plan.order)
     true_centre = box.centre
     for k, zero in pins:  # a cell without a target does not leave 0
         held = problem.terms[k].spread(zero.astype(float)) > 0
@@ -151,7 +149,8 @@ def solve_planned(
         x = np.where(contradictory[:, None], np.nan, x)
         true_centre = np.where(contradictory[:, None], 0.0, true_centre)
     box = replace(box, centre=true_centre)
-    multipliers = _aggregate_multipliers(problem, plan, found.y)
+    ends = np.cumsum([0, *(problem.terms[k].size for k in plan.order)])
+    multipliers = {k: found.y[:, i:j] for k, i, j in zip(plan.order, ends, ends[1:], strict=False)}
     for k, zero in pins:
         term = problem.terms[k]
         assert isinstance(term, Term)
@@ -163,26 +162,6 @@ def solve_planned(
     multipliers |= dict(zip(plan.own, own, strict=True))
     y = tuple(multipliers[k] for k in range(len(problem.terms)))
     return Solution(x, y, contradictory if contradictory.any() else None), found.y
-
-
-def _standard_form(problem: Problem, plan: Plan) -> tuple[Boxed, list[tuple[int, Mask]]]:
-    """Return the problem in standard form, and the aggregates that pin their cells to 0."""
-    box = box_cells(problem, plan.own)
-    assert box is not None  # the caller has seen to it
-    pins = [(k, zero) for k, zero in pinning(problem) if k in plan.order]
-    return add_aggregates(box, problem, plan.order), pins
-
-
-def _aggregate_multipliers(problem: Problem, plan: Plan, y: Array) -> dict[int, Array]:
-    """Return the aggregates' multipliers term by term; 0 for queries that are not asked."""
-    multipliers = {}
-    start = 0
-    for k in plan.order:
-        term = problem.terms[k]
-        part, start = y[:, start : start + term.size], start + term.size
-        asked = term.weight > 0
-        multipliers[k] = part if term.radius is not None else np.where(asked, part, 0.0)
-    return multipliers
 
 
 def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Solution]) -> Solution:

@@ -94,7 +94,7 @@ class TwoWay(Batch):
                 by_column = by_column + part
             else:
                 by_cell = part if by_cell is None else by_cell + part
-        if by_column.shape[1] == 1 and by_row.shape[1] == 1 and r * c > 1:
+        if by_column.shape[1] == 1 and by_row.shape[1] == 1:
             flat = by_row + by_column
         else:
             table = by_row[:, :, None] + by_column[:, None, :]
@@ -122,7 +122,7 @@ class TwoWay(Batch):
 
     def largest(self, x: Array) -> Array:
         """Return the largest entry of x among each aggregate's cells, shape (runs, aggregates)."""
-        table = x.reshape(-1, *self.shape)
+        table = x.reshape(len(x), *self.shape)
         by_row, by_column = table.max(axis=2), table.max(axis=1)
         items = {"rows": by_row, "columns": by_column, "cells": x}
         parts = [by_row] if self.rows else []
@@ -212,7 +212,7 @@ class TwoWay(Batch):
 def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int], bool] | None:
     """Recognise a list or a two-way table."""
     shape = tuple(n for n in problem.shape if n > 1) or (1,)
-    if len(shape) > 2 or (len(shape) == 2 and min(shape) * max(shape) > TUNING.dense_entries):
+    if len(shape) > 2 or (len(shape) == 2 and problem.cells > TUNING.dense_entries):
         return None
     long_axes = [a for a, n in enumerate(problem.shape) if n > 1]
     flip = len(shape) == 2 and shape[0] > shape[1]
@@ -250,7 +250,7 @@ def two_way(problem: Problem, aggregates: list[int]) -> tuple[TwoWay, list[int],
         elif kind is None or members is None:
             return None
         elif kind == "cells" and flip:
-            members = members.reshape(-1, c, r).swapaxes(1, 2).reshape(-1, r * c)
+            members = members.reshape(len(members), c, r).swapaxes(1, 2).reshape(members.shape)
         extras.append((k, Extra(kind, members)))
     structure = TwoWay((r, c), "rows" in found, "columns" in found, tuple(e for _, e in extras))
     order = [found["rows"]] if "rows" in found else []
