@@ -101,6 +101,8 @@ def _solve_run(problem: Problem) -> Solution:
         if not open_.size or least <= _GOAL:
             break
         x, y = _clarabel(stack, tolerance)
+        if not np.isfinite(np.append(x, y)).all():  # where Clarabel lost its way
+            continue
         x, y = polish(stack, x, y, miss)
         found = miss(x, y)
         if found < least:
