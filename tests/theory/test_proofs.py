@@ -11,7 +11,7 @@ from scipy import special
 from microdata_price.model import noise_discrete as nd
 from microdata_price.model.noise import Laplace
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
-from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.laws import divergences as dv
 from microdata_price.theory.laws import outputs, signed
 from microdata_price.theory.laws.audit import log_clipped_law
@@ -20,7 +20,7 @@ from microdata_price.theory.lower import gamma_bounds as gb
 from microdata_price.theory.proofs import fano_walk as fw
 from microdata_price.theory.proofs import packing_walk as pw
 from microdata_price.theory.proofs.packing import Packing, packing_at
-from microdata_price.theory.proofs.slack import fano_slack
+from microdata_price.theory.proofs.slack import fano_slack, packing_slack
 from microdata_price.theory.upper.exact_errors import worst_clipped_sum
 from rounding import at_most
 
@@ -53,6 +53,7 @@ def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D
     # A negative cell breaks it.
     assert int(packing.memberships(packing.signed_output())) >= d - 2
     assert packing.signed_output().sum() == n
+    assert (packing.signed_output()[1:-1] == m).all()
 
 
 @pytest.mark.parametrize(
@@ -154,11 +155,11 @@ def test_no_step_of_fanos_proof_gains_up_to_its_sampling(rho, d):
 def test_exact_gaussian_epsilon_inverts_delta_and_lies_below_both_conversions(rho, delta):
     exact = dv.gaussian_epsilon(rho, delta)
     if exact > 0:
-        assert dv.gaussian_delta(rho, exact) == pytest.approx(delta, rel=1e-6)
+        assert dv.gaussian_delta(rho, exact) == pytest.approx(delta, rel=1e-9)
     best = dv.best_zcdp_epsilon(rho, delta)
-    x = np.geomspace(1e-4, 1e6, 2001)  # orders less 1
+    x = np.geomspace(1e-4, 1e6, 200_001)  # orders less 1
     tried = (1 + x) * rho + np.log(x / (1 + x)) - (math.log(delta) + np.log1p(x)) / x
-    assert best == pytest.approx(max(float(tried.min()), 0.0), rel=1e-4, abs=1e-9)
+    assert best == pytest.approx(max(float(tried.min()), 0.0), rel=1e-7, abs=1e-9)
     assert exact <= best * (1 + 1e-9)
     assert best <= (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + 1e-12)
 
@@ -184,6 +185,8 @@ def test_the_laws_of_two_neighbouring_counts(guarantee):
     for density, count in ((pair.first, 3.0), (pair.second, 4.0)):
         np.testing.assert_allclose(density, noise.pdf(pair.x - count), rtol=1e-12)
     np.testing.assert_allclose(pair.loss, np.log(pair.first / pair.second), atol=1e-12)
+    reach = 10.0 if isinstance(guarantee, PureDP) else 17.5
+    np.testing.assert_allclose(pair.x, np.linspace(3 - reach, 4 + reach, 801))
 
 
 @pytest.mark.parametrize(
@@ -204,3 +207,19 @@ def test_safe_count_is_the_least_safe_one(d, chance, scale):
     q = signed.safe_count(Laplace(scale), d, chance)
     assert d * math.exp(-q / scale) / 2 <= chance * (1 + 1e-9)
     assert q == 0 or d * math.exp(-(q - 1) / scale) / 2 > chance * (1 - 1e-9)
+
+
+def test_the_chain_of_items_1_and_2_is_that_of_its_statement():
+    packing, odds = Packing(d=9, n=8, m=4, C=1.0, D=3.0), pw.PackingOdds(0.3, 0.7, 0.4, 0.9)
+    s, K = math.exp(-0.3 * 8), 6.0
+    for delta in (0.0, 1e-3, 0.5):
+        own, loose = s * delta * sum(math.exp(0.3 * i) for i in range(8)), delta / 0.3
+        sides = [0.4 + own, 0.4 + loose, K * 0.9 / 8 + loose, K / 8 + loose, 2 * max(K / 8, loose)]
+        lost = np.diff(np.log([0.25 * s, 0.7 * s, *sides]))
+        lost = lost if delta else lost[[0, 1, 3, 4]]  # two links are equalities
+        guarantee = ApproximateDP(0.3, delta) if delta else PureDP(0.3)
+        found = packing_slack(guarantee, packing, odds)
+        assert [loss for _, loss in found.lost] == pytest.approx(lost, rel=1e-12)
+        assert (found.asked, found.allowed) == pytest.approx((2.4 - lost.sum(), 2.4))
+    exact = packing_slack(PureDP(0.3), packing, odds._replace(base=0.7 * s))
+    assert dict(exact.lost)["group privacy"] == 0

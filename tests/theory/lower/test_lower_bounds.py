@@ -16,6 +16,7 @@ from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import printed_bounds as printed
+from microdata_price.theory.lower import search
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
 from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
@@ -138,6 +139,36 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
     found = float(lb.sum_error_bound("first_moment", g, d, error))
     top = float(np.nanmax(sums))
     assert math.log(found) == pytest.approx(top, abs=1e-8) if found > 1e-300 else top < -690
+
+
+def test_searches_find_the_highest_places_of_all_problems_at_once():
+    a, b, asked = np.array([-1.0, 0.31, 1.27, 3.0]), np.array([0.2, 1.0, -0.4, 0.9]), []
+    low, high = np.full(4, -1.0), np.array([2.0, 2.0, 5.0, 3.0])
+
+    def hill(x):
+        asked.append(x.shape)
+        return -np.abs(x - a[:, None])
+
+    x, best = search.maximise(hill, low, high, 33, 20)
+    assert asked == [(4, 33)] + [(4, 9)] * 19
+    np.testing.assert_allclose((x, best), (a, 0 * a), atol=1e-8)
+
+    def ridge(x, y):
+        x, y = x - b[:, None, None], y - 1.5 * b[:, None, None]
+        return 1 - (x - y) ** 2 - 0.1 * (x + y) ** 2
+
+    x, y, best = search.maximise_two(ridge, (low, low), (high, high), 25, 30)
+    np.testing.assert_allclose((x, y), (b, 1.5 * b), atol=1e-6)
+    np.testing.assert_allclose(best, 1, rtol=1e-11)
+    ends = search.largest_true(lambda x: x <= [-3.0, 0.3, 0.7, 9.0], low, high)
+    assert ends == pytest.approx([-1.0, 0.3, 0.7, 3.0], rel=1e-15)
+    ends = search.largest_true(lambda x: x <= 0.3, 0 * low + 5, low)  # an interval of one place
+    assert (ends == 5).all()
+    m, least = np.array([7.3, 0.2]), np.array([2.5, 0.0])
+    near = [[5, 6, 7, 8, 9, 10, 3, 4, 5], [1, 1, 1, 1, 2, 3, 1, 2, 3]]
+    for most in (math.inf, 6.9, 0.5):
+        found = search.whole_records(m, least, 3, most)
+        assert (found == np.minimum(near, max(math.floor(min(most, 99)), 1))).all()
 
 
 def test_the_papers_constants_are_special_cases():

@@ -1,5 +1,6 @@
 """Asymmetric noise, the one-sided bound and the worst table: laws, certificates, outcomes."""
 
+import itertools
 import math
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
+from scipy.integrate import quad
 from scipy.stats import norm
 
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
@@ -101,23 +103,41 @@ def test_printed_certificates(d, rate, uneven, even, gaussian):
     assert (certified_asymmetric(1.0, d, right[some], left[some]).C >= own.C * (1 - 1e-7)).all()
 
 
-@given(*[st.floats(0.1, 2)] * 4, st.integers(1, 50))
-def test_sides_of_asymmetric_noise_by_simulation(r, s, up, down, d):
-    rng, runs = np.random.default_rng(d), 6_000
-    z = rng.exponential(1 / r, (runs, d)) - rng.exponential(1 / s, (runs, d))
-    w = rng.exponential(1 / up, runs) - rng.exponential(1 / down, runs) - 1 / up + 1 / down
-    top = np.maximum(z.max(axis=1), 0) + np.maximum(-w, 0)
-    least = max(1 / s - 1 / r, 0)
-    low = np.maximum(np.maximum(-z[:, 0], 0), least)
-    one = np.array(d, dtype=float)
-    found = one_sided.laplace_sides(one, (np.array(r), np.array(s)), (np.array(up), np.array(down)))
-    for drawn, moments in ((top, found.above), (low, found.below)):
-        for sample, want in zip((drawn, drawn**2), moments, strict=True):
-            error = sample.std() / math.sqrt(runs)
-            assert abs(sample.mean() - float(want)) < 6 * error + 1e-9
-    above = np.maximum(w, 0) ** 2
-    lift = (math.sqrt(above.mean()) + math.sqrt(d * (1 / r**2 + 1 / s**2))) / d
-    assert float(found.lift) == pytest.approx(lift, rel=0.1)
+@pytest.mark.parametrize("d", [1, 7, 10**9])
+@pytest.mark.parametrize(
+    ("cell", "total"), [((0.7, 0.3), (0.4, 1.3)), ((0.6, 1.7), (0.9, 0.35)), ((0.5, 0.5),) * 2]
+)
+def test_sides_of_asymmetric_noise_by_quadrature(d, cell, total):
+    z, w = AsymmetricLaplace(*cell), AsymmetricLaplace(*total)
+    least = max(-z.mean, 0.0)
+
+    def mean(noise, f, *kinks):
+        ends = sorted({-80 / noise.left, -4 / noise.left, 0.0, 4 / noise.right, *kinks})
+        ends.append(120 / noise.right)
+        pieces = ((a, b) for a, b in itertools.pairwise(ends) if a < b)
+        weighed = lambda x: f(x) * math.exp(noise.log_density(x))  # noqa: E731
+        return math.fsum(quad(weighed, a, b, epsabs=1e-13)[0] for a, b in pieces)
+
+    chance, far = cell[1] / sum(cell), math.log(d) + 50
+    top = [
+        quad(
+            lambda t, k=k: k * t ** (k - 1) * -math.expm1(d * math.log1p(-chance * math.exp(-t))),
+            0,
+            far,
+            points=[far - 50],
+            epsabs=1e-12,
+        )[0]
+        / cell[0] ** k
+        for k in (1, 2)
+    ]
+    down = [mean(w, lambda x, k=k: max(w.mean - x, 0.0) ** k, w.mean) for k in (1, 2)]
+    above = top[0] + down[0], top[1] + down[1] + 2 * top[0] * down[0]
+    below = [mean(z, lambda x, k=k: max(-x, least) ** k, -least) for k in (1, 2)]
+    up = mean(w, lambda x: max(x - w.mean, 0.0) ** 2, w.mean)
+    lift = (math.sqrt(up) + math.sqrt(d * z.variance)) / d
+    found = one_sided.laplace_sides(np.array(float(d)), cell, total)
+    got = [*found.above, *found.below, found.lift, found.least]
+    assert got == pytest.approx([*above, *below, lift, least], rel=1e-9)
 
 
 def huge_loss(z, w, i):

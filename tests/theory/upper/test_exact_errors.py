@@ -18,7 +18,7 @@ from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.theory.upper import exact_errors as exact
 from microdata_price.theory.upper import fitted_errors as fe
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon
-from microdata_price.theory.upper.excess_laplace import LaplaceExcess
+from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import project, threshold
 from rounding import at_most, digits
@@ -188,31 +188,41 @@ def test_the_laplace_law_is_a_sum_over_how_many_exceed(n, means, r):
         assert float(law.below(g, at)[0, 0]) == pytest.approx(smoothed, abs=1e-12)
 
 
-def test_moments_and_integrals_below_zero_equal_samples_and_the_law():
-    law = LaplaceExcess(1.3, 0.7, 4)
-    h = np.array([-0.7])
-    s = np.linspace(1e-6, 60, 6_001)
-    chance = 1 - law.below(h, s[None])[0]
-    weight = (1.0 + 2.0 * s) * np.exp(-0.6 * s)
-    values = weight * chance
-    simpson = (values[:-1:2] + 4 * values[1::2] + values[2::2]).sum() * (s[1] - s[0]) / 3
-    found = law.exceeded(h, np.array([1.0]), 2.0, 0.6)
-    # The law near s = 0 is inverted to 1e-10 only.
-    assert float(found[0]) == pytest.approx(simpson, rel=2e-6)
-    step = 1e-5
-    for g, theta in ((-0.7, 0.9), (-6.0, 2.0)):
-        one = quad(
-            lambda x, g=g, t=theta: math.exp(-t * max(x - g, 0) - abs(x) / 1.3) / 2.6,
-            *(-60, 60),
-            points=[g, 0],
-        )[0]
-        near = (theta, theta + step, theta - step)
-        (m0, m1, m2), (up, *_), (down, *_) = (
-            [float(m[0]) for m in law.moments(np.array([g]), np.array(t))] for t in near
-        )
-        assert m0 == pytest.approx(one**4, rel=1e-7)
-        assert m1 == pytest.approx((down - up) / (2 * step), rel=1e-7)
-        assert m2 == pytest.approx((up - 2 * m0 + down) / step**2, rel=1e-4)
+def mean_excess(noise, g, f, kink=0.0):
+    """Return the mean of ``f((z - g)+)`` by quadrature."""
+    weighed = lambda z: f(max(z - g, 0.0)) * float(noise.pdf(z))  # noqa: E731
+    ends = sorted([-60, g, g + max(kink, 0.0), 0, 8, 60])
+    return sum(quad(weighed, *e, epsabs=1e-14)[0] for e in itertools.pairwise(ends))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("g", [-2.0, -0.3, 0.4, 3.0])
+def test_the_law_of_one_excess_by_quadrature(kind, g):
+    cell, star, s = kind(1.3), kind(0.7), np.array([[-2.0, 0.05, 1.0, 5.0, 30.0]])
+    law, below = excess_sum(cell, star, 1), lambda x: math.exp(star.log_cdf(x))
+    want = [mean_excess(cell, g, lambda e, x=x: below(x - e), x) for x in s[0]]
+    assert law.below(np.array([g]), s)[0] == pytest.approx(want, abs=4e-9)
+    if kind is Gaussian:
+        want = [mean_excess(cell, g, lambda e, x=x: float(star.pdf(x - e)), x) for x in s[0]]
+        assert law.density(np.array([g]), s)[0] == pytest.approx(want, abs=1e-12)
+
+
+@pytest.mark.parametrize("n", [1.0, 4.0])
+@pytest.mark.parametrize(("g", "theta"), [(-0.7, 0.9), (-6.0, 2.0), (-2.0, 1 / 1.3), (-0.1, 0.3)])
+def test_moments_and_integrals_below_zero_equal_quadrature(n, g, theta):
+    law, at = LaplaceExcess(1.3, 0.7, n), np.array([g])
+    a, b, c = (
+        mean_excess(Laplace(1.3), g, lambda s, k=k: s**k * math.exp(-theta * s)) for k in range(3)
+    )
+    want = a**n, n * a ** (n - 1) * b, n * a ** (n - 1) * c + n * (n - 1) * a ** (n - 2) * b**2
+    found = [float(x[0]) for x in law.moments(at, np.array(theta))]
+    assert found == pytest.approx(want, rel=1e-10)
+    # The law itself, inverted to 1e-10 or so, on panels.
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    s = np.linspace(0, 60, 121)[:-1, None] + (nodes + 1) / 4
+    chance = 1 - law.below(at, s.reshape(1, -1)).reshape(s.shape)
+    whole = (((1.5 + 2 * s) * np.exp(-0.6 * s) * chance) @ weights).sum() / 4
+    assert float(law.exceeded(at, np.array([1.5]), 2.0, 0.6)[0]) == pytest.approx(whole, rel=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special, stats
 from scipy.integrate import quad
 
 from microdata_price.model.noise import Gaussian, Laplace
@@ -15,13 +16,13 @@ from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.outputs import clipped_law
 from microdata_price.theory.upper import concentrated_noise as cn
+from microdata_price.theory.upper import truncated_sampling
 from microdata_price.theory.upper import worst_table as wt
 from microdata_price.theory.upper.exact_errors import clipped, m_epsilon, m_rho
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
 from microdata_price.theory.upper.redrawn import redrawn
 from microdata_price.theory.upper.remap import best_gaussian_map, best_map
-from microdata_price.theory.upper.truncated_sampling import sampled_truncated
 
 SIGNED = math.sqrt(8)
 
@@ -62,6 +63,48 @@ def test_sampling_agrees_with_the_worst_table(d, cell, total):
     ):
         se = square.std() / math.sqrt(runs)
         assert least**2 - 4 * se <= square.mean() <= most**2 + 4 * se
+
+
+@pytest.mark.parametrize("total", [(0.7, 0.2), (0.3, 0.5), (0.4, 0.8), (0.9, 1.3)])
+@pytest.mark.parametrize(("d", "mean"), [(2, 0.3), (6, 1.2), (1e9, 0.01), (1e9, 4.0)])
+def test_the_law_of_excesses_is_a_sum_over_their_number(total, d, mean):
+    """Against the sum's noise, whose left tail falls faster or slower than the cells' right one."""
+    cell, total, k = wt.TwoTails(0.5, 0.4), wt.TwoTails(*total), np.arange(1, min(d, 80))
+    g, t = np.array([[math.log(4 / 9 * (d - 1) / mean) / 0.5]]), np.array([0.1, 3.0, 9.0, 40.0])
+    chances, z = stats.binom.pmf(k, d - 1, mean / (d - 1)), AsymmetricLaplace(*total)
+
+    def above(w, c):  # H is more than c + w, times the density of w
+        own = 1.0 if c + w < 0 else chances @ special.gammaincc(k, 0.5 * (c + w))
+        return own * math.exp(z.log_density(w))
+
+    want = []
+    for c in t - total.mean:
+        ends = sorted([-80 / z.left, -8 / z.left, 0.0, -c, 8 / z.right, 80 / z.right])
+        parts = [quad(above, a, b, (c,), epsabs=1e-14)[0] for a, b in itertools.pairwise(ends)]
+        want.append(math.fsum(parts))
+    found = wt._exceeds(cell, total, d, np.repeat(g, t.size, axis=1), t[None])[0]
+    assert found == pytest.approx(want, rel=1e-10, abs=1e-13)
+
+
+def test_the_lower_end_of_two_cells_by_quadrature():
+    """The loss exceeds t where ``(z_2 - (z_1 + t)+)+ > t + w``."""
+    z, w = AsymmetricLaplace(0.7, 0.3), AsymmetricLaplace(0.4, 0.6)
+
+    def mean(noise, f, kink):
+        ends = sorted(
+            [-90 / noise.left, -6 / noise.left, kink, 0, 6 / noise.right, 90 / noise.right]
+        )
+        weighed = lambda x: f(x) * math.exp(noise.log_density(x))  # noqa: E731
+        return sum(quad(weighed, *e, epsabs=1e-13)[0] for e in itertools.pairwise(ends))
+
+    def beyond(t):
+        rest = 0.3 * mean(z, lambda x: math.exp(-0.7 * max(x + t, 0)), -t)
+        end = w.mean - t
+        return 2 * t * mean(w, lambda x: 1 if x < end else rest * math.exp(-0.7 * (x - end)), end)
+
+    square = sum(quad(beyond, *e)[0] for e in itertools.pairwise([0, w.mean, 10, 40, 120]))
+    found = wt.worst_cell_error(wt.TwoTails(0.7, 0.3), wt.TwoTails(0.4, 0.6), 2)
+    assert found.least == pytest.approx(math.sqrt(square), rel=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -150,19 +193,21 @@ def test_redrawn_noise_at_the_signed_answers_error(delta, value, few):
     assert found.cell.left + found.total.left == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("d", [2, 30])
-def test_truncated_noise_by_two_simulations(d):
-    noise = TruncatedDoubleGeometric(0.5, 8)
-    C, se = sampled_truncated(noise, d, runs=20_000, seed=1)
-    # At very many cells all values occur: the threshold is so near the bound that the cell falls.
-    many, _ = sampled_truncated(noise, 10**9, runs=2000, seed=1)
-    assert max(C, noise.bound) < many < 2 * noise.std + noise.bound
-    rng = np.random.default_rng(2)
-    z, star = noise.sample(rng, (20_000, d)), noise.sample(rng, 20_000)
+@pytest.mark.parametrize("d", [2, 3])
+def test_truncated_noise_by_enumeration(d, monkeypatch):
+    noise, runs = TruncatedDoubleGeometric(0.5, 4), 20_000
+    monkeypatch.setattr(truncated_sampling, "_ENTRIES", 9 * 7000)  # in parts
+    z = np.indices((9,) * (d + 1)).reshape(d + 1, -1).T - 4.0
+    chance = noise.pmf(z).prod(axis=1)
     z[:, 0] += 1e4
-    other = (project(z, 1e4 + star)[:, 0] - 1e4) ** 2
-    spread = other.std() / math.sqrt(other.size)
-    assert abs(C**2 - other.mean()) < 5 * math.hypot(spread, 2 * C * se)
+    square = (project(z[:, :d], 1e4 + z[:, d])[:, 0] - 1e4) ** 2
+    exact, spread = math.sqrt(chance @ square), math.sqrt(chance @ square**2)
+    C, se = truncated_sampling.sampled_truncated(noise, d, runs=runs, seed=1)
+    assert abs(C - exact) < 5 * se
+    assert 2 * exact * se == pytest.approx(math.sqrt((spread**2 - exact**4) / runs), rel=0.05)
+    # At very many cells all values occur: the threshold is so near the bound that the cell falls.
+    many, _ = truncated_sampling.sampled_truncated(noise, 10**9, runs=2000, seed=1)
+    assert max(C, noise.bound) < many < 2 * noise.std + noise.bound
 
 
 RHO = 0.125
@@ -229,6 +274,8 @@ def test_core_and_flanks_keep_to_the_budget_at_every_order(flank, W, R, spread, 
     pair = cn.core_and_flanks(RHO, 0.75, flank, W, R)
     assert least < pair.budget_used(RHO, ORDERS).max() <= most
     assert RHO * pair.total.variance == pytest.approx(spread, abs=1e-3)
+    assert pair.total.curvatures == pytest.approx((1.5 * RHO, 0))
+    assert pair.cell.curvatures == pytest.approx((RHO / 4, 2 * RHO * flank))
     # The flanks decide how far the largest of very many noises lies.
     far = float(pair.cell.upper_quantile(1e-20))
     assert far < R + math.sqrt(math.log(1e20) / (flank * RHO))
