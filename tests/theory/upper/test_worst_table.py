@@ -70,7 +70,7 @@ def test_sampling_agrees_with_the_worst_table(d, cell, total):
 def test_the_law_of_excesses_is_a_sum_over_their_number(total, d, mean):
     """Against the sum's noise, whose left tail falls faster or slower than the cells' right one."""
     cell, total, k = wt.TwoTails(0.5, 0.4), wt.TwoTails(*total), np.arange(1, min(d, 80))
-    g, t = np.array([[math.log(4 / 9 * (d - 1) / mean) / 0.5]]), np.array([0.1, 3.0, 9.0, 40.0])
+    g, t = np.array([[math.log(4 / 9 * (d - 1) / mean) / 0.5]]), np.geomspace(0.1, 60, 10)
     chances, z = stats.binom.pmf(k, d - 1, mean / (d - 1)), AsymmetricLaplace(*total)
 
     def above(w, c):  # H is more than c + w, times the density of w
@@ -108,28 +108,34 @@ def test_the_lower_end_of_two_cells_by_quadrature():
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "d", "even", "least", "most"),
+    ("guarantee", "d", "D", "even", "least", "most"),
     [
-        (PureDP(0.5), 10**3, False, 9.12724, 9.22624),
-        (PureDP(0.5), 10**9, False, 30.2559, 30.2560),
-        (PureDP(0.5), 10**3, True, 9.74901, 9.84390),
-        (ConcentratedDP(0.125), 10**3, True, 2.62542, 2.67609),
-        (ConcentratedDP(0.125), 10**9, True, 5.50475, 5.50558),
+        (PureDP(0.5), 10**3, 1, False, 9.1272414603, 9.2262367151),
+        (PureDP(0.5), 10**9, 1, False, 30.255878933, 30.256047598),
+        (PureDP(0.5), 10**3, 1, True, 9.7490103124, 9.8439005105),
+        (PureDP(0.5), 7, 1.3, False, 3.0990891775, 5.2490426601),
+        (PureDP(0.5), 1000, 0.51, False, 213.31069893, 216.17265538),
+        (ConcentratedDP(0.125), 10**3, 1, True, 2.6254157754, 2.6760907633),
+        (ConcentratedDP(0.125), 10**9, 1, True, 5.5047488758, 5.5055832708),
+        (ConcentratedDP(0.125), 5, 0.75, True, 1.9025405834, 4.5620855219),
+        (ConcentratedDP(0.125), 10**3, 1.3, True, 2.2566972936, 2.2962312984),
     ],
 )
-def test_the_certified_numbers_at_the_signed_answers_error(guarantee, d, even, least, most):
+def test_the_certified_numbers_beside_the_signed_answers_error(guarantee, d, D, even, least, most):
     """In units of 1/epsilon and 1/sqrt(rho)."""
     unit = guarantee.signed_error / (SIGNED if isinstance(guarantee, PureDP) else 1)
-    found = wt.certified_fit(guarantee, d, guarantee.signed_error, even=even)
-    assert np.array(found) / unit == pytest.approx([least, most], rel=1e-4)
+    found = wt.certified_fit(guarantee, d, D * guarantee.signed_error, even=even)
+    assert np.array(found) / unit == pytest.approx([least, most], rel=1e-9)
+
+
+def test_the_certified_error_at_its_ends():
     # The margin for the mean of the cells: what lies beyond it, by the fourth moment.
     h, beyond = wt.margin_of_mean(lambda k: 2.0 * k, lambda k: 3.0 * k, 10)
     square, fourth = 4 / 10 + 6 / 100, 8 / 10**3 + 12 / 10**4
     assert beyond == pytest.approx(math.sqrt(3 * square**2 + fourth) / (4 * h))
-
-
-def test_the_certified_error_at_its_ends():
-    assert wt.certified_fit(PureDP(0.5), 1000, 2.8, even=False) is None
+    assert wt.certified_fit(PureDP(0.5), 1000, SIGNED * (1 + 5e-10), even=True) is None
+    assert wt.certified_fit(ConcentratedDP(0.125), 1000, 1.2, even=True) is None
+    assert wt.certified_fit(PureDP(0.5), wt.MOST_CELLS, 6, even=False).least > 0
     far = wt.certified_fit(PureDP(0.5), 1e80, 6, even=False)  # by the one-sided certificate alone
     assert far.least == 0 < far.most < 4 * math.log(1e80)
 
