@@ -264,6 +264,32 @@ def test_ends_of_the_weighted_family(kind):
         assert square(count, 0.0) == pytest.approx(exact, rel=1e-12)
 
 
+FITS = [  # d, weight, sum's noise to cell's, count; bias and errors of cell, sum, empty table's sum
+    (Laplace, 12, 0.3, 2.5, 3, -0.781686625115, 2.94353688832, 17.4356761496, 20.1056488853),
+    (Laplace, 300, 1e-3, 0.2, 6, -0.162953099173, 3.29673392991, 29258.4084271, 29480.0153721),
+    (Laplace, 1000, math.inf, 0.4, 14, -6.07477920672, 39.6716558612),
+    (Laplace, 1e9, 1.7, 1, math.inf, -21.7744526973, 477.389810982, 167.338980456, 186.140399112),
+    (Gaussian, 12, 0.3, 2.5, 3, -0.655911936311, 1.86461151969, 9.18490971828, 10.519800248),
+    (Gaussian, 300, 1e-3, 0.2, 6, -0.135462736204, 1.70548845016, 18468.8113491, 18608.4919354),
+    (Gaussian, 1000, math.inf, 0.4, 14, -3.18438205517, 11.4613504335),
+    (Gaussian, 1e9, 1.7, 1, math.inf, -6.93645755674, 49.7383562808, 18.2988761652, 19.3262951791),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "d", "weight", "ratio", "count", "known"), [(*row[:5], row[5:]) for row in FITS]
+)
+def test_the_quadrature_is_as_good_as_its_order(kind, d, weight, ratio, count, known):
+    """Against 16 nodes to a panel; samples confirm below what this measures."""
+    cell, star = kind(1.3), kind(1.3 * ratio)
+    for order, error in ((8, 1e-10), (3, 2e-5)):
+        found = [*fe.cell_errors(cell, star, d, count, weight, order=order)]
+        if weight < math.inf:
+            found.append(fe.lone_cell_sum_error(cell, star, d, weight, order=order))
+            found.append(fe.empty_table_sum_error(cell, star, d, weight, order=order))
+        assert found == pytest.approx(list(known), rel=error)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     ("d", "weight", "ratio"),
