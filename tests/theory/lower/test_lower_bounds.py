@@ -214,7 +214,14 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
         ("k=1/sqrt(rho)", point_error_branches(zcdp, n, 50.0), points.max()),
         ("k=1/sqrt(rho)", sum_error_branches(zcdp, 2000, 0.5), sums.max()),
     ):
-        assert branches[name].value == pytest.approx(value, rel=1e-4), name
+        assert branches[name].value == pytest.approx(value, rel=1e-5), name
+    # Where too few records would move nothing is said.
+    for g in (PureDP(20.0), ApproximateDP(20.0, 1e-9)):
+        said = [
+            *point_error_branches(g, 1e9, 0.01).values(),
+            *sum_error_branches(g, 1e9, 0.01).values(),
+        ]
+        assert all(b.value == 0 and "outside" in b.reason for b in said)
 
 
 @pytest.mark.parametrize("g", [PureDP(0.5), ApproximateDP(0.5, 1e-9), ConcentratedDP(0.125)])

@@ -19,6 +19,8 @@ from microdata_price.theory.upper.reached import reached
 from microdata_price.theory.upper.remap import best_gaussian_map, best_map
 from private_channels import least_worst_loss
 
+PURE, ZCDP = PureDP(1.0), ConcentratedDP(0.125)
+
 
 @pytest.mark.parametrize("factor", [1.0, 1.3])
 def test_the_small_program_has_the_value_of_the_full_one(factor):
@@ -138,20 +140,30 @@ def test_no_lower_bound_is_above_what_is_reached(seed):
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "few", "given", "values"),
+    ("guarantee", "few", "points", "sums"),
     [
-        (PureDP(1.0), False, [1.5, math.sqrt(8), 10], [5.50424, 4.97927, 3.72890]),
-        (PureDP(1.0), False, [1.5, 2, 5], [160.677, 69.3685, 2.77848]),
-        (PureDP(1.0), True, [1.5, 2, 5], [148.209, 69.3621, 0.0]),
-        (ConcentratedDP(0.125), False, [3.0, 10], [3.43340, 3.16074]),
-        (ConcentratedDP(0.125), False, [2.1, 3], [171.093, 13.8556]),
-        (ConcentratedDP(0.125), True, [2.1, 3], [171.093, 0.0]),
+        (
+            PureDP(1.0),
+            False,
+            [7.936, 6.8234, 5.5364, 3.4199],
+            [199.5, 165.64, 104.9, 71, 34.47, 11.918],
+        ),
+        (
+            PureDP(1.0),
+            True,
+            [2.9869, 2.9835, 2.9717, 2.8153],
+            [199.5, 157.91, 85.115, 70.487, 34.48, 0],
+        ),
+        (ZCDP, False, [4.1786, 4.0665, 3.6472, 2.8225], [248.35, 171.09, 68.287, 22.772, 2.148, 0]),
+        (ZCDP, True, [2.9785, 2.9754, 2.9647, 2.8225], [248.35, 171.09, 68.287, 22.772, 0, 0]),
     ],
 )
-def test_known_values_of_lines(guarantee, few, given, values):
-    lines = pure.single_cell_lines(guarantee, few=few)
-    curve = lines.point_error if values[0] < 10 else lines.sum_error
-    assert curve(1000, given) == pytest.approx(values, rel=3e-4)
+def test_known_values_of_lines(guarantee, few, points, sums):
+    lines, unit = pure.single_cell_lines(guarantee, few=few), guarantee.noise().std
+    found = lines.point_error(1000, unit * np.array([0.1, 0.3, 1, 10]))
+    assert found == pytest.approx(points, rel=3e-4)
+    found = lines.sum_error(1000, unit * np.array([1.003, 1.05, 1.2, 1.4, 1.8, 2.5]))
+    assert found == pytest.approx(sums, rel=3e-4)
 
 
 def least_error(epsilon, d, D, most, low, high):

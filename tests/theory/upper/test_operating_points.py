@@ -224,6 +224,9 @@ def test_only_misprinted_mechanisms_and_smaller_noise_fail_the_audit(levels):
     for name, a in found.items():
         assert a.holds or "smaller" in name or "printed" in name, a
         assert not ("smaller" in name and a.holds)
+    least = tr.smallest_bound(levels[0], levels[2])
+    bounds = [int(name.split(", ")[1].split(")")[0]) for name in found if "TDGeo" in name]
+    assert set(bounds) == {tr.paper_bound(levels[0], levels[2]), least, max(least - 1, 1)}
     misprint = found["M_epsilon as printed: DGeo(1/epsilon)"]
     assert misprint.worst == pytest.approx(1 / levels[0])
     assert misprint.holds == (levels[0] >= 1)
