@@ -18,7 +18,6 @@ from microdata_price.theory.laws.audit import audit_asymmetric
 from microdata_price.theory.upper import one_sided
 from microdata_price.theory.upper.asymmetric import best_rates, certified_asymmetric
 from microdata_price.theory.upper.projection import project, threshold
-from microdata_price.theory.upper.upper_bounds import certified
 
 rates = st.floats(0.05, 3.0)
 
@@ -58,19 +57,11 @@ def test_whole_noise_loses_exactly_what_it_may(eps, up, down, more):
     assert found.worst == pytest.approx(((1 - up) * more + up) * eps, rel=1e-9)
 
 
-@given(st.floats(0.05, 1.0), st.integers(1, 40))
-def test_the_largest_of_few_is_summed_exactly(chance, d):
-    # Among d draws n are exponential with a binomial chance; the largest has moments H_n^2 + H2_n.
-    n = range(d + 1)
-    parts = np.array([math.comb(d, k) * chance**k * (1 - chance) ** (d - k) for k in n])
-    h, h2 = (np.array([sum(i**-power for i in range(1, k + 1)) for k in n]) for power in (1, 2))
-    found = one_sided.largest_exponential(chance, d)
-    assert float(found.square) == pytest.approx(parts @ (h**2 + h2))
-    assert float(found.mean) == pytest.approx(parts @ h)
-    t = np.linspace(0, 12, 10_001)
-    density = d * norm.pdf(t) * norm.cdf(t) ** (d - 1)
-    for power, moment in enumerate(one_sided.largest_gaussian(d), 1):
-        assert float(moment) == pytest.approx(np.trapezoid(t**power * density, t))
+@pytest.mark.parametrize("d", [1, 7, 40])
+def test_the_largest_of_few_gaussian_draws_by_quadrature(d):
+    for k, found in enumerate(one_sided.largest_gaussian(d), 1):
+        density = lambda t, k=k: t**k * d * norm.pdf(t) * norm.cdf(t) ** (d - 1)  # noqa: E731
+        assert float(found) == pytest.approx(quad(density, 0, 20, points=[3])[0], rel=1e-10)
 
 
 @pytest.mark.parametrize(
@@ -89,13 +80,7 @@ def test_printed_certificates(d, rate, uneven, even, gaussian):
     found = (own, one_sided.certified_split(pure, d), one_sided.certified_split(zcdp, d))
     for one, printed in zip(found, (uneven, even, gaussian), strict=True):
         assert printed - 0.011 <= float(one.C) <= printed
-    for one, guarantee in ((found[1], pure), (found[2], zcdp)):
-        both = certified(guarantee, d)
-        assert one.C < both.C
-        assert pytest.approx(float(both.D), rel=1e-12) == one.D
     assert pytest.approx(math.sqrt(8), rel=1e-9) == own.D
-    at_half = certified_asymmetric(1.0, d, 0.5, 0.5)
-    assert float(at_half.C) == pytest.approx(float(found[1].C), rel=1e-9)
     # No rates on a fine grid are better.
     right = np.linspace(0.36, 0.5, 300)
     left = 1 / np.sqrt(8 - 1 / right**2)

@@ -177,9 +177,6 @@ def test_truncated_noise_by_enumeration(d, monkeypatch):
     C, se = truncated_sampling.sampled_truncated(noise, d, runs=runs, seed=1)
     assert abs(C - exact) < 5 * se
     assert 2 * exact * se == pytest.approx(math.sqrt((spread**2 - exact**4) / runs), rel=0.05)
-    # At very many cells all values occur: the threshold is so near the bound that the cell falls.
-    many, _ = truncated_sampling.sampled_truncated(noise, 10**9, runs=2000, seed=1)
-    assert max(C, noise.bound) < many < 2 * noise.std + noise.bound
 
 
 RHO = 0.125
