@@ -258,5 +258,3 @@ def test_one_record_is_tight_at_large_epsilon():
     d, C = 10**6, m_epsilon(12.0).std
     bound = float(va.one_record_bound(12.0, d, C))
     assert bound == pytest.approx(d * math.exp(-12) * (1 - C), rel=1e-12)
-    first = float(lb.sum_error_bound("first_moment", PureDP(12.0), d, C))
-    assert bound == pytest.approx(first, rel=1e-9)

@@ -26,7 +26,6 @@ rates = st.floats(0.05, 3.0)
 def test_both_noises_have_the_moments_of_their_laws(r, s):
     whole, real = AsymmetricGeometric(r, s), AsymmetricLaplace(r, s)
     k = np.arange(-900.0, 901.0)
-    # Panels end where the density bends.
     nodes, weights = np.polynomial.legendre.leggauss(12)
     x = k[:-1, None] + (1 + nodes) / 2
     laws = ((whole, k, 1.0), (real, x, weights / 2))

@@ -12,6 +12,7 @@ from microdata_price.model.noise import Gaussian
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.laws.audit import audit_clipping, audit_lifted_noise, audits
 from microdata_price.theory.lower.lower_bounds import BOUNDS, point_error_bound, sum_error_bound
+from microdata_price.theory.proofs.packing_walk import truncated_cells
 from microdata_price.theory.upper import operating_points as points
 from microdata_price.theory.upper import truncation as tr
 from microdata_price.theory.upper import upper_bounds as ub
@@ -159,6 +160,8 @@ def test_smallest_bound_suffices_and_one_less_does_not(epsilon, delta):
     assert tr.joint_profile(nd.TruncatedDoubleGeometric(e, B), epsilon) <= delta * (1 + 1e-9)
     if B > 1:
         assert tr.profile(nd.TruncatedDoubleGeometric(e, B - 1), e) > delta / 2
+    cut = truncated_cells(ApproximateDP(e, delta / 2))  # one answer with the same guarantee
+    assert (cut.epsilon, cut.bound) == (e, B)
     if joint > 1:
         assert tr.joint_profile(nd.TruncatedDoubleGeometric(e, joint - 1), epsilon) > delta
 
