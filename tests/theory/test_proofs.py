@@ -21,7 +21,6 @@ from microdata_price.theory.proofs import fano_walk as fw
 from microdata_price.theory.proofs import packing_walk as pw
 from microdata_price.theory.proofs.packing import Packing, packing_at
 from microdata_price.theory.proofs.slack import fano_slack, packing_slack
-from rounding import at_most
 
 CELLS = st.lists(st.floats(0, 40), min_size=60, max_size=60)
 
@@ -102,8 +101,6 @@ def test_information_is_that_of_enumeration():
     curve = fw.information_curve(DiscreteGaussian(4.0), 60, ms, 400, np.random.default_rng(2))
     assert (np.diff(curve.information) > 0).all()
     assert (curve.information <= curve.divergence + 5 * curve.error).all()
-    assert at_most(curve.divergence, ms**2 / 8)
-    assert at_most(curve.information, math.log(59))
     up, down = fw.cell_divergences(noise, 3)
     assert up == pytest.approx(float(special.rel_entr(full, empty).sum()), rel=1e-9)
     assert down == pytest.approx(float(special.rel_entr(empty, full).sum()), rel=1e-9)

