@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from microdata_price.model import privacy
@@ -86,12 +86,17 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size
     m = np.maximum(1, np.round(max(reach, 1.0) * u ** rng.integers(1, 4, 1000)))
     a = 1 + (np.maximum(m / C, 1.0001) - 1) * v ** rng.integers(1, 4, 1000)
     b = 1 + 10 ** (3 * w - 1)
+    if value > 1e-200:  # nor any near those that are found
+        x, y = np.array(list(itertools.product([0.97, 1, 1.03], repeat=2))).T
+        a, b = np.append(a, chosen["alpha"] * x), np.append(b, chosen["beta"] * y)
+        m = np.append(m, np.full(9, chosen["m"]))
     fits = a * C < m
     m, a, b = m[fits], a[fits], b[fits]
     assert (packing_slack(g, d, C, D, m, a, b, base) > -1e-9).all()
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
+@example(ConcentratedDP(0.1), 10**30, 1e-3, False)
 @settings(max_examples=60)
 def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, size, sums):
     error = size * g.signed_error
@@ -211,7 +216,8 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
     # Where too few records would move nothing is said.
     for g in (PureDP(20.0), ApproximateDP(20.0, 1e-9)):
         for branches in (point_error_branches, sum_error_branches):
-            assert all("outside" in b.reason for b in branches(g, 1e9, 0.205).values())
+            assert all("outside" in b.reason for b in branches(g, 1e10, 0.205).values())
+            assert not any(b.value for b in branches(ConcentratedDP(30.0), 1e40, 1e-3).values())
 
 
 @given(

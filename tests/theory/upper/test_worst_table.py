@@ -261,7 +261,6 @@ def test_searched_pairs_keep_to_the_budget_and_have_less_error(d):
     gaussian = cn.SmoothNoise((), (RHO,))
     gaussians = cn.Pair(gaussian, gaussian)
     np.testing.assert_allclose(gaussians.budget_used(RHO, [1.5, 40.0]), 1, rtol=1e-9)
-    # The same random numbers for both.
     ours, plain = (p.sampled_cell_error(d, 100) for p in (pair, gaussians))
     assert ours.least <= ours.most < plain.most
 

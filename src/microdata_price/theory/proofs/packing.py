@@ -131,8 +131,7 @@ class Packing:
         """
         x = np.full(self.d, float(self.m))
         x[0] = self.n - self.m
-        if self.d > 2:
-            x[-1] = self.n - x[:-1].sum()
+        x[-1] = self.n - x[:-1].sum()
         return x
 
 
