@@ -97,6 +97,7 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
 @example(ConcentratedDP(0.1), 10**30, 1e-3, False)
+@example(ApproximateDP(0.2, 1e-3), 10**6, 1e-1, False)
 @settings(max_examples=60)
 def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, size, sums):
     error = size * g.signed_error
@@ -213,7 +214,6 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
         ("k=1/sqrt(rho)", sum_error_branches(zcdp, 2000, 0.5), sums.max()),
     ):
         assert branches[name].value == pytest.approx(value, rel=1e-5), name
-    # Where too few records would move nothing is said.
     for g in (PureDP(20.0), ApproximateDP(20.0, 1e-9)):
         for branches in (point_error_branches, sum_error_branches):
             assert all("outside" in b.reason for b in branches(g, 1e10, 0.205).values())
