@@ -56,6 +56,7 @@ BAD = [
     ("knots must", SmoothNoise, ((), ())),
     ("knots must", SmoothNoise, ((2.0, 1.0), (1.0, 1.0, 1.0))),
     *(("knots must", SmoothNoise, ((1.0,), bends)) for bends in ((0.0, 0.0), (1.0, -1.0))),
+    ("knots must", SmoothNoise, ((math.inf,), (1.0, 1.0))),
     ("between 0 and 1", core_and_flanks, (0.125, 1.0, 0.9, 8.0, 60.0)),
     ("2 or more draws", lemma1, (Gaussian(1.0), 1)),
     ("0 or more", threshold, ([1.0], -1.0)),

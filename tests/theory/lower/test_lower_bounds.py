@@ -8,7 +8,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from microdata_price.model import privacy
@@ -16,6 +16,7 @@ from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.given import LARGEST_ERROR, LEAST_ERROR, MOST_POINTS
 from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower import printed_bounds as printed
+from microdata_price.theory.lower import search
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
 from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
 from microdata_price.theory.lower.validity import balanced_error, first_above, sparse_point_error
@@ -85,12 +86,18 @@ def test_packing_bounds_are_attained_and_no_other_constants_do_better(g, d, size
     m = np.maximum(1, np.round(max(reach, 1.0) * u ** rng.integers(1, 4, 1000)))
     a = 1 + (np.maximum(m / C, 1.0001) - 1) * v ** rng.integers(1, 4, 1000)
     b = 1 + 10 ** (3 * w - 1)
+    if value > 1e-200:  # nor any near those that are found
+        x, y = np.array(list(itertools.product([0.97, 1, 1.03], repeat=2))).T
+        a, b = np.append(a, chosen["alpha"] * x), np.append(b, chosen["beta"] * y)
+        m = np.append(m, np.full(9, chosen["m"]))
     fits = a * C < m
     m, a, b = m[fits], a[fits], b[fits]
     assert (packing_slack(g, d, C, D, m, a, b, base) > -1e-9).all()
 
 
 @given(GUARANTEES, POINTS, ERRORS, st.booleans())
+@example(ConcentratedDP(0.1), 10**30, 1e-3, False)
+@example(ApproximateDP(0.2, 1e-3), 10**6, 1e-1, False)
 @settings(max_examples=60)
 def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, size, sums):
     error = size * g.signed_error
@@ -140,6 +147,29 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
     assert math.log(found) == pytest.approx(top, abs=1e-8) if found > 1e-300 else top < -690
 
 
+def test_searches_find_the_highest_places_of_all_problems_at_once():
+    a, asked = np.array([-1.0, 0.31, 1.27, 3.0]), []
+    low, high = np.full(4, -1.0), np.array([2.0, 2.0, 5.0, 3.0])
+
+    def hill(x):
+        asked.append(x.shape)
+        return -np.abs(x - a[:, None])
+
+    x, best = search.maximise(hill, low, high, 33, 20)
+    assert asked == [(4, 33)] + [(4, 9)] * 19
+    np.testing.assert_allclose((x, best), (a, 0 * a), atol=1e-8)
+
+    ends = search.largest_true(lambda x: x <= [-3.0, 0.3, 0.7, 9.0], low, high)
+    assert ends == pytest.approx([-1.0, 0.3, 0.7, 3.0], rel=1e-15)
+    ends = search.largest_true(lambda x: x <= 0.3, 0 * low + 5, low)  # an interval of one place
+    assert (ends == 5).all()
+    m, least = np.array([7.3, 0.2]), np.array([2.5, 0.0])
+    near = [[5, 6, 7, 8, 9, 10, 3, 4, 5], [1, 1, 1, 1, 2, 3, 1, 2, 3]]
+    for most in (math.inf, 6.9, 0.5):
+        found = search.whole_records(m, least, 3, most)
+        assert (found == np.minimum(near, max(math.floor(min(most, 99)), 1))).all()
+
+
 def test_the_papers_constants_are_special_cases():
     d, eps, rho, C = 10**7, 0.2, 0.05, 9.0
     left, right = printed.printed_sides(PureDP(eps), d, C, C, C)
@@ -183,23 +213,11 @@ def test_the_papers_branches_with_a_delta_and_with_a_gamma():
         ("k=1/sqrt(rho)", point_error_branches(zcdp, n, 50.0), points.max()),
         ("k=1/sqrt(rho)", sum_error_branches(zcdp, 2000, 0.5), sums.max()),
     ):
-        assert branches[name].value == pytest.approx(value, rel=1e-4), name
-
-
-@pytest.mark.parametrize("g", [PureDP(0.5), ApproximateDP(0.5, 1e-9), ConcentratedDP(0.125)])
-@pytest.mark.parametrize("name", list(BOUNDS)[1:])
-def test_limits_on_records_only_weaken(name, g):
-    errors = np.geomspace(1, 100, 20)
-    for bound in (lb.point_error_bound, lb.sum_error_bound):
-        free = bound(name, g, 10**6, errors)
-        last = np.zeros(errors.shape)
-        for records in (1, 2, 5, 30):
-            limited = bound(name, g, 10**6, errors, max_records=records)
-            assert at_most(last, limited, 1)
-            assert at_most(limited, free)
-            last = limited
-        np.testing.assert_allclose(bound(name, g, 10**6, errors, max_records=500), free)
-    assert at_most(lb.point_error_bound(name, g, 10**6, 1.0, max_records=3), 3)
+        assert branches[name].value == pytest.approx(value, rel=1e-5), name
+    for g in (PureDP(20.0), ApproximateDP(20.0, 1e-9)):
+        for branches in (point_error_branches, sum_error_branches):
+            assert all("outside" in b.reason for b in branches(g, 1e10, 0.205).values())
+            assert not any(b.value for b in branches(ConcentratedDP(30.0), 1e40, 1e-3).values())
 
 
 @given(
@@ -220,21 +238,6 @@ def test_within_the_limits_nothing_overflows(guarantee, d, error, given):
     assert all(any(branch in n for n in found.notes) for branch in zero)
 
 
-@pytest.mark.parametrize("name", BOUNDS)
-def test_approximate_bounds_tend_to_pure_ones_and_have_a_ceiling(name):
-    d, error = np.geomspace(10, 1e9, 30).round(), 5.0
-    for bound in (lb.point_error_bound, lb.sum_error_bound):
-        pure, small, large = (
-            bound(name, g, d, error)
-            for g in (PureDP(0.5), ApproximateDP(0.5, 1e-40), ApproximateDP(0.5, 1e-3))
-        )
-        np.testing.assert_allclose(small, pure, rtol=1e-9, atol=1e-12)
-        assert at_most(large, pure)
-    huge = lb.point_error_bound(name, ApproximateDP(0.5, 1e-6), [1e200, 1e290], 5.0)
-    assert huge[1] == pytest.approx(huge[0], rel=1e-9)
-    assert huge[0] < math.log(0.5 / 1e-6) / 0.5 + 5
-
-
 EACH_LEVEL = [
     *(PureDP(e) for e in (0.01, 0.5, 10.0)),
     *(ApproximateDP(e, delta) for e, delta in ((0.5, 1e-6), (1.0, 1e-2))),
@@ -245,7 +248,7 @@ EACH_LEVEL = [
 @pytest.mark.parametrize("guarantee", EACH_LEVEL, ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
-    """Given D, at three heights; and given C, at the same numbers of cells as signed errors."""
+    """At three heights."""
     s = guarantee.signed_error
     first = [first_above(name, guarantee, s, threshold) for threshold in (0.0, 0.5 * s, s)]
     assert first == sorted(first)
@@ -256,11 +259,6 @@ def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
             before = at - 1 if at < 1e4 else math.floor(at * (1 - 1e-4))
             assert lb.point_error_bound(name, guarantee, at, s) > threshold
             assert not lb.point_error_bound(name, guarantee, before, s) > threshold
-    if math.isinf(first[-1]):
-        assert not lb.sum_error_bound(name, guarantee, 1e200, s) > s
-    else:
-        assert lb.sum_error_bound(name, guarantee, math.ceil(first[-1] * 1.001), s) > s
-        assert not lb.sum_error_bound(name, guarantee, math.floor(first[-1] * 0.999), s) > s
 
 
 @pytest.mark.parametrize("guarantee", EACH_LEVEL[1::3], ids=str)
@@ -268,7 +266,6 @@ def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
 def test_balanced_errors_are_where_the_curve_meets_the_diagonal(name, guarantee):
     d = np.array([1e6, 1e30])
     x = balanced_error(name, guarantee, d)
-    assert at_most(x[:-1], x[1:])
     said = x > 1e-6 * guarantee.signed_error
     at, x = d[said], x[said]
     assert (lb.point_error_bound(name, guarantee, at, x * (1 - 1e-6)) > x * (1 - 1e-6)).all()

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from scipy.integrate import quad
 
+from by_quadrature import expected
 from microdata_price.model import noise_discrete as nd
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.theory.upper import exact_errors as exact
 from microdata_price.theory.upper import fitted_errors as fe
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon
-from microdata_price.theory.upper.excess_laplace import LaplaceExcess
+from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import project, threshold
 from rounding import at_most, digits
@@ -99,14 +99,7 @@ def test_projection_satisfies_the_optimality_conditions(a, total, weight):
 def direct(noise, q):
     """Bias and squared error of max(0, q + z) by sums or quadrature."""
     if isinstance(noise, Laplace | Gaussian):
-        ends = [-300, *sorted({-60, -20, -q, 0, 20, 60}), 300]
-        return [
-            math.fsum(
-                quad(lambda x, n=n: (max(0, q + x) - q) ** n * noise.pdf(x), *e, epsabs=1e-14)[0]
-                for e in itertools.pairwise(ends)
-            )
-            for n in (1, 2)
-        ]
+        return [expected(noise, lambda z, n=n: (max(0, q + z) - q) ** n, -q) for n in (1, 2)]
     k = np.arange(-900.0, 901)
     p, err = noise.pmf(k), np.maximum(0, q + k) - q
     return math.fsum(p * err), math.fsum(p * err**2)
@@ -121,18 +114,6 @@ def test_clipping_errors_equal_direct_sums_or_quadrature(noise, q):
     assert float(found.squared_error) == pytest.approx(error, rel=1e-10)
 
 
-def test_the_sum_of_m_epsilon_by_enumerating_all_outputs():
-    noise, table = DoubleGeometric(1.5), (0, 1, 4)
-    k = np.arange(-40.0, 41)
-    p = noise.pmf(k)
-    err = [np.maximum(0, q + k) - q for q in table]
-    total = math.fsum(
-        float(p[i] * p[j]) * float((p * (err[0][i] + err[1][j] + err[2]) ** 2).sum())
-        for i, j in itertools.product(range(k.size), repeat=2)
-    )
-    assert clipped_sum(noise, table) == pytest.approx(total, rel=1e-12)
-
-
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_no_table_beats_the_worst_of_two(noise):
     """Every table of up to 4 cells with counts up to 7, and hundreds of random larger ones."""
@@ -140,23 +121,13 @@ def test_no_table_beats_the_worst_of_two(noise):
         worst = float(exact.worst_clipped_sum(noise, d).squared_error)
         for table in itertools.combinations_with_replacement(range(8), d):
             assert at_most(clipped_sum(noise, table), worst)
-    rng = np.random.default_rng(3)
-    for _ in range(300):
-        d = int(rng.integers(1, 400))
-        table = rng.integers(0, rng.integers(1, 40), d) * rng.integers(0, 2, d)
-        worst = float(exact.worst_clipped_sum(noise, d).squared_error)
-        assert at_most(clipped_sum(noise, table), worst)
     zero = clipped_sum(noise, [0], [10**6])
     found = exact.worst_clipped_sum(noise, 10**6)
     assert found.all_zero
     assert float(found.squared_error) == pytest.approx(zero, rel=1e-13)
-
-
-def test_large_tables_win_while_there_are_few_cells():
-    """Up to five at small epsilon, and up to exp(epsilon) or so at large."""
+    # Large tables win up to five cells at small epsilon, and up to exp(epsilon) or so at large.
     for epsilon, d in ((0.01, (5, 6)), (10.0, (20_000, 30_000))):
-        found = exact.worst_clipped_sum(m_epsilon(epsilon), d)
-        assert found.all_zero.tolist() == [False, True]
+        assert exact.worst_clipped_sum(m_epsilon(epsilon), d).all_zero.tolist() == [False, True]
 
 
 def over_their_number(n, p, r, s):
@@ -188,31 +159,39 @@ def test_the_laplace_law_is_a_sum_over_how_many_exceed(n, means, r):
         assert float(law.below(g, at)[0, 0]) == pytest.approx(smoothed, abs=1e-12)
 
 
-def test_moments_and_integrals_below_zero_equal_samples_and_the_law():
-    law = LaplaceExcess(1.3, 0.7, 4)
-    h = np.array([-0.7])
-    s = np.linspace(1e-6, 60, 6_001)
-    chance = 1 - law.below(h, s[None])[0]
-    weight = (1.0 + 2.0 * s) * np.exp(-0.6 * s)
-    values = weight * chance
-    simpson = (values[:-1:2] + 4 * values[1::2] + values[2::2]).sum() * (s[1] - s[0]) / 3
-    found = law.exceeded(h, np.array([1.0]), 2.0, 0.6)
-    # The law near s = 0 is inverted to 1e-10 only.
-    assert float(found[0]) == pytest.approx(simpson, rel=2e-6)
-    step = 1e-5
-    for g, theta in ((-0.7, 0.9), (-6.0, 2.0)):
-        one = quad(
-            lambda x, g=g, t=theta: math.exp(-t * max(x - g, 0) - abs(x) / 1.3) / 2.6,
-            *(-60, 60),
-            points=[g, 0],
-        )[0]
-        near = (theta, theta + step, theta - step)
-        (m0, m1, m2), (up, *_), (down, *_) = (
-            [float(m[0]) for m in law.moments(np.array([g]), np.array(t))] for t in near
-        )
-        assert m0 == pytest.approx(one**4, rel=1e-7)
-        assert m1 == pytest.approx((down - up) / (2 * step), rel=1e-7)
-        assert m2 == pytest.approx((up - 2 * m0 + down) / step**2, rel=1e-4)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_law_of_one_excess_by_quadrature(kind):
+    cell, star, s = kind(1.3), kind(0.7), np.array([-2.0, 0.05, 1.0, 5.0, 30.0])
+    law, g = excess_sum(cell, star, 1), np.array([-2.0, -0.3, 0.4, 3.0])
+
+    def each(f):
+        return [
+            [expected(cell, lambda z, h=h, x=x: f(x - max(z - h, 0)), h, h + x) for x in s]
+            for h in g
+        ]
+
+    at = np.tile(s, (g.size, 1))
+    found = law.below(g, at)
+    np.testing.assert_allclose(found, each(lambda x: math.exp(star.log_cdf(x))), atol=4e-9)
+    if kind is Gaussian:
+        np.testing.assert_allclose(law.density(g, at), each(star.pdf), atol=1e-12)
+
+
+@pytest.mark.parametrize("n", [1.0, 4.0])
+@pytest.mark.parametrize(("g", "theta"), [(-0.7, 0.9), (-6.0, 2.0), (-2.0, 1 / 1.3), (-0.1, 0.3)])
+def test_moments_and_integrals_below_zero_equal_quadrature(n, g, theta):
+    law, at = LaplaceExcess(1.3, 0.7, n), np.array([g])
+    some = (lambda z, k=k: max(z - g, 0) ** k * math.exp(-theta * max(z - g, 0)) for k in range(3))
+    a, b, c = (expected(Laplace(1.3), f, g) for f in some)
+    want = a**n, n * a ** (n - 1) * b, n * a ** (n - 1) * c + n * (n - 1) * a ** (n - 2) * b**2
+    found = [float(x[0]) for x in law.moments(at, np.array(theta))]
+    assert found == pytest.approx(want, rel=1e-10)
+    # The law itself, inverted to 1e-10 or so, on panels.
+    nodes, weights = np.polynomial.legendre.leggauss(12)
+    s = np.linspace(0, 60, 121)[:-1, None] + (nodes + 1) / 4
+    chance = 1 - law.below(at, s.reshape(1, -1)).reshape(s.shape)
+    whole = (((1.5 + 2 * s) * np.exp(-0.6 * s) * chance) @ weights).sum() / 4
+    assert float(law.exceeded(at, np.array([1.5]), 2.0, 0.6)[0]) == pytest.approx(whole, rel=1e-8)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -231,61 +210,60 @@ def test_at_weight_one_the_cell_and_the_sum_err_alike(kind, d):
 @pytest.mark.parametrize("kind", KINDS)
 def test_ends_of_the_weighted_family(kind):
     cell, star, d = kind(1.0), kind(1.4), 30
-
-    def square(count, weight):
-        return fe.cell_errors(cell, star, d, count, weight).squared_error
-
-    assert square(math.inf, 1e8) == pytest.approx(square(math.inf, math.inf), rel=1e-6)
     lone, empty = (
         functools.partial(f, cell, star, d)
         for f in (fe.lone_cell_sum_error, fe.empty_table_sum_error)
     )
-    assert (lone(1e8), 2 * empty(1e8)) == pytest.approx((star.variance,) * 2, rel=1e-5)
-    ends = lone(0.0), clipped_sum(cell, [0], [d])
-    assert (lone(1e-7), empty(1e-7)) == pytest.approx(ends, rel=1e-3)
-    assert square(math.inf, 1e-9) == pytest.approx(cell.variance, rel=1e-5)
-    large = fe.large_table_errors(cell, star, d, 0.0)
-    assert large == pytest.approx((cell.variance, d * cell.variance))
-    values = [square(count, math.inf) for count in (0, 2, math.inf)]
-    assert all(a < b * (1 + 1e-9) for a, b in itertools.pairwise(values))
-    for count in (0.0, 2.0):
-        exact = float(clipped(cell, count).squared_error)
-        assert square(count, 1e-9) == pytest.approx(exact, rel=1e-4)
-        assert square(count, 0.0) == pytest.approx(exact, rel=1e-12)
+    assert (lone(math.inf), 2 * empty(math.inf)) == (star.variance,) * 2
+    want = clipped_sum(cell, [math.inf, 0], [1, d - 1]), clipped_sum(cell, [0], [d])
+    assert (lone(0.0), empty(0.0)) == want == pytest.approx((lone(1e-7), empty(1e-7)), rel=1e-3)
+    for count in (0.0, 2.0, math.inf):
+        want = float(clipped(cell, count).squared_error)
+        found = [fe.cell_errors(cell, star, d, count, w).squared_error for w in (0.0, 1e-9)]
+        assert found == pytest.approx([want, want], rel=1e-4)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("d", "weight", "ratio"),
-    [(2, math.inf, 1.0), (12, math.inf, 0.4), (12, 1.0, 2.5), (150, 0.03, 0.4)],
-)
-def test_errors_agree_with_samples(kind, d, weight, ratio):
-    rng = np.random.default_rng(int(1000 * ratio) + d)
-    runs = 10_000 if d < 50 else 4_000
-    cell, star = kind(1.0), kind(ratio)
+FITS = [  # the chance to vanish, the cell's bias, and squared errors of it and of two sums
+    (Laplace, 12, 0.3, 2.5, 3, 0.097811815, -0.781686625, 2.94353689, 17.4356761, 20.1056489),
+    (Laplace, 300, 1e-3, 0.2, 6, 0.00561984148, -0.162953099, 3.29673393, 29258.4084, 29480.0154),
+    (Laplace, 40, math.inf, 0.4, 5, 0.0783367741, -2.77306259, 9.41557294),
+    (Laplace, 1e4, 300, 0.1, 6, 0.943041723, -5.93907836, 35.3935524, 0.0345991337, 0.0227505245),
+    (Gaussian, 12, 0.3, 2.5, 3, 0.029029522, -0.655911936, 1.86461152, 9.18490972, 10.5198002),
+    (Gaussian, 300, 1e-3, 0.2, 6, 3.16597447e-06, -0.135462736, 1.70548845, 18468.8113, 18608.4919),
+    (Gaussian, 40, math.inf, 0.4, 5, 0.00217579997, -1.85796035, 4.47543483),
+    (Gaussian, 1e4, 300, 0.1, 6, 0.0480629016, -3.96459097, 17.0207955, 0.0170672377, 0.0102669667),
+]
 
-    def agree(exact, sample):
-        assert abs(exact - sample.mean()) < 5.5 * sample.std() / math.sqrt(runs)
 
-    for count in (0.0, 3.0, math.inf):
-        true = 1e5 if math.isinf(count) else count
-        table = np.zeros(d)
-        table[0] = true
-        total = true + star.sample(rng, runs)
-        if math.isinf(weight):
-            total = np.maximum(total, 0)
-        fit = project(table + cell.sample(rng, (runs, d)), total, weight)
-        found = fe.cell_errors(cell, star, d, count, weight)
-        agree(found.bias, fit[:, 0] - true)
-        agree(found.squared_error, (fit[:, 0] - true) ** 2)
-        if 0 < count < math.inf:
-            agree(fe.vanishing_chance(cell, star, d, count, weight), fit[:, 0] <= 0)
-        if count == 0:
-            agree(fe.empty_table_sum_error(cell, star, d, weight), fit.sum(axis=1) ** 2)
-        if math.isinf(count):
-            agree(fe.lone_cell_sum_error(cell, star, d, weight), (fit.sum(axis=1) - true) ** 2)
+@pytest.mark.parametrize("case", FITS, ids=str)
+def test_errors_agree_with_samples_and_are_as_exact_as_their_order(case):
+    kind, d, weight, ratio, count, *known = case
+    cell, star = kind(1.3), kind(1.3 * ratio)
+    for order, error in ((8, 1e-8), (3, 2e-5)):
+        found = [fe.vanishing_chance(cell, star, d, count, weight)] if order == 8 else [known[0]]
+        found += fe.cell_errors(cell, star, d, count, weight, order=order)
+        if weight < math.inf:
+            found.append(fe.lone_cell_sum_error(cell, star, d, weight, order=order))
+            found.append(fe.empty_table_sum_error(cell, star, d, weight, order=order))
+        assert found == pytest.approx(known, rel=error)
+    if d == 1e4:
+        return
+    rng, runs, fits = np.random.default_rng(d), 20_000 if d < 50 else 4_000, []
     z, w = cell.sample(rng, (runs, d)), star.sample(rng, runs)
-    fit = project(1e6 + z, 1e6 * d + w, weight) - 1e6
-    found = fe.large_table_errors(cell, star, d, weight)
-    agree(found[0], fit[:, 0] ** 2)
-    agree(found[1], fit.sum(axis=1) ** 2)
+    for true in (count, 1e5, 0.0):
+        table = np.eye(d)[0] * true
+        total = true + w if weight < math.inf else np.maximum(true + w, 0)
+        fits.append(project(table + z, total, weight) - table)
+    one, sums = fits[0][:, 0], [fit.sum(axis=1) ** 2 for fit in fits[1:]]
+    for want, sample in zip(known, (one <= -count, one, one**2, *sums), strict=False):
+        assert abs(want - sample.mean()) < 5.5 * sample.std() / math.sqrt(runs) + 1e-5
+
+
+def test_errors_of_large_tables_by_linear_algebra():
+    one, star, w = Laplace(1.3), Laplace(0.4), 0.7
+    hat = np.linalg.inv(np.eye(5) + w)
+    cell, total = np.eye(5)[0], np.ones(5)
+    errors = fe.large_table_errors(one, star, 5, w)
+    for asked, found in zip((cell, total), errors, strict=True):
+        own, sums = asked @ hat, w * (asked @ hat).sum()
+        assert found == pytest.approx(own @ own * one.variance + sums**2 * star.variance, rel=1e-12)

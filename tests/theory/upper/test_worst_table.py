@@ -7,21 +7,23 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import special, stats
 from scipy.integrate import quad
 
+from by_quadrature import expected
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws.outputs import clipped_law
 from microdata_price.theory.upper import concentrated_noise as cn
+from microdata_price.theory.upper import truncated_sampling
 from microdata_price.theory.upper import worst_table as wt
 from microdata_price.theory.upper.exact_errors import clipped, m_epsilon, m_rho
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.projection import project
-from microdata_price.theory.upper.redrawn import redrawn
+from microdata_price.theory.upper.redrawn import redrawn, redrawn_whole_bound
 from microdata_price.theory.upper.remap import best_gaussian_map, best_map
-from microdata_price.theory.upper.truncated_sampling import sampled_truncated
 
 SIGNED = math.sqrt(8)
 
@@ -37,56 +39,65 @@ def test_the_lower_end_is_the_one_huge_cell(d):
         assert noise is gaussian or exact < worst.least * 1.01
 
 
-@pytest.mark.parametrize(
-    ("d", "cell", "total"),
-    [
-        (200, wt.TwoTails(0.56, 0.4), wt.TwoTails(0.44, 0.6)),
-        # A sum whose noise is far larger than the cells', for few cells and for many.
-        (10, wt.TwoTails(0.93, 0.93), wt.TwoTails(0.07, 0.07)),
-        (300, wt.TwoTails(0.986, 0.986), wt.TwoTails(0.014, 0.014)),
-        (4, wt.TwoTails(0.3, 0.6), wt.TwoTails(0.7, 0.4)),
-        (20, wt.TwoTails(0.2, 0.3), wt.TwoTails(0.8, 0.7)),
-    ],
-)
-def test_sampling_agrees_with_the_worst_table(d, cell, total):
-    rng = np.random.default_rng(5)
-    runs = 4000
-    found = wt.worst_cell_error(cell, total, d)
-    z = AsymmetricLaplace(*cell).sample(rng, (runs, d))
-    w = AsymmetricLaplace(*total).sample(rng, runs) - total.mean
-    z[:, 0] += 1e7
-    loss = 1e7 - project(z, 1e7 + w, math.inf)[:, 0]
-    for square, least, most in (
-        (np.maximum(loss, 0) ** 2, found.least, found.least),
-        (loss**2, found.least, found.most),
-    ):
-        se = square.std() / math.sqrt(runs)
-        assert least**2 - 4 * se <= square.mean() <= most**2 + 4 * se
+@pytest.mark.parametrize("total", [(0.02, 0.02), (0.7, 0.2), (0.3, 0.5), (0.4, 0.8), (0.9, 1.3)])
+@pytest.mark.parametrize(("d", "mean"), [(2, 0.3), (6, 1.2), (1e9, 0.01), (1e9, 4.0)])
+def test_the_law_of_excesses_is_a_sum_over_their_number(total, d, mean):
+    """Against the sum's noise, whose left tail falls faster or slower than the cells' right one."""
+    cell, total, k = wt.TwoTails(0.5, 0.4), wt.TwoTails(*total), np.arange(1, min(d, 80))
+    g, t = np.array([[math.log(4 / 9 * (d - 1) / mean) / 0.5]]), np.geomspace(0.1, 60, 10)
+    chances, z = stats.binom.pmf(k, d - 1, mean / (d - 1)), AsymmetricLaplace(*total)
+
+    def above(h):  # that H is
+        return 1.0 if h < 0 else chances @ special.gammaincc(k, 0.5 * h)
+
+    want = [expected(z, lambda w, c=c: above(c + w), -c) for c in t - total.mean]
+    found = wt._exceeds(cell, total, d, np.repeat(g, t.size, axis=1), t[None])[0]
+    assert found == pytest.approx(want, rel=1e-10, abs=1e-13)
+
+
+def test_the_lower_end_of_two_cells_by_quadrature():
+    """The loss exceeds t where ``(z_2 - (z_1 + t)+)+ > t + w``."""
+    z, w = AsymmetricLaplace(0.7, 0.3), AsymmetricLaplace(0.4, 0.6)
+
+    def beyond(t):
+        rest, end = 0.3 * expected(z, lambda x: math.exp(-0.7 * max(x + t, 0)), -t), w.mean - t
+        chance = lambda x: 1 if x < end else rest * math.exp(-0.7 * (x - end))  # noqa: E731
+        return 2 * t * expected(w, chance, end)
+
+    square = sum(quad(beyond, *e)[0] for e in itertools.pairwise([0, w.mean, 10, 40, 120]))
+    found = wt.worst_cell_error(wt.TwoTails(0.7, 0.3), wt.TwoTails(0.4, 0.6), 2, fine=16)
+    assert found.least == pytest.approx(math.sqrt(square), rel=3e-7)
 
 
 @pytest.mark.parametrize(
-    ("guarantee", "d", "even", "least", "most"),
+    ("guarantee", "d", "D", "even", "least", "most"),
     [
-        (PureDP(0.5), 10**3, False, 9.12724, 9.22624),
-        (PureDP(0.5), 10**9, False, 30.2559, 30.2560),
-        (PureDP(0.5), 10**3, True, 9.74901, 9.84390),
-        (ConcentratedDP(0.125), 10**3, True, 2.62542, 2.67609),
-        (ConcentratedDP(0.125), 10**9, True, 5.50475, 5.50558),
+        (PureDP(0.5), 10**3, 1, False, 9.1272414603, 9.2262367151),
+        (PureDP(0.5), 10**9, 1, False, 30.255878933, 30.256047598),
+        (PureDP(0.5), 10**3, 1, True, 9.7490103124, 9.8439005105),
+        (PureDP(0.5), 7, 1.3, False, 3.0990891775, 5.2490426601),
+        (PureDP(0.5), 1000, 0.51, False, 213.31069893, 216.17265538),
+        (ConcentratedDP(0.125), 10**3, 1, True, 2.6254157754, 2.6760907633),
+        (ConcentratedDP(0.125), 10**9, 1, True, 5.5047488758, 5.5055832708),
+        (ConcentratedDP(0.125), 5, 0.75, True, 1.9025405834, 4.5620855219),
+        (ConcentratedDP(0.125), 10**3, 1.3, True, 2.2566972936, 2.2962312984),
     ],
 )
-def test_the_certified_numbers_at_the_signed_answers_error(guarantee, d, even, least, most):
+def test_the_certified_numbers_beside_the_signed_answers_error(guarantee, d, D, even, least, most):
     """In units of 1/epsilon and 1/sqrt(rho)."""
     unit = guarantee.signed_error / (SIGNED if isinstance(guarantee, PureDP) else 1)
-    found = wt.certified_fit(guarantee, d, guarantee.signed_error, even=even)
-    assert np.array(found) / unit == pytest.approx([least, most], rel=1e-4)
+    found = wt.certified_fit(guarantee, d, D * guarantee.signed_error, even=even)
+    assert np.array(found) / unit == pytest.approx([least, most], rel=1e-9)
+
+
+def test_the_certified_error_at_its_ends():
     # The margin for the mean of the cells: what lies beyond it, by the fourth moment.
     h, beyond = wt.margin_of_mean(lambda k: 2.0 * k, lambda k: 3.0 * k, 10)
     square, fourth = 4 / 10 + 6 / 100, 8 / 10**3 + 12 / 10**4
     assert beyond == pytest.approx(math.sqrt(3 * square**2 + fourth) / (4 * h))
-
-
-def test_the_certified_error_at_its_ends():
-    assert wt.certified_fit(PureDP(0.5), 1000, 2.8, even=False) is None
+    assert wt.certified_fit(PureDP(0.5), 1000, SIGNED * (1 + 5e-10), even=True) is None
+    assert wt.certified_fit(ConcentratedDP(0.125), 1000, 1.2, even=True) is None
+    assert wt.certified_fit(PureDP(0.5), wt.MOST_CELLS, 6, even=False).least > 0
     far = wt.certified_fit(PureDP(0.5), 1e80, 6, even=False)  # by the one-sided certificate alone
     assert far.least == 0 < far.most < 4 * math.log(1e80)
 
@@ -103,7 +114,7 @@ def test_the_map_keeps_every_cell_as_good(best, noise, level, error):
     A, width = found.law.shape[0] - 1, found.law.shape[1]
     q = np.arange(4 * A + 40)
     top = q.size + math.ceil(float(noise.upper_quantile(1e-25)))
-    chance = np.array([clipped_law(noise, int(k), 0, top) for k in q])
+    chance = np.array([clipped_law(noise, int(k), top) for k in q])
     law = np.eye(top + 1, max(top + 1, width))
     law[: A + 1] = 0
     law[: A + 1, :width] = found.law
@@ -136,33 +147,39 @@ def test_redrawn_noise_spends_its_delta_exactly():
     # At the far left both laws are cut off, where nothing is left.
     assert excess[1][1:].sum() == pytest.approx(z[-1] * w[1:-1].sum(), rel=1e-6)
     assert excess[0][1:].sum() < 1e-12
+    for delta in (0.2, 1e-3):
+        law = math.exp(-0.25) ** np.abs(np.arange(-200, redrawn_whole_bound(0.5, delta) + 1))
+        assert law[-1] / law.sum() <= delta < law[-2] / law[:-1].sum()
 
 
 @pytest.mark.parametrize(
-    ("delta", "value", "few"),
-    [(1e-6, 21.6691, 21.7530), (1e-9, 33.2929, 33.3822), (1e-12, 44.8459, 44.9419)],
+    ("delta", "D", "value", "few"),
+    [
+        (1e-2, 5.1, 6.8105562656, 7.0662936473),
+        (1e-6, 2 * SIGNED, 21.669083198, 21.753003964),
+        (1e-9, 9.3, 25.774122872, 25.833827335),
+    ],
 )
-def test_redrawn_noise_at_the_signed_answers_error(delta, value, few):
-    found = redrawn(0.5, delta, 1e12, 2 * SIGNED)
-    both = found.C, redrawn(0.5, delta, 30.0, 2 * SIGNED).C
-    assert (value, few) == pytest.approx([0.5 * C for C in both], rel=1e-5)
+def test_redrawn_noise_at_the_signed_answers_error_and_about_it(delta, D, value, few):
+    found = redrawn(0.5, delta, 1e12, D)
+    both = found.C, redrawn(0.5, delta, 30.0, D).C
+    assert (value, few) == pytest.approx([0.5 * C for C in both], rel=1e-9)
     assert found.cell.right + found.total.right == pytest.approx(0.5)
     assert found.cell.left + found.total.left == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("d", [2, 30])
-def test_truncated_noise_by_two_simulations(d):
-    noise = TruncatedDoubleGeometric(0.5, 8)
-    C, se = sampled_truncated(noise, d, runs=20_000, seed=1)
-    # At very many cells all values occur: the threshold is so near the bound that the cell falls.
-    many, _ = sampled_truncated(noise, 10**9, runs=2000, seed=1)
-    assert max(C, noise.bound) < many < 2 * noise.std + noise.bound
-    rng = np.random.default_rng(2)
-    z, star = noise.sample(rng, (20_000, d)), noise.sample(rng, 20_000)
+@pytest.mark.parametrize("d", [2, 3])
+def test_truncated_noise_by_enumeration(d, monkeypatch):
+    noise, runs = TruncatedDoubleGeometric(0.5, 4), 20_000
+    monkeypatch.setattr(truncated_sampling, "_ENTRIES", 9 * 7000)  # in parts
+    z = np.indices((9,) * (d + 1)).reshape(d + 1, -1).T - 4.0
+    chance = noise.pmf(z).prod(axis=1)
     z[:, 0] += 1e4
-    other = (project(z, 1e4 + star)[:, 0] - 1e4) ** 2
-    spread = other.std() / math.sqrt(other.size)
-    assert abs(C**2 - other.mean()) < 5 * math.hypot(spread, 2 * C * se)
+    square = (project(z[:, :d], 1e4 + z[:, d])[:, 0] - 1e4) ** 2
+    exact, spread = math.sqrt(chance @ square), math.sqrt(chance @ square**2)
+    C, se = truncated_sampling.sampled_truncated(noise, d, runs=runs, seed=1)
+    assert abs(C - exact) < 5 * se
+    assert 2 * exact * se == pytest.approx(math.sqrt((spread**2 - exact**4) / runs), rel=0.05)
 
 
 RHO = 0.125
@@ -218,17 +235,18 @@ def test_divergence_variance_and_quantiles_by_other_quadrature(noise, order, p):
 
 
 @pytest.mark.parametrize(
-    ("flank", "W", "R", "spread", "least", "most"),
+    ("flank", "W", "R", "least", "most"),
     [
-        (0.7, 6.0, 20.0, 0.676, 0.5, 0.98),
-        (0.9, 8.0, 60.0, 0.667, 0.5, 0.98),
-        (0.9, 8.0, 10.0, 0.667, 1.1, 2.0),  # a core that is too narrow
+        (0.7, 6.0, 20.0, 0.5, 0.98),
+        (0.9, 8.0, 60.0, 0.5, 0.98),
+        (0.9, 8.0, 10.0, 1.1, 2.0),  # a core that is too narrow
     ],
 )
-def test_core_and_flanks_keep_to_the_budget_at_every_order(flank, W, R, spread, least, most):
+def test_core_and_flanks_keep_to_the_budget_at_every_order(flank, W, R, least, most):
     pair = cn.core_and_flanks(RHO, 0.75, flank, W, R)
     assert least < pair.budget_used(RHO, ORDERS).max() <= most
-    assert RHO * pair.total.variance == pytest.approx(spread, abs=1e-3)
+    assert pair.total.curvatures == pytest.approx((1.5 * RHO, 0))
+    assert pair.cell.curvatures == pytest.approx((RHO / 4, 2 * RHO * flank))
     # The flanks decide how far the largest of very many noises lies.
     far = float(pair.cell.upper_quantile(1e-20))
     assert far < R + math.sqrt(math.log(1e20) / (flank * RHO))
@@ -243,7 +261,6 @@ def test_searched_pairs_keep_to_the_budget_and_have_less_error(d):
     gaussian = cn.SmoothNoise((), (RHO,))
     gaussians = cn.Pair(gaussian, gaussian)
     np.testing.assert_allclose(gaussians.budget_used(RHO, [1.5, 40.0]), 1, rtol=1e-9)
-    # The same random numbers for both.
     ours, plain = (p.sampled_cell_error(d, 100) for p in (pair, gaussians))
     assert ours.least <= ours.most < plain.most
 

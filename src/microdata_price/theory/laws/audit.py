@@ -62,11 +62,10 @@ class Audit:
         return self.worst <= self.claimed * (1 + 1e-9) + rounding
 
 
-def log_clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
-    """Return the logarithms of the law of ``count + z`` clipped to ``low..high``, far tails too."""
-    values = np.arange(low, high + 1, dtype=float)
-    law = np.array(noise.log_pmf(values - count))
-    law[0] = noise.log_cdf(np.asarray(float(low - count)))
+def log_clipped_law(noise: DiscreteNoise, count: int, high: int) -> Array:
+    """Return the logarithms of the law of ``count + z`` clipped to ``0..high``, far tails too."""
+    law = np.array(noise.log_pmf(np.arange(high + 1.0) - count))
+    law[0] = noise.log_cdf(np.asarray(-float(count)))
     law[-1] = noise.log_cdf(np.asarray(float(count - high)))
     return law
 
@@ -116,7 +115,7 @@ def audit_clipping(noise: DiscreteNoise, claimed: float, name: str) -> Audit:
         reach += math.ceil(_DEVIATIONS * noise.sigma)
 
     def law(q: int) -> Array:
-        return log_clipped_law(noise, q, 0, _TIMES * reach)
+        return log_clipped_law(noise, q, _TIMES * reach)
 
     counts = (*(q for q in _COUNTS if q < reach), reach)
     worst, count = worst_renyi(law, counts) if zcdp else worst_loss(law, counts)

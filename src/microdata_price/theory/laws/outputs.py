@@ -16,13 +16,12 @@ _POINTS = 801  # places where densities are computed
 _SCALES, _DEVIATIONS = 5.0, 3.5  # how far they go beyond both counts
 
 
-def clipped_law(noise: DiscreteNoise, count: int, low: int, high: int) -> Array:
-    """Return the law of ``count + z`` clipped to ``low..high``, one probability a whole number."""
-    if not high > low:
-        raise InputError(f"the range runs from {low} to {high}; it must hold two integers or more")
-    values = np.arange(low, high + 1, dtype=float)
-    law = np.asarray(noise.pmf(values - count))
-    law[0] = float(noise.sf(np.asarray(count - low - 1.0)))
+def clipped_law(noise: DiscreteNoise, count: int, high: int) -> Array:
+    """Return the law of ``count + z`` clipped to ``0..high``, one probability a whole number."""
+    if not high > 0:
+        raise InputError(f"the range runs from 0 to {high}; it must hold two integers or more")
+    law = np.asarray(noise.pmf(np.arange(high + 1.0) - count))
+    law[0] = float(noise.sf(np.asarray(count - 1.0)))
     law[-1] = float(noise.sf(np.asarray(high - count - 1.0)))
     return law
 

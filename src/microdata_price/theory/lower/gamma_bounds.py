@@ -39,7 +39,7 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
     if not 0 < gamma < 1:
         raise InputError(f"gamma is {gamma!r}; it must lie between 0 and 1 (both excluded)")
     alpha = math.sqrt(3 / (1 - gamma))
-    m = max(math.ceil(alpha * error + 1 / math.sqrt(r)), 1)
+    m = math.ceil(alpha * error + 1 / math.sqrt(r))
     k = m - alpha * error
     with np.errstate(divide="ignore"):
         log_n = np.log(np.asarray(d, dtype=float) - 1)

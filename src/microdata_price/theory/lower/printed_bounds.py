@@ -149,4 +149,4 @@ def printed_sum_error(guarantee: Guarantee, d: Array, C: Array) -> Printed:
     k = np.maximum((1 - v) / (2 * eps), 0.5 - 2 * C)
     k = np.maximum(k, np.finfo(float).tiny)
     value = k * (np.exp(log_c - 2 * eps * k) - c0) / 2 - 2 * C
-    return Printed(np.where(gap < 0, np.maximum(value, 0), 0.0), k)
+    return Printed(np.maximum(value, 0), k)

@@ -131,8 +131,7 @@ class Packing:
         """
         x = np.full(self.d, float(self.m))
         x[0] = self.n - self.m
-        if self.d > 2:
-            x[-1] = self.n - x[:-1].sum()
+        x[-1] = self.n - x[:-1].sum()
         return x
 
 
@@ -148,5 +147,5 @@ def packing_at(
     >>> packing_at(100, 4.0, 6.0, 1.5).m
     10
     """
-    m = max(math.ceil(alpha * C + k), 1)
+    m = math.ceil(alpha * C + k)
     return Packing(d=d, n=2 * m, m=m, C=C, D=D, alpha=alpha, beta=beta)

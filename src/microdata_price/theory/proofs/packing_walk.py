@@ -82,7 +82,7 @@ class _Laws:
 
     def cell(self, count: int, keep: tuple[int, int] | None = None, drop: bool = False) -> Array:
         """Transform the law of one cell, kept to a range of values or deprived of it."""
-        law = clipped_law(self.noise, count, 0, self.top)
+        law = clipped_law(self.noise, count, self.top)
         if keep is not None:
             values = np.arange(law.size)
             inside = (values >= keep[0]) & (values <= keep[1])

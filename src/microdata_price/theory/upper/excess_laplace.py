@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from .excess_gaussian import GaussianExcess, harmonics, log1p_complex
 
@@ -255,10 +254,8 @@ def excess_sum(
     cell_noise: Laplace | Gaussian, other: Laplace | Gaussian, n: float
 ) -> LaplaceExcess | GaussianExcess:
     """Return the law of n excesses of one noise, smoothed by one draw of another of its kind."""
-    if isinstance(cell_noise, Laplace) and isinstance(other, Laplace):
-        return LaplaceExcess(cell_noise.scale, other.scale, n)
-    if isinstance(cell_noise, Gaussian) and isinstance(other, Gaussian):
+    if isinstance(cell_noise, Gaussian):
+        assert isinstance(other, Gaussian)
         return GaussianExcess(cell_noise.std, other.std, n)
-    raise InputError(
-        f"the noises are {cell_noise!r} and {other!r}; both must be Laplace or both Gaussian"
-    )
+    assert isinstance(other, Laplace)
+    return LaplaceExcess(cell_noise.scale, other.scale, n)

@@ -173,12 +173,11 @@ class Reports:
         Reports and silence, every kind of step: out of 0, below G, into G, beyond.
         """
         G = self.G
-        counts = {0, 1, 2, G // 2, G - 2, G - 1, G, G + 1, math.floor(self.threshold)}
+        counts = {0, G - 2, G - 1, G, math.floor(self.threshold)}
         reach = _REACH * self.T + G
         worst = 0.0
         for q in sorted(c for c in counts if c >= 0):
-            bends = np.array([-1, 0, 1, q, q + 1, q + 2, G - 1, G, G + 1])
-            B = np.union1d(np.rint(np.linspace(-reach, reach, points)), bends)
+            B = np.union1d(np.rint(np.linspace(-reach, reach, points)), [q, q + 1, G])
             noise = self.log_noise(B - q - 1) - self.log_noise(B - q)
             losses = [noise + np.diff(self.log_silent(np.array([q, q + 1])))]
             if q < G:

@@ -109,8 +109,8 @@ def panels(breaks: Array, each: int) -> tuple[Array, Array]:
     edges = low + (high - low) * share
     start, width = edges[..., :-1, None], np.diff(edges)[..., None]
     rows = breaks.shape[0]
-    nodes = start + width * (_NODES + 1) / 2
-    return nodes.reshape(rows, -1), (width * _WEIGHTS / 2 + 0 * nodes).reshape(rows, -1)
+    nodes, weights = start + width * (_NODES + 1) / 2, width * _WEIGHTS / 2
+    return nodes.reshape(rows, -1), weights.reshape(rows, -1)
 
 
 def _beyond(
@@ -193,7 +193,7 @@ def _summed(cell: TwoTails, total: TwoTails, n: float, p: Array, c: Array) -> Ar
         above = above + poisson[k]
         beyond = (beyond + poisson[k]) * R / (R + r)
         chance = chance * (n - k) / (k + 1) * p / (1 - p)
-    return np.asarray(np.clip(found + np.maximum(missing, 0), 0, 1))
+    return np.asarray(found + missing)
 
 
 def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> WorstCell:
@@ -239,15 +239,14 @@ def certified_fit(
     18.45
     """
     unit = float(guarantee.records(np.ones(())))
-    n, D, found = check_cells(d), sum_error / unit, None
+    n, D = check_cells(d), sum_error / unit
     if isinstance(guarantee, ConcentratedDP):
         share = 0.5 / D**2
         if not share < 1:
             return None
         simple = certified_split(ConcentratedDP(1.0), n, share)
-        if n <= MOST_CELLS:
-            cell = Gaussian(math.sqrt(0.5 / (1 - share)))
-            found = worst_gaussian_cell_error(cell, Gaussian(D), n)
+        noises = Gaussian(math.sqrt(0.5 / (1 - share))), Gaussian(D)
+        worst = functools.partial(worst_gaussian_cell_error, *noises)
     else:
         if math.sqrt(2) * (1 + _CLOSE) >= D:
             return None
@@ -255,8 +254,7 @@ def certified_fit(
         if not even:
             right, left = (float(x) for x in best_rates(1.0, min(n, _HUGE), D))
         simple = certified_asymmetric(1.0, n, right, left)
-        if n <= MOST_CELLS:
-            cell_tails, total = TwoTails(1 - right, 1 - left), TwoTails(right, left)
-            found = worst_cell_error(cell_tails, total, n, fine=fine)
-    least, most = found or (0.0, math.inf)
+        tails = TwoTails(1 - right, 1 - left), TwoTails(right, left)
+        worst = functools.partial(worst_cell_error, *tails, fine=fine)
+    least, most = worst(n) if n <= MOST_CELLS else (0.0, math.inf)
     return WorstCell(least * unit, min(most, float(simple.C)) * unit)
