@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "d8d5813ff24bbb74",
+    "tables/read.py": "0ef9be64783e2732",
     "release/measure.py": "615bd73c24a1753f",
     "release/mechanism.py": "25f9aa02a242fcce",
     "release/budget.py": "d833fa3f7b0bfa21",
