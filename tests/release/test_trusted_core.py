@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "d8d5813ff24bbb74",
+    "tables/read.py": "0ef9be64783e2732",
     "release/measure.py": "c3e34b4805d5b2dd",
     "release/mechanism.py": "d53f4245acf9262d",
     "release/budget.py": "d833fa3f7b0bfa21",

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import os
 
 import numpy as np
 import pytest
@@ -95,6 +96,9 @@ def test_a_schema_is_written_and_read_back(schema):
 
 def test_what_a_file_may_say(tmp_path):
     path = tmp_path / "s.json"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(InputError, match="there is no file"):  # at once
+        load_schema(tmp_path / "pipe")
     text = """{"columns": {"sex": ["f", 1], "age": {"from": -1, "to": 2, "empty": "none"},
      "pay": {"cuts": [18, 65.5], "other": "odd"}, "tract": ["1", "2", "3"]},
      "groups": {"county": {"tract": {"A": ["3", "1"], "B": ["2"]}}, "state": {"county": {"S": ["A",
@@ -128,12 +132,9 @@ def test_schemas_of_earlier_releases_stay_valid():
         ("", "is not JSON"),
         ("[" * 10**5, "is not JSON"),
         ("[]", "must be an object"),
-        ('{"columns": {"a": {"cuts": 5}}}', "must have a list of values"),
-        ('{"columns": {"a": {"cuts": "18"}}}', "must have a list of values"),
         ("{}", "no columns"),
         ('{"columns": {"a": []}}', "no values"),
         ('{"columns": {"a": ["x", " x"]}}', "a value twice"),
-        ('{"columns": {"a": ["x"], "a": ["y"]}}', "two things of one name"),
         ('{"columns": {"e\\u0301": ["x"], "\\u00e9": ["y"]}}', "two things of one name"),
         ('{"columns": {"a": ["x"], "A": ["y"]}}', "capital letters"),
         ('{"columns": {"a": [""]}}', "which is empty"),
@@ -144,28 +145,18 @@ def test_schemas_of_earlier_releases_stay_valid():
         ),
         ('{"columns": {"a*b": ["x"]}}', "a comma, semicolon or star"),
         ('{"columns": {"a": [1.5]}}', "texts or whole numbers"),
-        ('{"columns": {"a": {"from": 3, "to": 1}}}', "must have a list of values"),
         ('{"columns": {"a": {"cuts": [3, 1]}}}', "do not rise"),
         ('{"columns": {"a": {"cuts": [1e400]}}}', "must have a list of values"),
         ('{"columns": {"a": {"values": ["x"], "other": "x"}}}', "at least two values"),
-        (
-            '{"columns": {"state/tract": {"A": ["1"]}}}',
-            'is a tree.*"groups": {"state": {"tract": {"A": \\["1"\\]}}}',
-        ),
-        ('{"columns": {"a/b/c": {"A": {"B": ["1"]}}}}', "must have a list of values"),
         ('{"columns": {"a": {"from": 1, "to": 1999}, "b": {"from": 0, "to": 1999}}}', "2,000,000"),
         (COLUMNS + '"layout": "wide"}', "layout is 'wide'"),
         (COLUMNS + '"weighted": true}', "is weighted"),
         (COLUMNS + '"colour": 1}', "must be an object"),
         (COLUMNS + '"groups": {"g": {"b": {"G": ["x", "y"]}}}}', "value of one of the columns"),
-        (COLUMNS + '"groups": {"g": {"a": {"G": ["x"]}}}}', "every value"),
-        (COLUMNS + '"groups": {"g": {"a": {"G": ["x", "y"], "H": ["y"]}}}}', "every value"),
         (COLUMNS + '"groups": {"g": {"a": {"G": ["x", "y"], "H": []}}}}', "every value"),
-        (COLUMNS + '"groups": {"g": 3}}', "must be given as in"),
         (COLUMNS + '"impossible": [{"a": ["z"]}]}', "not listed"),
         (COLUMNS + '"impossible": [{"a": ["x"]}, {"a": ["y"]}]}', "none of them are possible"),
-        (COLUMNS + '"impossible": 5}', "must be an object"),
-        (COLUMNS + '"ignore": 5}', "ignore"),
+        *((COLUMNS + f'"{k}}}', "ignores, or takes") for k in ('ignore": ["a"]', 'count": "a"')),
         *((f'{{"columns": {{"{name}": ["x"]}}}}', "has a meaning here") for name in RESERVED),
     ],
 )
@@ -182,7 +173,6 @@ def test_what_is_no_schema_is_refused(tmp_path, text, message):
     [
         (DEFAULT, TWO, ("sum", "RAC1P", "HISP", "identity"), [(), (0,), (1,), (0, 1)]),
         (DEFAULT, ONE, ("sum", "identity"), [(), (0,)]),
-        ("a", ONE, ("identity",), [(0,)]),
         ("identity;sum", TWO, ("identity", "sum"), [(0, 1), ()]),
         ("sum; HISP * RAC1P", TWO, ("sum", "identity"), [(), (0, 1)]),
         ("b c*d, d*a, sum", THREE, ("b c*d", "a*d", "sum"), [(1, 2), (0, 2), ()]),
@@ -204,7 +194,6 @@ def test_workloads_are_read_in_their_order(text, schema, names, axes):
         ("RAC1P*", TWO, "a star without a name"),
         ("RAC1P*RAC1P", TWO, "a column twice"),
         ("sum, RAC1P, marginals", TWO, "'RAC1P' twice"),
-        ("identity, RAC1P*HISP", TWO, "'identity' twice"),
         ("marginals", ONE, "asks for nothing"),
         ("county, identity", SAME, "twice"),
     ],

@@ -1,7 +1,6 @@
 """Tables from files: counts, or records to be counted, exactly as their schema says.
 
-What a schema does not state is refused by row and column, without a word of what is in the file;
-docs/tables.md states the contract.
+What a schema does not state is refused by row and column, never by content (docs/tables.md).
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ import warnings
 import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from datetime import datetime, time
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -38,14 +37,11 @@ Whole = NDArray[np.int64]
 
 LARGEST_COUNT = 10**12  # so that every total is exact in floating point
 _NO_COUNT = "column {!r} holds no whole number of records"
-_NOBODY = (
-    "all columns of the schema are empty; leave out what is no record (a household in a file of "
-    "persons), and write a word where nothing is known of one"
-)
+_NOBODY = "all columns of the schema are empty; leave out what is no record (docs/tables.md)"
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
-    ".parquet": (pd.read_parquet, "pyarrow"),
+    ".parquet": (partial(pd.read_parquet, dtype_backend="numpy_nullable"), "pyarrow"),
     ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     **dict.fromkeys((".sav", ".zsav"), (pd.read_spss, "pyreadstat")),
@@ -76,18 +72,33 @@ def _check(path: Path, faults: Faults) -> None:
     require(not said, f"{path}, {'; '.join(said)}")
 
 
-class _Counted(io.RawIOBase):
-    """A file that counts its quotation marks: an odd number leaves a field without an end."""
+class _Packed(io.FileIO):
+    """A packed file's bytes; an unpacker that never asks for their end has left some of them."""
 
-    def __init__(self, file: Any) -> None:
-        self.file, self.marks = file, 0
+    def read(self, size: int | None = -1) -> bytes:
+        data = super().read(size) or b""
+        self.ended = not data
+        return data
+
+
+class _Quoted(io.RawIOBase):
+    """A CSV file that knows whether quotation marks stand around whole fields, or twice within."""
+
+    def __init__(self, file: Any, separator: str) -> None:
+        self.file, self.last, self.marks, self.fine = file, b"\n\n", 0, True
+        self.edge = np.isin(np.arange(256), list(f'\r\n"{separator}'.encode()))
 
     def readable(self) -> bool:
         return True
 
     def read(self, size: int = -1) -> bytes:
         data: bytes = self.file.read(size)
-        self.marks += data.count(b'"')
+        for k in range(0, len(data) or 1, 1 << 20):  # pieces that fit into a processor's cache
+            near = np.frombuffer(self.last + (data[k : k + (1 << 20)] or b"\n"), dtype=np.uint8)
+            at, odd = np.flatnonzero(near[1:-1] == ord('"')), self.marks % 2
+            before, after = near[at[odd::2]], near[2:][at[1 - odd :: 2]]  # a field's ends
+            self.fine &= bool(self.edge[before].all() and self.edge[after].all())
+            self.last, self.marks = near[-2:].tobytes(), self.marks + at.size
         return data
 
 
@@ -107,8 +118,8 @@ def _reading(path: Path) -> Iterator[None]:
         uneven = re.search(r"Row #(\d+): Expected", str(error))
         raise InputError(
             f"{path}{f', row {uneven[1]},' if uneven else ''} is damaged, locked, or not what its "
-            "name says; in CSV each row has as many fields as the first, in Stata each value a "
-            "label of its own"
+            "name says; in CSV each row has as many fields as the first, and quotation marks stand "
+            "around whole fields; in Stata each value has a label of its own"
         ) from None
 
 
@@ -117,16 +128,20 @@ def _open(path: Path) -> Iterator[Any]:
     """Open a file's bytes, unpacked, and in UTF-8 where it bears UTF-16's mark."""
     suffix = path.suffix.lower()
     with _reading(path), contextlib.ExitStack() as stack:
+        packed: Any = (raw := stack.enter_context(_Packed(path)))
         if suffix == ".zip":
-            archive = stack.enter_context(zipfile.ZipFile(path))
+            archive = stack.enter_context(zipfile.ZipFile(raw))
             names = [n for n in archive.namelist() if "__MACOSX/" not in n and n[-1] != "/"]
             require(len(names) == 1, f"{path} holds {len(names)} files; unpack it, and give one")
-            packed: Any = archive.open(names[0])
-        else:
-            packed = _PACKED.get(suffix, open)(path, "rb")
+            packed = archive.open(names[0])
+        elif suffix in _PACKED:
+            packed = _PACKED[suffix](raw)
         file = io.BufferedReader(stack.enter_context(packed))
+        file.read(3 * file.peek(3).startswith(b"\xef\xbb\xbf"))  # the mark of UTF-8
         marked = file.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff")
         yield io.BytesIO(file.read().decode("utf-16").encode()) if marked else file
+        left = suffix in _PACKED and not file.read(1) and not raw.ended
+        require(not left, f"{path} is damaged: bytes follow after its packed table; pack it again")
 
 
 def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
@@ -135,9 +150,8 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         return _frame(path)
     with _open(path) as file:
         start = file.read(1 << 20)
-    need = "CSV in UTF-8 (or UTF-16 with its mark)"
-    require(b"\0" not in start, f"{path} is no text; give {need}, or {', '.join(_FRAMES)}")
-    text = start.decode("utf-8-sig", "replace")  # whose splitlines would end lines at more signs
+    require(b"\0" not in start, f"{path} is no text; give CSV in UTF-8, or {', '.join(_FRAMES)}")
+    text = start.decode("utf-8", "replace")  # whose splitlines would end lines at more signs
     rows = {mark: csv.reader(io.StringIO(text, newline=""), delimiter=mark) for mark in ",;\t"}
     with _reading(path):
         headers = {mark: [*map(plain, next(each, []))] for mark, each in rows.items()}
@@ -157,14 +171,15 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         chosen = {names[header.index(name)]: kind for name in columns}
         kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
         with _open(path) as file:
-            counted = _Counted(file)
-            held = sys.getrefcount(counted)
+            quoted = _Quoted(file, mark)
+            held = sys.getrefcount(quoted)
             try:
-                for batch in arrow_csv.open_csv(counted, read, parse, kinds):
+                for batch in arrow_csv.open_csv(quoted, read, parse, kinds):
                     yield {name: _arrow(batch.column(k)) for k, name in enumerate(columns)}
             finally:  # Arrow's thread may let go a moment later: it would crash if Python ended now
-                any(sys.getrefcount(counted) <= held or Event().wait(0.001) for _ in range(999))
-        require(not counted.marks % 2, f"{path} has an odd quotation mark: a field does not end")
+                any(sys.getrefcount(quoted) <= held or Event().wait(0.001) for _ in range(999))
+        good = quoted.fine and not quoted.marks % 2
+        require(good, f'{path} has a stray quotation mark; write a field with one as "a 5"" pipe"')
 
     return header, blocks
 
@@ -174,13 +189,17 @@ def _arrow(column: Any) -> _Fields:
     return _Fields(column.indices.to_numpy().astype(np.int64), texts)
 
 
-def _text(value: Any, days: bool = False) -> str:
-    """Write a value as a CSV file has it: 3 for 3.0, nothing for none, a day without its hour."""
-    if pd.api.types.is_scalar(value) and pd.isna(value):
+def _text(value: Any) -> str:
+    """Write one value, whatever others there are, as CSV has it: 3 for 3.0, midnight as its day."""
+    if not pd.api.types.is_scalar(value):
+        return "\ufffd"  # a list is no value, and its numbers are read as those of others are
+    if pd.isna(value):
         return ""
-    value = value.date() if days and isinstance(value, datetime) else value
-    whole = isinstance(value, float | np.floating) and float(value).is_integer()
-    return str(int(value) if whole else value)
+    if isinstance(value, datetime) and re.search(r" 00:00:00(?!\.)", str(value)):
+        return str(value.date())
+    if isinstance(value, float | np.floating):  # 0.7 of 32 bits, not the nearest double to it
+        value = int(whole) if (whole := float(str(value))).is_integer() else whole
+    return str(value)
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
@@ -192,14 +211,10 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
-        if column.dtype.kind in "MO":  # where 1 and True are equal, but two values
-            cells = column.astype(object)
-            hours = {v.time() for v in cells if isinstance(v, datetime) and not pd.isna(v)}
-            column = cells.map(partial(_text, days=hours <= {time()}))
-        if column.dtype == np.float32:  # 0.7, not the nearest double below it
-            column = pd.Series(column.to_numpy().astype(str).astype(float))
+        if column.dtype.kind == "O":  # where 1 and True are equal, but two values
+            column = column.astype(object).map(_text)
         codes, values = pd.factorize(column, use_na_sentinel=False)
-        return _Fields(codes.astype(np.int64), [plain(_text(value)) for value in values])
+        return _Fields(codes.astype(np.int64), [plain(_text(v)) for v in pd.Index(values).array])
 
     @_reading(path)  # Arrow decodes a text when it is asked for
     def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
@@ -212,23 +227,18 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     """Check the header against the schema, and return whether the rows are cells."""
     counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
-    missing = [name for name in needed if name not in header]
-    said = f"{path} has no column {', '.join(map(repr, missing))}; its first row must name the"
-    require(not missing, f"{said} columns, in CSV with commas, semicolons or tabs between them")
+    lost = ", ".join(repr(name) for name in needed if name not in header)
+    require(not lost, f"{path} has no column {lost}; its first row must name them (docs/tables.md)")
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
     others = [name for name in header if name not in known and name not in schema.ignore]
-    require(
-        counts or COUNT not in map(str.casefold, others),
-        f'{path} has a column {COUNT!r}, so that its rows are cells; say "layout": "counts" in the '
-        "schema, or leave the column out",
-    )
+    cells = not counts and COUNT in map(str.casefold, others)
+    require(not cells, f'{path} has a column {COUNT!r}: its rows are cells; say "layout": "counts"')
     require(
         not others or schema.ignore == ("*",),
-        f"{path} has {', '.join(map(repr, others))}, which the schema does not list; say "
-        '"ignore": [...] (names) or "ignore": "*" in the schema for columns that need not be read, '
-        'or "count": NAME if one holds the number of records of each cell',
+        f"{path} has {', '.join(map(repr, others))}, which the schema does not list; say there "
+        '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts of records',
     )
     return counts
 
@@ -249,8 +259,7 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     Raises
     ------
     InputError
-        A file that is not as the schema says; the message names rows (the header is row 1, empty
-        lines do not count) and columns, never content.
+        A file that is not as the schema says; the message names rows and columns, never content.
     """
     where = {plain(name): plain(value) for name, value in (where or {}).items()}
     header, blocks = _source(path, [*schema.columns, *where])
@@ -317,9 +326,8 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
         total = (2 * lines == lines.sum(axis=0)).all(axis=1) & lines.any(axis=1)
         require(
             len(values) < 3 or not schema.totals or not total.any(),
-            f"{path}: {values[int(total.argmax())]!r} ({name}) counts what all others there count "
-            "together; leave it out if it is a total; if it is none, a schema must say so by "
-            '"totals": false, for a matrix of counts too (docs/tables.md)',
+            f"{path}: {values[int(total.argmax())]!r} ({name}) counts what all others do together; "
+            'leave it out if it is a total; else a schema, for a matrix too, says "totals": false',
         )
 
 
@@ -345,8 +353,8 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
     for what, own in (("row", header[1:]), ("column", labels)):
         require(
             len(set(own)) == len(own) and any(_count(label) < 0 for label in own),
-            f"{path} needs labels in its first {what}, each once, and not numbers: without a schema"
-            " it must be a matrix of counts; for any other table write one (docs/tables.md)",
+            f"{path} needs labels in its first {what}, each once, not numbers: it must be a matrix "
+            "of counts; for any other table write a schema (docs/tables.md)",
         )
     _check(path, faults)
     names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))

@@ -112,6 +112,8 @@ class Schema:
         wrong = f'the layout is {self.layout!r}; it must be "counts" (a row a cell) or "records"'
         require(self.layout in ("", "counts", "records"), wrong)
         _check_names(self.names)
+        own = ", ".join(sorted({self.count, *self.ignore} & set(self.names)))
+        require(not own, f"the schema ignores, or takes for counts, what it has as columns: {own}")
         for name, rule in zip(self.columns, self.rules, strict=True):
             _check_values(name, self.values_of(name), rule)
         for at, (name, of, values, members) in enumerate(map(astuple, self.groups)):
@@ -128,10 +130,8 @@ class Schema:
             require(listed, f'the schema\'s "impossible" has {name!r}, or a value, not listed')
         most = 10 * MOST_CELLS if self.impossible else MOST_CELLS
         said = f"the schema has {' x '.join(map(str, self.sides))} combinations of values, and too"
-        require(
-            math.prod(self.sides) <= most and 0 < self.cells <= MOST_CELLS,
-            f"{said} many or none of them are possible; at most {MOST_CELLS:,} are allowed",
-        )
+        fits = math.prod(self.sides) <= most and 0 < self.cells <= MOST_CELLS
+        require(fits, f"{said} many or none of them are possible; at most {MOST_CELLS:,} may be")
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -311,9 +311,7 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
         values = (f"below {named[0]}", *inner, f"{named[-1]} or more")
     else:
         forms = 'must have a list of values, a range {"from": 0, "to": 99} or {"cuts": [18, 65]}'
-        own = json.dumps({"groups": {name.split("/")[0]: {name.split("/")[-1]: given}}})[1:-1]
-        said = f"is a tree: write its finest column with all values, and {own:.500}"
-        raise InputError(f"the schema's column {name!r} {said if name.count('/') == 1 else forms}")
+        raise InputError(f"the schema's column {name!r} {forms}")
     extra = [word for word in dict.fromkeys((other, empty)) if word and word not in values]
     return (*values, *extra), Rule(other, empty, tuple(map(float, cuts or ())))
 
@@ -345,12 +343,10 @@ def parse_schema(text: str) -> Schema:
         whole.keys() == _USUAL.keys()
         and all(type(v) is type(_USUAL[k]) or (k, v) in _ELSE for k, v in whole.items())
         and all(isinstance(rule, dict) and rule for rule in whole["impossible"]),
-        f"the schema must be an object such as {_EXAMPLE}, perhaps with {_GROUPS}, "
-        '"impossible": [{"age": ["0"], "status": ["married"]}], "layout": "records", "ignore": '
-        '["id"], "count": "n" and "totals": false',
+        f"the schema must be an object such as {_EXAMPLE}; docs/tables.md says what it may have",
     )
     require(not whole["weighted"], "the schema's table is weighted; needed are counts of records")
-    layout, count, ignore = whole["layout"], whole["count"], whole["ignore"]
+    layout, count, ignore, never = (whole[k] for k in ("layout", "count", "ignore", "impossible"))
     if "count" in given:  # false: records, as schemas said before there was a layout
         layout = layout or ("counts" if count else "records")
     read = [_column(name, form) for name, form in whole["columns"].items()]
@@ -359,9 +355,7 @@ def parse_schema(text: str) -> Schema:
         tuple(values for values, _ in read),
         tuple(rule for _, rule in read),
         tuple(_group(name, form) for name, form in whole["groups"].items()),
-        tuple(
-            tuple((n, _words(v, "impossible")) for n, v in r.items()) for r in whole["impossible"]
-        ),
+        tuple(tuple((n, _words(v, "impossible")) for n, v in rule.items()) for rule in never),
         *(layout, plain(count or COUNT), ("*",) if ignore == "*" else _words(ignore, "ignore")),
         whole["totals"],
     )
@@ -369,12 +363,11 @@ def parse_schema(text: str) -> Schema:
 
 def load_schema(path: Path) -> Schema:
     """Read a schema file (JSON in UTF-8; see `parse_schema`); an error names it."""
+    require(path.is_file(), f"there is no file {path}; a schema is a JSON file")
     try:
         data = path.read_bytes()
         marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         return parse_schema(data.decode("utf-16" if marked else "utf-8-sig"))
-    except (FileNotFoundError, IsADirectoryError):
-        raise InputError(f"there is no file {path}; a schema is a JSON file") from None
     except UnicodeDecodeError:
         raise InputError(f"{path} is not a text file in UTF-8; a schema is a JSON file") from None
     except InputError as error:

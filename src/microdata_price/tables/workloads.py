@@ -152,6 +152,5 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
         "workload with parse_workload",
     )
     cells = np.unique(queries.labels, return_index=True)[1]
-    values = {name: np.array(schema.values_of(name), dtype=object) for name in names}
-    told = {name: values[name][schema.places(name)[cells]] for name in names}
+    told = {n: np.array(schema.values_of(n), object)[schema.places(n)[cells]] for n in names}
     return pd.DataFrame({name: told.get(name, "") for name in schema.names}, range(len(cells)))
