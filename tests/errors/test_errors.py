@@ -3,12 +3,14 @@
 import itertools
 import math
 
+import mpmath
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
+from fitting_oracle import matrix
 from microdata_price.errors import estimates as est
 from microdata_price.errors import known as ke
 from microdata_price.errors.estimates import Estimate, query_errors
@@ -145,42 +147,36 @@ def test_maxima_of_equal_and_of_unknown_values():
     assert np.isnan(est.largest_split(one.halves).value)
 
 
-def dense(workload, variances):
-    """Covariance of the fitted answers from the pseudo-inverse, the textbook way."""
-    rows = [np.eye(q.size)[:, q.labels] * (q.labels >= 0) for q in workload.query_sets]
-    a = np.concatenate(rows)
-    v = np.repeat(variances, [q.size for q in workload.query_sets])
-    fit = np.linalg.pinv(a / np.sqrt(v)[:, None]) / np.sqrt(v)
-    hat = a @ fit
-    return np.asarray((hat**2 * v).sum(axis=1))
+def exact(workload, variances):
+    """Covariance of the fitted answers in 150 digits, with a ridge for what is not asked."""
+    rows = np.concatenate([matrix(q) for q in workload.query_sets])
+    with mpmath.workdps(150):
+        v = np.repeat([mpmath.mpf(v) for v in variances], [q.size for q in workload.query_sets])
+        normal = rows.T @ (rows / v[:, None]) + np.eye(workload.cells) * mpmath.mpf("1e-70")
+        covariance = rows @ np.array((mpmath.matrix(normal) ** -1).tolist()) @ rows.T
+        return np.diagonal(covariance).astype(float)
 
 
-@given(st.integers(1, 60), st.integers(1, 60), st.floats(1e-3, 1e6))
-def test_lists_and_tables_have_the_closed_form(r, c, s2):
-    found = np.concatenate(ke.ols_variances(Workload.table(r * c), [s2, s2]))
-    np.testing.assert_allclose(found, s2 * r * c / (r * c + 1), rtol=1e-12)
-    found = np.concatenate(ke.ols_variances(Workload.table((r, c)), [s2] * 4))
-    np.testing.assert_allclose(found, s2 * r * c / ((r + 1) * (c + 1)), rtol=1e-12)
-
-
-@settings(max_examples=150)
-@given(st.integers(0, 10**6))
-def test_any_workload_and_weights(seed):
-    """Marginals, labels that leave cells out, or both; with and without their known structure."""
+@pytest.mark.filterwarnings("error")
+@given(st.integers(0, 10**6), st.sampled_from([2, 12, 18]))
+def test_any_workload_and_weights(seed, digits):
+    """Shares from 1e-9 to 1: marginals, labels that leave cells out, or both, by each way."""
     rng = np.random.default_rng(seed)
-    workload = random_workload(rng, 30)
-    variances = (10.0 ** rng.uniform(-2, 2, len(workload.query_sets))).tolist()
-    found = ke.ols_variances(workload, variances)
-    assert [f.size for f in found] == [q.size for q in workload.query_sets]
+    workload = random_workload(rng, 10)
     sets = tuple(QuerySet(q.name, q.shape, q.labels, q.size) for q in workload.query_sets)
-    for each in (found, ke.ols_variances(Workload(sets), variances)):
-        np.testing.assert_allclose(np.concatenate(each), dense(workload, variances), rtol=1e-7)
+    variances = (10.0 ** rng.uniform(0, digits, len(sets))).tolist()
+    found = [ke.ols_variances(w, variances) for w in (workload, Workload(sets))]
+    for each in (*found, ke._dense_variances(workload, variances)):
+        np.testing.assert_allclose(np.concatenate(each), exact(workload, variances), rtol=1e-9)
+    rough = ke.OwnCells.serves(workload) and ke.OwnCells(workload, variances).variances(1e-4)
+    if rough:  # it is fast, and says itself where rounding may take more
+        np.testing.assert_allclose(np.concatenate(rough), np.concatenate(found[0]), rtol=1e-4)
 
 
 def test_large_workloads():
     found = ke.ols_variances(Workload.table(10**6), [2.0, 2.0])
     assert found[0][0] == pytest.approx(2 * 10**6 / (10**6 + 1), rel=1e-12)
-    big = QuerySet.from_labels(np.arange(5000), "pieces")
+    big = QuerySet.from_labels(np.arange(9000) // 2, "pieces")
     with pytest.raises(InputError, match="only sets of marginals may be that large"):
         ke.ols_variances(Workload((big,)), [1.0])
 

@@ -29,10 +29,9 @@ class Estimate:
 def _regression_estimate(runs: float, sums: Array, control: Array, exact: Array) -> Estimate:
     """Sharpen a mean by a control variate whose mean is known exactly.
 
-    The variable is regressed on the control over the runs; the estimate is the fitted line at the
-    control's exact mean, and its standard error the usual one of a regression line at a point; NaN
-    with fewer than three runs. ``sums`` are those of the variable, its square and its product with
-    the control, ``control`` those of the control and its square.
+    The estimate is the regression line on the control at its exact mean, with the usual standard
+    error; NaN with fewer than three runs. ``sums`` are those of the variable, its square and its
+    product with the control, ``control`` those of the control and its square.
     """
     first, second, product = sums
     if runs < 3:
@@ -73,12 +72,9 @@ class QueryErrors:
     """Estimates for every query of a workload, the query sets one after the other."""
 
     bias: Array  # mean error, in counts
-    # Mean squared deviation from the mean error, so that ``bias^2 + variance`` is the plain
-    # mean squared error.
-    variance: Array
+    variance: Array  # about the mean error: ``bias^2 + variance`` is the plain mean squared error
     plain: Estimate  # mean squared error
-    # The same with OLS's exactly known error as control variate; NaN where that is not known.
-    controlled: Estimate
+    controlled: Estimate  # the same with OLS's error as control variate; NaN where it is not known
     halves: Estimate  # plain estimates on either half of the runs; arrays of shape (2, queries)
 
 
@@ -117,8 +113,7 @@ def largest(estimate: Estimate) -> Estimate:
 def largest_split(halves: Estimate) -> Estimate:
     """Estimate the largest expected error: choose the query on one half, estimate on the other.
 
-    Done both ways and averaged. Given the choice the estimate has no bias, so on average it
-    lies at or below the largest true value. The standard error takes the halves as independent.
+    Done both ways and averaged; on average at most the largest true value, as halves are apart.
     """
     if np.isnan(halves.value).any():
         return Estimate(np.array(np.nan), np.array(np.nan))

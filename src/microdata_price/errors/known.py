@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
 
 from ..exceptions import InputError, find
 from ..fitting import METHODS
@@ -18,8 +19,8 @@ from ..theory.upper.exact_errors import clipped
 
 Array = NDArray[np.float64]
 
-# Entries of the query matrix up to which its singular value decomposition is taken.
-_DENSE_LIMIT = 4_000_000
+# Entries of the query matrix up to which it is made, and what is rounding next to 1.
+_DENSE_LIMIT, _ROUNDED = 4_000_000, 1e-10
 
 
 def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
@@ -32,8 +33,8 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     prod_(a not in T) n_a / variance_T``; a query of the marginal T has then the variance ``sum over
     S in T of prod_(S) (1 - 1/n_a) prod_(T without S) (1/n_a) prod_(not in T) n_a / lambda_S``. For
     the sum and d cells this is ``variance d/(d + 1)``, and for sum, marginals and cells of r x c
-    ``variance rc/((r + 1)(c + 1))``, for every query alike. Other workloads take the leverages of
-    the weighted query matrix from its singular value decomposition; too large a one is refused.
+    ``variance rc/((r + 1)(c + 1))``, for every query alike. Other workloads take orthogonal
+    decompositions of the query matrix; too large a one is refused.
 
     Examples
     --------
@@ -42,9 +43,17 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     """
     if all(q.axes is not None for q in workload.query_sets):
         return _marginal_variances(workload, variances)
-    if OwnCells.serves(workload):
-        return OwnCells(workload, variances).variances()
-    return _leverage_variances(workload, variances)
+    others = sum(q.size for q in workload.query_sets if not q.is_identity)
+    small = others * workload.cells <= _DENSE_LIMIT
+    own = OwnCells(workload, variances) if OwnCells.serves(workload) else None
+    if own and (found := own.variances(1e-10 if small else 1e-4)):
+        return found
+    if small:
+        return _dense_variances(workload, variances)
+    raise InputError(
+        f"the exact errors of OLS for {others} queries on {workload.cells} cells take more than "
+        f"{_DENSE_LIMIT} entries of a matrix; only sets of marginals may be that large"
+    )
 
 
 def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
@@ -65,20 +74,30 @@ def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple
     return tuple(np.full(q.size, query_variance(q.axes or ())) for q in workload.query_sets)
 
 
-def _leverage_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
-    queries = sum(q.size for q in workload.query_sets)
-    if queries * workload.cells > _DENSE_LIMIT:
-        raise InputError(
-            f"the exact errors of OLS for {queries} queries on {workload.cells} cells would need a "
-            f"matrix of more than {_DENSE_LIMIT} entries; only sets of marginals may be that large"
-        )
-    pairs = zip(workload.query_sets, variances, strict=True)
-    matrix = np.concatenate([q.matrix.toarray() / math.sqrt(v) for q, v in pairs])
-    basis, size, _ = np.linalg.svd(matrix, full_matrices=False)
-    rank = int((size > size[0] * max(matrix.shape) * np.finfo(float).eps).sum())
-    leverage = (basis[:, :rank] ** 2).sum(axis=1)
-    ends = np.cumsum([q.size for q in workload.query_sets])[:-1]
-    return tuple(part * v for part, v in zip(np.split(leverage, ends), variances, strict=True))
+def _dense_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
+    """Take the query sets from the least noise to the most, so that none swamps a smaller one."""
+    sets, basis, known = workload.query_sets, np.zeros((0, workload.cells)), dict[int, int]()
+    for k in sorted(range(len(sets)), key=variances.__getitem__):
+        if not sets[k].is_identity:
+            left = sets[k].matrix.toarray() / np.sqrt(sets[k].counts)[:, None]
+            for _ in range(2):  # once more for what rounding left
+                left = left - left @ basis.T @ basis
+            new, size, _ = qr(left.T, mode="economic", pivoting=True)
+            basis = np.concatenate([basis, new.T[np.abs(np.diagonal(size)) > _ROUNDED]])
+        known[k] = len(basis)
+    # The queries along these directions. Along those that only later sets need a set is exactly 0.
+    rows = {k: np.eye(len(basis)) for k in known}
+    for k in (k for k in known if not sets[k].is_identity):
+        rows[k] = sets[k].matrix @ basis.T * (np.arange(len(basis)) < known[k])
+    root = np.linalg.qr(np.concatenate([rows[k] / math.sqrt(variances[k]) for k in known]), "r")
+    # What no other set says of a cell, its own answers alone do.
+    alone, found = 1 - (basis**2).sum(axis=0), []
+    own = math.fsum(1 / v for q, v in zip(sets, variances, strict=True) if q.is_identity)
+    for k, q in enumerate(sets):
+        spread = solve_triangular(root, basis if q.is_identity else rows[k].T, trans="T")
+        rest = np.where(alone > _ROUNDED, alone, 0.0) / own if q.is_identity else 0.0
+        found.append((spread**2).sum(axis=0) + rest)
+    return tuple(found)
 
 
 def known_errors(
@@ -100,8 +119,7 @@ def known_errors(
     if of_method.known == "all":
         return ols_variances(workload, [n.variance for n in noise])
     known = tuple(np.full(q.size, np.nan) for q in workload.query_sets)
-    first = noise[0]
-    sum_first = workload.query_sets[0].axes == ()
+    first, sum_first = noise[0], workload.query_sets[0].axes == ()
     if of_method.known == "sum" and sum_first and isinstance(first, (Laplace, Gaussian)):
         known[0][0] = float(clipped(first, truth[0][0]).squared_error)
     return known

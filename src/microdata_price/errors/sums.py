@@ -27,11 +27,8 @@ class ErrorSums:
     """
 
     runs: Array  # runs of each half, shape (2,)
-    # Shape (2, 4, queries): sums of the error e, of e^2, of e^4 and of e^2 times the control.
-    queries: Array
-    # Shape (2, 3, query sets): sums of the total T of a set's e^2, of T^2 and of T times the
-    # control's total.
-    totals: Array
+    queries: Array  # (2, 4, queries): sums of the error e, e^2, e^4 and e^2 times the control
+    totals: Array  # (2, 3, query sets): of the total T of e^2, T^2, T times the control's total
 
     def __add__(self, other: ErrorSums) -> ErrorSums:
         """Add the sums of other runs."""
@@ -80,20 +77,13 @@ def sum_errors(
     totals = np.stack([s.sum(axis=1) for s in squares])
     control_totals = np.stack([c.sum(axis=1) for c in controls])
     halves = [slice((first_run + h) % 2, None, 2) for h in (0, 1)]
-    queries = [
-        [
-            np.stack(
-                [
-                    e[half].sum(axis=0),
-                    s[half].sum(axis=0),
-                    np.einsum("rq,rq->q", s[half], s[half]),
-                    np.einsum("rq,rq->q", s[half], c[half]),
-                ]
-            )
-            for e, s, c in zip(errors, squares, controls, strict=True)
-        ]
-        for half in halves
-    ]
+
+    def added(e: Array, s: Array, c: Array) -> Array:
+        squared, product = (np.einsum("rq,rq->q", s, other) for other in (s, c))
+        return np.stack([e.sum(axis=0), s.sum(axis=0), squared, product])
+
+    triples = list(zip(errors, squares, controls, strict=True))
+    queries = [[added(e[half], s[half], c[half]) for e, s, c in triples] for half in halves]
     sums = [
         [t.sum(axis=1), (t**2).sum(axis=1), (t * c).sum(axis=1)]
         for t, c in ((totals[:, half], control_totals[:, half]) for half in halves)

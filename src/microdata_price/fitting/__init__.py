@@ -5,7 +5,7 @@ of priority, and returns a `Fit`: cells of shape (runs, cells) with a certificat
 run that could not be solved is a `CertificateError` that names it.
 """
 
-from .consensus import consensus_parts, fit_consensus
+from .consensus import consensus_parts
 from .fit import Fit
 from .max_fitting import fit_max, max_distance
 from .methods import (
@@ -21,8 +21,8 @@ from .methods import (
 )
 from .nnls import fit_nnls
 from .ols import fit_ols
-from .reweighted import Reweighting, Rules, fit_reweighted, reweighting
-from .sequential import Stage, fit_sequential, sequential_stages
+from .reweighted import Rules, fit_reweighted, reweighting
+from .sequential import fit_sequential, sequential_stages
 from .sequential_ols import fit_sequential_ols
 
 __all__ = [
@@ -32,13 +32,10 @@ __all__ = [
     "RECOMMENDED",
     "Fit",
     "Method",
-    "Reweighting",
     "Rules",
-    "Stage",
     "check_methods",
     "consensus_parts",
     "fit",
-    "fit_consensus",
     "fit_max",
     "fit_nnls",
     "fit_ols",

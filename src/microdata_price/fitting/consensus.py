@@ -27,8 +27,7 @@ MOST_SEQUENTIAL, LEAST_DEVIATIONS, MOST_DEVIATIONS = 0.25, 2.0, 5.0
 """The largest weight of sequential fitting, and between how many deviations of their sum from 0 the
 low cells earn it."""
 MOST_SHRUNK = 1 / 3
-FIRM = 10.0
-"""Cells of a query above which the shrunk part weighs its answer more: their targets err alike."""
+FIRM = 10.0  # cells of a query above which the shrunk part weighs it more: targets err alike
 
 
 class Part(NamedTuple):

@@ -18,8 +18,7 @@ from .fit import Fit, finish, repeated
 
 Array = NDArray[np.float64]
 
-_ROUNDS = 12
-"""Searches for cuts before the linear program is asked."""
+_ROUNDS = 12  # searches for cuts before the linear program is asked
 
 
 def _second_stage(m: Measurements, distance: Array) -> Problem:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse import linalg as spla
 
 from ..model.measurement import Measurements
-from ..optimize import WORST_TOLERANCE, Certificate, Problem, Solution, certify
+from ..optimize import TOLERANCE, WORST_TOLERANCE, Certificate, Problem, Solution, certify
 from .fit import Fit, finish, weighted_terms
 from .own_cells import OwnCells
 
@@ -77,18 +77,17 @@ def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
 def fit_ols(m: Measurements) -> Fit:
     """Fit by ordinary least squares: the paper's reference, whose cells may be negative.
 
-    As `fit_nnls` without the sign constraint. For workloads of marginals, of any number of axes,
-    there is a closed form, and where the cells are asked for the other queries are eliminated; else
-    the least-squares problem is solved, with a complete orthogonal decomposition for all runs at
-    once or, for large tables, by LSMR.
+    As `fit_nnls` without the sign constraint. Marginals have a closed form, and where the cells are
+    asked the other queries are eliminated; else, or where that loses too much, a solver is asked.
     """
     if all(q.axes is not None for q in m.workload.query_sets):
         x, certificate = _refined(m, partial(_solve_marginals, m))
-    elif OwnCells.serves(m.workload):
-        x, certificate = _refined(m, OwnCells(m.workload, m.variances).solve)
+    elif OwnCells.serves(m.workload) and (own := OwnCells(m.workload, m.variances)).hidden < 1e-2:
+        x, certificate = _refined(m, own.solve)
     else:
         x, certificate = _refined(m, partial(_solve_any, m))
-    if certificate.worst > WORST_TOLERANCE:  # noises so unequal that elimination lost too much
+    # Noises may be so unequal that elimination loses too much; LSMR would hardly lose less.
+    if certificate.worst > (TOLERANCE if m.workload.cells <= _DENSE_CELLS else WORST_TOLERANCE):
         x, certificate = _refined(m, partial(_solve_any, m))
     return finish("ols", m, x, certificate)
 

@@ -12,8 +12,7 @@ from ..model.workload import Workload
 
 Array = NDArray[np.float64]
 
-MOST_AGGREGATES = 4000
-"""Queries beside the cells for which a dense matrix is made."""
+MOST_AGGREGATES = 4000  # queries beside the cells for which a dense matrix is made
 
 
 class OwnCells:
@@ -35,17 +34,18 @@ class OwnCells:
         self._variances = [float(v) for v in variances]
         self._cells = next(k for k, q in enumerate(sets) if q.is_identity)
         self._others = [k for k in range(len(sets)) if k != self._cells]
+        least, most = min(self._variances), workload.cells * self._variances[self._cells]
+        self.hidden = 2.0**-52 * most / least  # of the smallest noise, what rounding may take
 
     @staticmethod
     def serves(workload: Workload) -> bool:
         """Return whether the workload asks for the cells and for few enough other queries."""
         others = sum(q.size for q in workload.query_sets if not q.is_identity)
-        asked = any(q.is_identity for q in workload.query_sets)
-        return asked and 0 < others <= MOST_AGGREGATES
+        return 0 < others <= MOST_AGGREGATES and any(q.is_identity for q in workload.query_sets)
 
     @cached_property
-    def _inverse(self) -> Array:
-        """``S^-1``, shape (aggregates, aggregates)."""
+    def _inverse(self) -> tuple[Array, Array]:
+        """``S^-1``, shape (aggregates, aggregates), and the diagonal of ``F F' S^-1 / D``."""
         sets = [self._workload.query_sets[k] for k in self._others]
         v = self._variances[self._cells]
         ends = np.cumsum([0, *(q.size for q in sets)])
@@ -58,8 +58,8 @@ class OwnCells:
                 matrix[ends[i] : ends[i + 1], ends[j] : ends[j + 1]] = block
                 matrix[ends[j] : ends[j + 1], ends[i] : ends[i + 1]] = block.T
         own = np.repeat([self._variances[k] for k in self._others], [q.size for q in sets])
-        matrix[np.diag_indices_from(matrix)] += own
-        return np.asarray(np.linalg.inv(matrix))
+        inverse = np.linalg.inv(matrix + np.diag(own))
+        return inverse, np.einsum("ij,ij->i", matrix, inverse)
 
     def solve(self, answers: Sequence[Array]) -> Array:
         """Return the cells of least squares, (runs, cells), from an array of answers a set."""
@@ -67,7 +67,7 @@ class OwnCells:
         given = answers[self._cells]
         # In terms of the residuals of the aggregates at the cells' own answers.
         off = np.concatenate([answers[k] - sets[k].answers(given) for k in self._others], axis=1)
-        pull = off @ self._inverse
+        pull = off @ self._inverse[0]
         x, start = given.copy(), 0
         for k in self._others:
             part = pull[:, start : start + sets[k].size]
@@ -75,10 +75,16 @@ class OwnCells:
             start += sets[k].size
         return np.asarray(x)
 
-    def variances(self) -> tuple[Array, ...]:
-        """Return the variance of every query's answer, one array a query set, in squared counts."""
+    def variances(self, loss: float) -> tuple[Array, ...] | None:
+        """Return the variance of every query's answer, one array a query set, in squared counts.
+
+        ``None`` where rounding may take more than a part of one: the cells' noise hides smaller
+        ones, which reappear as it cancels.
+        """
         sets, v = self._workload.query_sets, self._variances[self._cells]
-        inverse = self._inverse
+        if self.hidden > loss:
+            return None
+        inverse, told = self._inverse
         ends = np.cumsum([0, *(sets[k].size for k in self._others)])
         cells = np.full(self._workload.cells, v)
         for i, a in enumerate(self._others):
@@ -88,7 +94,9 @@ class OwnCells:
                 cells[both] -= v * v * inverse[ends[i] + p[both], ends[j] + q[both]]
         found: list[Array] = [cells] * len(sets)
         for i, k in enumerate(self._others):
-            own = self._variances[k]
-            diagonal = np.diagonal(inverse)[ends[i] : ends[i + 1]]
-            found[k] = own - own * own * diagonal
-        return tuple(np.maximum(f, 0.0) for f in found)
+            own, part = self._variances[k], slice(ends[i], ends[i + 1])
+            # Of two equal forms, the one in which the smaller part is taken off.
+            found[k] = own * (told[part] if own > v else 1 - own * np.diagonal(inverse)[part])
+        whole = [min(u, v * q.counts.max()) for u, q in zip(self._variances, sets, strict=True)]
+        sure = all(self.hidden * w <= loss * f.min() for w, f in zip(whole, found, strict=True))
+        return tuple(found) if sure else None

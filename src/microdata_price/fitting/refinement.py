@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from ..model.queryset import QuerySet
 
 Array = NDArray[np.float64]
-Answered = tuple[QuerySet, Array]
-"""A query set and its answers, shape (runs, queries)."""
+Answered = tuple[QuerySet, Array]  # a query set and its answers, shape (runs, queries)
 
 
 def _is_cells(queries: QuerySet) -> bool:

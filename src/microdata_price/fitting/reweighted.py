@@ -18,8 +18,7 @@ from .fit import Fit, finish
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
-CONFIDENCE = 0.99
-"""The paper's setting of its confidence parameter gamma."""
+CONFIDENCE = 0.99  # the paper's setting of its confidence parameter gamma
 
 
 @dataclass(frozen=True)

@@ -67,8 +67,7 @@ class Shrinkage:
 
 
 DEFAULT = Shrinkage()
-_BLOCK = 4000
-"""Cells that are worked on together: their arrays stay near the processor."""
+_BLOCK = 4000  # cells that are worked on together: their arrays stay near the processor
 _SMALLEST_SHARE = 1e-12  # a share of 0 would stay 0 in every later step
 _SMALLEST_SPREAD = 1e-6  # in squared counts: its inverse is a weight
 

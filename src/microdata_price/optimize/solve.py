@@ -98,6 +98,6 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
         raise CertificateError(
             f"{missed.size} of {problem.runs} runs (numbers from 0: {some}) have no optimal answer "
             f"within {WORST_TOLERANCE:g}; the worst certificate is {certificate.worst:.2g}. The "
-            "constraints may contradict each other"
+            "constraints may contradict each other, or counts be too large: try method 'consensus'"
         )
     return solution, certificate
