@@ -175,6 +175,10 @@ def test_the_law_of_one_excess_by_quadrature(kind):
     np.testing.assert_allclose(found, each(lambda x: math.exp(star.log_cdf(x))), atol=4e-9)
     if kind is Gaussian:
         np.testing.assert_allclose(law.density(g, at), each(star.pdf), atol=1e-12)
+        # Excesses a hundred times as wide as the other noise, but rare.
+        none = math.exp(1e5 * Gaussian(1.0).log_cdf(6.0) + Gaussian(1.0).log_cdf(-5.0))
+        wide = excess_sum(Gaussian(50.0), Gaussian(0.5), 1e5)
+        assert wide.below(np.array([300.0]), np.array([[-2.5]])) == pytest.approx(none, abs=1e-10)
 
 
 @pytest.mark.parametrize("n", [1.0, 4.0])
