@@ -88,7 +88,7 @@ def test_shares_are_what_each_query_set_spends_and_no_more_than_was_asked(
 ):
     """By the paper's Theorems 1 and 2, without the library."""
     workload = Workload.table(tuple(sides))
-    asked = kind(max(level, 1e-5) if kind is PureDP else min(level, 1.5))
+    asked = kind(max(level, 1e-4) if kind is PureDP else min(level, 1.5))
     named = dict(zip(workload.names[:-1], shares, strict=False))
     made = mechanism_for(workload, asked, named)
     split = split_shares(workload, named)
