@@ -168,7 +168,7 @@ def test_any_workload_and_weights(seed, digits):
     found = [ke.ols_variances(w, variances) for w in (workload, Workload(sets))]
     for each in (*found, ke._dense_variances(workload, variances)):
         np.testing.assert_allclose(np.concatenate(each), exact(workload, variances), rtol=1e-9)
-    rough = ke.OwnCells.serves(workload) and ke.OwnCells(workload, variances).variances(1e-4)
+    rough = ke.asks_cells(workload) and ke.own_variances(workload, variances, 1e-4)
     if rough:  # it is fast, and says itself where rounding may take more
         np.testing.assert_allclose(np.concatenate(rough), np.concatenate(found[0]), rtol=1e-4)
 

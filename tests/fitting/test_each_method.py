@@ -86,6 +86,16 @@ def test_answers_are_those_of_the_whole_problem(cells, others, seed, digits):
     assert (off <= 1e-5 * spread + 1e-15 * np.abs(found.cells).max() * cells).all()
 
 
+@pytest.mark.parametrize("share", [1.0, 1e-3, 1e-5])
+def test_many_cells_that_are_hardly_asked_are_certified(share):
+    size, rng = 40_000, np.random.default_rng(1)
+    parts = QuerySet.from_labels(rng.integers(0, 70, size), "parts")
+    sets, noise = (QuerySet.sum_query(size), parts, QuerySet.identity(size)), Laplace(4.0)
+    answers = tuple(rng.normal(0, 30, (2, q.size)) / (share if q.size == size else 1) for q in sets)
+    m = Measurements(Workload(sets), answers, (noise, noise, Laplace(4.0 / share)))
+    assert fit_ols(m).certificate.worst <= WORST_TOLERANCE / 3
+
+
 NOISES = st.floats(0.01, 100).map(Laplace) | st.floats(0.01, 100).map(Gaussian)
 WHOLE = [DoubleGeometric(0.3), DoubleGeometric(2.0), DiscreteGaussian(3)]
 

@@ -12,7 +12,7 @@ from scipy.linalg import qr, solve_triangular
 
 from ..exceptions import InputError, find
 from ..fitting import METHODS
-from ..fitting.own_cells import OwnCells
+from ..fitting.own_cells import asks_cells, own_variances
 from ..model.noise import Gaussian, Laplace, Noise
 from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped
@@ -45,8 +45,8 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
         return _marginal_variances(workload, variances)
     others = sum(q.size for q in workload.query_sets if not q.is_identity)
     small = others * workload.cells <= _DENSE_LIMIT
-    own = OwnCells(workload, variances) if OwnCells.serves(workload) else None
-    if own and (found := own.variances(1e-10 if small else 1e-4)):
+    loss = 1e-10 if small else 1e-4
+    if asks_cells(workload) and (found := own_variances(workload, variances, loss)):
         return found
     if small:
         return _dense_variances(workload, variances)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import partial
 from itertools import combinations
@@ -9,12 +10,13 @@ from itertools import combinations
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import qr, solve_triangular
 from scipy.sparse import linalg as spla
 
 from ..model.measurement import Measurements
-from ..optimize import TOLERANCE, WORST_TOLERANCE, Certificate, Problem, Solution, certify
+from ..optimize import Certificate, Problem, Solution, certify
 from .fit import Fit, finish, weighted_terms
-from .own_cells import OwnCells
+from .own_cells import asks_cells
 
 Array = NDArray[np.float64]
 
@@ -74,20 +76,46 @@ def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
     return np.array([s[0] for s in solved])
 
 
+def _solve_few(m: Measurements) -> tuple[Array, Certificate]:
+    """Do so where every cell is asked, on a basis of what few other queries see of them.
+
+    Beyond the basis a cell keeps its answer. The second step mends the first one's rounding.
+    """
+    sets, terms = m.workload.query_sets, weighted_terms(m)
+    own, few = ([k for k, q in enumerate(sets) if q.is_identity is b] for b in (True, False))
+    alone = math.fsum(1 / m.variances[k] for k in own)
+    rows = sp.csr_array(sp.vstack([sets[k].matrix for k in few]))
+    size, turn = np.linalg.eigh((rows @ rows.T).toarray())  # of whole numbers, so exact
+    seen = size > 1e-10 * size[-1]
+    turn, root = turn[:, seen], np.sqrt(size[seen])
+    std = np.repeat([m.noise[k].std for k in few], [sets[k].size for k in few])[:, None]
+    top, a = turn * root / std, np.concatenate([m.answers[k] for k in few], axis=1).T
+    system = np.vstack([top, math.sqrt(alone) * np.eye(root.size)])
+    q, r, order = qr(system, mode="economic", pivoting=True)
+    x = np.sum([m.answers[k].T / m.variances[k] / alone for k in own], axis=0)
+    z, step = np.zeros((2, root.size, m.runs))
+    for _ in range(2):
+        off = (a - rows @ x) / std
+        step[order] = solve_triangular(r, q.T @ np.vstack([off, -math.sqrt(alone) * z]))
+        x, z = x + rows.T @ (turn / root @ step), z + step
+    ends = np.cumsum([sets[k].size for k in few])[:-1]
+    y = dict(zip(few, np.split(((top @ step - off) / std).T, ends, axis=1), strict=True))
+    y |= {k: (x.T - m.answers[k]) / m.variances[k] for k in own}
+    found = Solution(np.ascontiguousarray(x.T), tuple(y[k] for k in range(len(sets))))
+    return found.x, certify(Problem(terms, nonnegative=False), found)
+
+
 def fit_ols(m: Measurements) -> Fit:
     """Fit by ordinary least squares: the paper's reference, whose cells may be negative.
 
-    As `fit_nnls` without the sign constraint. Marginals have a closed form, and where the cells are
-    asked the other queries are eliminated; else, or where that loses too much, a solver is asked.
+    As `fit_nnls` without the sign constraint. Marginals have a closed form; where the cells are
+    asked, too, a basis of what the other queries see is enough; else a solver is asked.
     """
     if all(q.axes is not None for q in m.workload.query_sets):
         x, certificate = _refined(m, partial(_solve_marginals, m))
-    elif OwnCells.serves(m.workload) and (own := OwnCells(m.workload, m.variances)).hidden < 1e-2:
-        x, certificate = _refined(m, own.solve)
+    elif asks_cells(m.workload):
+        x, certificate = _solve_few(m)
     else:
-        x, certificate = _refined(m, partial(_solve_any, m))
-    # Noises may be so unequal that elimination loses too much; LSMR would hardly lose less.
-    if certificate.worst > (TOLERANCE if m.workload.cells <= _DENSE_CELLS else WORST_TOLERANCE):
         x, certificate = _refined(m, partial(_solve_any, m))
     return finish("ols", m, x, certificate)
 
