@@ -77,9 +77,11 @@ def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
 
 
 def _solve_few(m: Measurements) -> tuple[Array, Certificate]:
-    """Do so where every cell is asked, on a basis of what few other queries see of them.
+    """Return the least-squares table where every cell is asked, beside few other queries.
 
-    Beyond the basis a cell keeps its answer. The second step mends the first one's rounding.
+    What these see of the cells has a small basis; beyond it a cell keeps its own answer. The second
+    step mends the first one's rounding, and multipliers come from the basis: sums over very noisy
+    cells would lose the digits that a certificate needs.
     """
     sets, terms = m.workload.query_sets, weighted_terms(m)
     own, few = ([k for k, q in enumerate(sets) if q.is_identity is b] for b in (True, False))

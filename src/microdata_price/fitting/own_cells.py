@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..model.workload import Workload
@@ -46,12 +47,8 @@ def own_variances(
     sets = [every[k] for k in others]
     ends = np.cumsum([0, *(q.size for q in sets)])
     places = [slice(start, end) for start, end in itertools.pairwise(ends)]
-    matrix = np.zeros((ends[-1], ends[-1]))
-    for a, i in zip(sets, places, strict=True):
-        for b, j in zip(sets, places, strict=True):
-            both = (a.labels >= 0) & (b.labels >= 0)
-            code = a.labels[both] * b.size + b.labels[both]
-            matrix[i, j] = np.bincount(code, minlength=a.size * b.size).reshape(a.size, b.size) * v
+    rows = sp.csr_array(sp.vstack([q.matrix for q in sets]))
+    matrix = (rows @ rows.T).toarray() * v
     own = np.repeat([variances[k] for k in others], [q.size for q in sets])
     inverse = np.linalg.inv(matrix + np.diag(own))
     told = np.einsum("ij,ij->i", matrix, inverse)
