@@ -9,6 +9,7 @@ import os
 import pickle
 import re
 import select
+import shutil
 import signal
 import subprocess
 import sys
@@ -125,8 +126,8 @@ def test_a_folder_of_another_grid_or_other_code_is_refused(whole, tmp_path):
         with pytest.raises(InputError, match=f"results of another grid .*{next(iter(change))}: "):
             run_grid(replace(SPEC, **change), whole, workers=1)
     assert bytes_of(whole) == before
-    GridFolder(tmp_path, SPEC).open()
-    manifest = json.loads((tmp_path / "manifest.json").read_text())
+    with GridFolder(tmp_path, SPEC).claimed():
+        manifest = json.loads((tmp_path / "manifest.json").read_text())
     manifest["made_by"]["numpy"] = "0.1"
     (tmp_path / "manifest.json").write_text(json.dumps(manifest))
     with pytest.raises(InputError, match=r"that other code or data made \(numpy: 0\.1 there"):
@@ -146,10 +147,13 @@ def test_folders_that_are_none_or_in_use(tmp_path):
         with pytest.raises(InputError, match=said):
             run_grid(SPEC, tmp_path / place, workers=1)
     assert [p.name for p in (tmp_path / "mine").iterdir()] == ["thesis.tex"]
-    folder = GridFolder(tmp_path / "used", SPEC)
-    folder.open()
-    with folder.locked(), pytest.raises(InputError, match="another process is computing in"):
-        run_grid(SPEC, folder.path, workers=1)
+    used = tmp_path / "used"
+    with GridFolder(used, SPEC).claimed():
+        (used / "manifest.json").unlink()  # as before the first of two has written its own
+        with pytest.raises(InputError, match="another process is computing in"):
+            run_grid(replace(SPEC, runs=901), used, workers=1)
+    with GridFolder(used, SPEC).claimed():
+        assert json.loads((used / "manifest.json").read_text())["parameters"]["runs"] == SPEC.runs
 
 
 def test_damaged_blocks_are_made_again_and_lost_ones_an_error(whole, tmp_path, monkeypatch):
@@ -171,8 +175,13 @@ def test_damaged_blocks_are_made_again_and_lost_ones_an_error(whole, tmp_path, m
     (tmp_path / ".errors.parquet.x7").write_bytes(b"half")
     assert len(saved(tmp_path)) == BLOCKS
     assert run_grid(SPEC, tmp_path, workers=1).computed == 0
-    assert {p.name for p in tmp_path.iterdir()} == {*FILES, "manifest.json", ".lock"}
+    assert {p.name for p in tmp_path.iterdir()} == {*FILES, "manifest.json", ".manifest.json.lock"}
     assert bytes_of(tmp_path) == bytes_of(whole)
+    for name in ("errors.parquet", "queries.parquet"):
+        (tmp_path / name).write_bytes((whole / name).read_bytes()[:300])
+        with pytest.raises(InputError, match=f"{name} is damaged; remove the folder"):
+            run_grid(SPEC, tmp_path, workers=1)
+        shutil.copy(whole / name, tmp_path)
 
 
 def killed_within_a_file(task, _, folder):

@@ -25,6 +25,7 @@ from .blocks import BlockResult, Task, blocks_code
 from .spec import GridSpec
 
 ERRORS, QUERIES, MANIFEST = "errors.parquet", "queries.parquet", "manifest.json"
+_LOCK = f".{MANIFEST}.lock"  # in a folder without a manifest a draft of one, to `claim_folder`
 
 
 def manifest_of(spec: GridSpec) -> dict[str, Any]:
@@ -42,6 +43,25 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
     return "; ".join(f"{k}: {short(there.get(k))} there, {short(here.get(k))} here" for k in keys)
 
 
+@contextlib.contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Keep other processes out of a folder; the lock ends with the process."""
+    try:
+        import fcntl
+    except ImportError:  # not on Windows; two processes would then do the work twice
+        yield
+        return
+    with (folder / _LOCK).open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise InputError(
+                f"another process is computing in the folder {folder}; wait for it, or choose "
+                "another folder with --out"
+            ) from None
+        yield
+
+
 _SUMS = tuple(field.name for field in fields(ErrorSums))
 
 
@@ -52,10 +72,17 @@ class GridFolder:
     path: Path  # the folder
     spec: GridSpec  # the grid
 
-    def open(self) -> None:
-        """Claim the folder for the grid, or say why it cannot be."""
+    @contextlib.contextmanager
+    def claimed(self) -> Iterator[None]:
+        """Keep the folder for the grid, and others out while one computes; or say why not."""
         claim_folder(self.path, MANIFEST, "that of a grid")
         self.path.mkdir(parents=True, exist_ok=True)
+        with _locked(self.path):
+            self._check_manifest()
+            yield
+
+    def _check_manifest(self) -> None:
+        """Write the folder's manifest, or refuse that of another grid."""
         manifest, wanted = self.path / MANIFEST, manifest_of(self.spec)
         if not manifest.exists():
             write_whole(manifest, json.dumps(wanted, indent=1) + "\n")
@@ -76,24 +103,6 @@ class GridFolder:
                     f"the folder {self.path} holds {what} ({other}); choose another folder with "
                     "--out, or remove this one"
                 )
-
-    @contextlib.contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep other processes out while this one computes; the lock ends with the process."""
-        try:
-            import fcntl
-        except ImportError:  # not on Windows; two processes would then do the work twice
-            yield
-            return
-        with (self.path / ".lock").open("w") as handle:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except OSError:
-                raise InputError(
-                    f"another process is computing in the folder {self.path}; wait for it, or "
-                    "choose another folder with --out"
-                ) from None
-            yield
 
     @property
     def complete(self) -> bool:
@@ -153,7 +162,8 @@ class GridFolder:
         """Drop what a complete grid no longer needs: its blocks, and drafts that a kill left."""
         shutil.rmtree(self.path / "blocks", ignore_errors=True)
         for draft in [p for n in (ERRORS, QUERIES, MANIFEST) for p in self.path.glob(f".{n}.*")]:
-            draft.unlink(missing_ok=True)
+            if draft.name != _LOCK:
+                draft.unlink(missing_ok=True)
 
 
 @contextlib.contextmanager
@@ -179,4 +189,9 @@ def read_result(folder: str | Path, name: str) -> pd.DataFrame:
         raise InputError(
             f"there is no {name} in {folder}; compute it with: microdata-price grid --out {folder}"
         )
-    return pd.read_parquet(path)
+    try:
+        return pd.read_parquet(path)
+    except (OSError, ValueError):
+        raise InputError(
+            f"{path} is damaged; remove the folder {folder}, and compute it again"
+        ) from None

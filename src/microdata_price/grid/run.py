@@ -91,10 +91,8 @@ def run_grid(
     workers = check_workers(workers)
     check_scheduler(scheduler)
     folder = GridFolder(Path(out), spec)
-    with explaining_writes(folder.path):
-        folder.open()
-        with folder.locked():
-            computed, reused = _fill(folder, workers, sys.stderr if progress else None, scheduler)
+    with explaining_writes(folder.path), folder.claimed():
+        computed, reused = _fill(folder, workers, sys.stderr if progress else None, scheduler)
     errors, queries = load_errors(folder.path), load_queries(folder.path)
     seconds = time.monotonic() - start
     return GridResult(errors, queries, folder.path, computed, reused, seconds)
