@@ -13,7 +13,7 @@ CAPS = {
     "optimize": 3_690,
     "fitting": 1_450,
     "errors grid": 1_500,
-    "theory": 5_700,
+    "theory": 5_710,
     "tables": 900,
     "release": 1_400,
     "price": 500,

@@ -34,8 +34,10 @@ TINY = DoubleGeometric(1e-6)
 HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
 first_above = validity.first_above
 few_records = functools.partial(point_error_bound, max_records=3)
+no_records = functools.partial(point_error_bound, "first_moment", PURE, 10, 1.0)
 BAD = [
     ("printed bound cannot", few_records, ("printed", PURE, 10, 1.0)),
+    *(("max_records is", lambda m=m: no_records(max_records=m), ()) for m in (0, math.nan, "3")),
     ("first_moment", point_error_bound, ("first_moments", PURE, 10, 1.0)),
     *(("number of point queries", point_error_bound, ("printed", PURE, d, 1.0)) for d in (1, 2.5)),
     *(("number of point queries", extremes, (LAPLACE, d)) for d in (0, 1.5, "many", 10**400)),

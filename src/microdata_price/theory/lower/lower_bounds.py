@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import math
+import numbers
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
@@ -138,7 +139,7 @@ def point_error_bound(
     d, sum_error
         Numbers of point queries, 2 or more, and D, in counts; they broadcast.
     max_records
-        The largest m, for tables of at most so many records (not for the printed one).
+        1 or more: for tables of at most so many records (not for the printed one).
 
     Examples
     --------
@@ -147,9 +148,7 @@ def point_error_bound(
     array([ 4.859, 11.749])
     """
     bound = find("bound", name, BOUNDS).point_error
-    points, errors = check_queries(d), check_error(sum_error, "sum error")
-    value: Array = bound(guarantee, points, errors, max_records=max_records).value
-    return value
+    return _value(bound, guarantee, d, check_error(sum_error, "sum error"), max_records)
 
 
 def sum_error_bound(
@@ -165,8 +164,15 @@ def sum_error_bound(
     Parameters, errors and shapes are as for `point_error_bound`, with C for D.
     """
     bound = find("bound", name, BOUNDS).sum_error
-    points, errors = check_queries(d), check_error(point_error, "point error")
-    value: Array = bound(guarantee, points, errors, max_records=max_records).value
+    return _value(bound, guarantee, d, check_error(point_error, "point error"), max_records)
+
+
+def _value(
+    bound: Any, guarantee: Guarantee, d: ArrayLike, error: Array, max_records: float
+) -> Array:
+    if not (isinstance(max_records, numbers.Real) and max_records >= 1):
+        raise InputError(f"max_records is {max_records!r}; 1 or more is needed (math.inf for all)")
+    value: Array = bound(guarantee, check_queries(d), error, max_records=max_records).value
     return value
 
 

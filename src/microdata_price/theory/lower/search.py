@@ -68,7 +68,7 @@ def maximise_two(
     for _ in range(rounds):
         xs, ys = _grid(low_x, high_x, count), _grid(low_y, high_y, count)
         values = function(xs[..., :, None], ys[..., None, :])
-        flat = values.reshape(*values.shape[:-2], -1)
+        flat = values.reshape(*values.shape[:-2], count * count)
         i = flat.argmax(axis=-1)[..., None]
         found = np.take_along_axis(flat, i, axis=-1)[..., 0]
         x = np.take_along_axis(xs, i // count, axis=-1)[..., 0]
@@ -88,7 +88,7 @@ def whole_records(m: Array, low: Array, first: int, max_records: float) -> Array
     near = np.floor(m)[..., None] + _NEAR
     least = np.floor(low)[..., None] + np.arange(1.0, first + 1)
     whole = np.maximum(np.concatenate([near, least], axis=-1), 1)
-    return np.asarray(np.minimum(whole, max(np.floor(max_records), 1)))
+    return np.asarray(np.minimum(whole, np.floor(max_records)))
 
 
 def _around(centre: Array, reach: Array, ends: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -14,7 +14,7 @@ from scipy import special
 
 from ...exceptions import InputError
 from ...model.privacy import Guarantee, check_epsilon
-from ...theory.given import check_points
+from ..given import LEAST_ERROR, check_points
 from .lower_bounds import point_error_bound
 from .search import largest_true
 
@@ -68,6 +68,8 @@ def first_above(
 def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
     """Return the largest x for which a bound excludes that both C and D are x or less, in counts.
 
+    It is 0 where the bound says nothing, or nothing of errors of 1e-14 counts and more.
+
     Examples
     --------
     >>> from microdata_price.model.privacy import PureDP
@@ -81,7 +83,10 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
     def excluded(x: Array) -> NDArray[np.bool_]:
         return np.asarray(point_error_bound(name, guarantee, points, x) > x)
 
-    return largest_true(excluded, reach * 1e-12, reach)
+    # On a logarithmic scale, as a large epsilon excludes only tiny errors.
+    low = np.full_like(reach, math.log(10 * LEAST_ERROR))
+    found = np.exp(largest_true(lambda u: excluded(np.exp(u)), low, np.log(reach)))
+    return np.where(found > np.exp(low), found, 0.0)
 
 
 def sparse_point_error(epsilon: float, d: ArrayLike, nonzero: float) -> Array:
