@@ -115,7 +115,7 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
     assert status("run", path, "-p", "table", "wide.csv", "-p", "schema", "none.json") == 0
     assert chapters[1].values["table"] == str(here / "wide.csv")
     assert chapters[1].values["schema"] == "none.json"
-    out = here / "results" / "own-table-wide-schema-none"
+    out = here / "results" / "own-table-wide.csv-schema-none.json"
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
 
@@ -162,6 +162,24 @@ def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(quick, monkeypatc
 
 
 @pytest.mark.usefixtures("quick")
+def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsys):
+    out, site = tmp_path / "out", tmp_path / "site"
+    assert status("run", "chapter", "--out", str(out)) == 0
+    (out / ".ipynb_checkpoints").mkdir()
+    assert status("run", "chapter", "--out", str(out)) == 0
+    site.mkdir()
+    (site / "index.html").touch()
+    book_site.sign(site, book_site.RECORD, "key")
+    for place, command in ((out, "run chapter"), (site, "book")):
+        (place / "mine.txt").write_text("mine")
+        assert status(*command.split(), "--out", str(place)) == 2
+        assert "holds what was not made with it: mine.txt; move that" in capsys.readouterr().err
+        assert (place / "mine.txt").read_text() == "mine"
+    (site / book_site.RECORD).rename(site / "searchindex.js")  # a site of another book
+    assert status("book", "--out", str(site)) == 2
+
+
+@pytest.mark.usefixtures("quick")
 def test_a_page_that_cannot_be_made_is_a_sentence(monkeypatch, capsys):
     monkeypatch.setattr(book_one, "_pages", lambda *_: {}["kernelspec"])
     assert status("run", "chapter") == 1
@@ -171,7 +189,7 @@ def test_a_page_that_cannot_be_made_is_a_sentence(monkeypatch, capsys):
 def test_different_parameters_go_to_different_folders(quick, capsys):
     root, _ = quick
     plain = ["", "-epsilon-0.1-0.5-1", "-epsilon-0.25", "-table-b_c"]
-    tables = [["-p", "table", table] for table in ("../a/b c.csv", "b_c", "x" * 200)]
+    tables = [["-p", "table", table] for table in ("../a/b.csv", "../c/b.csv", "b_c", "x" * 200)]
     given = [[], ["--param-grid", "epsilon=0.1,0.5,1"], ["-p", "epsilon", "0.25"], *tables]
     for words in (*given, ["-p", "epsilon", "0.250"]):
         assert status("run", "notebooks/own.ipynb", *words) == 0
@@ -180,6 +198,6 @@ def test_different_parameters_go_to_different_folders(quick, capsys):
     assert told.count("with epsilon = 0.5\n") == 1
     names = [p.name for p in (root / "results").iterdir()]
     assert {f"own{end}" for end in plain} < {*names}
-    assert len(names) == 6
+    assert len(names) == 7
     assert max(map(len, names)) < 100
     assert len(list((root / "results" / f"own{plain[1]}").glob("*.ipynb"))) == 3

@@ -145,9 +145,11 @@ def build(
     if students and not edition.solutions:
         raise InputError("give either --with-students or --no-solutions; it cannot hold itself")
     start = time.perf_counter()
+    mark = "searchindex.js" if site is None else book_site.RECORD  # the checkout's own may be old
     site = default_site(root, edition) if site is None else site
-    claim_folder(site, "searchindex.js", "an earlier site")
+    claim_folder(site, mark, "an earlier site")
     book_site.recover(site)
+    book_site.check_alone(site, book_site.RECORD)
     planned, cache = chapters(root, edition), root / "book" / "_generated"
     folders, facts = compute_folders(planned, edition, cache / "grid", report)
     try:
@@ -169,7 +171,7 @@ def build(
             for name, (one, said) in editions.items()
         )
         record = site / book_site.RECORD
-        if record.is_file() and record.read_text(encoding="utf-8") == key:
+        if record.is_file() and record.read_text(encoding="utf-8").partition("\n")[0] == key:
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")
             return site / "index.html"
         report(f"building {len(toc_entries(root))} pages{', twice' if students else ''}")
@@ -181,7 +183,7 @@ def build(
             theirs.rename(html / STUDENTS)
         if faults := faults_of_site(html, machine_paths(root, site.parent)):
             raise BuildError("\n".join(faults))
-        (html / book_site.RECORD).write_text(key, encoding="utf-8")
+        book_site.sign(html, book_site.RECORD, key)
         book_site.put_in_place(html, site)
     report(f"built in {time.perf_counter() - start:.0f} s")
     return site / "index.html"

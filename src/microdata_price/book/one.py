@@ -75,7 +75,7 @@ def file_name(*words: object) -> str:
 
 def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:
     """Name the folder by what is given, so that different runs lie side by side."""
-    told = {k: [Path(str(v)).stem if k in _PATHS else v] for k, v in values.items()} | {**grid}
+    told = {k: [v] for k, v in values.items()} | {**grid}
     return Path("results") / file_name(name, *(w for k, many in told.items() for w in (k, *many)))
 
 
@@ -102,12 +102,14 @@ def run_one(
     notebook.check_can_run(path, original)
     source = notebook.strip(original)
     declared = notebook.parameters(source, path.stem, {*values, *grid})
-    base = _paths_here(check(declared, values, path.stem))
+    checked = check(declared, values, path.stem)
+    base = _paths_here(checked)
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
     chapters = [Chapter(path, original, base | row) for row in varied]
-    out = _default_folder(path.stem, base, grid) if out is None else out
+    out = _default_folder(path.stem, checked, grid) if out is None else out
     claim_folder(out, MARK, "an earlier run")
     book_site.recover(out)
+    book_site.check_alone(out, MARK)
     if Path.cwd().is_relative_to(out.resolve()):
         raise InputError(
             f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
@@ -115,7 +117,7 @@ def run_one(
         )
     secret = any(chapter.values.get("table") for chapter in chapters)
     place = out.resolve()
-    beside = place.with_name(f"{place.name}.failed.ipynb")
+    names = (f"{place.name}.failed{-n or ''}.ipynb" for n in itertools.count())
     place.parent.mkdir(parents=True, exist_ok=True)
     with stopping_politely(), watched_folder(place.parent, ".unfinished-") as (home, _):
         kept, runs = home / "runs", list[Run]()
@@ -127,6 +129,7 @@ def run_one(
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
             if failed.is_file() and not secret:
+                beside = next(p for p in map(place.with_name, names) if not os.path.lexists(p))
                 report(f"the notebook as far as it came: {shutil.move(failed, beside)}")
             raise
         try:
@@ -143,7 +146,6 @@ def run_one(
         if out.exists():
             report(f"replacing the earlier run in {out}")
         book_site.put_in_place(home / "out", place)
-    beside.unlink(missing_ok=True)
     if secret:
         report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
     return out / "html" / page
@@ -163,7 +165,7 @@ def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping
         path.write_text(re.sub(r'<a [^>]*"\.\./explorer/[^>]*>(.*?)</a>', r"\1", text), "utf-8")
     (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
     site.rename(draft / "html")
-    (draft / MARK).write_text("made by microdata-price run\n", encoding="utf-8")
+    book_site.sign(draft, MARK, "made by microdata-price run")
     return page
 
 

@@ -23,7 +23,8 @@ import yaml
 
 from .. import __version__
 from ..base.files import deferred_stop
-from ..exceptions import BuildError
+from ..base.numbers import listed
+from ..exceptions import BuildError, InputError
 
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
 _REMOTE = {
@@ -41,7 +42,7 @@ _REMOTE = {
 # Where Python packages lie, and homes, on any machine: a cached notebook may come from another.
 _ANYWHERE = r"/[\w.+/-]*/(?:site|dist)-packages\b|/(?:home|Users)/[\w.-]+/"
 _READ = (".html", ".css", ".ipynb", ".svg", ".md", ".txt", ".csv")
-RECORD = ".built-from"  # the file of a site that holds the key of what it was built from
+RECORD = ".built-from"  # the file of a site that says what it was built from, and what it holds
 # The builder ends with the command, even one that is killed.
 _BUILDER = """
 import os, threading, time
@@ -171,6 +172,24 @@ def recover(place: Path) -> Path:
     if aside.exists() and not place.exists():
         aside.rename(place)
     return aside
+
+
+def sign(built: Path, mark: str, key: str) -> None:
+    """Write into a finished folder what it was built from, and the names of all that it holds."""
+    names = sorted(p.name for p in built.iterdir())
+    (built / mark).write_text("\n".join([key, *names]), encoding="utf-8")
+
+
+def check_alone(place: Path, mark: str) -> None:
+    """Refuse to replace a signed folder into which somebody has put something else."""
+    signed = place / mark
+    made = signed.read_text(encoding="utf-8").splitlines()[1:] if signed.is_file() else []
+    there = [p.name for p in place.iterdir()] if made else []
+    if others := sorted({*there} - {*made, mark, ".DS_Store", ".ipynb_checkpoints"}):
+        raise InputError(
+            f"the folder {place} would be made anew, but holds what was not made with it: "
+            f"{listed(others[:3])}; move that, or choose another folder with --out"
+        )
 
 
 def put_in_place(built: Path, place: Path) -> None:
