@@ -205,11 +205,14 @@
 
   function readout(text) { document.getElementById("readout").textContent = text; }
 
-  /** What is proved where the pointer is. */
+  /** What is proved where the pointer is: by computed places alone, at this error of the sum or a larger one. */
   function say(across) {
-    var D = frame.x.invert(across), top = shade(frame.bounds, frame.x, frame.y, across);
-    readout(top === null || top > frame.y.from ? "At D = " + E.number(D) + " the curves drawn say nothing of C." :
-      "At D = " + E.number(D) + ": C is at least " + E.atLeast(frame.y.invert(top)) + " on some table, by the curves drawn.");
+    var D = Number(frame.x.invert(across).toPrecision(3)), least = 0;
+    frame.bounds.forEach(function (b) {
+      b.nodes.forEach(function (p) { if (p[0] >= D) { least = Math.max(least, p[1]); } });
+    });
+    readout(least === 0 ? "At D = " + E.number(D) + " the curves drawn say nothing of C." :
+      "At D = " + E.number(D) + ": C is at least " + E.atLeast(least) + " on some table, by the curves drawn.");
   }
 
   /** A finger or a mouse on the plane moves the sum's error; up and down it still scrolls the page. */

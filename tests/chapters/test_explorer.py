@@ -80,7 +80,8 @@ def test_bounds_on_the_page_are_those_of_the_package(plane, kind, guarantee, at)
             now = package_bounds(guarantee, POINTS[i], **{f"{error}_error": node * unit})
             for b in mode["bounds"]:
                 found = picked(b[what], at)[i, b[side].index(node)] * unit
-                assert found == pytest.approx(now[b["key"]], rel=ROUNDING, abs=0), (b, i)
+                proved = now[b["key"]]
+                assert (1 - 2 * ROUNDING) * proved <= found <= (1 + 1e-9) * proved, (b, i)
                 said += found > 0
     assert said > 12
 
@@ -189,7 +190,7 @@ def test_mechanisms_on_the_page_are_those_of_the_package(plane, kind, guarantee,
             for x, want in zip(found, (place.C, place.D), strict=True):
                 np.testing.assert_allclose(x, np.squeeze(want) / unit, rtol=ROUNDING, err_msg=key)
         upper = picked(about["sum_first"]["upper"], here) * unit
-        assert upper == pytest.approx(certain.C[0], rel=ROUNDING)
+        assert 1 - 1e-9 <= upper / certain.C[0] <= 1 + 2 * ROUNDING
         half = float(certified_split(basis, d).D) / unit
         assert picked(about["sum_first"]["D"], at) == pytest.approx(half, rel=ROUNDING)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -89,7 +90,7 @@ def mechanisms(
         "signed": {"C": pack("", 1.0), "D": pack("", 1.0)},
         "counts_first": {"C": pack("level", clips[:, 0, 0]), "D": pack("level d", clips[:, 1])},
         "mapped": {"C": pack("level", maps_C[:, 0]), "D": pack("level d", maps_D)},
-        "sum_first": {"C": pack("d", low), "D": pack("", 1.0), "upper": pack("d", high)},
+        "sum_first": {"C": pack("d", low), "D": pack("", 1.0), "upper": pack("d", high, math.ceil)},
     }
     # The last place of a weighted fit, an infinite weight, is M'.
     paths = {"weighted": np.dstack([between_knots(known, POINTS), [low, np.ones(low.size)]])}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import pickle
 from collections.abc import Mapping, Sequence
@@ -92,7 +93,7 @@ def plane_data(
         bounds = []
         for name in drawn[kind]:
             nodes = zip(*(found[bound_nodes, name, g] for g in given), strict=True)
-            C, D = (pack_logarithms(axes, np.reshape(x, shape)) for x in nodes)
+            C, D = (pack_logarithms(axes, np.reshape(x, shape), math.floor) for x in nodes)
             sums, counts = map(list, nodes_of(name))
             about = {"key": name, "title": TITLES[name], "sums": sums, "counts": counts}
             bounds.append({**about, "C": C, "D": D})
