@@ -61,8 +61,8 @@ def check_numbers(page):
     given_point = package_bounds(guarantee, v["d"], point_error=unit)
     assert len(v["bounds"]) == (3 if v["privacy"] == "approximate" else 4)
     for b in v["bounds"]:
-        assert b["C"] == pytest.approx(given_sum[b["key"]], rel=KEPT, abs=0)
-        assert b["D"] == pytest.approx(given_point[b["key"]], rel=KEPT, abs=0)
+        for found, proved in ((b["C"], given_sum[b["key"]]), (b["D"], given_point[b["key"]])):
+            assert (1 - 2 * KEPT) * proved <= found <= (1 + 1e-9) * proved
     marks, place = {m["key"]: m for m in v["mechanisms"]}, mapped(guarantee.basis, v["d"])
     assert ("mapped" in marks) == (place is not None)
     for key, own in (("counts_first", exact_clipping(guarantee.basis, v["d"])), ("mapped", place)):

@@ -13,7 +13,7 @@ from explorer_data import package_bounds
 from microdata_price.base.numbers import at_least, at_most, format_number
 from microdata_price.chapters.explorer.draws import TABLES, draws_of
 from microdata_price.fitting import METHODS, fit
-from microdata_price.model.privacy import PureDP
+from microdata_price.model.privacy import ApproximateDP, PureDP
 from microdata_price.theory.upper.projection import project
 from random_measurements import measured
 
@@ -163,6 +163,19 @@ def test_the_plane_is_told_to_screen_readers_keyboards_and_as_a_table(desk):
     for m in v["mechanisms"]:
         value = m["C"][0] if isinstance(m["C"], list) else m["C"]
         assert desk.evaluate("x => Explorer.number(x)", value) in text
+
+
+def test_what_is_said_beside_the_pointer_is_proved(desk):
+    go(desk, f"{ALL}&privacy=approximate&epsilon=3&delta=0.000001&d=1000000&sum=1")
+    said, box = 0, desk.locator("#plane").bounding_box()
+    for share in np.linspace(0.1, 0.95, 60):
+        desk.mouse.move(box["x"] + share * box["width"], box["y"] + 0.8 * box["height"])
+        if found := re.match(r"At D = ([\d.,]+): C is at least (\S+)", desk.inner_text("#readout")):
+            D, C = (float(x.replace(",", "")) for x in found.groups())
+            bounds = package_bounds(ApproximateDP(3.0, 1e-6), 10**6, sum_error=D)
+            assert C <= max(bounds.values()) * (1 + 1e-9)
+            said += 1
+    assert said > 20
 
 
 @pytest.mark.parametrize(("theme", "paper"), [("light", 255), ("dark", 18)])
