@@ -171,9 +171,9 @@ def test_what_is_said_beside_the_pointer_is_proved(desk):
     for share in np.linspace(0.1, 0.95, 60):
         desk.mouse.move(box["x"] + share * box["width"], box["y"] + 0.8 * box["height"])
         if found := re.match(r"At D = ([\d.,]+): C is at least (\S+)", desk.inner_text("#readout")):
-            D, C = (float(x.replace(",", "")) for x in found.groups())
-            bounds = package_bounds(ApproximateDP(3.0, 1e-6), 10**6, sum_error=D)
-            assert C <= max(bounds.values()) * (1 + 1e-9)
+            at, least = (float(x.replace(",", "")) for x in found.groups())
+            bounds = package_bounds(ApproximateDP(3.0, 1e-6), 10**6, sum_error=at)
+            assert least <= max(bounds.values()) * (1 + 1e-9)
             said += 1
     assert said > 20
 
