@@ -23,6 +23,8 @@ from microdata_price.release.folder import MANIFEST, MEASUREMENTS, load_measured
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import release, release_again
 from microdata_price.tables.read import read_table
+from microdata_price.tables.schemas import parse_schema
+from microdata_price.tables.workloads import parse_workload
 from release_samples import SCHEMA, WORKLOAD
 
 REFUSAL = PermissionError(13, "Permission denied", "a name in passing")
@@ -243,6 +245,19 @@ def test_what_can_fail_is_tried_before_anything_is_spent(
     assert (code, printed, said in error) == (2, "", True)
     assert {p.name for p in out.parent.rglob("*")} - {"out"} == before
     assert not account.state()[0]
+
+
+def test_the_room_that_is_held_is_enough_whatever_the_values_are_called(tmp_path, monkeypatch):
+    schema = parse_schema(json.dumps({"columns": {"å" * 999: [k * "ñ" for k in range(1, 200)]}}))
+    (tmp_path / "t.csv").write_text(f"{'å' * 999},count\n{50 * 'ñ'},3\n", encoding="utf-8")
+    sizes, write = [], release_keep._write
+    monkeypatch.setattr(
+        release_keep, "_write", lambda p, data: sizes.append(len(data)) or write(p, data)
+    )
+    planned = plan_release(schema, parse_workload(f"sum, {'å' * 999}", schema), PureDP(1.0))
+    release(tmp_path / "t.csv", planned, "ols", tmp_path / "out")
+    _, _, held, answers, manifest = sizes[:5]
+    assert held >= answers + manifest + 400 * 200
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

@@ -154,6 +154,8 @@ def test_a_changed_ledger_is_refused(tmp_path, account):
         Account(tmp_path / "none", "persons").state()
     with pytest.raises(InputError, match="give a word"):
         Account(tmp_path / "none", " ")
+    with pytest.raises(InputError, match="null is no regular file"):
+        Account(Path("/dev/null"), "persons")
 
 
 def test_the_commands_and_a_ledger_that_was_cut(tmp_path, inputs, capsys):
@@ -219,6 +221,8 @@ def test_an_account_under_nearly_its_name_is_the_same(tmp_path, other):
             Account(path, name).limit(PureDP(0.5))
     with pytest.raises(InputError, match=r"there is no account .*Known are: "):
         Account(path, "households").state()
+    assert Account(path, "None").limit(PureDP(1.0)) is None
+    assert Account(path, "none").state() == ([], PureDP(1.0))
 
 
 def test_spending_at_once_never_exceeds_the_cap(account, monkeypatch):

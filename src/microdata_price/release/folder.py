@@ -11,6 +11,7 @@ import platform
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from hashlib import sha256
 from importlib.metadata import version
 from pathlib import Path
@@ -39,7 +40,7 @@ SCHEMA, README = "schema.json", "README.txt"
 FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"  # which is read, too
 _DRAFT = ".unfinished-"
 _UNFINISHED = Path(__file__).with_name("unfinished.txt")
-_BYTES_AN_ANSWER = 400  # in all files together, generously
+_BYTES_AN_ANSWER = 400  # beside its line: the manifest, and what is made later, generously
 _NEAR = 1e-9  # numbers that other machines and versions of libraries compute differ by no more
 _LIBRARIES = ("microdata-price", "opendp", "numpy", "scipy", "pandas", "pyarrow")
 
@@ -111,7 +112,10 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterato
     All that could fail is tried before any noise is drawn; what is kept appears whole, as ``out``.
     """
     check_new(out)
-    needed = _BYTES_AN_ANSWER * sum(q.size for q in planned.workload.query_sets) + (1 << 20)
+    sets = planned.workload.query_sets
+    longest = tuple(np.full(q.size, np.iinfo(np.int64).min) for q in sets)
+    needed = len(measurements_csv(replace(planned, answers=longest))) + (1 << 20)
+    needed += sum(_BYTES_AN_ANSWER * q.size + 9 * len(q.name.encode()) for q in sets)
     parent = out.absolute().parent
     with naming(parent):
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
@@ -211,7 +215,7 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
         mechanism = mechanism_like(workload, str(fields["name"]), [scales[n] for n in names])
         stated = guarantee_from(document["guarantee"])
         same = isinstance(identity, str) and list(scales) == list(noted) == names
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise _damaged(folder, f"{MANIFEST} does not describe a measurement ({error})") from None
     derived, said = mechanism.guarantee, f"tables that differ by {mechanism.neighbours}"
     # Of a public total the earlier form may state too little; what is derived here counts.

@@ -84,11 +84,15 @@ class Account:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "name", " ".join(self.name.split()))
+        if self.path.exists() and not self.path.is_file():
+            raise InputError(f"the ledger {self.path} is no regular file; give the path of one")
         if not self.name.isprintable() or not self.name:
             raise InputError(f"the table's name is {self.name!r}; give a word, as persons-2024")
 
     def _has(self, fields: dict[str, Any]) -> bool:
-        names = (unicodedata.normalize("NFKC", n) for n in (self.name, str(fields.get("table"))))
+        names = (
+            unicodedata.normalize("NFKC", n) for n in (self.name, str(fields.get("table", "")))
+        )
         return len({" ".join(name.casefold().split()) for name in names}) == 1
 
     def _spent(self, lines: Lines) -> tuple[list[Entry], PureDP | ConcentratedDP | None]:
