@@ -5,6 +5,7 @@ import os
 import signal
 from io import BytesIO
 from types import SimpleNamespace
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -395,6 +396,10 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
     given = tmp_path / "s.json"
     given.write_text('{"columns": {"sex": ["m", "f", "x"]}, "ignore": ["age"]}')
     words = ["tabulate", persons, "--schema", given, "--out", out := tmp_path / "t.csv"]
+    full = Mock(side_effect=[write, OSError(28, "No space left on device")])
+    with monkeypatch.context() as once:  # between its two files
+        once.setattr(price_commands, "write_whole", lambda *given: full()(*given))
+        assert "no room left" in refused(capsys, *words)
     assert run(capsys, *words)[0] == (130 if stopped else 0)
     beside = load_schema(tmp_path / "t.schema.json")
     np.testing.assert_array_equal(read_table(out, beside), [1, 2, 0])
