@@ -17,6 +17,7 @@ from microdata_price.model.noise_asymmetric import AsymmetricLaplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.theory.upper.truncation import smallest_bound
 from random_measurements import random_workload
 
 
@@ -76,6 +77,7 @@ answered = functools.partial(Measurements, TWO, noise=EIGHT)
 draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG, runs=1)
 shares = functools.partial(noise_for, TWO, PureDP(1))
 kind = functools.partial(privacy.guarantee_of, epsilon=0.5)
+HUGE = PureDP, ConcentratedDP, PureDP(1).group, Laplace, Gaussian, noise_discrete.DiscreteGaussian
 NO_LEVELS = (0, -1.0, np.nan, np.inf, "3", True)
 # What is said, what is called, and what it is called with, one by one.
 REFUSED = [
@@ -113,13 +115,13 @@ REFUSED = [
     ("there is no form 'long'", functools.partial(labels, "race"), "long"),
     (r"the data file 'nothing\.csv' is neither", data_path, "nothing.csv"),
     ("scale is 0; it must be a positive number of counts", Laplace, 0),
-    ("deviation is nan; it must be a positive number of counts", Gaussian, np.nan),
     ("left rate is -1.0; it must be a positive", functools.partial(AsymmetricLaplace, 1.0), -1.0),
     ("the group size is 0; it must be a whole number", PureDP(1.0).group, 0),
     ("no kind of privacy", lambda word: privacy.level_of(word, 0.5), "pur", "approximate"),
     ("did you mean pure", kind, "pur"),
-    ("epsilon", lambda level: kind("pure", epsilon=level), 0.0, np.nan, np.inf),
-    ("epsilon is 0; it must be a positive", lambda level: ApproximateDP(level, 1e-6), 0.0),
+    *((r"0\.\.\.0.*; it must be", call, 10**400, -(10**400)) for call in HUGE),
+    ("epsilon is (0|nan|inf); it", lambda level: ApproximateDP(level, 1e-6), 0.0, np.nan, np.inf),
+    ("half of epsilon is 5e-31", functools.partial(smallest_bound, delta=1e-6), 1e-30),
     ("delta is 1; it must be between 0 and 1", functools.partial(ApproximateDP, 1.0), 1.0),
     ("bound is", functools.partial(noise_discrete.TruncatedDoubleGeometric, 0.5), *NO_LEVELS),
     ("sigma2 is", noise_discrete.DiscreteGaussian, *NO_LEVELS),

@@ -6,9 +6,11 @@ Definition 1). Everything here is about that relation.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import asdict, dataclass, fields
 from numbers import Real
+from reprlib import repr as shown
 from typing import ClassVar
 
 import numpy as np
@@ -26,14 +28,13 @@ LEAST_DELTA = 1e-300
 
 
 def _positive(value: object, name: str, example: str, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    number, given = math.nan, shown(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # of a whole number beyond all doubles
+            given = f"{(number := float(value)):g}"
+    if not 0 < number < math.inf:
         raise InputError(
-            f"{name} is {value!r}; it must be a positive number, for example {example}"
-        )
-    number = float(value)
-    if not (math.isfinite(number) and number > 0):
-        raise InputError(
-            f"{name} is {number:g}; it must be a positive finite number, for example {example}"
+            f"{name} is {given}; it must be a positive finite number, for example {example}"
         )
     if not least <= number <= most:
         bound = f"at least {least:g}" if number < least else f"at most {most:g}"
@@ -44,9 +45,9 @@ def _positive(value: object, name: str, example: str, least: float, most: float)
     return number
 
 
-def check_epsilon(value: object) -> float:
+def check_epsilon(value: object, name: str = "epsilon") -> float:
     """Return epsilon as a float, or say why it cannot be one."""
-    return _positive(value, "epsilon", "0.5", LEAST_LEVEL, LARGEST_LEVEL)
+    return _positive(value, name, "0.5", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_rho(value: object) -> float:
@@ -65,7 +66,7 @@ def check_delta(value: object) -> float:
 
 
 def _group_size(size: object) -> int:
-    return check_whole(size, "the group size")
+    return check_whole(size, "the group size", most=10**18)
 
 
 class _Level:
