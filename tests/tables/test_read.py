@@ -9,6 +9,7 @@ import sys
 import weakref
 import zipfile
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import openpyxl
@@ -376,9 +377,7 @@ def test_what_is_no_matrix_of_counts_is_refused(tmp_path, text, message):
 
 
 PAGE = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-BLOCKS = [
-    "\n".join(x[4:] for x in b.splitlines()) for b in re.findall(r"(?:^ {4}.*\n)+", PAGE, re.M)
-]
+BLOCKS = [dedent(block) for block in re.findall(r"(?:^ {4}.*\n)+", PAGE, re.M)]
 
 
 def test_the_page_on_tables_makes_a_benchmark_table_again(tmp_path, capsys, monkeypatch):
