@@ -58,6 +58,7 @@ RUN = [
     ("chapter --param-grid epsilon=1 --param-grid epsilon=3", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 -p epsilon 2", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),
+    ("chapter --out /proc/x", "/proc cannot be" if os.access("/proc", os.W_OK) else "--out"),
     ("chapter --out full", "full exists and is not an earlier run"),
     ("chapter --out .", "a run makes its folder anew; name another, for example --out chapter-run"),
     ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),

@@ -37,8 +37,7 @@ TRACTS = Schema(("tract",), (("a1", "a2", "b1"),), groups=(COUNTY,))
 @pytest.fixture
 def read(tmp_path):
     def reading(data, schema=SCHEMA, where=None, name="t.csv"):
-        path = tmp_path / name
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        (path := tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
         return read_table(path, schema, where).tolist()
 
     return reading
@@ -349,8 +348,7 @@ def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(rea
     ],
 )
 def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
-    path = tmp_path / "m.csv"
-    path.write_text(text)
+    (path := tmp_path / "m.csv").write_text(text)
     schema, found = read_matrix(path)
     assert schema.columns == columns
     assert found.tolist() == table
@@ -370,8 +368,7 @@ def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
     ],
 )
 def test_what_is_no_matrix_of_counts_is_refused(tmp_path, text, message):
-    path = tmp_path / "m.csv"
-    path.write_text(text)
+    (path := tmp_path / "m.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         read_matrix(path)
 
