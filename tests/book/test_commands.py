@@ -108,8 +108,7 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
     assert status("run", "chapter", "-f", "p.yaml", "-p", "runs", "7") == 0
     assert chapters[0].values == {"epsilon": 0.001, "runs": 7}
     assert capsys.readouterr().out == "results/chapter-epsilon-0.001-runs-7/html/page.html\n"
-    here = root / "elsewhere"
-    here.mkdir()
+    (here := root / "elsewhere").mkdir()
     (here / "wide.csv").touch()
     monkeypatch.chdir(here)
     path = str(root / "notebooks" / "own.ipynb")

@@ -237,8 +237,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_a_matrix_without_a_schema_or_only_some_rows_are_priced(tmp_path, capsys):
-    wide = tmp_path / "wide.csv"
-    wide.write_text("town,f,m\nx,3,4\ny,0,9\n")
+    (wide := tmp_path / "wide.csv").write_text("town,f,m\nx,3,4\ny,0,9\n")
     code, printed, said = run(capsys, "price", wide, *QUICK)
     assert (code, "town = y, column = m" in printed) == (0, True)
     assert "a matrix of 2 x 2 counts, 16 records" in said

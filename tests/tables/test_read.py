@@ -224,6 +224,16 @@ def test_a_damaged_file_is_called_damaged(tmp_path):
             read_table(path, SCHEMA)
 
 
+@pytest.mark.parametrize(("ending", "form"), [("dta", "%td"), ("sav", "DATE11")])
+def test_a_date_that_cannot_be_read_is_found_and_a_file_that_is_missing(tmp_path, ending, form):
+    frame, path = pd.DataFrame({"k": 1e300, "v": [1e300, 1.0, 2.0]}), tmp_path / f"t.{ending}"
+    with pytest.raises(FileNotFoundError):
+        read_table(path, SCHEMA)
+    getattr(pyreadstat, f"write_{ending}")(frame, path, variable_format={"v": form})
+    with pytest.raises(InputError, match=r"date of 'v' \(row 3 or 2\)"):
+        read_table(path, SCHEMA)
+
+
 def test_rules_say_where_fields_are_counted(read):
     schema = parse_schema(
         '{"columns": {"age": {"cuts": [18], "empty": "none"}, "job": {"values": ["nurse"], '
@@ -333,9 +343,8 @@ def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(rea
     text = f'region,sex,note\n01,f,"{"x" * 200_000}"\n01,m,"a\nb"\n'
     assert read(text, schema_with(ignore=("note", "absent"))) == [[0, 0], [0, 0], [1, 1]]
     assert read(COUNTS, schema_with(layout="records", ignore=("count",)))[0] == [1, 1]
-    text = "region,count\na,1\nb,2\nTotal,3\n"
     schema = Schema(THREE.columns, THREE.values, totals=False)
-    assert read(text, schema) == [1, 2, 3]
+    assert read("region,count\na,1\nb,2\nTotal,3\n", schema) == [1, 2, 3]
     assert read("region\na\nb\nTotal\nTotal\n", THREE) == [1, 1, 2]
 
 
