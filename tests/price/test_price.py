@@ -224,15 +224,13 @@ def test_the_command(tmp_path, capsys):
     assert all(p.stat().st_mode & 0o777 == 0o600 for p in out.iterdir())
     assert "exists already" in refused(capsys, *words)
     given = CODES.to_json(), counts_csv(CODES, data_set("PUMA0101301").table)
-    path = written(tmp_path / "area.csv", *given)
-    words = ["--rho", "0.1", "--runs", "30", "--methods", "nnls,ols", "--json"]
-    code, printed, error = run(capsys, "price", path, *words)
+    words = ["price", written(tmp_path / "area.csv", *given), "--rho", "0.1", "--runs", "30"]
+    code, printed, error = run(capsys, *words, "--methods", "nnls,ols", "--json")
     assert (code, error) == (0, "")
     document = json.loads(printed)
     assert next(iter(document.items())) == ("notice", NOTICE)
     assert {row["method"] for row in document["prices"]} == {"ols", "nnls"}
-    first = document["prices"][0]
-    assert first["squared_error"] == pytest.approx(4 / 0.2 * 216 / 250, rel=1e-14)
+    assert document["prices"][0]["squared_error"] == pytest.approx(4 / 0.2 * 216 / 250, rel=1e-14)
     assert {row["variance"] for row in document["prices"] if row["metric"] == "max"} == {None}
 
 
