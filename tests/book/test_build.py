@@ -304,8 +304,7 @@ def test_a_full_disk_is_told_once_though_the_builder_only_warns(tmp_path, monkey
 
 @pytest.mark.parametrize("moment", ["between the renames", "in the second"])
 def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path, moment):
-    site = tmp_path / "html"
-    site.mkdir()
+    (site := tmp_path / "html").mkdir()
     (site / "index.html").write_text("good", encoding="utf-8")
     if moment == "between the renames":
         site.rename(book_site.recover(site))

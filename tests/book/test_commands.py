@@ -58,6 +58,7 @@ RUN = [
     ("chapter --param-grid epsilon=1 --param-grid epsilon=3", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 -p epsilon 2", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),
+    ("chapter --out /proc/x", "/proc cannot be" if os.access("/proc", os.W_OK) else "--out"),
     ("chapter --out full", "full exists and is not an earlier run"),
     ("chapter --out .", "a run makes its folder anew; name another, for example --out chapter-run"),
     ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
@@ -107,8 +108,7 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
     assert status("run", "chapter", "-f", "p.yaml", "-p", "runs", "7") == 0
     assert chapters[0].values == {"epsilon": 0.001, "runs": 7}
     assert capsys.readouterr().out == "results/chapter-epsilon-0.001-runs-7/html/page.html\n"
-    here = root / "elsewhere"
-    here.mkdir()
+    (here := root / "elsewhere").mkdir()
     (here / "wide.csv").touch()
     monkeypatch.chdir(here)
     path = str(root / "notebooks" / "own.ipynb")

@@ -145,8 +145,7 @@ def test_stripping_is_idempotent_and_keeps_content_and_tags(tmp_path, monkeypatc
     assert len({*ids}) == 3
     assert ids == again
     # So does the command, in place.
-    path = tmp_path / "x.ipynb"
-    path.write_text(nbformat.writes(nb), encoding="utf-8")
+    (path := tmp_path / "x.ipynb").write_text(nbformat.writes(nb), encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["x", "strip", str(path), str(tmp_path / "none.ipynb")])
     with pytest.raises(SystemExit, match=r"there is no notebook .*none"):
         runpy.run_module("microdata_price.book.notebook", run_name="__main__")

@@ -32,8 +32,7 @@ IMPORTS = "from microdata_price.base import numbers"  # so that kernels are fork
 def home(tmp_path, monkeypatch):
     """A folder outside a small book; pages are not built."""
     root = make_root(tmp_path, {"chapter": ordinary()}, {})
-    folder = tmp_path / "mine"
-    folder.mkdir()
+    (folder := tmp_path / "mine").mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setattr(book_one, "find_root", lambda *_: root)
 
@@ -201,8 +200,7 @@ def test_however_a_notebook_is_named_it_is_run_without_a_word(home, capfd):
     twice = {**WHOLE, "cells": [PRINTS, again, bare], "metadata": none}
     chapters = []
     for name in ("what?", "a#b %20", "-p", "x.y.csv", "no\u00ebl \u4e2d"):
-        path = home / f"{name}.ipynb"
-        path.write_bytes(json.dumps(twice).encode())
+        (path := home / f"{name}.ipynb").write_bytes(json.dumps(twice).encode())
         chapters.append(Chapter(path, notebook.read(path)))
     checkout, kept = home.parent / "checkout", home.parent / "kept"
     for run in run_all(checkout, chapters, kept, {}, lambda _: None):

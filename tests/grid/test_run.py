@@ -194,8 +194,7 @@ def test_the_fingerprint_changes_with_code_and_data(tmp_path, monkeypatch):
     fresh = blocks.blocks_code.__wrapped__
     first = fresh()
     assert first == fresh() == blocks.blocks_code()
-    changed = tmp_path / "pums2016.csv"
-    changed.write_text("dataset,state,puma,race,origin,persons\n")
+    (changed := tmp_path / "pums2016.csv").write_text("dataset,state,puma,race,origin,persons\n")
     monkeypatch.setattr(blocks, "data_path", lambda _: changed)
     assert fresh()["data"] != first["data"]
     copied = tmp_path / "microdata_price"

@@ -10,13 +10,15 @@ from hypothesis import strategies as st
 from microdata_price.base.data import data_path
 from microdata_price.exceptions import InputError
 from microdata_price.model import noise_discrete, privacy
-from microdata_price.model.benchmark import data_set, labels, synthetic
+from microdata_price.model.benchmark import DataSet, data_set, labels, synthetic
 from microdata_price.model.measurement import Measurements, measure, noise_for
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricLaplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.theory.upper.exact_errors import clipped
+from microdata_price.theory.upper.truncation import smallest_bound
 from random_measurements import random_workload
 
 
@@ -75,7 +77,11 @@ labelled = functools.partial(QuerySet.from_labels, name="q")
 answered = functools.partial(Measurements, TWO, noise=EIGHT)
 draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG, runs=1)
 shares = functools.partial(noise_for, TWO, PureDP(1))
+COUNTED = draw, lambda table: DataSet("", "", table, TWO), functools.partial(clipped, EIGHT[0])
+MISSING = [np.nan, 2], *(np.ma.array([1, 2], t, mask=[False, True]) for t in (float, int, bool))
+NO_NUMBERS = ["a", 2], ["1", "2"], [2j, 2], [None, 2], *(np.ones(2, t) for t in ("m8[s]", "M8[s]"))
 kind = functools.partial(privacy.guarantee_of, epsilon=0.5)
+HUGE = PureDP, ConcentratedDP, PureDP(1).group, Laplace, Gaussian, noise_discrete.DiscreteGaussian
 NO_LEVELS = (0, -1.0, np.nan, np.inf, "3", True)
 # What is said, what is called, and what it is called with, one by one.
 REFUSED = [
@@ -99,8 +105,8 @@ REFUSED = [
     ("workload is for shape", draw, [1, 2, 3]),
     (r"cell at \(1,\).* negative", draw, [1, -2]),
     (r"cell at \(0,\).* fraction", draw, [0.5, 2]),
-    ("is not a finite number", draw, [np.inf, 2]),
-    ("that is not a number", draw, ["a", 2]),
+    *(("not a finite number|count is negative or not", call, *MISSING) for call in COUNTED),
+    *(("that is not a number of 64 bits", call, *NO_NUMBERS) for call in COUNTED),
     ("it must have at least one cell", draw, [], 7),
     ("2 query sets, 1 arrays of answers and 2", answered, ([[7.0]],)),
     (r"needed is \(runs, 2\)", answered, ([[7.0]], [[3.0]])),
@@ -113,13 +119,13 @@ REFUSED = [
     ("there is no form 'long'", functools.partial(labels, "race"), "long"),
     (r"the data file 'nothing\.csv' is neither", data_path, "nothing.csv"),
     ("scale is 0; it must be a positive number of counts", Laplace, 0),
-    ("deviation is nan; it must be a positive number of counts", Gaussian, np.nan),
     ("left rate is -1.0; it must be a positive", functools.partial(AsymmetricLaplace, 1.0), -1.0),
     ("the group size is 0; it must be a whole number", PureDP(1.0).group, 0),
     ("no kind of privacy", lambda word: privacy.level_of(word, 0.5), "pur", "approximate"),
     ("did you mean pure", kind, "pur"),
-    ("epsilon", lambda level: kind("pure", epsilon=level), 0.0, np.nan, np.inf),
-    ("epsilon is 0; it must be a positive", lambda level: ApproximateDP(level, 1e-6), 0.0),
+    *((r"0\.\.\.0.*; it must be", call, 10**400, -(10**400)) for call in HUGE),
+    ("epsilon is (0|nan|inf); it", lambda level: ApproximateDP(level, 1e-6), 0.0, np.nan, np.inf),
+    ("half of epsilon is 5e-31", functools.partial(smallest_bound, delta=1e-6), 1e-30),
     ("delta is 1; it must be between 0 and 1", functools.partial(ApproximateDP, 1.0), 1.0),
     ("bound is", functools.partial(noise_discrete.TruncatedDoubleGeometric, 0.5), *NO_LEVELS),
     ("sigma2 is", noise_discrete.DiscreteGaussian, *NO_LEVELS),

@@ -200,6 +200,8 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
     assert f"release --again {other}" in said
     assert load_measured(other)[0].identity == account.state()[0][0].identity
     assert [p.name for p in out.iterdir()] == ["other"]
+    other.rename(left := out.with_name(".new.unfinished-x"))  # as a kill leaves it
+    assert f"--again {left} --out" in command("--epsilon", 1, out=out.with_name("new"))[2]
 
 
 @pytest.mark.usefixtures("hangups")

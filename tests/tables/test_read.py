@@ -9,6 +9,7 @@ import sys
 import weakref
 import zipfile
 from pathlib import Path
+from textwrap import dedent
 
 import numpy as np
 import openpyxl
@@ -36,8 +37,7 @@ TRACTS = Schema(("tract",), (("a1", "a2", "b1"),), groups=(COUNTY,))
 @pytest.fixture
 def read(tmp_path):
     def reading(data, schema=SCHEMA, where=None, name="t.csv"):
-        path = tmp_path / name
-        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        (path := tmp_path / name).write_bytes(data if isinstance(data, bytes) else data.encode())
         return read_table(path, schema, where).tolist()
 
     return reading
@@ -224,6 +224,16 @@ def test_a_damaged_file_is_called_damaged(tmp_path):
             read_table(path, SCHEMA)
 
 
+@pytest.mark.parametrize(("ending", "form"), [("dta", "%td"), ("sav", "DATE11")])
+def test_a_date_that_cannot_be_read_is_found_and_a_file_that_is_missing(tmp_path, ending, form):
+    frame, path = pd.DataFrame({"k": 1e300, "v": [1e300, 1.0, 2.0]}), tmp_path / f"t.{ending}"
+    with pytest.raises(FileNotFoundError):
+        read_table(path, SCHEMA)
+    getattr(pyreadstat, f"write_{ending}")(frame, path, variable_format={"v": form})
+    with pytest.raises(InputError, match=r"date of 'v' \(row 3 or 2\)"):
+        read_table(path, SCHEMA)
+
+
 def test_rules_say_where_fields_are_counted(read):
     schema = parse_schema(
         '{"columns": {"age": {"cuts": [18], "empty": "none"}, "job": {"values": ["nurse"], '
@@ -333,9 +343,8 @@ def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(rea
     text = f'region,sex,note\n01,f,"{"x" * 200_000}"\n01,m,"a\nb"\n'
     assert read(text, schema_with(ignore=("note", "absent"))) == [[0, 0], [0, 0], [1, 1]]
     assert read(COUNTS, schema_with(layout="records", ignore=("count",)))[0] == [1, 1]
-    text = "region,count\na,1\nb,2\nTotal,3\n"
     schema = Schema(THREE.columns, THREE.values, totals=False)
-    assert read(text, schema) == [1, 2, 3]
+    assert read("region,count\na,1\nb,2\nTotal,3\n", schema) == [1, 2, 3]
     assert read("region\na\nb\nTotal\nTotal\n", THREE) == [1, 1, 2]
 
 
@@ -348,8 +357,7 @@ def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(rea
     ],
 )
 def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
-    path = tmp_path / "m.csv"
-    path.write_text(text)
+    (path := tmp_path / "m.csv").write_text(text)
     schema, found = read_matrix(path)
     assert schema.columns == columns
     assert found.tolist() == table
@@ -369,16 +377,13 @@ def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
     ],
 )
 def test_what_is_no_matrix_of_counts_is_refused(tmp_path, text, message):
-    path = tmp_path / "m.csv"
-    path.write_text(text)
+    (path := tmp_path / "m.csv").write_text(text)
     with pytest.raises(InputError, match=message):
         read_matrix(path)
 
 
 PAGE = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
-BLOCKS = [
-    "\n".join(x[4:] for x in b.splitlines()) for b in re.findall(r"(?:^ {4}.*\n)+", PAGE, re.M)
-]
+BLOCKS = [dedent(block) for block in re.findall(r"(?:^ {4}.*\n)+", PAGE, re.M)]
 
 
 def test_the_page_on_tables_makes_a_benchmark_table_again(tmp_path, capsys, monkeypatch):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 from numbers import Integral
+from reprlib import repr as shown
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,7 +175,7 @@ def check_whole(
     if isinstance(value, float) and value.is_integer():
         hint += f"{'; ' if hint else ': '}write it as {int(value)}"
     wanted = f"of {least} or more" if most is None else f"from {least} to {most:,}"
-    raise InputError(f"{name} is {value!r}; it must be a whole number {wanted}{hint}")
+    raise InputError(f"{name} is {shown(value)}; it must be a whole number {wanted}{hint}")
 
 
 def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:

@@ -25,6 +25,7 @@ from jupyter_client.kernelspec import KernelSpec
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
+from ..base.files import naming
 from ..base.threads import ONE_THREAD
 
 _NO_EXIT = (
@@ -62,8 +63,10 @@ def watched_folder(place: Path | None = None, prefix: str = "") -> Iterator[tupl
 
     It is told the heads of groups of processes that shall end with the command, too.
     """
+    with naming(place or Path(tempfile.gettempdir())):
+        made = tempfile.TemporaryDirectory(prefix=prefix, dir=place)
     with (
-        tempfile.TemporaryDirectory(prefix=prefix, dir=place) as folder,
+        made as folder,
         # Its input ends with the command. It is a process of its own, as no thread of a kernel
         # runs while a cell is in one long call of C.
         subprocess.Popen(

@@ -81,10 +81,8 @@ def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:
 
 def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
     """Make relative paths absolute that exist in the caller's folder."""
-    return {
-        k: str(Path(v).absolute()) if k in _PATHS and os.path.exists(str(v)) else v
-        for k, v in values.items()
-    }
+    named = {k: str(v) for k, v in values.items() if k in _PATHS}
+    return {**values, **{k: str(Path(v).absolute()) for k, v in named.items() if os.path.exists(v)}}
 
 
 def run_one(

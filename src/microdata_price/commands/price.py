@@ -59,15 +59,12 @@ def price_command(
         options.warn(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records")
     workload = parse_workload(asked["workload"], allowed)
     steps = runs * len(check_methods([CONTROL, *methods]))
+    given = counts, allowed, workload, guarantee, methods
+    shares = shares_by_set(asked["share"], allowed, workload)
     quiet = runs < 1 or not sys.stderr.isatty()
     with click.progressbar(length=steps, label="Simulating", file=sys.stderr, hidden=quiet) as bar:
-        made = price_table(
-            *(counts, allowed, workload, guarantee, methods),
-            runs=runs,
-            seed=asked["seed"],
-            progress=bar.update,
-            shares=shares_by_set(asked["share"], allowed, workload),
-        )
+        more = {"seed": asked["seed"], "shares": shares}
+        made = price_table(*given, runs=runs, progress=bar.update, **more)
     if out is not None:
         with new_folder(out, private=True) as folder:
             for name, portions in price_files(made, workload).items():
@@ -99,8 +96,7 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
     """Count the records of PERSONS in the cells of a schema (docs/tables.md).
 
     Writes TABLE.csv (one row a cell, empty cells too) and TABLE.schema.json, which `price` and
-    `release` accept. The file is read in parts: several gigabytes need little memory. Nothing is
-    overwritten.
+    `release` accept, or neither. Nothing is overwritten.
     """
     check_new(out)  # first: an empty name has no name beside it
     check_new(beside := schema_path(out))
@@ -109,5 +105,9 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
     text = allowed.frame().assign(**{COUNT: table.ravel()}).to_csv(index=False, lineterminator="\n")
     with deferred_stop():  # one without the other would only be in the way
         write_whole(out, text)
-        write_whole(beside, allowed.to_json())
+        try:
+            write_whole(beside, allowed.to_json())
+        except BaseException:
+            out.unlink()
+            raise
     click.echo(f"{out}: {table.sum():,} records in {allowed.cells:,} cells, schema beside it.")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
+from reprlib import repr as shown
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -56,8 +58,8 @@ class Noise(Protocol):
 def positive(value: float, name: str, unit: str) -> float:
     """Return a parameter of noise as a float, or say why it is no positive number."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not (number and math.isfinite(value) and value > 0):
-        raise InputError(f"{name} is {value!r}; it must be a positive number{unit}")
+    if not (number and 0 < value <= sys.float_info.max):
+        raise InputError(f"{name} is {shown(value)}; it must be a positive number{unit}")
     return float(value)
 
 

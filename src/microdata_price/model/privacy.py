@@ -6,9 +6,11 @@ Definition 1). Everything here is about that relation.
 
 from __future__ import annotations
 
+import contextlib
 import math
 from dataclasses import asdict, dataclass, fields
 from numbers import Real
+from reprlib import repr as shown
 from typing import ClassVar
 
 import numpy as np
@@ -26,14 +28,13 @@ LEAST_DELTA = 1e-300
 
 
 def _positive(value: object, name: str, example: str, least: float, most: float) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real):
+    number, given = math.nan, shown(value)
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with contextlib.suppress(OverflowError):  # of a whole number beyond all doubles
+            given = f"{(number := float(value)):g}"
+    if not 0 < number < math.inf:
         raise InputError(
-            f"{name} is {value!r}; it must be a positive number, for example {example}"
-        )
-    number = float(value)
-    if not (math.isfinite(number) and number > 0):
-        raise InputError(
-            f"{name} is {number:g}; it must be a positive finite number, for example {example}"
+            f"{name} is {given}; it must be a positive finite number, for example {example}"
         )
     if not least <= number <= most:
         bound = f"at least {least:g}" if number < least else f"at most {most:g}"
@@ -44,9 +45,9 @@ def _positive(value: object, name: str, example: str, least: float, most: float)
     return number
 
 
-def check_epsilon(value: object) -> float:
+def check_epsilon(value: object, name: str = "epsilon") -> float:
     """Return epsilon as a float, or say why it cannot be one."""
-    return _positive(value, "epsilon", "0.5", LEAST_LEVEL, LARGEST_LEVEL)
+    return _positive(value, name, "0.5", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_rho(value: object) -> float:
@@ -65,7 +66,7 @@ def check_delta(value: object) -> float:
 
 
 def _group_size(size: object) -> int:
-    return check_whole(size, "the group size")
+    return check_whole(size, "the group size", most=10**18)
 
 
 class _Level:
@@ -137,8 +138,6 @@ class PureDP(_EpsilonLevel):
     --------
     >>> PureDP(0.5).noise(4), PureDP(0.5).group(4), PureDP(0.5).to_zcdp()
     (Laplace(scale=8.0), PureDP(epsilon=2.0), ConcentratedDP(rho=0.125))
-    >>> PureDP(0.5).plain, PureDP(0.5).describe()
-    ('ε = 0.5', 'pure differential privacy with epsilon = 0.5')
     """
 
     kind: ClassVar[str] = "pure"
@@ -221,14 +220,12 @@ class ApproximateDP(_EpsilonLevel):
 
 @dataclass(frozen=True)
 class ConcentratedDP(_Level):
-    r"""Zero-concentrated differential privacy with parameter ``rho`` (the paper's Definition 3).
+    """Zero-concentrated differential privacy with parameter ``rho`` (the paper's Definition 3).
 
     Examples
     --------
     >>> ConcentratedDP(0.125).noise(), ConcentratedDP(0.125).group(2)
     (Gaussian(std=2.0), ConcentratedDP(rho=0.5))
-    >>> ConcentratedDP(0.25).signed_error, ConcentratedDP(0.25).math
-    (2.0, '$\\rho = 0.25$')
     >>> round(ConcentratedDP(0.125).to_approximate(1e-6).epsilon, 4)
     2.7533
     """
@@ -299,13 +296,7 @@ def parameters(kind: str) -> tuple[str, ...]:
 
 
 def guarantee_of(kind: str, **levels: float) -> Guarantee:
-    """Return the guarantee of a kind, with those of some levels that it reads.
-
-    Examples
-    --------
-    >>> guarantee_of("zcdp", epsilon=0.5, rho=0.125)
-    ConcentratedDP(rho=0.125)
-    """
+    """Return the guarantee of a kind, with those of some levels that it reads."""
     given = {name: levels[name] for name in parameters(kind)}
     return KINDS[kind](**given)
 

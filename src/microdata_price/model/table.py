@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import numpy as np
@@ -24,20 +25,22 @@ def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(int(n) for n in given)
 
 
-def check_table(table: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
-    """Return a table of counts as floats, or say what keeps it from being one.
+def real_numbers(table: ArrayLike) -> Array:
+    """Return numbers as floats, NaN where they are masked, or refuse what are no real numbers."""
+    with contextlib.suppress(ValueError):  # of rows that are not equally long
+        values: NDArray[np.generic] = np.ma.asarray(table)
+        values = np.ma.asarray(values.tolist()) if values.dtype == object else values
+        if values.dtype.kind in "biuf":
+            return np.asarray(np.ma.filled(values.astype(float, copy=False), np.nan))
+    raise InputError(
+        "the table holds something that is not a number of 64 bits, or rows of unlike length; "
+        "every cell must be a count"
+    )
 
-    Examples
-    --------
-    >>> check_table([[1, 0], [2, 3]]).sum()
-    np.float64(6.0)
-    """
-    try:
-        counts = np.asarray(np.ma.filled(table, np.nan), dtype=float)
-    except (TypeError, ValueError):
-        raise InputError(
-            "the table holds something that is not a number; every cell must be a count"
-        ) from None
+
+def check_table(table: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:
+    """Return a table of counts as floats, or say what keeps it from being one."""
+    counts = real_numbers(table)
     if counts.ndim == 0 or counts.size == 0:
         raise InputError(f"the table has shape {counts.shape}; it must have at least one cell")
     for wrong, what in (

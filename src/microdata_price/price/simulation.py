@@ -20,6 +20,7 @@ from ..grid.tables import combine, pair_rows, sharpest, squared_parts
 from ..model.benchmark import DataSet
 from ..model.measurement import noise_for
 from ..model.privacy import ConcentratedDP, PureDP
+from ..model.table import check_table
 from ..model.workload import Workload
 from ..tables.schemas import Schema
 from ..tables.workloads import query_values, split_shares
@@ -138,7 +139,7 @@ def price_table(
     """
     chosen = check_methods([CONTROL, *methods])
     runs, seed = check_whole(runs, "runs", 2, _MOST_RUNS), check_whole(seed, "the seed", 0)
-    data = DataSet("the table", "own", np.asarray(table), workload)
+    data = DataSet("the table", "own", check_table(table), workload)
     for asked in workload.query_sets:
         query_values(schema, asked)  # a name is right or there is none
     split = split_shares(workload, shares) if shares else None

@@ -117,6 +117,12 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterato
     needed = len(measurements_csv(replace(planned, answers=longest))) + (1 << 20)
     needed += sum(_BYTES_AN_ANSWER * q.size + 9 * len(q.name.encode()) for q in sets)
     parent = out.absolute().parent
+    for left in parent.glob(f"*{_DRAFT}*/{MANIFEST}"):
+        if left.parent.name.startswith(f".{out.name}{_DRAFT}"):
+            raise InputError(
+                f"{out} was measured by a run that was killed: go on with microdata-price release "
+                f"--again {left.parent} --out {out} --method METHOD, or remove that folder"
+            )
     with naming(parent):
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
     files = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.read_bytes()}

@@ -55,11 +55,6 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     changes of the cells is the least that does it (of over 200,000 cells nearly): a linear program.
     Else exchanges bring answers near and of up to 2,000 cells an integer program mostly to less
     than 1, though nothing is proved: a release says its largest move. No clock decides.
-
-    Examples
-    --------
-    >>> round_table([[1.5, 0.5], [0.5, 1.5]], Workload.table((2, 2))).sum(axis=0)
-    array([2, 2])
     """
     fitted = np.asarray(table, dtype=float).ravel()
     if (n := fitted.size) != workload.cells:

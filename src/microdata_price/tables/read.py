@@ -202,10 +202,28 @@ def _text(value: Any) -> str:
     return str(value)
 
 
+def _find_date(path: Path, read: Callable[..., Any]) -> None:
+    """Refuse a file for a date that no calendar has, which is the least or largest of a column."""
+    stata = read is pd.read_stata
+    off = {"convert_dates": False} if stata else {"disable_datetime_conversion": True}
+    for name, column in read(path, **off).items():
+        try:
+            read(path, **{"columns" if stata else "usecols": [name]})
+        except (OverflowError, pd.errors.OutOfBoundsDatetime):
+            rows = f"row {column.argmin() + 2} or {column.argmax() + 2}"
+            said = f"the least or largest date of {plain(name)!r} ({rows}) is in no calendar"
+            raise InputError(f"{path}: {said}; mend it, or leave it empty") from None
+
+
 def _frame(path: Path) -> tuple[list[str], Blocks]:
     """Return header and blocks of a file that pandas reads whole, by an engine of its own."""
-    with _reading(path):
-        frame = _FRAMES[path.suffix.lower()][0](path)
+    read = _FRAMES[path.suffix.lower()][0]
+    with _reading(path), path.open("rb"):
+        try:
+            frame = read(path)
+        except (OverflowError, pd.errors.OutOfBoundsDatetime):
+            _find_date(path, read)
+            raise
     if path.suffix.lower() == ".xlsx":
         frame = frame.iloc[1:].set_axis(frame.iloc[0].to_list() if len(frame) else [], axis=1)
     frame.columns = pd.Index([plain(name) for name in frame.columns])
@@ -337,8 +355,7 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
     Raises
     ------
     InputError
-        A file that has not labels in its first row and first column, each once and not all counts,
-        and whole numbers everywhere else; a label that counts what all others count.
+        A file without labels in its first row and column, or counts elsewhere; one with a total.
     """
     header, blocks = _source(path)
     labels, lines = list[str](), list[Whole]()

@@ -363,7 +363,7 @@ def parse_schema(text: str) -> Schema:
 
 def load_schema(path: Path) -> Schema:
     """Read a schema file (JSON in UTF-8; see `parse_schema`); an error names it."""
-    require(path.is_file(), f"there is no file {path}; a schema is a JSON file")
+    require(path.is_file(), f"{path} is missing, or a pipe; a schema must be a regular file")
     try:
         data = path.read_bytes()
         marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")

@@ -74,7 +74,8 @@ def parse_workload(text: str, schema: Schema) -> Workload:
         for names in zip(schema.columns) if part == "marginals" else [_names(schema, part)]:
             new = _query_set(schema, names)
             known = next((q for q in sets if _same(q, new)), None)
-            if part == "marginals" and (new.size in (1, schema.cells) or known in sets[before:]):
+            same = new.size in (1, schema.cells) or known in sets[before:]
+            if (part == "marginals" and same) or (known and schema.cells == 1):  # all ask the sum
                 continue
             twice = f"{new.name!r} twice (once as {known.name!r})" if known else ""
             require(not twice, f"the workload asks for {twice}; asking once is more accurate")
@@ -86,14 +87,7 @@ def parse_workload(text: str, schema: Schema) -> Workload:
 def shares_by_set(
     shares: Mapping[str, float], schema: Schema, workload: Workload
 ) -> dict[str, float]:
-    """Divide the share of ``marginals`` among those that are asked and have none of their own.
-
-    Examples
-    --------
-    >>> schema = Schema(("a", "b"), (("x", "y"), ("1", "2")))
-    >>> shares_by_set({"marginals": 0.5}, schema, parse_workload(DEFAULT, schema))
-    {'a': 0.25, 'b': 0.25}
-    """
+    """Divide the share of ``marginals`` among those that are asked and have none of their own."""
     found = dict(shares)
     if (share := found.pop("marginals", None)) is not None:
         free = [n for n in workload.names if n in schema.columns and n not in found]
@@ -109,11 +103,6 @@ def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float,
     ------
     InputError
         An unknown name, shares that are not above 0 or add up to more than 1, or nothing left.
-
-    Examples
-    --------
-    >>> split_shares(Workload.table((2, 2)), {"sum": 0.25})
-    (0.25, 0.25, 0.25, 0.25)
     """
     for name in given:
         if name not in workload.names:
@@ -138,12 +127,6 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     ------
     InputError
         A query set that is not what `parse_workload` makes of its name.
-
-    Examples
-    --------
-    >>> schema = Schema(("a", "b"), (("x",), ("1", "2")))
-    >>> query_values(schema, parse_workload("b", schema).query_sets[0]).to_dict("list")
-    {'a': ['', ''], 'b': ['1', '2']}
     """
     names = _names(schema, queries.name)
     require(

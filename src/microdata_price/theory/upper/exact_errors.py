@@ -12,6 +12,7 @@ from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...model.noise_discrete import DiscreteGaussian, DiscreteNoise, DoubleGeometric
 from ...model.privacy import check_epsilon, check_rho
+from ...model.table import real_numbers
 from ...theory.given import check_points
 
 Array = NDArray[np.float64]
@@ -57,7 +58,7 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
     >>> bool(error[0] == DoubleGeometric(0.5).variance / 2)
     True
     """
-    q = np.asarray(counts, dtype=float)
+    q = real_numbers(counts)
     if not (q >= 0).all():
         raise InputError("a count is negative or not a number; every count must be 0 or more")
     q = np.minimum(q, _FAR)

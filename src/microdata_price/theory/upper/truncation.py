@@ -96,7 +96,7 @@ def smallest_bound(epsilon: float, delta: float, *, joint: bool = False) -> int:
     >>> smallest_bound(1.0, 1e-6), smallest_bound(1.0, 1e-6, joint=True)
     (29, 29)
     """
-    e, d = check_epsilon(epsilon) / 2, check_delta(delta)
+    e, d = check_epsilon(check_epsilon(epsilon) / 2, "half of epsilon"), check_delta(delta)
 
     def enough(B: int) -> bool:
         noise = TruncatedDoubleGeometric(e, B)
