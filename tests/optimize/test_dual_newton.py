@@ -85,6 +85,19 @@ def test_weights_twelve_orders_apart_seldom_need_the_conic_solver():
     assert sum(missed) <= 36  # of 320
 
 
+def test_large_tables_of_very_noisy_cells_do_not_need_the_conic_solver(monkeypatch):
+    monkeypatch.setitem(solve.__globals__, "_CONIC_CELLS", 9_999)
+    _, *sets, cells = Workload.table((100, 100)).query_sets
+    rng = np.random.default_rng(3)
+    table = rng.poisson(0.5, (3, 100, 100)).astype(float)
+    held = [term(q, q.answers(table), np.inf) for q in sets]
+    problem = Problem((*held, term(cells, 1e6 * rng.normal(size=(3, 10_000)), 1e-12)))
+    assert certify(problem, solve_structured(problem)).per_run.min() > WORST_TOLERANCE
+    found = solve(problem)[1]
+    assert found.conic_calls == 0
+    assert found.worst <= 1e-12
+
+
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("fixed", [0, 3])
 @pytest.mark.parametrize(
