@@ -102,9 +102,8 @@ def _own_multipliers(
         return [total]
     fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
-    if proof.any():  # the forces of a proof are those of the cells' bounds alone
-        high = np.inf if box.hi is None else box.hi
-        x = np.where(proof[:, None], np.where(total > 0, high, box.lo), x)
+    if proof.any():  # a proof's forces are the bounds' alone, which any one x compares
+        x = np.where(proof[:, None], 0.0, x)
         weights = [np.where(proof[:, None], 0.0, w) for w in weights]
     parts = [w * (x - problem.terms[k].target) for k, w in zip(own, weights, strict=True)]
     rest = total - np.sum(parts, axis=0)
