@@ -85,6 +85,15 @@ def test_weights_twelve_orders_apart_seldom_need_the_conic_solver():
     assert sum(missed) <= 36  # of 320
 
 
+def test_large_tables_of_very_noisy_cells_do_not_need_the_conic_solver():
+    rng, (_, *sets, cells) = np.random.default_rng(3), Workload.table((101, 101)).query_sets
+    table = rng.poisson(0.5, (1, 101, 101)).astype(float)
+    held = [term(q, q.answers(table), np.inf) for q in sets]
+    problem = Problem((*held, term(cells, 1e6 * rng.normal(size=cells.size), 1e-12)))
+    assert certify(problem, solve_structured(problem)).worst > WORST_TOLERANCE
+    assert solve(problem)[1].conic_calls == 0
+
+
 @pytest.mark.parametrize("nonnegative", [True, False])
 @pytest.mark.parametrize("fixed", [0, 3])
 @pytest.mark.parametrize(
@@ -156,7 +165,8 @@ def test_contradictions_are_proved(structure, monkeypatch):
         target = terms[0].target.copy()
         target[1] -= 3 * max(t.radius.sum(axis=1).max() for t in terms) + 3e5
         terms[0] = Term(terms[0].queries, target, terms[0].weight, terms[0].radius)
-        problem = Problem(tuple(terms))
+        cells = QuerySet.identity(good.shape, "within wide bounds")
+        problem = Problem((*terms, term(cells, np.zeros((3, good.cells)), 0, 1e9)))
         found = solve_structured(problem)
         assert found.contradictory.tolist() == [False, True, False]
         assert np.isnan(found.x[1]).all()

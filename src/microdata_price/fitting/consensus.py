@@ -80,9 +80,9 @@ def _weights(m: Measurements, own: int, signed: Array, shrunk: Array) -> tuple[A
     sets = list(zip(m.workload.query_sets, m.variances, strict=True))
     total = min((v for q, v in sets if _is_total(q)), default=np.inf)
     # The low cells' sum is known from themselves, or from the total less the others.
-    spread = np.minimum(count * variance, total + (signed.shape[1] - count) * variance)
-    together = (signed * low).sum(axis=1)
-    deviations = np.divide(together, np.sqrt(spread), out=np.zeros_like(together), where=count > 0)
+    others = total + (signed.shape[1] - count) * variance
+    spread = np.minimum(np.maximum(count, 1) * variance, others)  # no cell has the sum 0
+    deviations = (signed * low).sum(axis=1) / np.sqrt(spread)
     rise = (deviations - LEAST_DEVIATIONS) / (MOST_DEVIATIONS - LEAST_DEVIATIONS)
     sequential = MOST_SEQUENTIAL * np.clip(rise, 0.0, 1.0)
     far = np.ones(m.runs)

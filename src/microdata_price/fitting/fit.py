@@ -59,10 +59,7 @@ def held(queries: QuerySet, answers: Array) -> Term:
 
 def weighted_terms(m: Measurements) -> tuple[Term, ...]:
     """Return one term a query set: least squares with the weights of the paper's NNLS."""
-    return tuple(
-        weighted(q, a, v)
-        for q, a, v in zip(m.workload.query_sets, m.answers, m.variances, strict=True)
-    )
+    return tuple(map(weighted, m.workload.query_sets, m.answers, m.variances))
 
 
 def finish(method: str, m: Measurements, cells: Array, certificate: Certificate) -> Fit:

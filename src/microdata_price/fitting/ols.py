@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dpotrf, dpotrs, dpstrf
 from scipy.sparse import linalg as spla
 
 from ..model.measurement import Measurements
-from ..optimize import Certificate, Problem, Solution, certify
+from ..optimize import WORST_TOLERANCE, Certificate, Problem, Solution, certify
 from .fit import Fit, finish, weighted_terms
 from .own_cells import asks_cells
 
@@ -76,35 +76,53 @@ def _solve_any(m: Measurements, answers: tuple[Array, ...]) -> Array:
     return np.array([s[0] for s in solved])
 
 
-def _solve_few(m: Measurements) -> tuple[Array, Certificate]:
+def _steps(top: Array, alone: float, quick: bool) -> Callable[[Array, Array], Array]:
+    """Return a function from what is off, and z, to the least-squares step of z."""
+    if quick:
+        square = top.T @ top
+        square.flat[:: len(square) + 1] += alone
+        r, bad = dpotrf(square, overwrite_a=True)
+        return lambda off, z: 0 * z if bad else dpotrs(r, top.T @ off - alone * z)[0]
+    unit = math.sqrt(alone) * np.eye(top.shape[1])
+    q, r, order = qr(np.vstack([top, unit]), mode="economic", pivoting=True)
+    back = np.argsort(order)
+    return lambda off, z: solve_triangular(r, q.T @ np.vstack([off, -unit @ z]))[back]
+
+
+def _solve_few(m: Measurements, quick: bool = True) -> tuple[Array, Certificate]:
     """Return the least-squares table where every cell is asked, beside few other queries.
 
-    What these see of the cells has a small basis; beyond it a cell keeps its own answer. The second
-    step mends the first one's rounding, and multipliers come from the basis: sums over very noisy
-    cells would lose the digits that a certificate needs.
+    What these see of the cells has a small basis; beyond it a cell keeps its own answer. Later
+    steps mend rounding. Multipliers come from the basis: sums over very noisy cells lose digits.
     """
     sets, terms = m.workload.query_sets, weighted_terms(m)
     own, few = ([k for k, q in enumerate(sets) if q.is_identity is b] for b in (True, False))
     alone = math.fsum(1 / m.variances[k] for k in own)
     rows = sp.csr_array(sp.vstack([sets[k].matrix for k in few]))
-    size, turn = np.linalg.eigh((rows @ rows.T).toarray())  # of whole numbers, so exact
-    seen = size > 1e-10 * size[-1]
-    turn, root = turn[:, seen], np.sqrt(size[seen])
-    std = np.repeat([m.noise[k].std for k in few], [sets[k].size for k in few])[:, None]
-    top, a = turn * root / std, np.concatenate([m.answers[k] for k in few], axis=1).T
-    system = np.vstack([top, math.sqrt(alone) * np.eye(root.size)])
-    q, r, order = qr(system, mode="economic", pivoting=True)
+    shared = (rows @ rows.T).toarray()  # of whole numbers, so exact
+    seen, order, rank, _ = dpstrf(shared, tol=1e-10 * shared.max(), lower=True)
+    order, seen = order - 1, np.tril(seen)[:, :rank]  # the queries along the basis
+    rows = rows[order]
+    std = np.repeat([m.noise[k].std for k in few], [sets[k].size for k in few])[order, None]
+    top, a = seen / std, np.concatenate([m.answers[k] for k in few], axis=1).T[order]
+    find = _steps(top, alone, quick)
     x = np.sum([m.answers[k].T / m.variances[k] / alone for k in own], axis=0)
-    z, step = np.zeros((2, root.size, m.runs))
-    for _ in range(2):
+    z = np.zeros((rank, m.runs))
+    for _ in range(3):
         off = (a - rows @ x) / std
-        step[order] = solve_triangular(r, q.T @ np.vstack([off, -math.sqrt(alone) * z]))
-        x, z = x + rows.T @ (turn / root @ step), z + step
+        step = find(off, z)
+        moved = rows[:rank].T @ solve_triangular(seen[:rank], step, trans="T", lower=True)
+        x, z = x + moved, z + step
+    forces = np.empty_like(a)
+    forces[order] = (top @ step - off) / std
     ends = np.cumsum([sets[k].size for k in few])[:-1]
-    y = dict(zip(few, np.split(((top @ step - off) / std).T, ends, axis=1), strict=True))
+    y = dict(zip(few, np.split(forces.T, ends, axis=1), strict=True))
     y |= {k: (x.T - m.answers[k]) / m.variances[k] for k in own}
     found = Solution(np.ascontiguousarray(x.T), tuple(y[k] for k in range(len(sets))))
-    return found.x, certify(Problem(terms, nonnegative=False), found)
+    certificate = certify(Problem(terms, nonnegative=False), found)
+    if quick and certificate.worst > WORST_TOLERANCE:  # noises too unequal for squares
+        return _solve_few(m, quick=False)
+    return found.x, certificate
 
 
 def fit_ols(m: Measurements) -> Fit:
@@ -113,21 +131,20 @@ def fit_ols(m: Measurements) -> Fit:
     As `fit_nnls` without the sign constraint. Marginals have a closed form; where the cells are
     asked, too, a basis of what the other queries see is enough; else a solver is asked.
     """
-    if all(q.axes is not None for q in m.workload.query_sets):
-        x, certificate = _refined(m, partial(_solve_marginals, m))
-    elif asks_cells(m.workload):
+    closed, few = all(q.axes is not None for q in m.workload.query_sets), asks_cells(m.workload)
+    if closed or not few:
+        x, certificate = _refined(m, _solve_marginals if closed else _solve_any)
+    if few and not (closed and certificate.worst <= WORST_TOLERANCE):
         x, certificate = _solve_few(m)
-    else:
-        x, certificate = _refined(m, partial(_solve_any, m))
     return finish("ols", m, x, certificate)
 
 
 def _refined(
-    m: Measurements, solve: Callable[[tuple[Array, ...]], Array]
+    m: Measurements, solve: Callable[[Measurements, tuple[Array, ...]], Array]
 ) -> tuple[Array, Certificate]:
     """Solve, solve again for what is left of the residuals, and certify the table."""
     terms = weighted_terms(m)
-    x = solve(m.answers)
-    x = x + solve(tuple(t.target - t.answers(x) for t in terms))
+    x = solve(m, m.answers)
+    x = x + solve(m, tuple(t.target - t.answers(x) for t in terms))
     y = tuple((t.answers(x) - t.target) * t.weight for t in terms)
     return x, certify(Problem(terms, nonnegative=False), Solution(x, y))

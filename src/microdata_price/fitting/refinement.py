@@ -8,16 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..model.queryset import QuerySet
+from ..optimize.boxed import is_cells
 
 Array = NDArray[np.float64]
 Answered = tuple[QuerySet, Array]  # a query set and its answers, shape (runs, queries)
-
-
-def _is_cells(queries: QuerySet) -> bool:
-    """Return whether the queries are the cells in order; known at once where the axes are."""
-    if queries.axes is not None:
-        return len(queries.axes) == len(queries.shape)
-    return queries.is_identity
 
 
 def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
@@ -26,7 +20,7 @@ def parents(fine: QuerySet, coarse: QuerySet) -> NDArray[np.intp] | None:
     ``None`` if a fine query straddles coarse ones, or cells that only the coarse set counts exist:
     then the fine answers do not determine the coarse ones.
     """
-    if _is_cells(fine):
+    if is_cells(fine):
         return coarse.labels
     counted = fine.labels >= 0
     if (coarse.labels[~counted] >= 0).any():
@@ -79,12 +73,12 @@ def relabel(
     for their total only (multiply the two tables, divide by the total); else ``None``.
     """
     shape = tuple(queries.shape[a] for a in queries.axes) if queries.axes else (queries.size,)
-    table = queries if _is_cells(queries) else QuerySet.identity(shape, queries.name)
+    table = queries if is_cells(queries) else QuerySet.identity(shape, queries.name)
     limits: list[Answered] = []
     for q, a in earlier:
         parent = parents(queries, q)
         if parent is not None:
-            limits.append((q if _is_cells(queries) else _small(q, queries, parent), a))
+            limits.append((q if is_cells(queries) else _small(q, queries, parent), a))
         elif q.axes is not None and queries.axes is not None and not {*q.axes} & {*queries.axes}:
             limits.append((QuerySet.sum_query(shape, "total"), a.sum(axis=1, keepdims=True)))
         else:

@@ -144,9 +144,8 @@ def _messages(m: Measurements, own: int, means: Array, variances: Array) -> tupl
         if k == own or queries.size == 1:  # a total says next to nothing of one cell
             continue
         left = answers - queries.answers(means.reshape(-1, *queries.shape))
-        spread = (
-            queries.answers(variances.reshape(-1, *queries.shape)) + DEFAULT.misfit * left * left
-        )
+        spread = queries.answers(variances.reshape(-1, *queries.shape))
+        spread = spread + DEFAULT.misfit * left * left
         around = variance + np.maximum(queries.spread(spread) - variances, 0.0)
         weight = np.where(queries.labels >= 0, 1 / around, 0.0)
         precision += weight
@@ -226,6 +225,5 @@ def shrink(m: Measurements, own: int, first: Array) -> Targets:
     block = max(1, _BLOCK // m.workload.cells)
     for start in range(0, m.runs, block):
         runs = slice(start, start + block)
-        some = None if expected is None else expected[runs]
-        parts.append(_block(m.select(runs), own, some))
+        parts.append(_block(m.select(runs), own, None if expected is None else expected[runs]))
     return Targets(*(np.concatenate(both) for both in zip(*parts, strict=True)))

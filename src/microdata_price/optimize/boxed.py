@@ -229,11 +229,6 @@ def largest_of(queries: QuerySet, values: Array) -> Array:
     return np.maximum.reduceat(values[:, order], starts, axis=1)
 
 
-def largest_among(members: Array, values: Array) -> Array:
-    """Return the largest value among the cells that a single sum counts, shape (runs, 1)."""
-    return np.asarray(np.where(members > 0, values, -np.inf).max(axis=1, keepdims=True))
-
-
 @dataclass
 class Point(Batch):
     """A point of the dual problem: multipliers and what follows from them."""

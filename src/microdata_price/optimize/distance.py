@@ -43,13 +43,7 @@ _SIMPLEX_MOST = 1e7
 
 @dataclass(frozen=True, eq=False)
 class Distance(Batch):
-    """Distances with their proofs, for a batch of runs.
-
-    A table x with ``|u_k . x - a_k| <= t std_k`` for every query has, for any multipliers y with
-    ``sum_k y_k u_k >= 0``, that ``0 <= sum_k y_k u_k . x <= y . a + t sum_k std_k |y_k|``. So t is
-    at least ``-y . a / sum_k std_k |y_k|``: each y is a cut that gives a lower bound (the linear
-    program's dual).
-    """
+    """Distances with their proofs, for a batch of runs."""
 
     by_run = ("value", "multipliers")
 
@@ -211,10 +205,7 @@ def certify_distance(
     plus a small part of the largest answer, as in `certify`.
     """
     runs = distance.value.size
-    bound = np.zeros(runs)
-    weight = np.zeros(runs)
-    largest = np.zeros(runs)
-    count = np.zeros(runs)
+    bound, weight, largest, count = np.zeros((4, runs))
     gradient: Array | float = 0.0
     for q, a, s, y in zip(sets, answers, stds, distance.multipliers, strict=True):
         bound -= (y * a).sum(axis=1)

@@ -37,7 +37,7 @@ How the systems are solved is each structure's own matter: see `two_way`, `tree`
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -107,10 +107,6 @@ def _step(
     """Solve for a Newton step in units of the largest 1/d, so that one free cell counts as 1."""
     unit = divisor(free.max(axis=1, keepdims=True))
     return structure.solve(free / unit, inverse_weight / unit, residual, ridge) / unit
-
-
-def _dot(a: Array, b: Array) -> Array:
-    return np.asarray(np.einsum("bk,bk->b", a, b))
 
 
 def _contradictions(structure: Structure, box: Boxed, step: Array) -> tuple[Runs, Array]:
@@ -190,9 +186,9 @@ def _advance(batch: _Batch, best: _Best, late: bool) -> None:
     if batch.stalled.max() >= TUNING.patience:
         right = right + _way_to_free(at, box, point)
     step = _step(at, point.free, point.inverse_weight, right, ridge)
-    slope = _dot(point.residual, step)
+    slope = np.einsum("bk,bk->b", point.residual, step)
     new = Point.at(at, box, point.y + step)
-    end = _dot(new.residual, step)
+    end = np.einsum("bk,bk->b", new.residual, step)
     # A step that halves the residual is good; near rounding the slopes say nothing.
     after = box.miss(new.residual)
     good = (after < TUNING.halved * miss) | (miss < 1e-9)
@@ -240,6 +236,24 @@ def newton(
             break
         _advance(batch, best, late=count >= TUNING.late)
     return _mend(structure, box, best, goal)
+
+
+def approach(structure: Structure, box: Boxed) -> Array:
+    """Return multipliers near a root, to start from, by proximal steps in the multipliers.
+
+    Where cells weigh very little, fewer are free than there are aggregates, and H is singular. Each
+    step adds an inverse weight, which falls while Newton's method finds its way. Without radii.
+    """
+    y, added = np.zeros_like(box.target), box.cell_inverse_weight.max(axis=1, keepdims=True)
+    for _ in range(40):
+        wanted, slack = box.target - added * y, box.inverse_weight + added
+        near = replace(box, target=wanted, inverse_weight=slack)
+        y = newton(structure, near, y, TUNING.approached).y
+        if (box.miss(Point.at(structure, box, y).residual) <= TUNING.approached).all():
+            break
+        found = near.miss(Point.at(structure, near, y).residual) <= TUNING.approached
+        added = np.where(found[:, None], added / 2, added * 4)
+    return y
 
 
 def _mend(structure: Structure, box: Boxed, best: _Best, goal: Array) -> Answer:

@@ -38,10 +38,6 @@ class Merged:
         return Solution(x, solution.y, solution.contradictory)
 
 
-def _queries(term: AnyTerm) -> QuerySet:
-    return term.base if isinstance(term, SubsetSum) else term.queries
-
-
 def _moved(term: AnyTerm, queries: QuerySet) -> AnyTerm:
     if isinstance(term, SubsetSum):
         return SubsetSum(queries, term.members, term.target, term.weight)
@@ -80,7 +76,7 @@ def _by_labels(cells: int, sets: list[QuerySet]) -> tuple[Labels, list[QuerySet]
 
 def merge(problem: Problem) -> Merged | None:
     """Return the problem on merged cells; ``None`` if the queries tell all cells apart."""
-    sets = [_queries(t) for t in problem.terms]
+    sets = [t.base if isinstance(t, SubsetSum) else t.queries for t in problem.terms]
     shape, cells = problem.shape, problem.cells
     if any(q.size == cells for q in sets):
         return None

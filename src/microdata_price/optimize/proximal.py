@@ -10,12 +10,10 @@ The multipliers of this problem are nearly those of the problem itself: only the
 off, by :math:`\tau (x^{k+1} - x^k)`. So each step's answer is certified against the problem itself,
 with the multipliers of all its terms but the proximal one, and the steps end when that certificate
 is good. The method is that of Rockafellar, "Monotone operators and the proximal point algorithm",
-SIAM Journal on Control and Optimization 14 (1976), 877-898; for a piecewise quadratic f its rate is
-:math:`\tau / (\tau + \sigma)` with a constant :math:`\sigma` of the problem, so for a small
-:math:`\tau` three or four steps do. But a small one also makes the Newton systems harder and the
-cells, which are multipliers over :math:`\tau`, less exact. So :math:`\tau` begins near the weights,
-where Newton's method finds its way easily, and falls from step to step, each starting from the
-multipliers of the one before. Early steps need not be solved exactly (his criterion A).
+SIAM Journal on Control and Optimization 14 (1976), 877-898. A small :math:`\tau` takes few steps,
+but makes the Newton systems harder and the cells, multipliers over :math:`\tau`, less exact. So it
+begins near the weights and falls from step to step, each starting from the multipliers of the one
+before. Early steps need not be solved exactly (his criterion A).
 """
 
 from __future__ import annotations

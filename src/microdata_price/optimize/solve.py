@@ -17,6 +17,8 @@ from .structured import solve_structured
 
 Array = NDArray[np.float64]
 
+_CONIC_CELLS = 10_000  # cells beyond which the conic solver may take minutes and gigabytes
+
 
 def _settle(
     problem: Problem, solution: Solution, certificate: Certificate, counts: Array | float
@@ -61,7 +63,8 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     """Solve a batch of problems, each run with its certificate.
 
     The fast solvers are asked first (see `attempt`); a run that misses `WORST_TOLERANCE` is solved
-    again by the conic solver, and the certificate counts that.
+    again by the conic solver, and the certificate counts that; or, where the table is large and
+    each cell weighs, with patience by the fast one alone.
 
     Parameters
     ----------
@@ -89,15 +92,19 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         part = problem.select(missed)
-        again = solve_conic(part)
+        patient = part.cells > _CONIC_CELLS and cells_weigh(part)
+        patient &= all(t.radius is None for t in part.terms)
+        again = solve_structured(part, patient=True) if patient else solve_conic(part)
+        proof = certify(part, again)
         solution = solution.replace_runs(missed, again)
-        certificate = certificate.replace_runs(missed, certify(part, again).by_conic())
+        certificate = certificate.replace_runs(missed, proof if patient else proof.by_conic())
         missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         some = ", ".join(str(r) for r in missed[:10]) + (", ..." if missed.size > 10 else "")
         raise CertificateError(
             f"{missed.size} of {problem.runs} runs (numbers from 0: {some}) have no optimal answer "
             f"within {WORST_TOLERANCE:g}; the worst certificate is {certificate.worst:.2g}. The "
-            "constraints may contradict each other, or counts be too large: try method 'consensus'"
+            "constraints may contradict each other, or answers be too large, or too unequal in "
+            "noise, for numbers of 64 bits: try method 'nnls', or 'ols'"
         )
     return solution, certificate

@@ -20,7 +20,7 @@ from .boxed import (
     split,
 )
 from .conjugate import conjugate
-from .dual_newton import newton
+from .dual_newton import approach, newton
 from .partitions import partitions
 from .problem import Problem, Solution, Term, columns
 from .tree import tree
@@ -84,13 +84,10 @@ def _transpose(a: Array, shape: tuple[int, int]) -> Array:
 
 
 def _transpose_box(box: Boxed, shape: tuple[int, int]) -> Boxed:
-    return replace(
-        box,
-        centre=_transpose(box.centre, shape),
-        cell_inverse_weight=_transpose(box.cell_inverse_weight, shape),
-        lo=_transpose(box.lo, shape),
-        hi=None if box.hi is None else _transpose(box.hi, shape),
-    )
+    hi = None if box.hi is None else _transpose(box.hi, shape)
+    lo, centre = _transpose(box.lo, shape), _transpose(box.centre, shape)
+    inverse = _transpose(box.cell_inverse_weight, shape)
+    return replace(box, centre=centre, cell_inverse_weight=inverse, lo=lo, hi=hi)
 
 
 def _own_multipliers(
@@ -105,9 +102,8 @@ def _own_multipliers(
         return [total]
     fixed = [np.isinf(columns(problem.terms[k].weight)) for k in own]
     weights = [np.where(f, 0.0, problem.terms[k].weight) for k, f in zip(own, fixed, strict=True)]
-    if proof.any():  # the forces of a proof are those of the cells' bounds alone
-        high = np.inf if box.hi is None else box.hi
-        x = np.where(proof[:, None], np.where(total > 0, high, box.lo), x)
+    if proof.any():  # a proof's forces are the bounds' alone, which any one x compares
+        x = np.where(proof[:, None], 0.0, x)
         weights = [np.where(proof[:, None], 0.0, w) for w in weights]
     parts = [w * (x - problem.terms[k].target) for k, w in zip(own, weights, strict=True)]
     rest = total - np.sum(parts, axis=0)
@@ -130,6 +126,7 @@ def solve_planned(
     plan: Plan,
     start: Array | None = None,
     accuracy: Array | float = TUNING.converged,
+    patient: bool = False,
 ) -> tuple[Solution, Array]:
     """Solve runs whose cells all have weights; return the aggregates' multipliers, too."""
     box = add_aggregates(box_cells(problem, plan.own), problem, plan.order)
@@ -141,6 +138,8 @@ def solve_planned(
     # Flipped tables have two sides longer than 1, the first of which is the longer.
     shape = (max(problem.shape), problem.cells // max(problem.shape))
     inner = _transpose_box(box, shape) if plan.flip else box
+    if patient:
+        start = approach(plan.structure, inner)
     found = newton(plan.structure, inner, start, accuracy)
     x, forces, contradictory = found.x, found.forces, found.contradictory
     if plan.flip:
@@ -174,8 +173,8 @@ def in_blocks(problem: Problem, plan: Plan, solve: Callable[[Problem, Plan], Sol
     return Solution.stack([solve(problem.select(b), plan.select(b)) for b in blocks])
 
 
-def solve_structured(problem: Problem) -> Solution:
+def solve_structured(problem: Problem, patient: bool = False) -> Solution:
     """Solve by batched semismooth Newton on the dual; every cell must have a weight."""
     plan = make_plan(problem)
     assert plan is not None  # cells that weigh are in a term on single cells
-    return in_blocks(problem, plan, lambda part, its: solve_planned(part, its)[0])
+    return in_blocks(problem, plan, lambda part, its: solve_planned(part, its, patient=patient)[0])

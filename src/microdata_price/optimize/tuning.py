@@ -16,6 +16,8 @@ class Tuning:
 
     # A run with this miss is done. Doubled: certificates lose a factor of two.
     converged: float = 1e-11
+    # The miss to which proximal steps lead hard large problems. Doubled: one of them less.
+    approached: float = 1e-7
     # Steps without a halving of the miss after which a run is given up, near the end and before.
     # Doubled: hopeless runs take twice as long.
     stalled: int = 10
