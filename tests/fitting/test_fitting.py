@@ -114,6 +114,20 @@ def test_hard_measurements_are_fitted(method, case):
     assert [a.shape for a in result.answers()] == [a.shape for a in m.answers]
 
 
+@pytest.mark.parametrize("share", [1e-4, 1e-6])
+@pytest.mark.parametrize(("shape", "most"), [((4, 5), 10**7), ((50, 20), 4 * 10**5)])
+def test_a_very_noisy_query_set_is_not_lost_beside_the_others(share, shape, most):
+    """No cell is near 0, so that least squares with nonnegative cells is that with any."""
+    sets = tuple(QuerySet.marginal(shape, kept) for kept in ((), (0,), (1,)))
+    rng = np.random.default_rng(1)
+    table, split = rng.integers(most / 2, most, shape), np.array([1 - share, 2 * share, 1 - share])
+    m = measure(table, Workload(sets), PureDP(1.0), runs=1, rng=rng, split=split / 2)
+    signed = fit(m, "ols").answers()
+    for method in ("nnls", "consensus"):
+        for one, other, noise in zip(fit(m, method).answers(), signed, m.noise, strict=True):
+            assert np.abs(one - other).max() < 1e-3 * noise.std
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_runs_do_not_depend_on_each_other(method):
     m = measured(uneven((9, 24)), runs=45)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.model.queryset import QuerySet
 from microdata_price.optimize import TOLERANCE, Problem, Solution, certify, solve
-from microdata_price.optimize.certificate import ROUNDING
+from microdata_price.optimize.certificate import RESOLVED, ROUNDING, UNEQUAL
 from microdata_price.optimize.memory import check_memory, memory_needed
 from random_problems import Recipe, any_terms, random_problem, term
 
@@ -72,13 +72,19 @@ def plain_certificate(problem, x, y):
         dual = max(dual, own.max() / (forces.max() or 1.0))
     gap = np.abs(w * (r**2 - asked**2) / 2 + y * (asked - r)).sum()
     floor = least / noise**2 if noise else 1.0
+    strengths = [f.max() for f in np.split(force, ends)]
+    plain = np.array([t.radius is None for t in terms])
+    plain &= [bool((t.weight[0] > 0).all() and np.isfinite(t.weight[0]).all()) for t in terms]
+    weakest = np.where(plain, strengths, np.inf).min()
+    most = UNEQUAL * weakest + RESOLVED * np.abs(y).max() if problem.nonnegative else np.inf
     allowed = (matrix * force[:, None]).max(axis=0)
     allowed = np.where(matrix.T @ soft > 0, allowed, np.maximum(allowed, floor))
+    allowed = np.minimum(allowed, most)
     g = matrix.T @ y
     if problem.nonnegative:
         primal = max(primal, -x.min() / least)
     dual = max(dual, ((-g if problem.nonnegative else np.abs(g)) / allowed).max())
-    size = (w * r**2).sum() / 2 + max(floor, force.max()) * (count + noise)
+    size = (w * r**2).sum() / 2 + min(max(floor, force.max()), most) * (count + noise)
     return primal, dual, (gap + np.abs(g * x).sum()) / (size or 1.0)
 
 
@@ -86,7 +92,8 @@ def plain_certificate(problem, x, y):
 @given(seed=st.integers(0, 2**32 - 1), nonnegative=st.booleans())
 def test_a_certificate_is_that_of_its_definition_run_by_run(seed, nonnegative):
     rng = np.random.default_rng(seed)
-    problem = Problem(any_terms(seed), nonnegative)
+    terms = [replace(t, weight=t.weight * 10.0 ** rng.choice([0, -9])) for t in any_terms(seed)]
+    problem = Problem(tuple(terms), nonnegative)
     shape = 2, problem.cells
     x = rng.exponential(20, shape) * (rng.random(shape) < 0.6) - 0.1 * (rng.random() < 0.5)
     sizes = [t.target.shape for t in problem.terms]

@@ -37,6 +37,15 @@ the largest count or 1e-9 of the noise, whichever is more.
 """
 
 
+UNEQUAL, RESOLVED = 1e3, 1e-2
+"""How much stronger terms may be before a nonnegative answer is judged by the weakest of them.
+
+Beside a query set with a thousand times less noise, a gradient that is small for that one may be
+all there is of a noisy one. So no force's scale is above `UNEQUAL` times that of the weakest term
+plus `RESOLVED` times the largest force, of which numbers of 64 bits resolve a part in 1e16.
+"""
+
+
 @dataclass(frozen=True, eq=False)
 class Certificate(Batch):
     """Distance of an answer from its optimum: three numbers a run, relative to the run's scale.
@@ -259,14 +268,24 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
     scales: Array = np.zeros((1,) * table.ndim)  # as small as it can be, to broadcast
     # The largest force that noise makes: that of the least noise, 1 if nothing is noisy.
     floor = np.where(noise > 0, least / divisor(noise) ** 2, 1.0)
-    largest = floor[:, 0]
+    largest, weakest, force = floor[:, 0], np.full(problem.runs, np.inf), np.zeros(problem.runs)
     for term, part in zip(problem.terms, parts, strict=True):
         np.subtract(table, _over(term, part.force), out=table)
         scales = np.maximum(scales, _over(term, part.force_scale))
-        largest = np.maximum(largest, part.force_scale.max(axis=1))
+        strength = part.force_scale.max(axis=1)
+        largest = np.maximum(largest, strength)
+        if term.radius is None:
+            w = columns(term.weight)
+            plain = (w.min(axis=1) > 0) & (w.max(axis=1) < np.inf)
+            weakest = np.where(plain, np.minimum(weakest, strength), weakest)
+        force = np.maximum(force, np.abs(part.force).max(axis=1))
+    most = np.where(problem.nonnegative, UNEQUAL * weakest + RESOLVED * force, np.inf)
+    largest = np.minimum(largest, most)
     if scales[0].size > 1:
         scales = np.broadcast_to(scales, table.shape)
     allowed = _fill_uncovered(problem, scales.reshape(problem.runs, scales[0].size), floor)
+    if (most < np.inf).any():
+        allowed = np.minimum(allowed, most[:, None])
     if problem.nonnegative:
         primal = np.maximum(primal, -x.min(axis=1) / least[:, 0])
         dual = np.maximum(dual, _largest(fall, allowed))
