@@ -29,11 +29,7 @@ def test_proofs_of_ours_hold_at_every_level(given):
     assert good <= private + 1e-9
     assert found.with_delta[0] <= found.with_delta[1] + 1e-9
     assert found.large[0] <= found.large[1]
-
-
-def test_redrawn_noise_and_searched_pairs():
-    found = proofs_of_ours.Findings(runs=400)
-    law = math.exp(-0.25) ** np.abs(np.arange(-4000, found.redrawn_whole + 1))
+    law = math.exp(-found.epsilon / 2) ** np.abs(np.arange(-4000, found.redrawn_whole + 1))
     assert law[-1] / law.sum() <= found.delta < law[-2] / law[:-1].sum()
     for _, both in found.pairs_table.groupby("cells"):
         plain, searched = (numbers(x)[0] for x in both["at most"])
