@@ -242,9 +242,3 @@ def test_the_corollary_with_a_delta_is_a_weaker_form(eps, delta, log10_d, D):
     leak = delta * math.expm1(m * eps) / math.expm1(eps)
     want = m * (1 - leak) - math.exp(eps * m) * D / d if m >= 1 else 0.0
     assert value == pytest.approx(max(want, 0.0), rel=1e-9, abs=1e-9)
-
-
-def test_one_record_is_tight_at_large_epsilon():
-    d, C = 10**6, m_epsilon(12.0).std
-    bound = float(va.one_record_bound(12.0, d, C))
-    assert bound == pytest.approx(d * math.exp(-12) * (1 - C), rel=1e-12)
