@@ -100,7 +100,7 @@ def test_the_audit_finds_the_largest_loss_of_all(kappa, few):
     assert case.largest_loss(51) == pytest.approx(np.abs(worst).max(), rel=1e-12)
 
 
-OWN_GAP = vars(Reports)["G"]
+OWN_GAP, OWN_SILENCE = vars(Reports)["G"], Reports.log_silent
 
 
 @pytest.mark.parametrize(
@@ -108,6 +108,7 @@ OWN_GAP = vars(Reports)["G"]
     [
         ("G", property(lambda case: OWN_GAP.__get__(case) // 2)),  # alarms frozen too early
         ("log_noise", lambda case, k: case.main.log_density(k)),  # without heavy tails
+        ("log_silent", lambda case, q: 30 * OWN_SILENCE(case, q)),  # at the threshold, downwards
     ],
 )
 def test_the_audit_finds_a_mechanism_that_is_not_private(monkeypatch, part, broken):
