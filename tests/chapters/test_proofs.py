@@ -28,12 +28,9 @@ def test_proofs_of_ours_hold_at_every_level(given):
     assert any(says(t, exact, 0.01) and says(t, private, 0.01) for t in said)
     assert good <= private + 1e-9
     assert found.with_delta[0] <= found.with_delta[1] + 1e-9
-    assert found.large[0] <= found.large[1]
-
-
-def test_redrawn_noise_and_searched_pairs():
-    found = proofs_of_ours.Findings(runs=400)
-    law = math.exp(-0.25) ** np.abs(np.arange(-4000, found.redrawn_whole + 1))
+    one_record = 10**6 * math.exp(-10) * (1 - m_epsilon(10.0).std)
+    assert pytest.approx(one_record, rel=1e-12) == found.large[0] <= found.large[1]
+    law = math.exp(-found.epsilon / 2) ** np.abs(np.arange(-4000, found.redrawn_whole + 1))
     assert law[-1] / law.sum() <= found.delta < law[-2] / law[:-1].sum()
     for _, both in found.pairs_table.groupby("cells"):
         plain, searched = (numbers(x)[0] for x in both["at most"])

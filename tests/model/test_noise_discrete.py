@@ -3,8 +3,6 @@
 import mpmath as mp
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from microdata_price.model import noise_released
 from microdata_price.model.noise import Gaussian, Laplace
@@ -13,7 +11,7 @@ from microdata_price.model.noise_discrete import (
     DoubleGeometric,
     TruncatedDoubleGeometric,
 )
-from rounding import at_most, digits
+from rounding import digits
 
 _digits = digits(40)
 
@@ -111,18 +109,6 @@ def test_wide_gaussian_agrees_with_its_sums(monkeypatch):
     np.testing.assert_allclose(wide.first, direct.first, rtol=1e-12)
     np.testing.assert_allclose(wide.second, direct.second, rtol=1e-12)
     np.testing.assert_allclose(smooth.sf(q), tail, rtol=1e-12)
-
-
-@given(st.floats(1e-6, 700.0))
-@settings(max_examples=60)
-def test_discrete_noise_is_never_noisier_than_continuous(epsilon):
-    geometric = DoubleGeometric(epsilon)
-    assert at_most(geometric.variance, Laplace(1 / epsilon).variance)
-    gauss = DiscreteGaussian(1 / (2 * epsilon))
-    assert at_most(gauss.variance, Gaussian(np.sqrt(1 / (2 * epsilon))).variance)
-    clipped = TruncatedDoubleGeometric(epsilon, 5)
-    assert clipped.variance >= 0
-    assert at_most(clipped.variance, geometric.variance)
 
 
 def test_extreme_parameters_do_not_overflow():

@@ -185,8 +185,8 @@ def labels(
 
     Examples
     --------
-    >>> labels("race", "short_label")[:2]
-    ('White', 'Black')
+    >>> labels("race")[0], labels("race", "short_label")[:2]
+    ('White alone', ('White', 'Black'))
     """
     if variable not in ("race", "origin"):
         raise unknown_name("variable", variable, ("race", "origin"))

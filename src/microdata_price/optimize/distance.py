@@ -193,10 +193,7 @@ def exact_distance(
 
 
 def certify_distance(
-    sets: Sequence[QuerySet],
-    answers: Sequence[Array],
-    stds: Sequence[float],
-    distance: Distance,
+    sets: Sequence[QuerySet], answers: Sequence[Array], stds: Sequence[float], distance: Distance
 ) -> Certificate:
     """Certify that no smaller distance is possible; the second stage shows that this one is.
 

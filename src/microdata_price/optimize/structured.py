@@ -10,15 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.batch import Batch
-from .boxed import (
-    Boxed,
-    Structure,
-    add_aggregates,
-    box_cells,
-    largest_of,
-    pinning,
-    split,
-)
+from .boxed import Boxed, Structure, add_aggregates, box_cells, largest_of, pinning, split
 from .conjugate import conjugate
 from .dual_newton import approach, newton
 from .partitions import partitions

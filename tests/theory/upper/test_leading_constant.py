@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from by_quadrature import expected
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric
 from microdata_price.theory.upper import leading_constant as lc
+from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.reports import Reports
 
 
@@ -99,7 +100,7 @@ def test_the_audit_finds_the_largest_loss_of_all(kappa, few):
     assert case.largest_loss(51) == pytest.approx(np.abs(worst).max(), rel=1e-12)
 
 
-OWN_GAP = vars(Reports)["G"]
+OWN_GAP, OWN_SILENCE = vars(Reports)["G"], Reports.log_silent
 
 
 @pytest.mark.parametrize(
@@ -107,6 +108,7 @@ OWN_GAP = vars(Reports)["G"]
     [
         ("G", property(lambda case: OWN_GAP.__get__(case) // 2)),  # alarms frozen too early
         ("log_noise", lambda case, k: case.main.log_density(k)),  # without heavy tails
+        ("log_silent", lambda case, q: 30 * OWN_SILENCE(case, q)),  # at the threshold, downwards
     ],
 )
 def test_the_audit_finds_a_mechanism_that_is_not_private(monkeypatch, part, broken):
@@ -150,3 +152,37 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
     likely = [Reports(0.05, 100.0, 1.2, 0.05, (100 - log - x) / 2) for x in (2.0, 2.8)]
     hides = [r.log_phi >= r.log_p + math.log(-math.expm1(-2 * r.tau)) for r in likely]
     assert hides == [r.G == 0 for r in likely] == [True, False]
+
+
+@given(st.integers(0, 10**6), st.sampled_from([0.06, 0.3, 0.6]), st.floats(0, 6))
+def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
+    """The bounds for a rest of either sign hold run by run, however likely alarms are."""
+    rng = np.random.default_rng(seed)
+    case, d = Reports(2.0, 18.0, 1.2, 0.06, kappa * 18.0), 60
+    used = rng.random(d) < rng.choice([0.05, 0.4])
+    q = np.where(used, rng.integers(0, int(2 * case.threshold) + 2, d), 0) * 1.0
+    z, chance, small = case.cell.sample(rng, d), rng.random(d), q < case.G
+    alarm, rise = 0.1, 0.2 * (q > 0)  # the own chances are hardly ever drawn
+    seen = np.where(small, chance < alarm + rise, q + z > case.threshold)
+    beyond = case.threshold + rng.exponential(1 / case.cell.right, d)
+    x0 = np.where(seen, np.maximum(np.where(small, beyond, q + z) - h, 0), 0.0)
+    # The sum counts a frozen cell as G.
+    value = np.where(small & seen & (chance >= alarm), float(case.G), q)
+    A = float(value.sum() + case.main.sample(rng, 1)[0] - case.main.mean)
+    big = q >= max(case.G, 1)
+    z = np.where(big, z, 0.0)
+    wrong = abs(A - q.sum())
+    assert (np.abs(x0 - q)[seen & big] <= (np.abs(z) + h + 1e-9)[seen & big]).all()
+    target, rest = max(A, 0.0), max(A, 0.0) - x0.sum()
+    if rest >= 0:
+        share = rest / d
+        lost = np.where(seen, h + np.maximum(-z, 0), q)[q > 0].sum()
+        assert A <= 0 or share <= (lost + wrong) / d + 1e-9
+        x = x0 + share
+        assert (np.abs(x - q)[~seen] <= np.maximum(q, share)[~seen] + 1e-9).all()
+    else:
+        g, x = float(threshold(x0, target)), project(x0, target)
+        Z = float(np.maximum(z - h, 0).max(initial=0.0, where=big & seen))
+        X = float(x0.max(initial=0.0, where=~big))
+        assert g <= Z + X + wrong + 1e-6
+    assert abs(x.sum() - q.sum()) <= wrong + 1e-6

@@ -57,11 +57,7 @@ class Bound(NamedTuple):
 
 def _for_all_tables(function: Callable[[Guarantee, Array, Array], Printed]) -> Callable[..., Any]:
     def bound(
-        guarantee: Guarantee,
-        d: Array,
-        given: Array,
-        *,
-        max_records: float = math.inf,
+        guarantee: Guarantee, d: Array, given: Array, *, max_records: float = math.inf
     ) -> Printed:
         if not math.isinf(max_records):
             raise InputError("the printed bound cannot be limited to small tables; use another one")

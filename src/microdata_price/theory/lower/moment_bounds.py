@@ -38,11 +38,7 @@ class MomentBound(NamedTuple):
 
 
 def moment_point_error(
-    guarantee: Guarantee,
-    d: Array,
-    D: Array,
-    *,
-    max_records: float = math.inf,
+    guarantee: Guarantee, d: Array, D: Array, *, max_records: float = math.inf
 ) -> MomentBound:
     """Return the largest C that first moments exclude, given D.
 
@@ -72,11 +68,7 @@ def moment_point_error(
 
 
 def moment_sum_error(
-    guarantee: Guarantee,
-    d: Array,
-    C: Array,
-    *,
-    max_records: float = math.inf,
+    guarantee: Guarantee, d: Array, C: Array, *, max_records: float = math.inf
 ) -> MomentBound:
     """Return the largest D that first moments exclude, given C.
 

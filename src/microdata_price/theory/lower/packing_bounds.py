@@ -77,12 +77,7 @@ def _setting(guarantee: Guarantee, d: Array, given: Array, base: Base) -> _Setti
 
 
 def packing_point_error(
-    guarantee: Guarantee,
-    d: Array,
-    D: Array,
-    base: Base,
-    *,
-    max_records: float = math.inf,
+    guarantee: Guarantee, d: Array, D: Array, base: Base, *, max_records: float = math.inf
 ) -> PackingBound:
     """Return the largest C that some packing excludes, given D.
 
@@ -132,12 +127,7 @@ def _zcdp_beta(log_n: Array, r: Array) -> Array:
 
 
 def packing_sum_error(
-    guarantee: Guarantee,
-    d: Array,
-    C: Array,
-    base: Base,
-    *,
-    max_records: float = math.inf,
+    guarantee: Guarantee, d: Array, C: Array, base: Base, *, max_records: float = math.inf
 ) -> PackingBound:
     """Return the largest D that some packing excludes, given C.
 
@@ -195,10 +185,7 @@ def _largest_m(guarantee: Guarantee, log_n: Array) -> Array:
 
 
 def _search(
-    score: Callable[[Array, Array], Array],
-    low: Array,
-    high: Array,
-    max_records: float,
+    score: Callable[[Array, Array], Array], low: Array, high: Array, max_records: float
 ) -> tuple[Array, Array, Array]:
     """Maximise ``score(m, t)`` over m and over t in (0, 1); m whole."""
     zero, one = np.full(low.shape, _EDGE), np.full(low.shape, 1 - _EDGE)
