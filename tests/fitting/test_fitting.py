@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from fitting_oracle import ORACLES, least_norm, stacked
+from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import CertificateError, InputError
 from microdata_price.fitting import METHODS, fit
 from microdata_price.fitting.fit import finish
@@ -112,6 +113,17 @@ def test_hard_measurements_are_fitted(method, case):
     assert result.certificate.worst <= 100 * TOLERANCE
     assert result.tables.shape == (m.runs, *m.workload.shape)
     assert [a.shape for a in result.answers()] == [a.shape for a in m.answers]
+
+
+@pytest.mark.parametrize("shape", [(2,) * 11, (1,) * 30 + (2, 3)])
+def test_least_squares_of_many_axes_does_not_list_all_their_interactions(shape):
+    w = Workload.table(shape)
+    m = measure(np.ones(shape), w, PureDP(1.0), runs=1, rng=np.random.default_rng(2))
+    a, b, v = stacked(m, 0)
+    inverse = np.linalg.inv(a.T / v @ a)
+    np.testing.assert_allclose(fit(m, "ols").cells[0], inverse @ (a.T / v @ b), atol=1e-8)
+    found = np.concatenate(ols_variances(w, m.variances))
+    np.testing.assert_allclose(found, np.einsum("ij,jk,ik->i", a, inverse, a, optimize=True))
 
 
 @pytest.mark.parametrize("share", [1e-4, 1e-6])

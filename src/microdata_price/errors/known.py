@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Sequence
 
@@ -14,6 +13,7 @@ from ..exceptions import InputError, find
 from ..fitting import METHODS
 from ..fitting.own_cells import asks_cells, own_variances
 from ..model.noise import Gaussian, Laplace, Noise
+from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped
 
@@ -41,7 +41,7 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     >>> round(float(ols_variances(Workload.table((10, 10)), [128.0] * 4)[0][0]), 3)
     105.785
     """
-    if all(q.axes is not None for q in workload.query_sets):
+    if all(q.interactions() for q in workload.query_sets):
         return _marginal_variances(workload, variances)
     others = sum(q.size for q in workload.query_sets if not q.is_identity)
     small = others * workload.cells <= _DENSE_LIMIT
@@ -63,15 +63,15 @@ def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple
     def outside(axes: tuple[int, ...]) -> float:
         return math.prod(float(n) for a, n in enumerate(sides) if a not in axes)
 
-    def query_variance(kept: tuple[int, ...]) -> float:
-        parts = []
-        for s in (s for k in range(len(kept) + 1) for s in itertools.combinations(kept, k)):
+    def query_variance(q: QuerySet) -> float:
+        kept, parts = q.axes or (), []
+        for s in q.interactions() or ():
             scalar = math.fsum(outside(t) / v for t, v in sets if set(s) <= set(t))
             share = math.prod(1 - 1 / sides[a] if a in s else 1 / sides[a] for a in kept)
             parts.append(share * outside(kept) / scalar)
         return math.fsum(parts)
 
-    return tuple(np.full(q.size, query_variance(q.axes or ())) for q in workload.query_sets)
+    return tuple(np.full(q.size, query_variance(q)) for q in workload.query_sets)
 
 
 def _dense_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:

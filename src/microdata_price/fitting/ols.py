@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,10 +20,6 @@ from .own_cells import asks_cells
 Array = NDArray[np.float64]
 
 _DENSE_CELLS = 2000  # larger tables are solved by LSMR
-
-
-def _axis_sets(dimensions: int) -> list[tuple[int, ...]]:
-    return [s for k in range(dimensions + 1) for s in combinations(range(dimensions), k)]
 
 
 def _interaction(table: Array, keep: tuple[int, ...], dimensions: int) -> Array:
@@ -46,20 +41,19 @@ def _solve_marginals(m: Measurements, answers: tuple[Array, ...]) -> Array:
     """
     shape = m.workload.shape
     parts: dict[tuple[int, ...], Array] = {}
-    scale = dict.fromkeys(_axis_sets(len(shape)), 0.0)
+    every = {s for q in m.workload.query_sets for s in q.interactions() or ()}
+    scale = dict.fromkeys(sorted(every, key=lambda s: (len(s), s)), 0.0)
     for q, a, v in zip(m.workload.query_sets, answers, m.variances, strict=True):
         assert q.axes is not None
         small = tuple(n if i in q.axes else 1 for i, n in enumerate(shape))
         given = a.reshape(-1, *small) / v
-        for s in _axis_sets(len(shape)):
-            if set(s) <= set(q.axes):
-                scale[s] += m.workload.cells / q.size / v
+        for s in q.interactions() or ():
+            scale[s] += m.workload.cells / q.size / v
         parts[q.axes] = parts[q.axes] + given if q.axes in parts else given
     result: Array | float = 0.0
     for s, number in scale.items():
-        if number > 0:
-            asked = [_interaction(p, s, len(shape)) for k, p in parts.items() if set(s) <= set(k)]
-            result = result + sum(asked) / number
+        asked = [_interaction(p, s, len(shape)) for k, p in parts.items() if set(s) <= set(k)]
+        result = result + sum(asked) / number
     return np.broadcast_to(result, (m.runs, *shape)).reshape(m.runs, -1).copy()
 
 
@@ -131,7 +125,7 @@ def fit_ols(m: Measurements) -> Fit:
     As `fit_nnls` without the sign constraint. Marginals have a closed form; where the cells are
     asked, too, a basis of what the other queries see is enough; else a solver is asked.
     """
-    closed, few = all(q.axes is not None for q in m.workload.query_sets), asks_cells(m.workload)
+    closed, few = all(q.interactions() for q in m.workload.query_sets), asks_cells(m.workload)
     if closed or not few:
         x, certificate = _refined(m, _solve_marginals if closed else _solve_any)
     if few and not (closed and certificate.worst <= WORST_TOLERANCE):

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,6 +16,8 @@ from ..exceptions import InputError
 from .table import check_shape
 
 Array = NDArray[np.float64]
+
+_MOST_AXES = 10  # of a marginal, with 2^10 interactions
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,6 +135,19 @@ class QuerySet:
     def is_identity(self) -> bool:
         """True if each cell is a query of its own, in order."""
         return self.size == self.cells and bool((self.labels == np.arange(self.cells)).all())
+
+    def interactions(self) -> list[tuple[int, ...]] | None:
+        """Return all sets of axes longer than 1 that a marginal keeps; of more than 10 axes none.
+
+        Examples
+        --------
+        >>> QuerySet.marginal((2, 1, 3), keep=(0, 1, 2)).interactions()
+        [(), (0,), (2,), (0, 2)]
+        """
+        axes = None if self.axes is None else [a for a in self.axes if self.shape[a] > 1]
+        if axes is None or len(axes) > _MOST_AXES:
+            return None
+        return [s for k in range(len(axes) + 1) for s in combinations(axes, k)]
 
     def answers(self, table: ArrayLike) -> Array:
         """Answer the queries on one table or a batch of them.

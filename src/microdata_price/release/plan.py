@@ -16,6 +16,7 @@ from ..model.conversion import approximate_together
 from ..model.measurement import Measurements
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.workload import Workload
+from ..optimize.memory import check_memory
 from ..tables.schemas import Schema
 from ..tables.workloads import query_values
 from .mechanism import Mechanism, mechanism_for
@@ -124,6 +125,7 @@ def plan_release(
     """Settle what will be asked and with which noise (`mechanism_for`); `weak` allows little."""
     for queries in workload.query_sets:
         query_values(schema, queries)
+    check_memory(workload.query_sets, runs=1)
     mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
     check_strength(workload, mechanism, weak)
     return Measured(secrets.token_hex(8), schema, workload, mechanism)
