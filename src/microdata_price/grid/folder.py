@@ -10,7 +10,7 @@ import zipfile
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pandas as pd
@@ -43,23 +43,19 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
     return "; ".join(f"{k}: {short(there.get(k))} there, {short(here.get(k))} here" for k in keys)
 
 
-@contextlib.contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    """Keep other processes out of a folder; the lock ends with the process."""
+def _lock(stream: IO[str], folder: Path) -> None:
+    """Keep other processes out of a folder while a file in it is open."""
     try:
         import fcntl
     except ImportError:  # not on Windows; two processes would then do the work twice
-        yield
         return
-    with (folder / _LOCK).open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise InputError(
-                f"another process is computing in the folder {folder}; wait for it, or choose "
-                "another folder with --out"
-            ) from None
-        yield
+    try:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise InputError(
+            f"another process is computing in the folder {folder}; wait for it, or choose another "
+            "folder with --out"
+        ) from None
 
 
 _SUMS = tuple(field.name for field in fields(ErrorSums))
@@ -76,10 +72,15 @@ class GridFolder:
     def claimed(self) -> Iterator[None]:
         """Keep the folder for the grid, and others out while one computes; or say why not."""
         claim_folder(self.path, MANIFEST, "that of a grid")
-        self.path.mkdir(parents=True, exist_ok=True)
-        with _locked(self.path):
-            self._check_manifest()
-            yield
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+            with (self.path / _LOCK).open("w") as stream:
+                _lock(stream, self.path)
+                self._check_manifest()
+                yield
+        except OSError as error:
+            error.filename, error.filename2 = str(self.path), None
+            raise InputError(f"{system_sentence(error)}; what is finished is kept") from error
 
     def _check_manifest(self) -> None:
         """Write the folder's manifest, or refuse that of another grid."""
@@ -164,16 +165,6 @@ class GridFolder:
         for draft in [p for n in (ERRORS, QUERIES, MANIFEST) for p in self.path.glob(f".{n}.*")]:
             if draft.name != _LOCK:
                 draft.unlink(missing_ok=True)
-
-
-@contextlib.contextmanager
-def explaining_writes(folder: Path) -> Iterator[None]:
-    """Turn a full disk or a folder that cannot be written into one clear sentence."""
-    try:
-        yield
-    except OSError as error:
-        error.filename, error.filename2 = str(folder), None
-        raise InputError(f"{system_sentence(error)}; what is finished is kept") from error
 
 
 def read_result(folder: str | Path, name: str) -> pd.DataFrame:

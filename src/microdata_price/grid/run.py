@@ -20,7 +20,7 @@ from ..fitting import check_methods, paper_methods
 from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
-from .folder import ERRORS, QUERIES, GridFolder, explaining_writes, read_result
+from .folder import ERRORS, QUERIES, GridFolder, read_result
 from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
 from .workers import check_scheduler, compute
@@ -91,7 +91,7 @@ def run_grid(
     workers = check_workers(workers)
     check_scheduler(scheduler)
     folder = GridFolder(Path(out), spec)
-    with explaining_writes(folder.path), folder.claimed():
+    with folder.claimed():
         computed, reused = _fill(folder, workers, sys.stderr if progress else None, scheduler)
     errors, queries = load_errors(folder.path), load_queries(folder.path)
     seconds = time.monotonic() - start
