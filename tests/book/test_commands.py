@@ -10,6 +10,7 @@ from microdata_price.book import build as book
 from microdata_price.book import notebook
 from microdata_price.book import one as book_one
 from microdata_price.book import site as book_site
+from microdata_price.book.plan import Edition
 from microdata_price.book.run import Run
 from microdata_price.cli import main
 from tiny_book import make_notebook, make_root, ordinary, without_pages
@@ -184,6 +185,14 @@ def test_a_page_that_cannot_be_made_is_a_sentence(monkeypatch, capsys):
     monkeypatch.setattr(book_one, "_pages", lambda *_: {}["kernelspec"])
     assert status("run", "chapter") == 1
     assert "'chapter' ran, but no page could be made of it: KeyError" in capsys.readouterr().err
+
+
+def test_names_tell_all_parameters_apart():
+    values = ["a", "a-t-b", "c", "b-t-c", 0.5, 0.1234567, 0.12345671, 1e-6, "1e-06x", 1.0]
+    names = [book_one.file_name("n", "s", s, "t", t) for s in values for t in values]
+    assert len(set(names)) == len(values) ** 2
+    assert names[0] == "n-s-a-t-a"
+    assert len({Edition(epsilon=v).slug for v in values if isinstance(v, float)}) == 5
 
 
 def test_different_parameters_go_to_different_folders(quick, capsys):

@@ -7,18 +7,18 @@ import numpy as np
 import pytest
 
 from microdata_price.exceptions import InputError
-from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise import Gaussian, Laplace, max_exceeds
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.laws import signed
-from microdata_price.theory.lower import validity, variants
+from microdata_price.theory.lower import gamma_bounds, validity, variants
 from microdata_price.theory.lower.lower_bounds import lower_bounds, point_error_bound
 from microdata_price.theory.proofs import fano_walk, packing_walk
 from microdata_price.theory.proofs.packing import Packing
 from microdata_price.theory.upper import asymmetric, leading_constant, operating_points
 from microdata_price.theory.upper.concentrated_noise import SmoothNoise, core_and_flanks
-from microdata_price.theory.upper.exact_errors import clipped
+from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.one_sided import certified_split
@@ -47,7 +47,13 @@ BAD = [
     ("bound", first_above, ("printd", PURE, 1.0)),
     *(("other than 0", validity.sparse_point_error, (1.0, 10, n)) for n in (0.0, -1.0, math.inf)),
     ("sum error", variants.public_total_bound, (1.0, 10, -1.0)),
-    ("k", variants.placement_chance, (1.0, 10, 5, 5.0, 1.0)),
+    *(("k", variants.placement_chance, (1.0, 10, m, 5.0, 1.0)) for m in (5, 5.5)),
+    ("point error", variants.one_record_bound, (1.0, 10, -5.0)),
+    ("sum error", point_error_bound, ("first_moment", PURE, 10, 1 + 2j)),
+    ("number of point queries", gamma_bounds.gamma_sum_error, (0.1, -5, 1.0, 0.5)),
+    ("gammas is empty", gamma_bounds.best_gamma_sum_error, (0.1, 100, 1.0, [])),
+    ("number of point queries", clipped_sum, (LAPLACE, [0, 1], -1)),
+    ("number of draws", max_exceeds, (LAPLACE, -1, 1.0)),
     ("runs", lambda: sampled_truncated(CUT, 10, runs=1), ()),
     ("between 2", sampled_truncated, (CUT, 1)),
     ("right rate", AsymmetricLaplace, (0.0, 1.0)),

@@ -26,7 +26,7 @@ from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
 from .parameters import Parameter, check
 from .plain import with_links
-from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, toc_entries
+from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, plain, toc_entries
 from .run import Report, Run, run_all
 from .stage import outputs_told
 
@@ -66,11 +66,12 @@ def _combinations(
 
 def file_name(*words: object) -> str:
     """Return words as a name for a file: short, without odd letters, and no other words' name."""
-    exact = "-".join(str(w).removesuffix(".0" if isinstance(w, float) else "") for w in words)
-    plain = re.sub(r"[^\w.+-]+", "_", exact)
-    if plain == exact and len(plain) <= _LONGEST_NAME:
-        return plain
-    return f"{plain[:_LONGEST_NAME]}-{digest(exact)[:8]}"
+    parts = [plain(w) for w in words]
+    exact = "-".join(parts)
+    name = re.sub(r"[^\w.+-]+", "_", exact)
+    if name == exact and not any("-" in w for w in parts[1:]) and len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[:_LONGEST_NAME]}-{digest(*parts)[:8]}"
 
 
 def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:

@@ -34,6 +34,11 @@ PUBLISHED_EPSILON = 0.5  # the level of the paper's Tables 1 and 2
 BETTER_RUNS = 300  # in which all methods are compared
 
 
+def plain(value: object) -> str:
+    """Write a value as it was given, with no digit lost, but a whole number without its .0."""
+    return str(value).removesuffix(".0" if isinstance(value, float) else "")
+
+
 @dataclass(frozen=True)
 class Edition:
     """The levels that a whole book is computed at; ``None`` leaves the notebooks' own."""
@@ -59,13 +64,13 @@ class Edition:
     @property
     def slug(self) -> str:
         """The edition's folder in book/_build; empty for the default book."""
-        parts = [f"{'eps' if k == 'epsilon' else k}-{v:g}" for k, v in self.given.items()]
+        parts = [f"{'eps' if k == 'epsilon' else k}-{plain(v)}" for k, v in self.given.items()]
         return "-".join(parts + ([] if self.solutions else ["students"]))
 
     @property
     def levels(self) -> str:
         """The given levels in words; empty for the default book."""
-        return ", ".join(f"{k} = {v:g}" for k, v in self.given.items())
+        return ", ".join(f"{k} = {plain(v)}" for k, v in self.given.items())
 
     @property
     def title(self) -> str:
@@ -178,7 +183,8 @@ def compute_folders(
 def _computed(spec: GridSpec, folder: Path) -> dict[str, str]:
     """Compute a grid into a folder and return what the book says of it."""
     result = run_grid(spec, folder, progress=sys.stderr.isatty())
-    levels = [f"epsilon = {e:g}" for e in spec.epsilons] + [f"rho = {r:g}" for r in spec.rhos]
+    levels = [f"epsilon = {plain(e)}" for e in spec.epsilons]
+    levels += [f"rho = {plain(r)}" for r in spec.rhos]
     return {
         "fits": f"{spec.fits:,}",
         "levels": ", ".join(levels),

@@ -86,8 +86,8 @@ RECOMMENDED = "consensus"
 """The method that releases use where none is named."""
 
 REASON = (
-    "in every family of the benchmark and at every level its rows, columns and cells err less on "
-    "average than those of each of the paper's methods, and its sum as least squares does"
+    "in every family of the benchmark and at each of the paper's levels its rows, columns and "
+    "cells err less on average than those of each of its methods, and its sum as least squares does"
 )
 """Why it is recommended, to follow "because"; the chapter on better methods shows it."""
 

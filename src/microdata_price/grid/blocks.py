@@ -137,7 +137,7 @@ def _certified(
         fitted = fit(measured, method)
     except CertificateError as error:
         raise CertificateError(
-            f"{place}, method {method}, runs {first_run + 1} to {last} of the grid: {error}"
+            f"{place}, method {method}, runs {first_run + 1} to {last}: {error}"
         ) from error
     per_run = fitted.certificate.per_run
     worst = int(per_run.argmax())

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from .privacy import LEAST_LEVEL, ApproximateDP, check_delta
+from ..exceptions import InputError
+from .privacy import LEAST_LEVEL, ApproximateDP, check_delta, check_epsilon
 
 Array = NDArray[np.float64]
 
@@ -50,7 +51,9 @@ def approximate_together(epsilons: Sequence[float], rho: float, delta: float) ->
     >>> round(approximate_together([5.0], 0.005, 1e-6).epsilon, 4)
     5.4298
     """
-    delta = check_delta(delta)
+    delta, epsilons = check_delta(delta), [check_epsilon(e) for e in epsilons]
+    if not 0 <= rho < math.inf:
+        raise InputError(f"rho is {rho!r}; it must be 0 or more")
 
     def converted(log_order: ArrayLike) -> Array:
         t = np.asarray(log_order, dtype=float)

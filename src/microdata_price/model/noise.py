@@ -170,7 +170,10 @@ def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
     Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
     it is the probability of more than ``x``.
     """
-    return np.asarray(-np.expm1(np.asarray(count, dtype=float) * noise.log_cdf(x)))
+    draws = np.asarray(count, dtype=float)
+    if not (draws >= 0).all():
+        raise InputError(f"the number of draws is {count!r}; it must be 0 or more")
+    return np.asarray(-np.expm1(draws * noise.log_cdf(x)))
 
 
 def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:

@@ -17,7 +17,7 @@ MOST_POINTS = 1e250
 def check_points(d: ArrayLike, least: int = 1) -> Array:
     """Return numbers of point queries as floats, or say why they cannot be."""
     try:
-        points = np.asarray(d, dtype=float)
+        points = np.asarray(np.nan if np.iscomplexobj(d) else d, dtype=float)
     except (TypeError, ValueError, OverflowError):
         points = np.asarray(np.nan)
     good = np.isfinite(points) & (points >= least) & (points == np.floor(points))
@@ -31,7 +31,7 @@ def check_points(d: ArrayLike, least: int = 1) -> Array:
 def check_error(value: ArrayLike, name: str) -> Array:
     """Return root errors as positive floats, or say why they cannot be."""
     try:
-        errors = np.asarray(value, dtype=float)
+        errors = np.asarray(np.nan if np.iscomplexobj(value) else value, dtype=float)
     except (TypeError, ValueError, OverflowError):
         errors = np.asarray(np.nan)
     if not (np.isfinite(errors) & (errors > 0)).all():

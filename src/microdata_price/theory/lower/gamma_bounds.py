@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
 from ...model.privacy import check_rho
-from ..given import check_error
+from ..given import check_error, check_queries
 
 Array = NDArray[np.float64]
 _EXPONENT = 700.0  # its exponential still is a double
@@ -42,7 +42,7 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
     m = math.ceil(alpha * error + 1 / math.sqrt(r))
     k = m - alpha * error
     with np.errstate(divide="ignore"):
-        log_n = np.log(np.asarray(d, dtype=float) - 1)
+        log_n = np.log(check_queries(d) - 1)
     grown = gamma * log_n - 4 * r * m**2 - math.log(2) + math.log(k)
     value = (np.exp(np.minimum(grown, _EXPONENT)) - 2 * alpha * error - k) / alpha
     return GammaBound(np.maximum(value, 0.0), alpha, m)
@@ -53,6 +53,8 @@ def best_gamma_sum_error(
 ) -> tuple[Array, Array]:
     """Return the largest of these bounds over gamma for each d, and the gamma that gives it."""
     places = _GAMMAS if gammas is None else np.asarray(gammas, dtype=float)
+    if not places.size:
+        raise InputError("gammas is empty; give at least one, or leave it out")
     values = np.stack([gamma_sum_error(rho, d, C, float(g)).value for g in places.ravel()])
     best = values.argmax(axis=0)
     return values.max(axis=0), places.ravel()[best]

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
 from ...model.privacy import ApproximateDP, check_epsilon
-from ..given import check_queries
+from ..given import check_error, check_queries
 from .moment_bounds import best_records
 
 Array = NDArray[np.float64]
@@ -72,8 +72,10 @@ def placement_chance(epsilon: float, d: float, m: int, k: float, h: float) -> tu
     (0.063, 21)
     """
     eps, points = check_epsilon(epsilon), float(check_queries(d))
-    if not (m >= 1 and 0 < k < m and h > 0):
-        raise InputError(f"m is {m!r}, k {k!r} and h {h!r}; 0 < k < m and 0 < h are needed")
+    if not (m >= 1 and m % 1 == 0 and 0 < k < m and h > 0):
+        raise InputError(
+            f"m is {m!r}, k {k!r} and h {h!r}; a whole m, 0 < k < m and 0 < h are needed"
+        )
     s = np.arange(m + 1.0)
     log_share = math.log((m + h) / k) - math.log(points)
     rest = -np.expm1(np.minimum(eps * (m - s) + log_share, 0.0))
@@ -125,5 +127,5 @@ def one_record_bound(epsilon: float, d: ArrayLike, point_error: ArrayLike) -> Ar
 
     There M_epsilon errs in the sum by about ``d e^(-eps)``, and in a cell by ``sqrt2 e^(-eps/2)``.
     """
-    points, C = check_queries(d), np.asarray(point_error, dtype=float)
+    points, C = check_queries(d), check_error(point_error, "point error")
     return np.asarray(points * math.exp(-check_epsilon(epsilon)) * np.maximum(1 - C, 0))

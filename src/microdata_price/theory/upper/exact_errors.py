@@ -73,7 +73,7 @@ def clipped_sum(noise: AnyNoise, counts: ArrayLike, cells: ArrayLike = 1) -> flo
     ones, and so many cells hold each.
     """
     bias, error = clipped(noise, counts)
-    n = np.broadcast_to(np.asarray(cells, dtype=float), bias.shape)
+    n = np.broadcast_to(check_points(cells, least=0), bias.shape)
     spread = math.fsum((n * (error - bias**2)).ravel())
     return spread + math.fsum((n * bias).ravel()) ** 2
 
