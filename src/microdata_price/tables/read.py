@@ -92,7 +92,8 @@ class _Quoted(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self.file.read(size)
+        data: bytes = self.file.read(size)  # Arrow wants an end also of names without a row
+        data += b"\n" * (0 < len(data) < size and data[-1:] not in b"\r\n")
         for k in range(0, len(data) or 1, 1 << 20):  # pieces that fit into a processor's cache
             near = np.frombuffer(self.last + (data[k : k + (1 << 20)] or b"\n"), dtype=np.uint8)
             at, odd = np.flatnonzero(near[1:-1] == ord('"')), self.marks % 2
@@ -253,11 +254,9 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     others = [name for name in header if name not in known and name not in schema.ignore]
     cells = not counts and COUNT in map(str.casefold, others)
     require(not cells, f'{path} has a column {COUNT!r}: its rows are cells; say "layout": "counts"')
-    require(
-        not others or schema.ignore == ("*",),
-        f"{path} has {', '.join(map(repr, others))}, which the schema does not list; say there "
-        '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts of records',
-    )
+    more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
+    said = '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts'
+    require(not more, f"{path} has {more}, which the schema does not list; say there {said}")
     return counts
 
 
@@ -272,7 +271,8 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     schema
         Which columns and values there are, and which columns are not read.
     where
-        Read only rows with these values in these columns, such as one area of a large file.
+        Read only rows with these values in these columns, such as one area of a large file. Zero
+        rows are a table of zeros, no error: whether a record is there is for the noise to hide.
 
     Raises
     ------
@@ -280,18 +280,21 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         A file that is not as the schema says; the message names rows and columns, never content.
     """
     where = {plain(name): plain(value) for name, value in (where or {}).items()}
+    for name, value in where.items():
+        known = name not in schema.names or schema.reader(name)(value) >= 0
+        require(known, f"{name!r} cannot be {value!r}, which the schema does not list; mend one")
     header, blocks = _source(path, [*schema.columns, *where])
     counts = _holds_counts(path, header, schema, where)
     named = [name for name in schema.names if name in header] + [schema.count] * counts
     table, seen = np.zeros(schema.cells, dtype=np.int64), np.zeros(schema.cells, dtype=bool)
     faults: Faults = defaultdict(list)
-    row, kept = 2, 0
+    row = 2
     for block in blocks(list(dict.fromkeys([*named, *where]))):
         chosen = np.ones(len(block[named[0]].codes), dtype=bool)
         for name, value in where.items():
             chosen &= block[name].each(value.__eq__, bool)
         rows = row + np.flatnonzero(chosen)
-        row, kept = row + chosen.size, kept + rows.size
+        row += chosen.size
         part = {name: _Fields(block[name].codes[chosen], block[name].texts) for name in named}
         cells = _cells(part, rows, schema, faults)
         number = part[schema.count].each(_count) if counts else np.ones_like(cells)
@@ -305,8 +308,6 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         else:
             table += np.bincount(cells, minlength=schema.cells)
     _check(path, faults)
-    which = " and ".join(f"{name} = {value!r}" for name, value in where.items())
-    require(kept, f"{path} has no row{' with ' * bool(which)}{which} below the first")
     if counts:
         _check_totals(path, schema, table)
     return table.astype(float).reshape(schema.shape)
@@ -368,11 +369,9 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         for name, column in zip(header[1:], lines[-1].T, strict=True):
             faults[_NO_COUNT.format(name)].append(rows[column < 0])
     for what, own in (("row", header[1:]), ("column", labels)):
-        require(
-            len(set(own)) == len(own) and any(_count(label) < 0 for label in own),
-            f"{path} needs labels in its first {what}, each once, not numbers: it must be a matrix "
-            "of counts; for any other table write a schema (docs/tables.md)",
-        )
+        fine = len(set(own)) == len(own) and any(_count(label) < 0 for label in own)
+        said = f"{path} needs labels in its first {what}, each once, not numbers: it must be a"
+        require(fine, f"{said} matrix of counts; else write a schema (docs/tables.md)")
     _check(path, faults)
     names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))
     axes = 1 if len(header) == 2 else 2  # one column of counts has no second axis
