@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import re
 import sys
 import weakref
@@ -95,6 +96,15 @@ def test_quotation_marks_are_fine_around_whole_fields_alone(text, size, mark):
     assert b"".join(iter(lambda: quoted.read(size), b"")) == same.encode()
     fine = re.fullmatch(f"{field}([{mark}\r\n]{field})*", text)
     assert (quoted.fine and not quoted.marks % 2) == bool(fine)
+
+
+@pytest.mark.parametrize("ending", ["csv", "csv.gz", "zip", "parquet", "xlsx", "dta"])
+@pytest.mark.parametrize("reading", [read_matrix, lambda path: read_table(path, SCHEMA)])
+def test_a_pipe_is_refused_at_once_for_part_of_it_would_be_lost(tmp_path, ending, reading):
+    os.mkfifo(tmp_path / "pipe")
+    (path := tmp_path / f"t.{ending}").symlink_to("pipe")
+    with pytest.raises(InputError, match="is a pipe or a device; save the table as a file"):
+        reading(path)
 
 
 def test_zip_archives_hold_one_file(read, tmp_path):

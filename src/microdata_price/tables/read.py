@@ -147,6 +147,8 @@ def _open(path: Path) -> Iterator[Any]:
 
 def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     """Return a file's header, and what reads some of its columns, a block of rows at once."""
+    pipe = not path.is_file() and path.exists()  # what was read of it for its names is gone
+    require(not pipe, f"{path} is a pipe or a device; save the table as a file, and give that")
     if path.suffix.lower() in _FRAMES:
         return _frame(path)
     with _open(path) as file:
@@ -251,7 +253,7 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
-    others = [name for name in header if name not in known and name not in schema.ignore]
+    others = [name for name in header if name not in (*known, *schema.ignore)]
     cells = not counts and COUNT in map(str.casefold, others)
     require(not cells, f'{path} has a column {COUNT!r}: its rows are cells; say "layout": "counts"')
     more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
@@ -343,11 +345,10 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
     for axis, (name, values) in enumerate(zip(schema.columns, schema.values, strict=True)):
         lines = np.moveaxis(full, axis, 0).reshape(len(values), -1)
         total = (2 * lines == lines.sum(axis=0)).all(axis=1) & lines.any(axis=1)
-        require(
-            len(values) < 3 or not schema.totals or not total.any(),
-            f"{path}: {values[int(total.argmax())]!r} ({name}) counts what all others do together; "
-            'leave it out if it is a total; else a schema, for a matrix too, says "totals": false',
-        )
+        fine = len(values) < 3 or not schema.totals or not total.any()
+        said = f"{values[int(total.argmax())]!r} ({name}) counts what all others do together"
+        more = 'leave it out if it is a total, or say "totals": false (a matrix needs a schema)'
+        require(fine, f"{path}: {said}; {more}")
 
 
 def read_matrix(path: Path) -> tuple[Schema, Array]:
