@@ -117,6 +117,18 @@ def test_what_a_file_may_say(tmp_path):
     assert {t: pay(t) for t in told} == told
 
 
+CUTS = st.floats(-9e98, 9e98) | st.integers(-(2**53), 2**53)
+
+
+@given(st.lists(CUTS, min_size=1, unique=True).map(sorted))
+def test_cut_points_also_below_zero_are_called_what_is_applied(cuts):
+    schema = parse_schema(json.dumps({"columns": {"a": {"cuts": cuts}}}))
+    assert parse_schema(schema.to_json()) == schema
+    told = [value.split()[0] for value in schema.values[0][1:]]
+    assert [float(name) for name in told] == cuts
+    assert [schema.reader("a")(name) for name in told] == [*range(1, len(told) + 1)]
+
+
 COLUMNS = '{"columns": {"a": ["x", "y"]}, '
 
 
@@ -147,6 +159,7 @@ def test_schemas_of_earlier_releases_stay_valid():
         ('{"columns": {"a": [1.5]}}', "texts or whole numbers"),
         ('{"columns": {"a": {"cuts": [3, 1]}}}', "do not rise"),
         ('{"columns": {"a": {"cuts": [1e400]}}}', "must have a list of values"),
+        (f'{{"columns": {{"a": {{"cuts": [0, {2**53 + 1}]}}}}}}', "too many digits"),
         ('{"columns": {"a": {"values": ["x"], "other": "x"}}}', "at least two values"),
         ('{"columns": {"a": {"from": 1, "to": 1999}, "b": {"from": 0, "to": 1999}}}', "2,000,000"),
         (COLUMNS + '"layout": "wide"}', "layout is 'wide'"),

@@ -352,13 +352,7 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
 
 
 def read_matrix(path: Path) -> tuple[Schema, Array]:
-    """Read a matrix of counts, and take its schema from its labels (never for a release).
-
-    Raises
-    ------
-    InputError
-        A file without labels in its first row and column, or counts elsewhere; one with a total.
-    """
+    """Read a matrix of counts, and take its schema from its labels (never for a release)."""
     header, blocks = _source(path)
     labels, lines = list[str](), list[Whole]()
     faults: Faults = defaultdict(list)

@@ -33,7 +33,8 @@ _USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout
 _USUAL |= {"count": COUNT, "totals": True, "weighted": False}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ELSE = (("count", False), ("ignore", "*"))
-_HARMLESS = re.compile(r"[+-][\d.][\w ., ]*")
+_OF_CUTS = rf"{_NUMBER.pattern}( to below {_NUMBER.pattern}| or more)?"
+_HARMLESS = re.compile(rf"[+-][\d.][\w ., ]*|{_OF_CUTS}")
 
 
 @dataclass(frozen=True)
@@ -249,8 +250,7 @@ def plain(text: object) -> str:
 
 
 def _fault(text: str) -> str:
-    formula = text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text)
-    if formula and not _NUMBER.fullmatch(text):
+    if text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text):
         return "spreadsheets would run as a formula"
     odd = next((c for c in text if not c.isprintable()), "")
     return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
@@ -306,7 +306,8 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
         values = tuple(map(str, range(low, high + 1)))
     elif kind == {"cuts"} and fine and cuts:
-        named = [f"{cut:.15g}" for cut in cuts]
+        named = [next((t for k in (15, 16, 17) if float(t := f"{c:.{k}g}") == c), "") for c in cuts]
+        require(all(named), f"the schema's column {name!r} has a cut point with too many digits")
         inner = [f"{a} to below {b}" for a, b in pairwise(named)]
         values = (f"below {named[0]}", *inner, f"{named[-1]} or more")
     else:
