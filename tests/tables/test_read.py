@@ -222,6 +222,24 @@ def test_a_sheet_s_columns_of_one_name_are_told_and_no_content_in_a_warning(tmp_
     assert not recwarn.list
 
 
+def test_an_index_in_parquet_is_columns_and_an_error_in_excel_no_empty_cell(tmp_path):
+    """As all other readers have it; a folder's name says nothing of what is in a file."""
+    (folder := tmp_path / "region=01").mkdir()
+    path, frame = folder / "t.parquet", pd.DataFrame({"region": ["north"] * 3, "sex": ["f"] * 3})
+    frame.assign(n=1).groupby(["region", "sex"])["n"].sum().to_frame("count").to_parquet(path)
+    assert read_table(path, SCHEMA)[0].tolist() == [3, 0]
+    frame.assign(w=1).set_index("w").to_parquet(path)
+    with pytest.raises(InputError, match="'w', which the schema does not list"):
+        read_table(path, SCHEMA)
+    frame.assign(sex=["f", None, "=1/0"]).to_excel(path := folder / "t.xlsx", index=False)
+    book = openpyxl.load_workbook(path)
+    book.active["B4"].value, book.active["B4"].data_type = "#DIV/0!", "e"
+    book.save(path)
+    empty = Schema(SCHEMA.columns, SCHEMA.values, (Rule(), Rule("m", "m")))
+    with pytest.raises(InputError, match=r"1 row \(4\)"):
+        read_table(path, empty)
+
+
 def test_a_damaged_file_is_called_damaged(tmp_path):
     """Of places before an archive's beginning the system complains; Parquet's text is read late."""
     with zipfile.ZipFile(tmp_path / "t.zip", "w") as archive:
@@ -321,7 +339,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         ("region,sex,sex\nnorth,f,m\n", SCHEMA, "'sex' twice"),
         ("sep=,\nregion,sex\nnorth,f\n", SCHEMA, "its first row"),
         (COUNTS, schema_with(layout="records"), "its rows are cells"),
-        (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), "its rows are cells"),
+        (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), 'say .* "count": "Count"'),
         (COUNTS, schema_with(layout="counts", count="n"), "no column 'n'"),
         ("region,sex\nnorth,f\n\nnorth\n", SCHEMA, r"row 3, is damaged.* as many fields"),
         *(
@@ -366,6 +384,7 @@ def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(rea
         (",f,m\nx,3,4\ny,0,9\n", ("row", "column"), [[3, 4], [0, 9]]),
         ("地区;女;男\n北;1;2\n南;3;4\n", ("地区", "column"), [[1, 2], [3, 4]]),
         ("region,count\nx,3\ny,4\n", ("region",), [3, 4]),
+        ("Column,f,m\nx,3,4\n", ("Column", "heading"), [[3, 4]]),
     ],
 )
 def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):

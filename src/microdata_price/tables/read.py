@@ -28,6 +28,7 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
+from pyarrow import parquet
 
 from ..exceptions import InputError
 from .schemas import COUNT, Schema, plain, require
@@ -41,7 +42,7 @@ _NOBODY = "all columns of the schema are empty; leave out what is no record (doc
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
-    ".parquet": (partial(pd.read_parquet, dtype_backend="numpy_nullable"), "pyarrow"),
+    ".parquet": (partial(parquet.read_table, partitioning=None), "pyarrow"),
     ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     **dict.fromkeys((".sav", ".zsav"), (pd.read_spss, "pyreadstat")),
@@ -219,16 +220,19 @@ def _find_date(path: Path, read: Callable[..., Any]) -> None:
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
-    """Return header and blocks of a file that pandas reads whole, by an engine of its own."""
+    """Return header and blocks of a file that an engine of its own reads whole."""
     read = _FRAMES[path.suffix.lower()][0]
     with _reading(path), path.open("rb"):
         try:
             frame = read(path)
+            if isinstance(frame, pa.Table):  # in which pandas takes an index for no columns
+                frame = frame.replace_schema_metadata(None).to_pandas(integer_object_nulls=True)
         except (OverflowError, pd.errors.OutOfBoundsDatetime):
             _find_date(path, read)
             raise
-    if path.suffix.lower() == ".xlsx":
-        frame = frame.iloc[1:].set_axis(frame.iloc[0].to_list() if len(frame) else [], axis=1)
+    if path.suffix.lower() == ".xlsx":  # where an error, such as #DIV/0!, is no empty cell
+        names = frame.iloc[0].to_list() if len(frame) else []
+        frame = frame.where(frame.notna(), "\ufffd").iloc[1:].set_axis(names, axis=1)
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
@@ -254,8 +258,9 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
     others = [name for name in header if name not in (*known, *schema.ignore)]
-    cells = not counts and COUNT in map(str.casefold, others)
-    require(not cells, f'{path} has a column {COUNT!r}: its rows are cells; say "layout": "counts"')
+    cells = [name for name in others if name.casefold() == COUNT and not counts]
+    hint = f'its rows are cells; say "layout": "counts", "count": "{"".join(cells)}"'
+    require(not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
     more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
     said = '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts'
     require(not more, f"{path} has {more}, which the schema does not list; say there {said}")
@@ -368,7 +373,8 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         said = f"{path} needs labels in its first {what}, each once, not numbers: it must be a"
         require(fine, f"{said} matrix of counts; else write a schema (docs/tables.md)")
     _check(path, faults)
-    names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))
+    names = (header[0] or "row", "column" if header[0].casefold() != "column" else "heading")
+    sides = (tuple(labels), tuple(header[1:]))
     axes = 1 if len(header) == 2 else 2  # one column of counts has no second axis
     schema, table = Schema(names[:axes], sides[:axes]), np.concatenate(lines)
     _check_totals(path, schema, table)
