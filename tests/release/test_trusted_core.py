@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "efef99c7dc1265f9",
+    "tables/read.py": "708053e8cf327682",
     "release/measure.py": "c3e34b4805d5b2dd",
     "release/mechanism.py": "d53f4245acf9262d",
     "release/budget.py": "d833fa3f7b0bfa21",

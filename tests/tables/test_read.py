@@ -228,9 +228,10 @@ def test_an_index_in_parquet_is_columns_and_an_error_in_excel_no_empty_cell(tmp_
     path, frame = folder / "t.parquet", pd.DataFrame({"region": ["north"] * 3, "sex": ["f"] * 3})
     frame.assign(n=1).groupby(["region", "sex"])["n"].sum().to_frame("count").to_parquet(path)
     assert read_table(path, SCHEMA)[0].tolist() == [3, 0]
-    frame.assign(w=1).set_index("w").to_parquet(path)
-    with pytest.raises(InputError, match="'w', which the schema does not list"):
-        read_table(path, SCHEMA)
+    for index in ([1, 5, 2], [1, 2, 3]):  # of which the second is kept as a range
+        frame.assign(w=index).set_index("w").to_parquet(path)
+        with pytest.raises(InputError, match="'w', which the schema does not list"):
+            read_table(path, SCHEMA)
     frame.assign(sex=["f", None, "=1/0"]).to_excel(path := folder / "t.xlsx", index=False)
     book = openpyxl.load_workbook(path)
     book.active["B4"].value, book.active["B4"].data_type = "#DIV/0!", "e"

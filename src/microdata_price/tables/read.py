@@ -28,7 +28,6 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
-from pyarrow import parquet
 
 from ..exceptions import InputError
 from .schemas import COUNT, Schema, plain, require
@@ -40,9 +39,10 @@ LARGEST_COUNT = 10**12  # so that every total is exact in floating point
 _NO_COUNT = "column {!r} holds no whole number of records"
 _NOBODY = "all columns of the schema are empty; leave out what is no record (docs/tables.md)"
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_ALONE: Any = {"partitioning": None}  # what the folder's name says is none of its columns
 _RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
-    ".parquet": (partial(parquet.read_table, partitioning=None), "pyarrow"),
+    ".parquet": (partial(pd.read_parquet, dtype_backend="numpy_nullable", **_ALONE), "pyarrow"),
     ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     **dict.fromkeys((".sav", ".zsav"), (pd.read_spss, "pyreadstat")),
@@ -225,8 +225,8 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
     with _reading(path), path.open("rb"):
         try:
             frame = read(path)
-            if isinstance(frame, pa.Table):  # in which pandas takes an index for no columns
-                frame = frame.replace_schema_metadata(None).to_pandas(integer_object_nulls=True)
+            if frame.index.names != [None] or not isinstance(frame.index, pd.RangeIndex):
+                frame = frame.reset_index(allow_duplicates=True)  # columns, as to other readers
         except (OverflowError, pd.errors.OutOfBoundsDatetime):
             _find_date(path, read)
             raise
