@@ -31,7 +31,8 @@ def test_a_folder_that_is_not_finished_leaves_nothing(tmp_path, problem):
 def test_nothing_is_overwritten(tmp_path):
     with new_folder(tmp_path / "out", private=False) as folder:
         (folder / "a").write_text("first")
-    for name, said in (("out", "exists already"), ("late", "exists"), ("no/new", "create it")):
+    wrong = (("out", "exists already"), ("late", "exists"), ("no/new", "create it"))
+    for name, said in (*wrong, ("x" * 240, "xxx' has no name, or too long a one")):
         with (
             pytest.raises(InputError, match=said),
             new_folder(tmp_path / name, private=False) as folder,

@@ -98,13 +98,12 @@ def test_quotation_marks_are_fine_around_whole_fields_alone(text, size, mark):
     assert (quoted.fine and not quoted.marks % 2) == bool(fine)
 
 
-@pytest.mark.parametrize("ending", ["csv", "csv.gz", "zip", "parquet", "xlsx", "dta"])
 @pytest.mark.parametrize("reading", [read_matrix, lambda path: read_table(path, SCHEMA)])
-def test_a_pipe_is_refused_at_once_for_part_of_it_would_be_lost(tmp_path, ending, reading):
-    os.mkfifo(tmp_path / "pipe")
-    (path := tmp_path / f"t.{ending}").symlink_to("pipe")
-    with pytest.raises(InputError, match="is a pipe or a device; save the table as a file"):
-        reading(path)
+def test_a_pipe_is_refused_as_it_can_be_read_only_once(tmp_path, reading):
+    for ending in (".csv", ".zip", *WRITERS):
+        os.mkfifo(path := tmp_path / f"t{ending}")
+        with pytest.raises(InputError, match="is a pipe or a device"):
+            reading(path)
 
 
 def test_zip_archives_hold_one_file(read, tmp_path):
@@ -123,7 +122,7 @@ def spss(frame, path):
 
 
 WRITERS = {
-    ".parquet": lambda frame, path: frame.to_parquet(path),
+    ".parquet": lambda frame, path: frame.set_index(frame.columns[-1]).to_parquet(path),
     ".dta": lambda frame, path: frame.to_stata(path, write_index=False),
     ".xlsx": lambda frame, path: frame.to_excel(path, index=False),
     ".sav": spss,
@@ -213,32 +212,19 @@ def test_a_sheet_s_columns_of_one_name_are_told_and_no_content_in_a_warning(tmp_
     pd.DataFrame([["f", "m"]], columns=["sex", "sex "]).to_excel(path, index=False)
     with pytest.raises(InputError, match="'sex' twice"):  # pandas would call the second "sex.1"
         read_table(path, Schema(("sex",), (("f", "m"),), ignore=("*",)))
-    for row in (["sex", "count"], ["f", 3], ["m", 98765432101]):
+    for row in (["sex", "count"], ["f", 3], ["m", 98765432101], ["#N/A", 1]):
         book.active.append(row)
     book.active["B3"].number_format = "yyyy-mm-dd"
     book.save(path)
-    with pytest.raises(InputError, match=r"1 row \(3\): column 'count' holds no whole number"):
-        read_table(path, Schema(("sex",), (("f", "m"),)))
+    with pytest.raises(InputError, match=r"1 row \(4\): .* 'sex'; 1 row \(3\): column 'count'"):
+        read_table(path, Schema(("sex",), (("f", "m", "n"),), (Rule(empty="n"),)))
     assert not recwarn.list
 
 
-def test_an_index_in_parquet_is_columns_and_an_error_in_excel_no_empty_cell(tmp_path):
-    """As all other readers have it; a folder's name says nothing of what is in a file."""
-    (folder := tmp_path / "region=01").mkdir()
-    path, frame = folder / "t.parquet", pd.DataFrame({"region": ["north"] * 3, "sex": ["f"] * 3})
-    frame.assign(n=1).groupby(["region", "sex"])["n"].sum().to_frame("count").to_parquet(path)
-    assert read_table(path, SCHEMA)[0].tolist() == [3, 0]
-    for index in ([1, 5, 2], [1, 2, 3]):  # of which the second is kept as a range
-        frame.assign(w=index).set_index("w").to_parquet(path)
-        with pytest.raises(InputError, match="'w', which the schema does not list"):
-            read_table(path, SCHEMA)
-    frame.assign(sex=["f", None, "=1/0"]).to_excel(path := folder / "t.xlsx", index=False)
-    book = openpyxl.load_workbook(path)
-    book.active["B4"].value, book.active["B4"].data_type = "#DIV/0!", "e"
-    book.save(path)
-    empty = Schema(SCHEMA.columns, SCHEMA.values, (Rule(), Rule("m", "m")))
-    with pytest.raises(InputError, match=r"1 row \(4\)"):
-        read_table(path, empty)
+def test_an_index_kept_as_a_range_is_a_column_and_a_folder_s_name_none(tmp_path):
+    (path := tmp_path / "region=01" / "t.parquet").parent.mkdir()
+    pd.DataFrame({"sex": ["f", "m"], "count": [3, 4]}).set_index("count").to_parquet(path)
+    assert read_table(path, Schema(("sex",), (("f", "m"),))).tolist() == [3, 4]
 
 
 def test_a_damaged_file_is_called_damaged(tmp_path):
@@ -288,10 +274,8 @@ def test_impossible_rows_are_counted_and_named_without_advice(read):
     schema = Schema(columns, values, impossible=(wrong,))
     text = "age,status\n" + "adult,married\n" * 3
     assert read(text + "child,single\n", schema) == [1, 0, 3]
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=r"12 rows \(5, [\d, ]*14, ...\): the schema says that"):
         read(text + "child,married\n" * 12, schema)
-    rows = "12 rows (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, ...): the schema says that"
-    assert (rows in str(error.value), "correct" in str(error.value)) == (True, False)
 
 
 def test_only_rows_that_are_asked_for_are_read(read):

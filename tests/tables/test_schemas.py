@@ -117,15 +117,12 @@ def test_what_a_file_may_say(tmp_path):
     assert {t: pay(t) for t in told} == told
 
 
-CUTS = st.floats(-9e98, 9e98) | st.integers(-(2**53), 2**53)
-
-
-@given(st.lists(CUTS, min_size=1, unique=True).map(sorted))
+@given(st.lists(st.floats(-9e98, 9e98) | st.integers(-(2**53), 2**53), min_size=1, unique=True))
 def test_cut_points_also_below_zero_are_called_what_is_applied(cuts):
-    schema = parse_schema(json.dumps({"columns": {"a": {"cuts": cuts}}}))
+    schema = parse_schema(json.dumps({"columns": {"a": {"cuts": sorted(cuts)}}}))
     assert parse_schema(schema.to_json()) == schema
     told = [value.split()[0] for value in schema.values[0][1:]]
-    assert [float(name) for name in told] == cuts
+    assert [float(name) for name in told] == sorted(cuts)
     assert [schema.reader("a")(name) for name in told] == [*range(1, len(told) + 1)]
 
 
@@ -222,12 +219,10 @@ def test_what_is_no_workload_is_refused(text, schema, message):
 def test_a_query_set_of_another_make_gets_no_names():
     race = [[0, 0, 0], [1, 1, 1]]
     assert len(query_values(TWO, QuerySet.from_labels(race, "RAC1P"))) == 2
-    for name in ("HISP", "race"):
+    others = [[[1, 1, 1], [0, 0, 0]], [[0, 0, 0], [1, 1, -1]], [0, 0, 0, 1, 1, 1]]
+    for labels, name in ((race, "HISP"), (race, "race"), *((o, "RAC1P") for o in others)):
         with pytest.raises(InputError):
-            query_values(TWO, QuerySet.from_labels(race, name))
-    for labels in ([[1, 1, 1], [0, 0, 0]], [[0, 0, 0], [1, 1, -1]], [0, 0, 0, 1, 1, 1]):
-        with pytest.raises(InputError):
-            query_values(TWO, QuerySet.from_labels(labels, "RAC1P"))
+            query_values(TWO, QuerySet.from_labels(labels, name))
 
 
 def test_shares_are_divided_and_checked():
