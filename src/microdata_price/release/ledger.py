@@ -168,10 +168,8 @@ class Account:
             before, cap = self._spent(lines)
             over = beyond(cap, add_up([*before, entry])) if cap else "something"
             if over:
-                raise InputError(
-                    f"the cap on {self.name!r} in {self.path} is {cap and cap.describe()}; with "
-                    f"this release {over} would be spent; nothing was measured"
-                )
+                said = f"the cap on {self.name!r} in {self.path} is {cap and cap.describe()}; with"
+                raise InputError(f"{said} this release {over} would be spent; nothing was measured")
             spent = {"spent": entry.guarantee.fields(), "replaced": entry.replaced}
             return self._append(stream, lines, {"measurement": entry.identity, **spent})
 

@@ -66,8 +66,7 @@ def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
     if times(guarantee) > WEAK_TIMES:
         found.append(
             f"WEAK PROTECTION: at {guarantee.parameter} = {guarantee.level:g} one record may make "
-            "what is published more than a million times likelier, which can be as good as "
-            "certainty."
+            "what is published more than a million times likelier, as good as certain."
         )
     return found
 
