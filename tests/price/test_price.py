@@ -386,7 +386,7 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
     write = price_commands.write_whole
     ask = (lambda: os.kill(os.getpid(), signal.SIGINT)) if stopped else bool
     monkeypatch.setattr(price_commands, "write_whole", lambda *given: (ask(), write(*given)))
-    (persons := tmp_path / "p.csv").write_text("sex,age\nf,1\nm,2\nf,3\n")
+    (persons := tmp_path / "p.csv").write_text("sex,age\nf,1\nm,2\nf,3\nx,4\n")  # f is half
     given = tmp_path / "s.json"
     given.write_text('{"columns": {"sex": ["m", "f", "x"]}, "ignore": ["age"]}')
     words = ["tabulate", persons, "--schema", given, "--out", out := tmp_path / "t.csv"]
@@ -396,6 +396,6 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
         assert "no room left" in refused(capsys, *words)
     assert run(capsys, *words)[0] == (130 if stopped else 0)
     beside = load_schema(tmp_path / "t.schema.json")
-    np.testing.assert_array_equal(read_table(out, beside), [1, 2, 0])
+    np.testing.assert_array_equal(read_table(out, beside), [1, 2, 1])
     assert "exists already and is never overwritten" in refused(capsys, *words)
     assert {p.name for p in tmp_path.iterdir()} == {"p.csv", "s.json", "t.csv", "t.schema.json"}

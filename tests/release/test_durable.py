@@ -217,7 +217,7 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
 @pytest.mark.parametrize(
     ("name", "book", "change", "said"),
     [
-        ("a" * 300, "", (), "cannot be used"),
+        ("a" * 240, "", (), "too long a"),
         ("t/out", "", (), "does not exist; create it first"),
         ("out", "out", (), "lies where the release is to go"),
         ("out", "out/b", (), "lies where the release is to go"),

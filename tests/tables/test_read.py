@@ -4,6 +4,7 @@ import bz2
 import gzip
 import io
 import lzma
+import os
 import re
 import sys
 import weakref
@@ -91,9 +92,18 @@ def test_every_byte_of_a_packed_file_is_read(read, name, by):
 @given(st.text('",;\n\ra'), st.integers(1, 9), st.sampled_from(",;"))
 def test_quotation_marks_are_fine_around_whole_fields_alone(text, size, mark):
     quoted, field = _Quoted(io.BytesIO(text.encode()), mark), f'("([^"]|"")*"|[^"{mark}\r\n]*)'
-    assert b"".join(iter(lambda: quoted.read(size), b"")) == text.encode()
+    same = text + "\n" * (len(text) % size > 0 and text[-1] not in "\r\n")
+    assert b"".join(iter(lambda: quoted.read(size), b"")) == same.encode()
     fine = re.fullmatch(f"{field}([{mark}\r\n]{field})*", text)
     assert (quoted.fine and not quoted.marks % 2) == bool(fine)
+
+
+@pytest.mark.parametrize("reading", [read_matrix, lambda path: read_table(path, SCHEMA)])
+def test_a_pipe_is_refused_as_it_can_be_read_only_once(tmp_path, reading):
+    for ending in (".csv", ".zip", *WRITERS):
+        os.mkfifo(path := tmp_path / f"t{ending}")
+        with pytest.raises(InputError, match="is a pipe or a device"):
+            reading(path)
 
 
 def test_zip_archives_hold_one_file(read, tmp_path):
@@ -112,7 +122,7 @@ def spss(frame, path):
 
 
 WRITERS = {
-    ".parquet": lambda frame, path: frame.to_parquet(path),
+    ".parquet": lambda frame, path: frame.set_index(frame.columns[-1]).to_parquet(path),
     ".dta": lambda frame, path: frame.to_stata(path, write_index=False),
     ".xlsx": lambda frame, path: frame.to_excel(path, index=False),
     ".sav": spss,
@@ -202,13 +212,19 @@ def test_a_sheet_s_columns_of_one_name_are_told_and_no_content_in_a_warning(tmp_
     pd.DataFrame([["f", "m"]], columns=["sex", "sex "]).to_excel(path, index=False)
     with pytest.raises(InputError, match="'sex' twice"):  # pandas would call the second "sex.1"
         read_table(path, Schema(("sex",), (("f", "m"),), ignore=("*",)))
-    for row in (["sex", "count"], ["f", 3], ["m", 98765432101]):
+    for row in (["sex", "count"], ["f", 3], ["m", 98765432101], ["#N/A", 1]):
         book.active.append(row)
     book.active["B3"].number_format = "yyyy-mm-dd"
     book.save(path)
-    with pytest.raises(InputError, match=r"1 row \(3\): column 'count' holds no whole number"):
-        read_table(path, Schema(("sex",), (("f", "m"),)))
+    with pytest.raises(InputError, match=r"1 row \(4\): .* 'sex'; 1 row \(3\): column 'count'"):
+        read_table(path, Schema(("sex",), (("f", "m", "n"),), (Rule(empty="n"),)))
     assert not recwarn.list
+
+
+def test_an_index_kept_as_a_range_is_a_column_and_a_folder_s_name_none(tmp_path):
+    (path := tmp_path / "region=01" / "t.parquet").parent.mkdir()
+    pd.DataFrame({"sex": ["f", "m"], "count": [3, 4]}).set_index("count").to_parquet(path)
+    assert read_table(path, Schema(("sex",), (("f", "m"),))).tolist() == [3, 4]
 
 
 def test_a_damaged_file_is_called_damaged(tmp_path):
@@ -258,18 +274,18 @@ def test_impossible_rows_are_counted_and_named_without_advice(read):
     schema = Schema(columns, values, impossible=(wrong,))
     text = "age,status\n" + "adult,married\n" * 3
     assert read(text + "child,single\n", schema) == [1, 0, 3]
-    with pytest.raises(InputError) as error:
+    with pytest.raises(InputError, match=r"12 rows \(5, [\d, ]*14, ...\): the schema says that"):
         read(text + "child,married\n" * 12, schema)
-    rows = "12 rows (5, 6, 7, 8, 9, 10, 11, 12, 13, 14, ...): the schema says that"
-    assert (rows in str(error.value), "correct" in str(error.value)) == (True, False)
 
 
 def test_only_rows_that_are_asked_for_are_read(read):
     text = "ST,sex,region\n1,f,north\n2,?,?\n1,m,01\n"
     assert read(text, SCHEMA, {"ST": "1"}) == [[1, 0], [0, 0], [0, 1]]
     assert read(text, SCHEMA, {"ST": " 1 ", "sex": "m"}) == [[0, 0], [0, 0], [0, 1]]
-    with pytest.raises(InputError, match="no row with ST = '01'"):
-        read(text, SCHEMA, {"ST": "01"})
+    for empty in ("ST,sex,region", "ST,sex,region,count\n", "sex,ST,region\nm,1,01\n?,?,\n"):
+        assert not np.any(read(empty, SCHEMA, {"ST": "01"}))  # as if the last of an area had left
+    with pytest.raises(InputError, match="'region' cannot be '1'"):
+        read(text, SCHEMA, {"region": "1"})
     with pytest.raises(InputError, match="no column 'PUMA'"):
         read(text, SCHEMA, {"PUMA": "1"})
     # Rows are counted over all blocks in which a large file is read, those left out as well.
@@ -291,7 +307,6 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
     ("text", "schema", "message"),
     [
         ("", SCHEMA, "no column 'region', 'sex'"),
-        ("region,sex,count\n", SCHEMA, "no row below the first"),
         ("region,sex\nnorth,f\nwest,f\nnorth,f\n,m\n", SCHEMA, r"2 rows \(3, 5\): .* 'region'"),
         ("region,sex,count\nnorth,f,3\nnorth,m,1\nnorth,f,0\n", SCHEMA, r"1 row \(4\): an earlier"),
         *(
@@ -309,7 +324,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         ("region,sex,sex\nnorth,f,m\n", SCHEMA, "'sex' twice"),
         ("sep=,\nregion,sex\nnorth,f\n", SCHEMA, "its first row"),
         (COUNTS, schema_with(layout="records"), "its rows are cells"),
-        (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), "its rows are cells"),
+        (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), 'say .* "count": "Count"'),
         (COUNTS, schema_with(layout="counts", count="n"), "no column 'n'"),
         ("region,sex\nnorth,f\n\nnorth\n", SCHEMA, r"row 3, is damaged.* as many fields"),
         *(
@@ -354,6 +369,7 @@ def test_columns_that_need_not_be_read_may_hold_anything_and_totals_are_told(rea
         (",f,m\nx,3,4\ny,0,9\n", ("row", "column"), [[3, 4], [0, 9]]),
         ("地区;女;男\n北;1;2\n南;3;4\n", ("地区", "column"), [[1, 2], [3, 4]]),
         ("region,count\nx,3\ny,4\n", ("region",), [3, 4]),
+        ("Column,f,m\nx,3,4\n", ("Column", "heading"), [[3, 4]]),
     ],
 )
 def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
@@ -405,10 +421,8 @@ def test_the_page_on_tables_makes_a_benchmark_table_again(tmp_path, capsys, monk
     again = read_table(Path("area.csv"), load_schema(Path("area.schema.json")))
     assert again.ravel().tolist() == pd.read_csv("area.csv")["count"].tolist()
     assert "exists already" in refused(capsys, *words)
-    before = sorted(tmp_path.iterdir())
     words[words.index("PUMA=01301")], words[-1] = "PUMA=1", "none.csv"
-    assert "no row with ST = '01' and PUMA = '1'" in refused(capsys, *words)
-    assert sorted(tmp_path.iterdir()) == before
+    assert ": 0 records in 216 cells" in run(capsys, *words)[1]
 
 
 def test_the_other_examples_of_the_page_are_true(tmp_path, monkeypatch):

@@ -17,8 +17,8 @@ from ..exceptions import InputError
 
 def check_new(path: Path) -> None:
     """Refuse a path at which something exists already, or whose parent folder does not exist."""
-    if not path.name:
-        raise InputError(f"the name {str(path)!r} is no name of a new file or folder; give another")
+    if not 0 < len(os.fsencode(path.name)) <= 200:  # what is made in passing has a longer one
+        raise InputError(f"{str(path)!r} has no name, or too long a one; give another")
     if path.exists() or path.is_symlink():
         raise InputError(
             f"{path} exists already and is never overwritten; choose another name or move it away"

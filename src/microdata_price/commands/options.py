@@ -68,7 +68,7 @@ EPSILON = number("--epsilon", help="Level of differential privacy, for example 0
 RHO = number("--rho", help="Level of zero-concentrated privacy (zCDP), for example 0.125.")
 DELTA = number("--delta", help="Delta of approximate privacy, for example 1e-6.")
 JSON = flag("--json", "as_json", help="Print one JSON document.")
-WHERE = pairs("--where", metavar="COLUMN=VALUE", help="Read only rows with this; repeatable.")
+WHERE = pairs("--where", metavar="COLUMN=VALUE", help="Only rows with this, if any; repeatable.")
 SHARE = names(
     "--share",
     metavar="SET=SHARE,...",

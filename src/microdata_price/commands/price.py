@@ -106,7 +106,7 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
     with deferred_stop():  # one without the other would only be in the way
         write_whole(out, text)
         try:
-            write_whole(beside, allowed.to_json())
+            write_whole(beside, allowed.to_json(totals=False))  # counted here, none is a total
         except BaseException:
             out.unlink()
             raise

@@ -96,8 +96,6 @@ def add_up(entries: Sequence[Entry]) -> Budget:
             copies.append(entry)
         known = first.setdefault(entry.identity, entry)
         if known.guarantee != entry.guarantee:
-            raise InputError(
-                f"{known.folder} and {entry.folder} bear the same name of a measurement and "
-                "different guarantees; one of the manifests has been changed"
-            )
+            both = f"{known.folder} and {entry.folder} bear one name of a measurement"
+            raise InputError(f"{both} and two guarantees; one of the manifests has been changed")
     return Budget(tuple(first.values()), tuple(copies))

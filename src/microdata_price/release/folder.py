@@ -204,10 +204,8 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
         raise _damaged(folder, f"{MANIFEST} is not a JSON document") from None
     made = document.get("format") if isinstance(document, dict) else None
     if made not in (FORMAT, EARLIER):
-        raise InputError(
-            f"{path} was not written by this version of release (it says {made!r}, not "
-            f"{FORMAT!r}): use the version that wrote it"
-        )
+        said = f"this version of release (it says {made!r}, not {FORMAT!r})"
+        raise InputError(f"{path} was not written by {said}: use the version that wrote it")
     if document != sealed(document):
         raise _damaged(folder, f"{MANIFEST} is not as its own checksum says")
     schema = parse_schema(_checked(folder, document, SCHEMA).decode())

@@ -90,10 +90,9 @@ class Account:
             raise InputError(f"the table's name is {self.name!r}; give a word, as persons-2024")
 
     def _has(self, fields: dict[str, Any]) -> bool:
-        names = (
-            unicodedata.normalize("NFKC", n) for n in (self.name, str(fields.get("table", "")))
-        )
-        return len({" ".join(name.casefold().split()) for name in names}) == 1
+        both = self.name, str(fields.get("table", ""))
+        alike = {unicodedata.normalize("NFKC", name).casefold() for name in both}
+        return len({" ".join(name.split()) for name in alike}) == 1
 
     def _spent(self, lines: Lines) -> tuple[list[Entry], PureDP | ConcentratedDP | None]:
         """Return what was spent and the cap, ``None`` without one."""
@@ -169,10 +168,8 @@ class Account:
             before, cap = self._spent(lines)
             over = beyond(cap, add_up([*before, entry])) if cap else "something"
             if over:
-                raise InputError(
-                    f"the cap on {self.name!r} in {self.path} is {cap and cap.describe()}; with "
-                    f"this release {over} would be spent; nothing was measured"
-                )
+                said = f"the cap on {self.name!r} in {self.path} is {cap and cap.describe()}; with"
+                raise InputError(f"{said} this release {over} would be spent; nothing was measured")
             spent = {"spent": entry.guarantee.fields(), "replaced": entry.replaced}
             return self._append(stream, lines, {"measurement": entry.identity, **spent})
 

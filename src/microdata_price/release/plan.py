@@ -67,8 +67,7 @@ def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
     if times(guarantee) > WEAK_TIMES:
         found.append(
             f"WEAK PROTECTION: at {guarantee.parameter} = {guarantee.level:g} one record may make "
-            "what is published more than a million times likelier, which can be as good as "
-            "certainty."
+            "what is published more than a million times likelier, as good as certain."
         )
     return found
 
@@ -78,9 +77,8 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool)
     std = sharpest_std(workload, mechanism)
     if std < LEAST_STD:
         raise InputError(
-            f"all answers together would tell a count with a standard deviation of {std:.2g} "
-            "records: most published counts would be true, and nobody protected; below "
-            f"{LEAST_STD:g} nothing is released: spend less"
+            f"all answers together would tell a count with a standard deviation of {std:.2g}, "
+            f"and protect nobody; below {LEAST_STD:g} nothing is released: spend less"
         )
     if not weak_allowed and (found := warnings_of(workload, mechanism)):
         raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")

@@ -91,8 +91,6 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
     if out is not None:
         return publish(measured, method, out)
     if finished:
-        raise InputError(
-            f"{folder} is finished; to fit its measurements anew, name a new folder with --out"
-        )
+        raise InputError(f"{folder} is finished; to fit its measurements anew, add --out NEW")
     complete(folder, release_files(result := finish(measured, method)))
     return result

@@ -39,9 +39,10 @@ LARGEST_COUNT = 10**12  # so that every total is exact in floating point
 _NO_COUNT = "column {!r} holds no whole number of records"
 _NOBODY = "all columns of the schema are empty; leave out what is no record (docs/tables.md)"
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+_ALONE: Any = {"partitioning": None}  # what the folder's name says is none of its columns
 _RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
 _FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
-    ".parquet": (partial(pd.read_parquet, dtype_backend="numpy_nullable"), "pyarrow"),
+    ".parquet": (partial(pd.read_parquet, dtype_backend="numpy_nullable", **_ALONE), "pyarrow"),
     ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     **dict.fromkeys((".sav", ".zsav"), (pd.read_spss, "pyreadstat")),
@@ -92,7 +93,8 @@ class _Quoted(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        data: bytes = self.file.read(size)
+        data: bytes = self.file.read(size)  # Arrow wants an end also of names without a row
+        data += b"\n" * (0 < len(data) < size and data[-1:] not in b"\r\n")
         for k in range(0, len(data) or 1, 1 << 20):  # pieces that fit into a processor's cache
             near = np.frombuffer(self.last + (data[k : k + (1 << 20)] or b"\n"), dtype=np.uint8)
             at, odd = np.flatnonzero(near[1:-1] == ord('"')), self.marks % 2
@@ -146,6 +148,8 @@ def _open(path: Path) -> Iterator[Any]:
 
 def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     """Return a file's header, and what reads some of its columns, a block of rows at once."""
+    pipe = not path.is_file() and path.exists()  # what was read of it for its names is gone
+    require(not pipe, f"{path} is a pipe or a device; save the table as a file, and give that")
     if path.suffix.lower() in _FRAMES:
         return _frame(path)
     with _open(path) as file:
@@ -216,16 +220,19 @@ def _find_date(path: Path, read: Callable[..., Any]) -> None:
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:
-    """Return header and blocks of a file that pandas reads whole, by an engine of its own."""
+    """Return header and blocks of a file that an engine of its own reads whole."""
     read = _FRAMES[path.suffix.lower()][0]
     with _reading(path), path.open("rb"):
         try:
             frame = read(path)
+            if frame.index.names != [None] or not isinstance(frame.index, pd.RangeIndex):
+                frame = frame.reset_index(allow_duplicates=True)  # columns, as to other readers
         except (OverflowError, pd.errors.OutOfBoundsDatetime):
             _find_date(path, read)
             raise
-    if path.suffix.lower() == ".xlsx":
-        frame = frame.iloc[1:].set_axis(frame.iloc[0].to_list() if len(frame) else [], axis=1)
+    if path.suffix.lower() == ".xlsx":  # where an error, such as #DIV/0!, is no empty cell
+        names = frame.iloc[0].to_list() if len(frame) else []
+        frame = frame.where(frame.notna(), "\ufffd").iloc[1:].set_axis(names, axis=1)
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
@@ -250,14 +257,13 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
-    others = [name for name in header if name not in known and name not in schema.ignore]
-    cells = not counts and COUNT in map(str.casefold, others)
-    require(not cells, f'{path} has a column {COUNT!r}: its rows are cells; say "layout": "counts"')
-    require(
-        not others or schema.ignore == ("*",),
-        f"{path} has {', '.join(map(repr, others))}, which the schema does not list; say there "
-        '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts of records',
-    )
+    others = [name for name in header if name not in (*known, *schema.ignore)]
+    cells = [name for name in others if name.casefold() == COUNT and not counts]
+    hint = f'its rows are cells; say "layout": "counts", "count": "{"".join(cells)}"'
+    require(not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
+    more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
+    said = '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts'
+    require(not more, f"{path} has {more}, which the schema does not list; say there {said}")
     return counts
 
 
@@ -272,7 +278,8 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     schema
         Which columns and values there are, and which columns are not read.
     where
-        Read only rows with these values in these columns, such as one area of a large file.
+        Read only rows with these values in these columns, such as one area of a large file. Zero
+        rows are a table of zeros, no error: whether a record is there is for the noise to hide.
 
     Raises
     ------
@@ -280,18 +287,21 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         A file that is not as the schema says; the message names rows and columns, never content.
     """
     where = {plain(name): plain(value) for name, value in (where or {}).items()}
+    for name, value in where.items():
+        known = name not in schema.names or schema.reader(name)(value) >= 0
+        require(known, f"{name!r} cannot be {value!r}, which the schema does not list; mend one")
     header, blocks = _source(path, [*schema.columns, *where])
     counts = _holds_counts(path, header, schema, where)
     named = [name for name in schema.names if name in header] + [schema.count] * counts
     table, seen = np.zeros(schema.cells, dtype=np.int64), np.zeros(schema.cells, dtype=bool)
     faults: Faults = defaultdict(list)
-    row, kept = 2, 0
+    row = 2
     for block in blocks(list(dict.fromkeys([*named, *where]))):
         chosen = np.ones(len(block[named[0]].codes), dtype=bool)
         for name, value in where.items():
             chosen &= block[name].each(value.__eq__, bool)
         rows = row + np.flatnonzero(chosen)
-        row, kept = row + chosen.size, kept + rows.size
+        row += chosen.size
         part = {name: _Fields(block[name].codes[chosen], block[name].texts) for name in named}
         cells = _cells(part, rows, schema, faults)
         number = part[schema.count].each(_count) if counts else np.ones_like(cells)
@@ -305,8 +315,6 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         else:
             table += np.bincount(cells, minlength=schema.cells)
     _check(path, faults)
-    which = " and ".join(f"{name} = {value!r}" for name, value in where.items())
-    require(kept, f"{path} has no row{' with ' * bool(which)}{which} below the first")
     if counts:
         _check_totals(path, schema, table)
     return table.astype(float).reshape(schema.shape)
@@ -342,21 +350,14 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
     for axis, (name, values) in enumerate(zip(schema.columns, schema.values, strict=True)):
         lines = np.moveaxis(full, axis, 0).reshape(len(values), -1)
         total = (2 * lines == lines.sum(axis=0)).all(axis=1) & lines.any(axis=1)
-        require(
-            len(values) < 3 or not schema.totals or not total.any(),
-            f"{path}: {values[int(total.argmax())]!r} ({name}) counts what all others do together; "
-            'leave it out if it is a total; else a schema, for a matrix too, says "totals": false',
-        )
+        fine = len(values) < 3 or not schema.totals or not total.any()
+        said = f"{values[int(total.argmax())]!r} ({name}) counts what all others do together"
+        more = 'leave it out if it is a total, or say "totals": false (a matrix needs a schema)'
+        require(fine, f"{path}: {said}; {more}")
 
 
 def read_matrix(path: Path) -> tuple[Schema, Array]:
-    """Read a matrix of counts, and take its schema from its labels (never for a release).
-
-    Raises
-    ------
-    InputError
-        A file without labels in its first row and column, or counts elsewhere; one with a total.
-    """
+    """Read a matrix of counts, and take its schema from its labels (never for a release)."""
     header, blocks = _source(path)
     labels, lines = list[str](), list[Whole]()
     faults: Faults = defaultdict(list)
@@ -368,13 +369,12 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         for name, column in zip(header[1:], lines[-1].T, strict=True):
             faults[_NO_COUNT.format(name)].append(rows[column < 0])
     for what, own in (("row", header[1:]), ("column", labels)):
-        require(
-            len(set(own)) == len(own) and any(_count(label) < 0 for label in own),
-            f"{path} needs labels in its first {what}, each once, not numbers: it must be a matrix "
-            "of counts; for any other table write a schema (docs/tables.md)",
-        )
+        fine = len(set(own)) == len(own) and any(_count(label) < 0 for label in own)
+        said = f"{path} needs labels in its first {what}, each once, not numbers: it must be a"
+        require(fine, f"{said} matrix of counts; else write a schema (docs/tables.md)")
     _check(path, faults)
-    names, sides = (header[0] or "row", "column"), (tuple(labels), tuple(header[1:]))
+    names = (header[0] or "row", "column" if header[0].casefold() != "column" else "heading")
+    sides = (tuple(labels), tuple(header[1:]))
     axes = 1 if len(header) == 2 else 2  # one column of counts has no second axis
     schema, table = Schema(names[:axes], sides[:axes]), np.concatenate(lines)
     _check_totals(path, schema, table)

@@ -22,6 +22,7 @@ from ..exceptions import InputError
 
 COUNT = "count"  # the column that holds the number of records of a cell
 MOST_CELLS = 2_000_000  # every cell is measured, fitted and written
+MOST_COLUMNS = 32  # NumPy's arrays have at most 64 sides, of some versions 32
 KEYWORDS = ("sum", "marginals", "identity")  # words of a workload, no names of columns
 RESERVED = (
     *(COUNT, "query_set", "noisy_answer", "variance", "weight"),
@@ -33,7 +34,8 @@ _USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout
 _USUAL |= {"count": COUNT, "totals": True, "weighted": False}
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ELSE = (("count", False), ("ignore", "*"))
-_HARMLESS = re.compile(r"[+-][\d.][\w ., ]*")
+_OF_CUTS = rf"{_NUMBER.pattern}( to below {_NUMBER.pattern}| or more)?"
+_HARMLESS = re.compile(rf"[+-][\d.][\w ., ]*|{_OF_CUTS}")
 
 
 @dataclass(frozen=True)
@@ -107,13 +109,15 @@ class Schema:
         object.__setattr__(self, "columns", tuple(map(plain, self.columns)))
         object.__setattr__(self, "values", tuple(tuple(map(plain, v)) for v in self.values))
         object.__setattr__(self, "rules", self.rules or (Rule(),) * len(self.columns))
-        same = 0 < len(self.columns) == len(self.values) == len(self.rules)
-        require(same, "the schema has no columns; it needs at least one with its values")
+        same = 0 < len(self.columns) == len(self.values) == len(self.rules) <= MOST_COLUMNS
+        require(same, f"the schema has no columns with their values, or more than {MOST_COLUMNS}")
         wrong = f'the layout is {self.layout!r}; it must be "counts" (a row a cell) or "records"'
         require(self.layout in ("", "counts", "records"), wrong)
         _check_names(self.names)
         own = ", ".join(sorted({self.count, *self.ignore} & set(self.names)))
         require(not own, f"the schema ignores, or takes for counts, what it has as columns: {own}")
+        both = f'the schema ignores its column of counts, {self.count!r}; say "layout": "records"'
+        require(self.layout == "records" or self.count not in self.ignore, f"{both}, or read it")
         for name, rule in zip(self.columns, self.rules, strict=True):
             _check_values(name, self.values_of(name), rule)
         for at, (name, of, values, members) in enumerate(map(astuple, self.groups)):
@@ -223,8 +227,8 @@ class Schema:
 
         return place
 
-    def to_json(self) -> str:
-        """Return the text of a schema file, without what says how a table's file is read."""
+    def to_json(self, **reading: Any) -> str:
+        """Return the text of a schema file; only what is given says how a table's file is read."""
         columns: dict[str, Any] = {}
         for name, values, rule in zip(self.columns, self.values, self.rules, strict=True):
             words = {k: v for k, v in (("other", rule.other), ("empty", rule.empty)) if v}
@@ -233,7 +237,7 @@ class Schema:
         maps = {g.name: zip(g.values, map(list, g.members), strict=True) for g in self.groups}
         groups = {g.name: {g.of: dict(maps[g.name])} for g in self.groups}
         impossible = [{name: list(values) for name, values in rule} for rule in self.impossible]
-        more = {k: v for k, v in (("groups", groups), ("impossible", impossible)) if v}
+        more = {k: v for k, v in (("groups", groups), ("impossible", impossible)) if v} | reading
         return json.dumps({"columns": columns} | more, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -249,8 +253,7 @@ def plain(text: object) -> str:
 
 
 def _fault(text: str) -> str:
-    formula = text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text)
-    if formula and not _NUMBER.fullmatch(text):
+    if text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text):
         return "spreadsheets would run as a formula"
     odd = next((c for c in text if not c.isprintable()), "")
     return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
@@ -306,7 +309,8 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
         values = tuple(map(str, range(low, high + 1)))
     elif kind == {"cuts"} and fine and cuts:
-        named = [f"{cut:.15g}" for cut in cuts]
+        named = [next((t for k in (15, 16, 17) if float(t := f"{c:.{k}g}") == c), "") for c in cuts]
+        require(all(named), f"the schema's column {name!r} has a cut point with too many digits")
         inner = [f"{a} to below {b}" for a, b in pairwise(named)]
         values = (f"below {named[0]}", *inner, f"{named[-1]} or more")
     else:

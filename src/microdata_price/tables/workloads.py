@@ -97,13 +97,7 @@ def shares_by_set(
 
 
 def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
-    """Return each query set's share of the budget; those not named share what is left alike.
-
-    Raises
-    ------
-    InputError
-        An unknown name, shares that are not above 0 or add up to more than 1, or nothing left.
-    """
+    """Return each query set's share of the budget; those not named share what is left alike."""
     for name in given:
         if name not in workload.names:
             raise unknown_name("query set", name, workload.names)
