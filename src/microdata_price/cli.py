@@ -56,6 +56,8 @@ def _outlast(act: Callable[..., object], stream: TextIO, *text: str) -> object:
         return act(stream, *text)
     except BrokenPipeError:
         return os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:  # what it tells of is done: nobody should do it again
+        raise InputError(f"{stream.name} fails ({error.strerror}); all else is done") from None
 
 
 def main(argv: list[str] | None = None) -> None:

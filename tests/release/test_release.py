@@ -488,7 +488,7 @@ def test_the_command_fits_again(inputs, command, capsys):
     assert command("--method", "nnls", "--epsilon", 1)[0] == 0
     table.unlink()
     said = refused(capsys, *again, "--epsilon", 1, "--weak-protection")
-    assert "takes everything from the earlier release; leave out --epsilon, --weak-" in said
+    assert "takes all from that release: leave out --epsilon, --weak-" in said
     assert "did you mean nnls" in refused(capsys, *again[:3], "--method", "nlns", *again[5:])
     code, printed, _ = run(capsys, *again, "--json")
     assert (code, json.loads(printed)["method"]) == (0, "sequential")

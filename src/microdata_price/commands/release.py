@@ -26,8 +26,7 @@ from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
 Told = tuple[dict[str, Any], str]  # the same as a document and as text
-_FILE = click.Path(dir_okay=False, path_type=Path)
-_LEDGER = options.place("--ledger", type=_FILE, help="It notes what is spent, up to a cap.")
+_LEDGER = options.place("--ledger", help="It notes what is spent, up to a cap.")
 _NAME = click.option("--name", help="The table's name in the ledger.")
 
 
@@ -90,8 +89,7 @@ def release_command(
         names = {p.name: p.opts[0] for p in context.command.params} | {"table": "TABLE"}
         line = ParameterSource.COMMANDLINE
         if extra := [names[n] for n in asked if context.get_parameter_source(n) is line]:
-            said = f"leave out {', '.join(extra)}"
-            raise InputError(f"--again takes everything from the earlier release; {said}")
+            raise InputError(f"--again takes all from that release: leave out {', '.join(extra)}")
         made, out = release_again(again, method, out), out or again
     elif asked["table"] is None or asked["schema"] is None or out is None:
         raise InputError(
