@@ -105,6 +105,11 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path):
     os.close(write)
     assert not re.search(b"Traceback|BrokenPipe", done.stderr)
     assert (tmp_path / "out" / "manifest.json").is_file()
+    again = [sys.executable, "-m", "microdata_price", "release", "--again", "out", "--out", "two"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(again, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, timeout=300)
+    assert done.stderr.startswith(b"microdata-price: <stdout> fails (No space left on device); all")
+    assert (done.returncode, (tmp_path / "two" / "manifest.json").is_file()) == (2, True)
 
 
 def test_where_messages_go_nowhere_the_result_comes(tmp_path, monkeypatch, capsys):
