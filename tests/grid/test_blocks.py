@@ -63,7 +63,7 @@ def spoil(proof, runs, gap):
     [
         (17, 1e-3, PAIR, r"SplitStairs-2d at epsilon 0\.5, method maxfit, run 268: .*1.0e-0"),
         (0, np.nan, PAIR, "method maxfit, run 251: "),
-        (3, None, RHO, r"Stair-1d at rho 0\.125, method maxfit, runs 251 to 280 .*: run 3$"),
+        (3, None, RHO, r"Stair-1d at rho 0\.125, method maxfit, runs 251 to 280: .*run 3$"),
     ],
 )
 def test_a_missed_certificate_names_its_place(monkeypatch, run, gap, pair, said):
