@@ -202,11 +202,15 @@ def test_different_parameters_go_to_different_folders(quick, capsys):
     given = [[], ["--param-grid", "epsilon=0.1,0.5,1"], ["-p", "epsilon", "0.25"], *tables]
     for words in (*given, ["-p", "epsilon", "0.250"]):
         assert status("run", "notebooks/own.ipynb", *words) == 0
+    for other in ("other/own.ipynb", "other/own-epsilon-0.25.ipynb"):  # other notebooks so called
+        (root / other).parent.mkdir(exist_ok=True)
+        (root / other).write_bytes((root / "notebooks" / "own.ipynb").read_bytes())
+        assert status("run", other) == 0
     told = capsys.readouterr().err
     assert told.count("replacing the earlier run in results/own-epsilon-0.25") == 1
     assert told.count("with epsilon = 0.5\n") == 1
     names = [p.name for p in (root / "results").iterdir()]
     assert {f"own{end}" for end in plain} < {*names}
-    assert len(names) == 7
+    assert len(names) == 9
     assert max(map(len, names)) < 100
     assert len(list((root / "results" / f"own{plain[1]}").glob("*.ipynb"))) == 3

@@ -385,17 +385,24 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
 ):
     write = price_commands.write_whole
     ask = (lambda: os.kill(os.getpid(), signal.SIGINT)) if stopped else bool
-    monkeypatch.setattr(price_commands, "write_whole", lambda *given: (ask(), write(*given)))
+    monkeypatch.setattr(
+        price_commands, "write_whole", lambda *given, new: (ask(), write(*given, new=new))
+    )
     (persons := tmp_path / "p.csv").write_text("sex,age\nf,1\nm,2\nf,3\nx,4\n")  # f is half
     given = tmp_path / "s.json"
     given.write_text('{"columns": {"sex": ["m", "f", "x"]}, "ignore": ["age"]}')
     words = ["tabulate", persons, "--schema", given, "--out", out := tmp_path / "t.csv"]
     full = Mock(side_effect=[write, OSError(28, "No space left on device")])
     with monkeypatch.context() as once:  # between its two files
-        once.setattr(price_commands, "write_whole", lambda *given: full()(*given))
+        once.setattr(price_commands, "write_whole", lambda *given, new: full()(*given, new=new))
         assert "no room left" in refused(capsys, *words)
     assert run(capsys, *words)[0] == (130 if stopped else 0)
     beside = load_schema(tmp_path / "t.schema.json")
     np.testing.assert_array_equal(read_table(out, beside), [1, 2, 1])
     assert "exists already and is never overwritten" in refused(capsys, *words)
+    monkeypatch.setattr(price_commands, "write_whole", write)
+    monkeypatch.setattr(price_commands, "check_new", bool)  # as if it was made in the meantime
+    assert "File exists" in refused(capsys, *words)
+    for other in ("u.csv.gz", "u.parquet"):
+        assert "as CSV; give a name" in refused(capsys, *words[:-1], tmp_path / other)
     assert {p.name for p in tmp_path.iterdir()} == {"p.csv", "s.json", "t.csv", "t.schema.json"}

@@ -288,6 +288,10 @@ def test_only_rows_that_are_asked_for_are_read(read):
         read(text, SCHEMA, {"region": "1"})
     with pytest.raises(InputError, match="no column 'PUMA'"):
         read(text, SCHEMA, {"PUMA": "1"})
+    with pytest.raises(InputError, match="cannot choose cells by their counts"):  # they are secret
+        read(COUNTS, SCHEMA, {"count": "4"})
+    with pytest.raises(InputError, match=r"1 row \(2\): 'ST' is not UTF-8"):
+        read(text.replace("1,f", "K\xf6ln,f").encode("latin-1"), SCHEMA, {"ST": "Köln"})
     # Rows are counted over all blocks in which a large file is read, those left out as well.
     large = "sex,region,note\n" + f"f,north,{'x' * 2**20}\n" * 30 + "m,?,\n"
     with pytest.raises(InputError, match=r"1 row \(32\): .* 'region'"):
@@ -323,7 +327,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         pytest.param("a" * 200_000, SCHEMA, "is damaged, locked", id="long"),
         ("region,sex,sex\nnorth,f,m\n", SCHEMA, "'sex' twice"),
         ("sep=,\nregion,sex\nnorth,f\n", SCHEMA, "its first row"),
-        (COUNTS, schema_with(layout="records"), "its rows are cells"),
+        (COUNTS, schema_with(layout="records"), "of cells say"),
         (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), 'say .* "count": "Count"'),
         (COUNTS, schema_with(layout="counts", count="n"), "no column 'n'"),
         ("region,sex\nnorth,f\n\nnorth\n", SCHEMA, r"row 3, is damaged.* as many fields"),

@@ -164,8 +164,8 @@ def usual_permissions(path: Path) -> None:
     path.chmod((0o777 if path.is_dir() else 0o666) & ~mask)
 
 
-def write_whole(path: Path, text: str | bytes) -> None:
-    """Write a file so that it is seen whole or not at all, replacing an older one."""
+def write_whole(path: Path, text: str | bytes, *, new: bool = False) -> None:
+    """Write a file so that it is seen whole or not at all, replacing an older one but where new."""
     data = text.encode() if isinstance(text, str) else text
     parent = path.absolute().parent
     with naming(parent):
@@ -177,7 +177,8 @@ def write_whole(path: Path, text: str | bytes) -> None:
             stream.flush()
             os.fsync(stream.fileno())
         usual_permissions(draft)
+        if new:
+            path.touch(exist_ok=False)  # of several at once one gets the name
         draft.replace(path)
-    except BaseException:
+    finally:
         draft.unlink(missing_ok=True)
-        raise

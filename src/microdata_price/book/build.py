@@ -170,8 +170,7 @@ def build(
             _stage(root, one, runs, facts, extras or {}, home / name, said)
             for name, (one, said) in editions.items()
         )
-        record = site / book_site.RECORD
-        if record.is_file() and record.read_text(encoding="utf-8").partition("\n")[0] == key:
+        if book_site.signature(site, book_site.RECORD) == key:
             report(f"nothing has changed ({time.perf_counter() - start:.0f} s)")
             return site / "index.html"
         report(f"building {len(toc_entries(root))} pages{', twice' if students else ''}")

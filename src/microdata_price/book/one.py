@@ -105,7 +105,11 @@ def run_one(
     base = _paths_here(checked)
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
     chapters = [Chapter(path, original, base | row) for row in varied]
-    out = _default_folder(path.stem, checked, grid) if out is None else out
+    own = f"made by microdata-price run {digest(str(path), repr(checked), repr(grid))[:8]}"
+    if out is None:
+        out = _default_folder(path.stem, checked, grid)
+        if out.exists() and book_site.signature(out, MARK) != own:  # of another of this name
+            out = out.with_name(f"{out.name}-{own[-8:]}")
     claim_folder(out, MARK, "an earlier run")
     book_site.recover(out)
     book_site.check_alone(out, MARK)
@@ -132,7 +136,7 @@ def run_one(
                 report(f"the notebook as far as it came: {shutil.move(failed, beside)}")
             raise
         try:
-            page = _write(root, home, runs, varied)
+            page = _write(root, home, runs, varied, own)
         except (BuildError, InputError, OSError):
             raise
         except Exception as error:
@@ -150,7 +154,9 @@ def run_one(
     return out / "html" / page
 
 
-def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> str:
+def _write(
+    root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]], own: str
+) -> str:
     """Write the executed notebooks and their pages into a folder; return the first page's name."""
     draft = home / "out"
     draft.mkdir()
@@ -164,7 +170,7 @@ def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping
         path.write_text(re.sub(r'<a [^>]*"\.\./explorer/[^>]*>(.*?)</a>', r"\1", text), "utf-8")
     (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
     site.rename(draft / "html")
-    book_site.sign(draft, MARK, "made by microdata-price run")
+    book_site.sign(draft, MARK, own)
     return page
 
 

@@ -180,6 +180,12 @@ def sign(built: Path, mark: str, key: str) -> None:
     (built / mark).write_text("\n".join([key, *names]), encoding="utf-8")
 
 
+def signature(place: Path, mark: str) -> str:
+    """Return what a folder was signed with; nothing where it was not."""
+    signed = place / mark
+    return signed.read_text(encoding="utf-8").partition("\n")[0] if signed.is_file() else ""
+
+
 def check_alone(place: Path, mark: str) -> None:
     """Refuse to replace a signed folder into which somebody has put something else."""
     signed = place / mark

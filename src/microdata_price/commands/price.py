@@ -14,7 +14,7 @@ from ..fitting import CONTROL, METHODS, check_methods
 from ..price.report import NOTICE, price_files, report
 from ..price.simulation import price_table
 from ..tables.read import read_matrix, read_table
-from ..tables.schemas import COUNT, load_schema, schema_path
+from ..tables.schemas import COUNT, load_schema, require, schema_path
 from ..tables.workloads import parse_workload, shares_by_set
 from . import options
 
@@ -42,8 +42,7 @@ def price_command(
     gives the root error over that of signed answers, bias and variance, and the worst queries by
     name; with --out also as files and pictures.
 
-    What it prints and writes is computed from the true table without protection and is as
-    confidential as the table. To publish something, use `microdata-price release`.
+    What it prints and writes is as confidential as the table. To publish, use `release`.
     """
     guarantee = options.guarantee_of(asked["epsilon"], asked["rho"])
     if out is not None:
@@ -95,18 +94,19 @@ def price_command(
 def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Path) -> None:
     """Count the records of PERSONS in the cells of a schema (docs/tables.md).
 
-    Writes TABLE.csv (one row a cell, empty cells too) and TABLE.schema.json, which `price` and
-    `release` accept, or neither. Nothing is overwritten.
+    Writes TABLE.csv, one row a cell, and TABLE.schema.json, for `price` and `release`, or neither.
     """
     check_new(out)  # first: an empty name has no name beside it
     check_new(beside := schema_path(out))
+    plain = out.suffix.lower() in (".csv", ".txt", "")
+    require(plain, f"the table is written as CSV; give a name as {out.with_suffix('.csv')}")
     allowed = load_schema(schema)
     table = read_table(persons, allowed, where).astype(int)
     text = allowed.frame().assign(**{COUNT: table.ravel()}).to_csv(index=False, lineterminator="\n")
     with deferred_stop():  # one without the other would only be in the way
-        write_whole(out, text)
+        write_whole(out, text, new=True)
         try:
-            write_whole(beside, allowed.to_json(totals=False))  # counted here, none is a total
+            write_whole(beside, allowed.to_json(totals=False), new=True)  # none is a total
         except BaseException:
             out.unlink()
             raise

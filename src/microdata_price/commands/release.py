@@ -32,8 +32,8 @@ _NAME = click.option("--name", help="The table's name in the ledger.")
 
 @click.command(
     epilog="Examples: microdata-price release persons.csv --schema persons.schema.json --epsilon 1 "
-    "--workload 'sum, region, sex, region*sex, identity' --out released; and by another method, at "
-    "no further cost: microdata-price release --again released --method nnls --out by-nnls"
+    "--out released; at no further cost: microdata-price release --again released --method nnls "
+    "--out by-nnls"
 )
 @click.argument("table", required=False, type=options.FILE)
 @options.place("--again", help="Instead of TABLE: a release to fit anew, at no further cost.")

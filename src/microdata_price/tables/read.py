@@ -251,6 +251,7 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
 def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[str, str]) -> bool:
     """Check the header against the schema, and return whether the rows are cells."""
     counts = schema.layout == "counts" or (not schema.layout and schema.count in header)
+    require(not (counts and schema.count in where), "--where cannot choose cells by their counts")
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
     lost = ", ".join(repr(name) for name in needed if name not in header)
     require(not lost, f"{path} has no column {lost}; its first row must name them (docs/tables.md)")
@@ -259,7 +260,7 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     require(not twice, f"{path} has the column {twice} twice; leave one out")
     others = [name for name in header if name not in (*known, *schema.ignore)]
     cells = [name for name in others if name.casefold() == COUNT and not counts]
-    hint = f'its rows are cells; say "layout": "counts", "count": "{"".join(cells)}"'
+    hint = f'of cells say "layout": "counts", "count": "{"".join(cells)}", of records ignore it'
     require(not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
     more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
     said = '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts'
@@ -300,6 +301,8 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         chosen = np.ones(len(block[named[0]].codes), dtype=bool)
         for name, value in where.items():
             chosen &= block[name].each(value.__eq__, bool)
+            damaged = np.flatnonzero(block[name].each(lambda text: "\ufffd" in text, bool))
+            faults[f"{name!r} is not UTF-8, or holds an error"].append(row + damaged)
         rows = row + np.flatnonzero(chosen)
         row += chosen.size
         part = {name: _Fields(block[name].codes[chosen], block[name].texts) for name in named}

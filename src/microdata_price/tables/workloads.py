@@ -115,12 +115,8 @@ def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float,
 def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     """Name the queries of a set by the values that they count: one row a query, in order.
 
-    Columns are those of the schema, then its groups; empty text where a query counts all values.
-
-    Raises
-    ------
-    InputError
-        A query set that is not what `parse_workload` makes of its name.
+    Columns are those of the schema, then its groups; empty text where a query counts all values. A
+    query set that is not what `parse_workload` makes of its name is an `InputError`.
     """
     names = _names(schema, queries.name)
     require(
