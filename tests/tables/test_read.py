@@ -286,6 +286,16 @@ def test_only_rows_that_are_asked_for_are_read(read):
         assert not np.any(read(empty, SCHEMA, {"ST": "01"}))  # as if the last of an area had left
     with pytest.raises(InputError, match="'region' cannot be '1'"):
         read(text, SCHEMA, {"region": "1"})
+    rules = Rule(cuts=(18.0, 65.0), empty="none"), Rule(other="x", empty="x")
+    ruled = Schema(("age", "job"), (("young", "middle", "old", "none"), ("nurse", "x")), rules)
+    people = "age,job\n20,nurse\n30,pilot\n,x\n17,\n"
+    for column, value, cells in (("age", "middle", [1, 1]), ("age", "none", [0, 1])):
+        table = read(people, ruled, {column: value})  # of the very cells that it has without it
+        assert table[ruled.values[0].index(value)] == cells
+        assert np.sum(table) == sum(cells)
+    assert np.sum(read(people, ruled, {"job": "x"})) == 3
+    with pytest.raises(InputError, match="'job' cannot be 'pilot'"):
+        read(people, ruled, {"job": "pilot"})
     with pytest.raises(InputError, match="no column 'PUMA'"):
         read(text, SCHEMA, {"PUMA": "1"})
     with pytest.raises(InputError, match="cannot choose cells by their counts"):  # they are secret

@@ -288,9 +288,12 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
         A file that is not as the schema says; the message names rows and columns, never content.
     """
     where = {plain(name): plain(value) for name, value in (where or {}).items()}
+    wanted = dict[str, tuple[Callable[[str], Any], Any]]()  # how a field is read, and as what
     for name, value in where.items():
-        known = name not in schema.names or schema.reader(name)(value) >= 0
-        require(known, f"{name!r} cannot be {value!r}, which the schema does not list; mend one")
+        listed = name not in schema.names or value in schema.values_of(name)
+        require(listed, f"{name!r} cannot be {value!r}, which the schema does not list; mend one")
+        as_cell = schema.reader(name) if name in schema.names else str
+        wanted[name] = as_cell, as_cell(value)
     header, blocks = _source(path, [*schema.columns, *where])
     counts = _holds_counts(path, header, schema, where)
     named = [name for name in schema.names if name in header] + [schema.count] * counts
@@ -299,8 +302,8 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     row = 2
     for block in blocks(list(dict.fromkeys([*named, *where]))):
         chosen = np.ones(len(block[named[0]].codes), dtype=bool)
-        for name, value in where.items():
-            chosen &= block[name].each(value.__eq__, bool)
+        for name, (as_cell, place) in wanted.items():
+            chosen &= block[name].each(as_cell, object) == place
             damaged = np.flatnonzero(block[name].each(lambda text: "\ufffd" in text, bool))
             faults[f"{name!r} is not UTF-8, or holds an error"].append(row + damaged)
         rows = row + np.flatnonzero(chosen)
