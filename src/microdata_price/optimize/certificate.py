@@ -37,10 +37,10 @@ the largest count or 1e-9 of the noise, whichever is more.
 """
 
 
-UNEQUAL, RESOLVED = 1e3, 1e-2
+UNEQUAL, RESOLVED = 1e4, 1e-2
 """How much stronger terms may be before a nonnegative answer is judged by the weakest of them.
 
-Beside a query set with a thousand times less noise, a gradient that is small for that one may be
+Beside a query set with a million times less noise, a gradient that is small for that one may be
 all there is of a noisy one. So no force's scale is above `UNEQUAL` times that of the weakest term
 plus `RESOLVED` times the largest force, of which numbers of 64 bits resolve a part in 1e16.
 """
