@@ -83,7 +83,9 @@ document.fonts.ready.then(watchWidths); // letters that come late change what is
 
 // What a link leads to may stand in a tab that is not shown; its proof, folded, comes next.
 function openPlace() {
-  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  let name = location.hash.slice(1);
+  try { name = decodeURIComponent(name); } catch { /* a link that was cut leads nowhere */ }
+  const target = document.getElementById(name);
   if (!target) { return; }
   const follows = (node) => target.compareDocumentPosition(node) & Node.DOCUMENT_POSITION_FOLLOWING
     && (target.matches("section") || !target.contains(node));

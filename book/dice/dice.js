@@ -20,7 +20,7 @@
     try { window.history.replaceState(null, "", text ? "#" + text : window.location.pathname); } catch (error) { /* the page goes on without */ }
   }
   function read(text) {
-    var found = text.split(";").map(function (part) { return parse(part.replace(/,/g, " ")).good; });
+    var found = text.split(";").map(function (part) { return parse(part.replace(/,/g, " ")).good.slice(0, LIMIT); });
     return found.length ? found : [[]];
   }
   function parse(text) {
@@ -230,9 +230,11 @@
       this.setAttribute("aria-expanded", String(open));
     });
     ["total", "level", "full"].forEach(function (id) { at(id).addEventListener("input", levelSaid); });
-    rounds = read(decodeURIComponent(window.location.hash.slice(1)));
+    var text = window.location.hash.slice(1), said = "";
+    try { text = decodeURIComponent(text); } catch (error) { said = "The link is damaged; what of it can be read is here."; }
+    rounds = read(text);
     at("app").hidden = false;
-    show("");
+    show(said);
   }
   window.DICE_LAW = law;
   start();

@@ -70,6 +70,9 @@ def test_what_is_no_throw_is_refused_whole_and_undo_goes_back_over_the_rounds(pa
         assert sums(page) == left
     page.click("#undo")
     assert page.is_disabled("#undo")
+    page.evaluate("() => { location.hash = '3,%' }")  # a link that was cut
+    page.reload()
+    assert (sums(page), "damaged" in page.inner_text("#told")) == (("3", "3"), True)
 
 
 def test_the_chances_are_the_packages_and_a_class_without_dice_is_rolled_for(page):

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import signal
+import stat
 import subprocess
 import sys
 from pathlib import Path
@@ -260,6 +261,17 @@ def test_the_room_that_is_held_is_enough_whatever_the_values_are_called(tmp_path
     release(tmp_path / "t.csv", planned, "ols", tmp_path / "out")
     _, _, held, answers, manifest = sizes[:5]
     assert held >= answers + manifest + 400 * 200
+
+
+def test_a_system_that_cannot_sync_folders_loses_nothing(inputs, command, account, monkeypatch):
+    def fsync(handle, sync=os.fsync):
+        if stat.S_ISDIR(os.fstat(handle).st_mode):
+            raise OSError(22, "Invalid argument")
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", account.name)
+    assert (code, said, load_measured(inputs[2])[1], len(account.state()[0])) == (0, "", True, 1)
 
 
 @pytest.mark.parametrize("more", [[], ["--json"]])

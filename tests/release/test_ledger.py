@@ -168,6 +168,8 @@ def test_the_commands_and_a_ledger_that_was_cut(tmp_path, inputs, capsys):
     told = run(capsys, "budget", *book, "--cap-epsilon", 2)[1]
     assert "epsilon = 2; before: pure differential privacy with epsilon = 2.5\n" in told
     empty = path.read_bytes()
+    assert "delta is 2" in refused(capsys, "budget", *book, "--cap-epsilon", 9, "--delta", 2)
+    assert path.read_bytes() == empty
     folders = [tmp_path / "a", tmp_path / "b"]
     for folder in folders:
         assert run(capsys, *words, *book, "--out", folder)[0] == 0

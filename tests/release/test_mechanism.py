@@ -134,6 +134,15 @@ def test_protection_is_judged_by_all_answers_together(workload, guarantee, known
     assert sharpest_std(workload, made) == pytest.approx(exact.min(), rel=1e-6)
 
 
+def test_what_is_told_without_being_asked_counts_as_well():
+    """Eight columns of two values: their counts tell the total better than any of themselves."""
+    asked = Workload(tuple(QuerySet.marginal((2,) * 8, (a,)) for a in range(8)))
+    made = mechanism_for(asked, ConcentratedDP(2.2))
+    assert sharpest_std(asked, made) == pytest.approx(made.noise[0].std * 0.5, rel=1e-4)
+    with pytest.raises(InputError, match="less than one"):
+        check_strength(asked, made, weak_allowed=False)
+
+
 def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
     made = mechanism_for(ALL, PureDP(20.0))
     public = mechanism_for(ALL, PureDP(20.0), known_total=True)

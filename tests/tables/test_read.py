@@ -9,6 +9,7 @@ import re
 import sys
 import weakref
 import zipfile
+from decimal import Decimal
 from pathlib import Path
 from textwrap import dedent
 
@@ -154,6 +155,7 @@ def test_files_of_other_programs_are_read_as_csv_is(tmp_path, read, monkeypatch,
 
 
 DAY, NINE, OLD = (pd.Timestamp(t) for t in ("2020-01-31", "2020-01-31 09:30", "1850-01-01"))
+MONEY = ("1.00", "2.50", "9007199254740993.00")
 ODD = [None, False, 0, 1.5, 2.0, "1", 2**60, NINE, OLD, "x"]
 
 
@@ -163,6 +165,8 @@ ODD = [None, False, 0, 1.5, 2.0, "1", 2**60, NINE, OLD, "x"]
         (".xlsx", object, [True, 1, "f", DAY], ["True", "1", "f", "2020-01-31"], ODD),
         (".csv", object, [True, 1, "f", NINE], ["True", "1", "f", NINE], ODD),
         (".parquet", "Int64", [2**60 + 1, 2**53 + 1, 3], [2**60 + 1, 2**53 + 1, 3], [None, 2**62]),
+        (".parquet", object, [*map(Decimal, MONEY)], ["1", "2.5", MONEY[2][:-3]], [None]),
+        (".parquet", object, [b"x", "ñ".encode()], ["x", "ñ"], [None, b"z"]),
         (".parquet", "boolean", [True, False], ["True", "False"], [None]),
         (".parquet", "float32", [17.5, 0.7, 3], ["17.5", "0.7", "3"], [np.nan, np.inf, 1e30, 0.1]),
         (".parquet", "category", [2**53 + 1, 3], [2**53 + 1, 3], [None, 4]),

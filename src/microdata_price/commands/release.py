@@ -14,7 +14,7 @@ from ..base.numbers import at_most
 from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
 from ..model.conversion import approximate_together
-from ..model.privacy import ConcentratedDP, PureDP
+from ..model.privacy import ConcentratedDP, PureDP, check_delta
 from ..release.budget import Budget, add_up
 from ..release.files import Release
 from ..release.folder import entry_of, load_measured
@@ -32,8 +32,7 @@ _NAME = click.option("--name", help="The table's name in the ledger.")
 
 @click.command(
     epilog="Examples: microdata-price release persons.csv --schema persons.schema.json --epsilon 1 "
-    "--out released; at no further cost: microdata-price release --again released --method nnls "
-    "--out by-nnls"
+    "--out released; at no further cost: release --again released --method nnls --out by-nnls"
 )
 @click.argument("table", required=False, type=options.FILE)
 @options.place("--again", help="Instead of TABLE: a release to fit anew, at no further cost.")
@@ -189,15 +188,15 @@ def budget_command(
     With --ledger and --name it shows a table's account, and sets the cap, without which nothing is
     released. With --ledger and FOLDERS it says which it counts; status 1 if one is missing.
     """
-    cap = levels["cap_epsilon"], levels["cap_rho"]
+    delta, cap = check_delta(levels["delta"]), (levels["cap_epsilon"], levels["cap_rho"])
     if cap == (None, None) and name is None:
-        document, text = _of_folders(folders, ledger, levels["delta"])
+        document, text = _of_folders(folders, ledger, delta)
     elif ledger is None or name is None or folders:
         raise InputError("for an account and its cap give --ledger and --name, without FOLDERS")
     else:
         account = Account(ledger, name)
         old = None if cap == (None, None) else account.limit(options.guarantee_of(*cap, "cap-"))
-        document, text = _of_account(account, old, levels["delta"])
+        document, text = _of_account(account, old, delta)
     options.tell(as_json, document, text)
     if document.get("not_in_ledger"):
         raise SystemExit(1)

@@ -28,8 +28,7 @@ _NO_WEIGHT = 1e6  # times the noise of a sum: what is so uncertain hardly change
 def half_width(law: Law, terms: int, chance: float) -> int:
     """Return the smallest t with ``P(|z_1 + ... + z_terms| > t) <= chance``.
 
-    The law of a sum is exact, from its characteristic function on a grid that is wide enough; of
-    the widest sums Chernoff's bound takes its place.
+    The law of a sum is exact, from its characteristic function; of the widest Chernoff bounds it.
     """
     if terms == 1:
         return int(law.upper_quantile(chance / 2))
@@ -82,12 +81,11 @@ def _within(fine: QuerySet, coarse: QuerySet) -> NDArray[np.int64]:
 def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) -> list[Told]:
     """Return what the noisy answers tell of each query asked, and of others that follow.
 
-    The noise is independent of the table and of the other noises, and its law is known. So an
-    interval around a noisy answer covers on every table: by itself with probability 90 %, and all
-    N asked at once where each misses with chance ``1 - 0.9^(1/N)``. A count that was not asked is a
-    sum of some that were, with the law of a sum of noises; each such count takes its chance to miss
-    from the 10 % for all (union bound). ``cells`` are those of least squares, ``others`` query sets
-    that were not asked; those that follow from nothing asked are left out.
+    The law of the noise is known, on every table. So an interval around a noisy answer covers by
+    itself with probability 90 %, and all N asked at once where each misses with chance ``1 -
+    0.9^(1/N)``. A count that was not asked is a sum of some that were, and of their noises; each
+    takes its chance to miss from the 10 % for all (union bound). ``cells`` are least squares',
+    ``others`` query sets that were not asked; those that follow from nothing asked are left out.
     """
     sets, laws = measured.workload.query_sets, measured.mechanism.noise
     variances = [law.variance for law in laws]

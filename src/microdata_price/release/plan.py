@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,14 +37,18 @@ def signed_variances(workload: Workload, variances: Sequence[float]) -> Sequence
 
 
 def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
-    """Return the smallest standard deviation with which least squares knows an asked count."""
-    found = signed_variances(workload, [n.variance for n in mechanism.noise])
+    """Return the least standard deviation with which least squares knows a count that is told."""
+    asked, variances = workload.query_sets, [n.variance for n in mechanism.noise]
+    # The total and each column's values are told, too: as if asked with next to no weight.
+    more = [replace(q, name=f" {q.name}") for q in Workload.table(workload.shape).query_sets[:-1]]
+    more = [q for q in more if not any(np.array_equal(q.labels, a.labels) for a in asked)]
+    joint, far = Workload((*asked, *more)), 1e6 * workload.cells * max(variances)
+    found = signed_variances(joint, [*variances, *[far] * len(more)])
     if np.isnan(found[0][0]):
-        # A lower bound: no estimate without bias is better than one of a cell (or, with a public
-        # total, of two cells' difference) where all other cells are known.
+        # A lower bound: that of a cell, or of two if the total is public, as if all else was known.
         moved = 2 if 0 in mechanism.scales else 1
         return math.sqrt(1 / (moved * math.fsum(1 / v for v in mechanism.variances if v > 0)))
-    pairs = zip(found, mechanism.scales, strict=True)
+    pairs = zip(found, [*mechanism.scales, *[far] * len(more)], strict=True)
     return math.sqrt(min(float(v.min()) for v, scale in pairs if scale > 0))
 
 

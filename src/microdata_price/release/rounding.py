@@ -53,8 +53,7 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     The total is the fitted one, rounded. Where the queries form two hierarchies (lists, two-way
     tables with their marginals, groups) every answer moves by less than 1, and the sum of squared
     changes of the cells is the least that does it (of over 200,000 cells nearly): a linear program.
-    Else exchanges bring answers near and of up to 2,000 cells an integer program mostly to less
-    than 1, though nothing is proved: a release says its largest move. No clock decides.
+    Else exchanges or, of up to 2,000 cells, an integer program bring answers near, without proof.
     """
     fitted = np.asarray(table, dtype=float).ravel()
     if (n := fitted.size) != workload.cells:

@@ -18,6 +18,7 @@ import zipfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from ..exceptions import InputError
-from .schemas import COUNT, Schema, plain, require
+from .schemas import COUNT, NUMBER, Schema, plain, require
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -199,11 +200,13 @@ def _text(value: Any) -> str:
         return "\ufffd"  # a list is no value, and its numbers are read as those of others are
     if pd.isna(value):
         return ""
+    if isinstance(value, Decimal):
+        return format(value.normalize(), "f")
     if isinstance(value, datetime) and re.search(r" 00:00:00(?!\.)", str(value)):
         return str(value.date())
     if isinstance(value, float | np.floating):  # 0.7 of 32 bits, not the nearest double to it
         value = int(whole) if (whole := float(str(value))).is_integer() else whole
-    return str(value)
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
 
 
 def _find_date(path: Path, read: Callable[..., Any]) -> None:
@@ -375,7 +378,7 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         for name, column in zip(header[1:], lines[-1].T, strict=True):
             faults[_NO_COUNT.format(name)].append(rows[column < 0])
     for what, own in (("row", header[1:]), ("column", labels)):
-        fine = len(set(own)) == len(own) and any(_count(label) < 0 for label in own)
+        fine = len(set(own)) == len(own) and not all(map(NUMBER.fullmatch, own))
         said = f"{path} needs labels in its first {what}, each once, not numbers: it must be a"
         require(fine, f"{said} matrix of counts; else write a schema (docs/tables.md)")
     _check(path, faults)

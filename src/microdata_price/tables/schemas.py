@@ -32,18 +32,15 @@ _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 
 _GROUPS = '"groups": {"county": {"tract": {"A": ["a1", "a2"], "B": ["b1"]}}}'
 _USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout": "", "ignore": []}
 _USUAL |= {"count": COUNT, "totals": True, "weighted": False}
-_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _ELSE = (("count", False), ("ignore", "*"))
-_OF_CUTS = rf"{_NUMBER.pattern}( to below {_NUMBER.pattern}| or more)?"
+_OF_CUTS = rf"{NUMBER.pattern}( to below {NUMBER.pattern}| or more)?"
 _HARMLESS = re.compile(rf"[+-][\d.][\w ., ]*|{_OF_CUTS}")
 
 
 @dataclass(frozen=True)
 class Rule:
-    """The values at which all else and empty fields are counted; rising cut points between values.
-
-    ``""`` and ``()`` for none; the first values name the intervals between cut points.
-    """
+    """Values at which all else and empty fields are counted; cut points between the first ones."""
 
     other: str = ""
     empty: str = ""
@@ -221,7 +218,7 @@ class Schema:
                 return -1
             if text in known or not text:
                 return known.get(text or rule.empty, -1)
-            if rule.cuts and len(text) <= 400 and _NUMBER.fullmatch(text):
+            if rule.cuts and len(text) <= 400 and NUMBER.fullmatch(text):
                 return bisect_right(rule.cuts, float(text))
             return known.get(rule.other, -1)
 
