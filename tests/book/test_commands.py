@@ -119,6 +119,11 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
     out = here / "results" / "own-table-wide.csv-schema-none.json"
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
+    own = ("code", 'table = "wide.csv"', "parameters"), ("code", "print(table)")
+    notebook.write(make_notebook(*own), here / "mine.ipynb")  # its table written into it
+    assert status("run", "mine.ipynb") == 0
+    assert (here / "results" / "mine").stat().st_mode & 0o777 == 0o700
+    assert "CONFIDENTIAL" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

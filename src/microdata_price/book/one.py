@@ -118,7 +118,8 @@ def run_one(
             f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
             f"anew; name another, for example --out {path.stem}-run"
         )
-    secret = any(chapter.values.get("table") for chapter in chapters)
+    written = declared["table"].default if "table" in declared else ""  # in the notebook itself
+    secret = any(chapter.values.get("table", written) for chapter in chapters)
     place = out.resolve()
     names = (f"{place.name}.failed{-n or ''}.ipynb" for n in itertools.count())
     place.parent.mkdir(parents=True, exist_ok=True)
