@@ -73,8 +73,7 @@ def plain_certificate(problem, x, y):
     gap = np.abs(w * (r**2 - asked**2) / 2 + y * (asked - r)).sum()
     floor = least / noise**2 if noise else 1.0
     strengths = [f.max() for f in np.split(force, ends)]
-    plain = np.array([t.radius is None for t in terms])
-    plain &= [bool((t.weight[0] > 0).all() and np.isfinite(t.weight[0]).all()) for t in terms]
+    plain = [bool((t.weight[0] > 0).all() and np.isfinite(t.weight[0]).all()) for t in terms]
     weakest = np.where(plain, strengths, np.inf).min()
     most = UNEQUAL * weakest + RESOLVED * np.abs(y).max() if problem.nonnegative else np.inf
     allowed = (matrix * force[:, None]).max(axis=0)

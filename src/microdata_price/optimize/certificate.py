@@ -37,7 +37,7 @@ the largest count or 1e-9 of the noise, whichever is more.
 """
 
 
-UNEQUAL, RESOLVED = 1e4, 1e-2
+UNEQUAL, RESOLVED = 1e4, 1e-4
 """How much stronger terms may be before a nonnegative answer is judged by the weakest of them.
 
 Beside a query set with a million times less noise, a gradient that is small for that one may be
@@ -274,10 +274,9 @@ def _certify(problem: Problem, solution: Solution) -> Certificate:
         scales = np.maximum(scales, _over(term, part.force_scale))
         strength = part.force_scale.max(axis=1)
         largest = np.maximum(largest, strength)
-        if term.radius is None:
-            w = columns(term.weight)
-            plain = (w.min(axis=1) > 0) & (w.max(axis=1) < np.inf)
-            weakest = np.where(plain, np.minimum(weakest, strength), weakest)
+        w = columns(term.weight)
+        plain = (w.min(axis=1) > 0) & (w.max(axis=1) < np.inf)
+        weakest = np.where(plain, np.minimum(weakest, strength), weakest)
         force = np.maximum(force, np.abs(part.force).max(axis=1))
     most = np.where(problem.nonnegative, UNEQUAL * weakest + RESOLVED * force, np.inf)
     largest = np.minimum(largest, most)
