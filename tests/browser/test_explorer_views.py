@@ -169,7 +169,8 @@ def test_what_is_said_beside_the_pointer_is_proved(desk):
     go(desk, f"{ALL}&privacy=approximate&epsilon=3&delta=0.000001&d=1000000&sum=1")
     said, box = 0, desk.locator("#plane").bounding_box()
     for share in np.linspace(0.1, 0.95, 60):
-        desk.mouse.move(box["x"] + share * box["width"], box["y"] + 0.8 * box["height"])
+        place = {"x": share * box["width"], "y": 0.8 * box["height"]}
+        desk.locator("#plane").hover(position=place, force=True)
         if found := re.match(r"At D = ([\d.,]+): C is at least (\S+)", desk.inner_text("#readout")):
             at, least = (float(x.replace(",", "")) for x in found.groups())
             bounds = package_bounds(ApproximateDP(3.0, 1e-6), 10**6, sum_error=at)

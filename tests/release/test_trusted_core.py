@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "7c3d7e689236cf9f",
+    "tables/read.py": "e7c0495ec2844bc6",
     "release/measure.py": "c3e34b4805d5b2dd",
     "release/mechanism.py": "d53f4245acf9262d",
     "release/budget.py": "d0f3d9ea7508e9f4",

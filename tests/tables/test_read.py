@@ -250,7 +250,7 @@ def test_a_date_that_cannot_be_read_is_found_and_a_file_that_is_missing(tmp_path
     with pytest.raises(FileNotFoundError):
         read_table(path, SCHEMA)
     getattr(pyreadstat, f"write_{ending}")(frame, path, variable_format={"v": form})
-    with pytest.raises(InputError, match=r"date of 'v' \(row 3 or 2\)"):
+    with pytest.raises(InputError, match=r"row 3 or 2 of 'v': a date"):
         read_table(path, SCHEMA)
 
 

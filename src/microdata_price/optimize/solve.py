@@ -105,6 +105,6 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
             f"{missed.size} of {problem.runs} runs (numbers from 0: {some}) have no optimal answer "
             f"within {WORST_TOLERANCE:g}; the worst certificate is {certificate.worst:.2g}. The "
             "constraints may contradict each other, or answers be too large, or too unequal in "
-            "noise, for numbers of 64 bits: try method 'nnls', or 'ols'"
+            "noise, for numbers of 64 bits: try another method, such as 'ols'"
         )
     return solution, certificate

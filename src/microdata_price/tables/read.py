@@ -217,9 +217,8 @@ def _find_date(path: Path, read: Callable[..., Any]) -> None:
         try:
             read(path, **{"columns" if stata else "usecols": [name]})
         except (OverflowError, pd.errors.OutOfBoundsDatetime):
-            rows = f"row {column.argmin() + 2} or {column.argmax() + 2}"
-            said = f"the least or largest date of {plain(name)!r} ({rows}) is in no calendar"
-            raise InputError(f"{path}: {said}; mend it, or leave it empty") from None
+            said = f"row {column.argmin() + 2} or {column.argmax() + 2} of {plain(name)!r}"
+            raise InputError(f"{path}, {said}: a date is in no calendar; leave it empty") from None
 
 
 def _frame(path: Path) -> tuple[list[str], Blocks]:

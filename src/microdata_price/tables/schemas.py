@@ -10,7 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
 
@@ -65,6 +65,8 @@ class Group:
 class Schema:
     """The columns of a table and the values that each may take, in order; all of it is public.
 
+    What does not fit is an `InputError`; so are no possible cell, and over two million.
+
     Parameters
     ----------
     columns, values
@@ -80,11 +82,6 @@ class Schema:
         How a file is read, neither compared nor published: ``"counts"`` (a row a cell),
         ``"records"`` (a row a person) or empty (a column of counts decides); the column of counts;
         columns that are not read (``("*",)``: all others); whether to look for totals.
-
-    Raises
-    ------
-    InputError
-        Names, values, rules or groups that do not fit; no possible cell or over two million.
 
     Examples
     --------
@@ -120,7 +117,9 @@ class Schema:
         for at, (name, of, values, members) in enumerate(map(astuple, self.groups)):
             known = self.names[: len(self.columns) + at]
             _check_values(name, values, Rule())
-            once = of in known and sorted(sum(members, ())) == sorted(self.values_of(of))
+            once = of in known and sorted(chain.from_iterable(members)) == sorted(
+                self.values_of(of)
+            )
             require(
                 once and all(members),
                 f"the schema's group {name!r} must put every value of one of the columns "
@@ -252,7 +251,7 @@ def plain(text: object) -> str:
 def _fault(text: str) -> str:
     if text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text):
         return "spreadsheets would run as a formula"
-    odd = next((c for c in text if not c.isprintable()), "")
+    odd = next((c for c in text if not c.isprintable() or c == "\ufffd"), "")
     return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
 
 
@@ -300,7 +299,9 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     kind = set(form) - {"other", "empty"}
     low, high, cuts = form.get("from"), form.get("to"), form.get("cuts")
     fine = isinstance(cuts, list) and all(type(c) in (int, float) and abs(c) < 1e99 for c in cuts)
-    other, empty = plain(form.get("other", "")), plain(form.get("empty", ""))
+    other, empty = (plain(form.get(k, "")) for k in ("other", "empty"))
+    words = all(type(form.get(k, "")) is str for k in ("other", "empty"))
+    require(words, f'the schema\'s column {name!r} has an "other" or "empty" that is no text')
     if kind == {"values"}:
         values = _words(form["values"], f"column {name!r}")
     elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
