@@ -72,7 +72,6 @@ def test_printed_inequalities_are_false_where_the_pages_say_so():
     D = math.sqrt(max(d * C**2 / 2 + d * (d - 1) * excess**2, d * C**2))
     right = math.log2(d - 1) / 4 - math.log2((4 * C + 2 * D + k) / k) - 1
     assert slips[1] == pytest.approx([50 * (4 * C + 2 * k) ** 2, right])
-
     found, noise = misprints.Findings(), m_epsilon(10.0)
     assert [f"{x:.3f}" for x in found.false_pure] == ["0.010", "0.581", "2.549"]
     errors = misprints.clipped(noise, 10**4)
