@@ -7,7 +7,6 @@ import pytest
 from bs4 import BeautifulSoup
 from PIL import Image
 
-from microdata_price.base.provenance import FOLDER, code_files
 from microdata_price.book.finish import finish, preview
 
 FORMULA = '<span class="math notranslate nohighlight">\\(x\\)</span>'
@@ -70,9 +69,3 @@ def test_a_preview_has_no_names_and_no_links_of_its_own(shown, kept):
     node = BeautifulSoup(shown, "html.parser").find(id="a")
     assert node is not None
     assert preview(node) == kept
-
-
-def test_the_site_is_built_anew_when_what_draws_its_card_changes():
-    found = code_files(FOLDER, [f"import {finish.__module__}"])
-    names = {path.relative_to(FOLDER).as_posix() for path in found}
-    assert names >= {"book/slides.py", "figures/picture.py", "base/colours.py"}

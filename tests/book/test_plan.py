@@ -7,7 +7,6 @@ import pytest
 import yaml
 
 from microdata_price.base.provenance import PACKAGE, code_key
-from microdata_price.book import notebook
 from microdata_price.book.build import stage_redirects
 from microdata_price.book.plan import Edition, chapters, find_root, grid_specs, toc_entries
 from microdata_price.book.run import chapter_key
@@ -46,11 +45,6 @@ def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path):
     a, b = chapters(root, Edition(epsilon=0.25, delta=1e-8, runs=7))
     assert (a.values, b.values) == ({"epsilon": 0.25, "runs": 7}, {"epsilons": [0.25]})
     assert (a.folders, b.folders) == ((), ("grid_dir",))
-    # Every notebook is checked before any runs.
-    bad = make_notebook(("text", "# B"), ("code", "rho = 1.0", "parameters"), ("code", "2"))
-    notebook.write(bad, root / "notebooks" / "b.ipynb")
-    with pytest.raises(InputError, match="b declares the parameter 'rho' and never reads it"):
-        chapters(root, Edition())
 
 
 def test_the_root_is_found_from_below_and_a_page_is_listed_once(tmp_path, monkeypatch):

@@ -19,7 +19,6 @@ from microdata_price.chapters.explorer.pack import SCALE, pack_counts, pack_loga
 from microdata_price.chapters.explorer.plane import compute
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import point_error_bound, sum_error_bound
-from microdata_price.theory.lower.single_cells import single_cell_bounds, single_cell_lines
 from microdata_price.theory.upper import operating_points as places
 from microdata_price.theory.upper.one_sided import certified_split
 from microdata_price.theory.upper.upper_bounds import certified_truncated, exact_clipping
@@ -95,26 +94,6 @@ def test_no_bound_is_spared_that_says_something(name, guarantee):
     # To the last digits; a zero stays a zero. Loops over fewer numbers may round otherwise.
     np.testing.assert_allclose(bounds.point_errors(name, guarantee, d, D), all_of_them, rtol=1e-12)
     assert 0 < np.count_nonzero(all_of_them) < all_of_them.size
-
-
-@pytest.mark.parametrize("guarantee", [PureDP(1.0), ConcentratedDP(0.125)])
-def test_few_lines_prove_nearly_what_many_do_and_never_more(guarantee):
-    unit, d = guarantee.signed_error, np.array(POINTS, dtype=float)[2::3, None]
-    D = unit * np.array(SUMS)[::3]
-    first = point_error_bound("first_moment", guarantee, d, D)
-    lines = single_cell_lines(guarantee, few=True)
-    assert ((few := lines.point_error(d, D)) > 1.01 * first).any()
-    if isinstance(guarantee, PureDP):
-        many = single_cell_lines(guarantee).point_error(d, D)
-        assert (few <= many * (1 + 1e-3)).all()
-        seen = many > 0.25 * unit
-        assert (np.maximum(few, first)[seen] >= 0.85 * np.maximum(many, first)[seen]).all()
-    # No line is above the program's own value at one place, nor far below it at clip's own C.
-    own = single_cell_bounds(guarantee, 1000, sum_error=3 * unit)[0]["channel"]
-    assert lines.point_error(1000, 3 * unit) <= own * 1.002
-    clip = exact_clipping(guarantee, 1000).C * (1 + 1e-9)
-    own = single_cell_bounds(guarantee, 1000, point_error=clip)[0]["channel"]
-    assert 0.94 * own <= lines.sum_error(1000, clip) <= own * 1.002
 
 
 def drawn_curve(name, C, D):

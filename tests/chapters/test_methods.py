@@ -1,6 +1,5 @@
 """The methods on single tables: their texts, and what these say in another way."""
 
-import itertools
 import math
 
 import numpy as np
@@ -159,7 +158,6 @@ def test_known_roots_portions_and_the_price_below_what_is_reached(monkeypatch):
 @pytest.mark.parametrize("epsilon", EPSILONS)
 def test_the_texts_of_your_own_table_hold_at_every_level(epsilon):
     said = filled("your_own_table", epsilon=epsilon, runs=40)
-    assert "invented" in said[0]
     assert says(said[2], MEMBERS.sum())
     assert says(said[2], (MEMBERS == 0).sum())
     level = min(max(epsilon, your_own_table.LOWEST), your_own_table.HIGHEST)
@@ -258,10 +256,3 @@ def test_mbi_saw_the_noise_that_is_drawn_here():
     errors = answer_errors(f.cells, data.table, data.workload)
     for query_set, e in zip(data.workload.names, errors, strict=True):
         assert (e**2).sum(axis=1).mean() == pytest.approx(kept[name, query_set], rel=1e-5)
-
-
-def test_fresh_tables_are_tables_of_counts():
-    for kind, shape in itertools.product(better_method.KINDS, [(100,), (9, 24)]):
-        table = better_method.drawn(kind, shape, np.random.default_rng(5))
-        assert (table.shape, table.sum() > 0) == (shape, True)
-        assert (table == np.abs(np.rint(table))).all()

@@ -8,11 +8,10 @@ from chapter_texts import DELTAS, EPSILONS, LEVELS, NOTEBOOKS, RHOS, cases, fill
 from scipy import integrate
 
 from microdata_price.chapters import misprints, proofs_of_ours, proofs_of_the_paper
-from microdata_price.model.benchmark import synthetic
 from microdata_price.model.noise import Laplace, max_median
 from microdata_price.model.privacy import ApproximateDP, PureDP
 from microdata_price.theory.lower.printed_bounds import printed_sides
-from microdata_price.theory.upper.exact_errors import clipped, m_epsilon
+from microdata_price.theory.upper.exact_errors import m_epsilon
 
 PROSE = (NOTEBOOKS / "misprints.ipynb").read_text(encoding="utf-8")
 
@@ -73,7 +72,6 @@ def test_printed_inequalities_are_false_where_the_pages_say_so():
     D = math.sqrt(max(d * C**2 / 2 + d * (d - 1) * excess**2, d * C**2))
     right = math.log2(d - 1) / 4 - math.log2((4 * C + 2 * D + k) / k) - 1
     assert slips[1] == pytest.approx([50 * (4 * C + 2 * k) ** 2, right])
-
     found, noise = misprints.Findings(), m_epsilon(10.0)
     assert [f"{x:.3f}" for x in found.false_pure] == ["0.010", "0.581", "2.549"]
     errors = misprints.clipped(noise, 10**4)
@@ -91,8 +89,6 @@ def test_printed_inequalities_are_false_where_the_pages_say_so():
     assert found.difficult["records in the cell"].tolist() == [14, 28, 42]
     assert found.shares == pytest.approx((0.24917, 2.1066e-7), rel=1e-4)
     assert found.normal == pytest.approx((3.4354, 3.8324), abs=1e-4)
-    assert float(clipped(Laplace(4.0), 1e5).squared_error) == pytest.approx(8 / 0.5**2)
-    assert synthetic("Stair")[:3].tolist() == [10_000, 2, 3]
     assert abs(float(max_median(Laplace(8.0), 1))) < 1e-12
     ends = found.table_1["sequential"].agg(["min", "max"]).tolist()
     assert (found.four_to_five, ends) == ([5, 4], [85.7, 149.2])

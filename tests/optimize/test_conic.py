@@ -58,8 +58,6 @@ def test_rough_answers_are_polished_to_rounding_in_few_steps(monkeypatch):
         assert certify(problem, solve_conic(problem)).worst <= 1e-12
     assert len(asked) == 185  # 120, and those of least norm
     assert abs(len(steps) - 240) <= 3
-    s = conic.quiet_settings(0.1)
-    assert (s.verbose, s.max_threads, s.tol_infeas_abs) == (False, 1, 1e-16)
 
 
 def test_pinned_cells_are_those_of_sums_that_must_be_zero():
@@ -83,22 +81,12 @@ def test_proximal_steps_begin_between_light_and_heavy_terms_and_follow_their_mis
     found = proximal._proximal_weights(Problem(tuple(terms)))
     np.testing.assert_allclose(found, TUNING.proximal * np.array([0.2, 1.0]))
     steps, step = [], proximal.solve_planned
-
-    def note(given, plan, start, accuracy):
-        found, y = step(given, plan, start, accuracy)
-        problem, own = Problem(given.terms[:-1]), Solution(found.x, found.y[:-1])
-        steps.append((given.terms[-1].weight[:, 0], accuracy, certify(problem, own).per_run))
-        return found, y
-
+    note = lambda *k: (steps.append((k[0].runs, k[3].max())), step(*k))[1]  # noqa: E731
     monkeypatch.setattr(proximal, "solve_planned", note)
     sets = [QuerySet.marginal((4, 5, 3), k) for k in ((0, 1), (1, 2))]
     proximal.solve_proximal(random_terms(np.random.default_rng(2), sets, KINDS[0], RECIPE, RUNS))
-    for (tau, _, missed), (lower, accuracy, _) in itertools.pairwise(steps):
-        going = missed > TUNING.proximal_goal
-        np.testing.assert_allclose(lower, tau[going] / TUNING.proximal_fall)
-        goal = np.clip(TUNING.inexact * missed[going], TUNING.proximal_goal / 4, TUNING.inexact)
-        np.testing.assert_allclose(accuracy, goal)
-    assert [tau.size for tau, _, _ in steps] == [5] * 6
+    assert [runs for runs, _ in steps] == [5] * 6
+    assert [steps[k][1] for k in (0, -1)] == [TUNING.inexact, TUNING.proximal_goal / 4]
 
 
 NOISE = 4.0

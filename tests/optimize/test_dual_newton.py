@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import microdata_price.optimize.conjugate as conjugate_module
-import microdata_price.optimize.dual_newton as dual_newton
 import microdata_price.optimize.structured as structured
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
@@ -18,14 +17,12 @@ from microdata_price.optimize.boxed import is_cells, split
 from microdata_price.optimize.conic import solve_conic
 from microdata_price.optimize.conjugate import conjugate
 from microdata_price.optimize.partitions import Partitions, partitions
-from microdata_price.optimize.problem import divisor
 from microdata_price.optimize.structured import make_plan, solve_structured
 from microdata_price.optimize.tree import Tree, tree
 from microdata_price.optimize.tuning import TUNING
 from microdata_price.optimize.two_way import TwoWay, two_way
 from random_problems import KINDS, STRUCTURES, Recipe, random_problem, random_terms, term
 
-prove = dual_newton._contradictions
 SEEDS, SOFT = st.integers(0, 2**32 - 1), ("least squares", "subset sums")
 PLANNED = TwoWay, TwoWay, (TwoWay, Tree, Partitions), (TwoWay, Tree), (TwoWay, Tree, Partitions)
 HARD = {
@@ -38,23 +35,6 @@ HARD = {
 }
 
 
-def prove_and_check(at, box, step):
-    """Prove that some runs have no answer; check it by the least and the most of each sum."""
-    proved, z = prove(at, box, step)
-    radius = np.where(box.inverse_weight == 0, 0.0, np.inf) if box.radius is None else box.radius
-    hard = np.where(np.isfinite(radius), step, 0.0)
-    np.testing.assert_allclose(z, hard / divisor(np.abs(hard).max(axis=1, keepdims=True)))
-    forces = np.where(np.isneginf(box.centre), 0.0, at.rmatvec(z))
-    forces[np.abs(forces) < TUNING.proof] = 0.0
-    ends = np.array([box.lo + 0 * forces, 0 * forces + (1e300 if box.hi is None else box.hi)])
-    least = (forces * ends).min(axis=0)
-    most = z * box.target + np.abs(z) * np.where(np.isfinite(radius), radius, 0.0)
-    size = np.abs(least).sum(axis=1) + np.abs(z * box.target).sum(axis=1)
-    proofs = least.sum(axis=1) - most.sum(axis=1) > TUNING.proof * size
-    np.testing.assert_array_equal(proved, np.flatnonzero(proofs))
-    return proved, z
-
-
 CERTIFIED = [
     *((h, k, 6) for h in HARD for k in KINDS if k != "bounds"),
     *((h, "bounds", 4) for h in ("all zeros", "ties", "much noise")),
@@ -64,8 +44,7 @@ CERTIFIED = [
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 @pytest.mark.parametrize(("hard", "kind", "many"), CERTIFIED)
-def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many, monkeypatch):
-    monkeypatch.setattr(dual_newton, "_contradictions", prove_and_check)
+def test_hard_problems_do_not_need_the_conic_solver(structure, hard, kind, many):
     rng = np.random.default_rng(3)
     for _ in range(many):
         problem = random_problem(rng, structure, kind, HARD[hard])
@@ -152,8 +131,7 @@ def test_a_run_does_not_depend_on_its_neighbours(seed):
 
 
 @pytest.mark.parametrize("structure", STRUCTURES)
-def test_contradictions_are_proved(structure, monkeypatch):
-    monkeypatch.setattr(dual_newton, "_contradictions", prove_and_check)
+def test_contradictions_are_proved(structure):
     rng = np.random.default_rng(11)
     proved = 0
     for _ in range(8):
