@@ -176,11 +176,19 @@ def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsy
     site.mkdir()
     (site / "index.html").touch()
     book_site.sign(site, book_site.RECORD, "key")
-    for place, command in ((out, "run chapter"), (site, "book")):
-        (place / "mine.txt").write_text("mine")
+    for place, command, mine in (
+        (out, "run chapter", "mine.txt"),
+        (out, "run chapter", "html/mine/notes.txt"),
+        (out, "run chapter", "chapter.ipynb"),  # notes in the executed notebook
+        (site, "book", "mine.txt"),
+    ):
+        kept = (place / mine).read_bytes() if (place / mine).exists() else b""
+        (place / mine).parent.mkdir(exist_ok=True)
+        (place / mine).write_text("mine")
         assert status(*command.split(), "--out", str(place)) == 2
-        assert "holds what was not made with it: mine.txt; move that" in capsys.readouterr().err
-        assert (place / "mine.txt").read_text() == "mine"
+        assert f"holds what was not made with it: {mine}; move that" in capsys.readouterr().err
+        assert (place / mine).read_text() == "mine"
+        (place / mine).write_bytes(kept) if kept else (place / mine).unlink()
     (site / book_site.RECORD).rename(site / "searchindex.js")  # a site of another book
     assert status("book", "--out", str(site)) == 2
 

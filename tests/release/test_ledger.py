@@ -19,8 +19,9 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.release import ledger
 from microdata_price.release.budget import Entry, add_up, guarantee_from
 from microdata_price.release.ledger import Account, read_ledger
-from microdata_price.release.run import publish
-from release_samples import edited, measured
+from microdata_price.release.plan import plan_release
+from microdata_price.release.run import publish, release
+from release_samples import SCHEMA, WORKLOAD, edited, measured
 
 LEVELS = st.floats(1e-3, 10.0)
 GUARANTEES = st.one_of(LEVELS.map(PureDP), LEVELS.map(ConcentratedDP))
@@ -123,6 +124,14 @@ def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
             one.check_ready(tmp_path / "out")
     assert account.path.read_bytes() == before
     assert not (tmp_path / "new").exists()
+
+
+def test_a_plan_is_measured_once_as_it_has_one_name_in_the_ledger(inputs, account):
+    planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
+    release(inputs[0], planned, "ols", inputs[2], account)
+    with pytest.raises(InputError, match="was measured already"):
+        release(inputs[0], planned, "ols", inputs[2].with_name("two"), account)
+    assert len(account.state()[0]) == 1
 
 
 def test_a_changed_ledger_is_refused(tmp_path, account):

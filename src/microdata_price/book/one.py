@@ -69,7 +69,8 @@ def file_name(*words: object) -> str:
     parts = [plain(w) for w in words]
     exact = "-".join(parts)
     name = re.sub(r"[^\w.+-]+", "_", exact)
-    if name == exact and not any("-" in w for w in parts[1:]) and len(name) <= _LONGEST_NAME:
+    sure = not any("-" in w or w != w.lower() for w in parts[1:])  # also where capitals are none
+    if name == exact and sure and len(name) <= _LONGEST_NAME:
         return name
     return f"{name[:_LONGEST_NAME]}-{digest(*parts)[:8]}"
 

@@ -174,10 +174,16 @@ def recover(place: Path) -> Path:
     return aside
 
 
+def _contents(place: Path, mark: str) -> list[str]:
+    """Return the files of a folder with their sizes, but for what only looking at them leaves."""
+    skip = {mark, ".DS_Store", ".ipynb_checkpoints"}
+    files = [p for p in place.rglob("*") if p.is_file() and not skip & {p.name, p.parent.name}]
+    return sorted(f"{p.relative_to(place).as_posix()} {p.stat().st_size}" for p in files)
+
+
 def sign(built: Path, mark: str, key: str) -> None:
-    """Write into a finished folder what it was built from, and the names of all that it holds."""
-    names = sorted(p.name for p in built.iterdir())
-    (built / mark).write_text("\n".join([key, *names]), encoding="utf-8")
+    """Write into a finished folder what it was built from, and all files that it holds."""
+    (built / mark).write_text("\n".join([key, *_contents(built, mark)]), encoding="utf-8")
 
 
 def signature(place: Path, mark: str) -> str:
@@ -190,11 +196,11 @@ def check_alone(place: Path, mark: str) -> None:
     """Refuse to replace a signed folder into which somebody has put something else."""
     signed = place / mark
     made = signed.read_text(encoding="utf-8").splitlines()[1:] if signed.is_file() else []
-    there = [p.name for p in place.iterdir()] if made else []
-    if others := sorted({*there} - {*made, mark, ".DS_Store", ".ipynb_checkpoints"}):
+    if others := sorted({*_contents(place, mark)} - {*made}) if made else []:
+        others = [name.rpartition(" ")[0] for name in others[:3]]
         raise InputError(
             f"the folder {place} would be made anew, but holds what was not made with it: "
-            f"{listed(others[:3])}; move that, or choose another folder with --out"
+            f"{listed(others)}; move that, or choose another folder with --out"
         )
 
 

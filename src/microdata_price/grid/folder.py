@@ -44,18 +44,18 @@ def _differences(there: dict[str, Any], here: dict[str, Any]) -> str:
 
 
 def _lock(stream: IO[str], folder: Path) -> None:
-    """Keep other processes out of a folder while a file in it is open."""
+    """Keep other processes out of a folder while a file in it is open, where a system can."""
     try:
         import fcntl
-    except ImportError:  # not on Windows; two processes would then do the work twice
-        return
-    try:
+
         fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
+    except BlockingIOError:
         raise InputError(
-            f"another process is computing in the folder {folder}; wait for it, or choose another "
-            "folder with --out"
+            f"another process is computing in the folder {folder}; run the same command again when "
+            "it is done, or choose another folder with --out"
         ) from None
+    except (ImportError, OSError):  # two processes would then do the work twice
+        return
 
 
 _SUMS = tuple(field.name for field in fields(ErrorSums))

@@ -27,10 +27,10 @@ def measure(planned: Measured, table: Array, spend: Callable[[], str] = str) -> 
     counts = check_table(table, planned.workload.shape)
     truth = planned.workload.answers(counts)
     if counts.sum() > LARGEST_TOTAL:
-        raise InputError(
-            f"the table counts more than {LARGEST_TOTAL:.0e} records; its sums would not be exact"
-        )
-    line = spend()
+        raise InputError(f"more than {LARGEST_TOTAL:.0e} records cannot be added up exactly")
+    if planned.spent:
+        raise InputError("this plan was measured already, and would count once; make another plan")
+    planned.spent.append(line := spend())
     return replace(planned, answers=planned.mechanism.noisy(truth), ledger=line)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -98,6 +98,7 @@ class Measured:
     mechanism: Mechanism
     answers: tuple[NDArray[np.int64], ...] = ()  # read-only, one a query set; none before measuring
     ledger: str = ""  # the checksum of the line that counts it, empty without a ledger
+    spent: list[str] = field(default_factory=list)  # filled when the plan is measured, once
 
     def __post_init__(self) -> None:
         for array in self.answers:

@@ -64,9 +64,8 @@ def release(
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
-    ``planned`` comes from `plan_release`, ``path`` and ``where`` are those of `read_table`; what is
-    spent goes into ``account``. The noisy answers are on the disk before anything is fitted, and
-    ``kept`` is called then; if a later step fails, `release_again` goes on at no cost.
+    Each needs a plan of its own; ``path`` and ``where`` are those of `read_table`. The answers are
+    kept, and ``kept`` is called, before a fit; if that fails, `release_again` costs nothing.
     """
     check_methods([method])
     if account is not None:
