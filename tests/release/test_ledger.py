@@ -82,6 +82,7 @@ def test_the_command(tmp_path, capsys):
     assert "That is at most (" in printed
     assert document["copies"] == [str(tmp_path / "copy")]
     assert "delta is 1" in refused(capsys, "budget", *names, "--delta", "1")
+    assert ", 1.2345649e-06)-" in run(capsys, "budget", *names, "--delta", "1.2345649e-6")[1]
 
 
 def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):

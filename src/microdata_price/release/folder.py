@@ -112,10 +112,10 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterato
     All that could fail is tried before any noise is drawn; what is kept appears whole, as ``out``.
     """
     check_new(out)
-    sets = planned.workload.query_sets
-    longest = tuple(np.full(q.size, np.iinfo(np.int64).min) for q in sets)
-    needed = len(measurements_csv(replace(planned, answers=longest))) + (1 << 20)
-    needed += sum(_BYTES_AN_ANSWER * q.size + 9 * len(q.name.encode()) for q in sets)
+    low = tuple(np.full(q.size, np.iinfo(np.int64).min) for q in planned.workload.query_sets)
+    largest = replace(planned, answers=low)
+    needed = len(measurements_csv(largest)) + len(manifest_bytes(largest, {}, {})) + (1 << 20)
+    needed += sum(_BYTES_AN_ANSWER * a.size for a in low)
     parent = out.absolute().parent
     for left in parent.glob(f"*{_DRAFT}*/{MANIFEST}"):
         if left.parent.name.startswith(f".{out.name}{_DRAFT}"):
