@@ -252,6 +252,6 @@ def _together(budget: Budget, delta: float) -> Told:
     parts = " and, besides, ".join(kind(level).describe() for kind, level in kinds if level)
     text = f"""\
 Together: {parts}, for {budget.neighbours}
-That is at most ({at_most(both.epsilon, 4)}, {not_below(both.delta)})-differential privacy, each release \
-taken at its best, and at most zCDP with rho = {at_most(budget.zcdp.rho, 6)}."""
+That is at most ({at_most(both.epsilon, 4)}, {not_below(both.delta)})-differential privacy, each \
+release taken at its best, and at most zCDP with rho = {at_most(budget.zcdp.rho, 6)}."""
     return document, text
