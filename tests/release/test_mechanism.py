@@ -1,5 +1,6 @@
 """What a mechanism guarantees: shares, neighbours, replacements, a public total."""
 
+import json
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -20,8 +21,9 @@ from microdata_price.release.mechanism import (
     mechanism_for,
     mechanism_like,
 )
-from microdata_price.release.plan import check_strength, sharpest_std
-from microdata_price.tables.workloads import split_shares
+from microdata_price.release.plan import check_strength, plan_release, sharpest_std
+from microdata_price.tables.schemas import parse_schema
+from microdata_price.tables.workloads import parse_workload, split_shares
 
 CUBE = (2,) * 6
 ALL = Workload(
@@ -135,12 +137,19 @@ def test_protection_is_judged_by_all_answers_together(workload, guarantee, known
 
 
 def test_what_is_told_without_being_asked_counts_as_well():
-    """Eight columns of two values: their counts tell the total better than any of themselves."""
-    asked = Workload(tuple(QuerySet.marginal((2,) * 8, (a,)) for a in range(8)))
-    made = mechanism_for(asked, ConcentratedDP(2.2))
-    assert sharpest_std(asked, made) == pytest.approx(made.noise[0].std * 0.5, rel=1e-4)
-    with pytest.raises(InputError, match="less than one"):
-        check_strength(asked, made, weak_allowed=False)
+    """Eight columns tell the total better than themselves; a column is told by five pairs of it."""
+    columns = {f"c{k}": ["x", "y"] for k in range(8)}
+    impossible = [{"c3": ["x"], "c4": ["x"], "c5": ["x"]}]
+    pairs = ", ".join(f"c0*c{k}" for k in range(1, 6))
+    for asked, level, more in (
+        ("marginals", ConcentratedDP(2.2), {}),
+        *((pairs, PureDP(5.0), m) for m in ({}, {"impossible": impossible})),
+    ):
+        schema = parse_schema(json.dumps({"columns": columns, **more}))
+        with pytest.raises(InputError, match="less than one"):
+            plan_release(schema, parse_workload(asked, schema), level)
+        made = plan_release(schema, parse_workload(asked, schema), level, weak=True)
+        assert "WEAK PROTECTION" in made.warnings[0]
 
 
 def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
@@ -188,6 +197,6 @@ def test_one_share_of_too_much_or_too_little_noise_is_refused():
 def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large():
     made = mechanism_for(ALL, PureDP(14.0))
     assert sharpest_std(ALL, made) > 1
-    check_strength(ALL, made, weak_allowed=True)
+    check_strength(ALL, made, weak=True)
     assert "a million times likelier" in " ".join(plan.warnings_of(ALL, made))
     assert plan.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []

@@ -19,7 +19,7 @@ from ..release.budget import Budget, add_up
 from ..release.files import Release
 from ..release.folder import entry_of, load_measured
 from ..release.ledger import Account, read_ledger
-from ..release.plan import plan_release, warnings_of
+from ..release.plan import plan_release
 from ..release.run import release, release_again
 from ..tables.schemas import load_schema
 from ..tables.workloads import parse_workload, shares_by_set
@@ -144,7 +144,7 @@ def _summary(made: Release, out: Path) -> Told:
         "guarantee": mechanism.guarantee.fields(),
         "neighbours": f"tables that differ by {mechanism.neighbours}",
         "replacing_one_record_at_most": mechanism.replacement.fields(),
-        "warnings": warnings_of(workload, mechanism),
+        "warnings": made.measured.warnings,
         "method": made.method,
         "records": None if made.whole is None else int(made.whole.sum()),
         "rounding_deviations": made.moved(),
@@ -155,7 +155,7 @@ def _summary(made: Release, out: Path) -> Told:
     if made.whole is not None:
         records = f"{made.whole.sum()}; rounding moved no answer by more than {made.most_moved}"
     lines = [
-        *warnings_of(workload, mechanism),
+        *made.measured.warnings,
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
         f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",

@@ -21,7 +21,7 @@ from ..tables.workloads import query_values
 from . import folder
 from .intervals import Told
 from .mechanism import is_total
-from .plan import WEAK_TIMES, Array, Measured, times, warnings_of
+from .plan import WEAK_TIMES, Array, Measured, times
 
 _TEMPLATES = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
 MOST_RECORDS = 20_000_000  # a table of more records is written as a table only
@@ -108,7 +108,7 @@ def readme_text(release: Release) -> str:
         release=release,
         widths=widths,
         most=MOST_RECORDS,
-        warnings=warnings_of(measured.workload, measured.mechanism),
+        warnings=measured.warnings,
         times=at_most(ratio) if ratio < WEAK_TIMES else "a million or more",
         is_total=is_total,
         example=_example(release),

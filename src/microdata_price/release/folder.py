@@ -30,7 +30,7 @@ from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
 from .ledger import lock
 from .mechanism import mechanism_like
-from .plan import Measured, warnings_of
+from .plan import Measured
 
 Files = Mapping[str, bytes]
 Keep = Callable[[Measured], None]
@@ -88,7 +88,7 @@ def manifest_bytes(measured: Measured, files: Files, more: Mapping[str, Any]) ->
         "guarantee": mechanism.guarantee.fields(),
         "neighbours": f"tables that differ by {mechanism.neighbours}",
         "replacing_one_record_at_most": mechanism.replacement.fields(),
-        "warnings": warnings_of(workload, mechanism),
+        "warnings": measured.warnings,
         "mechanism": {
             "name": mechanism.name,
             "library": "OpenDP",

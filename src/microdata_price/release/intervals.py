@@ -26,10 +26,7 @@ _NO_WEIGHT = 1e6  # times the noise of a sum: what is so uncertain hardly change
 
 
 def half_width(law: Law, terms: int, chance: float) -> int:
-    """Return the smallest t with ``P(|z_1 + ... + z_terms| > t) <= chance``.
-
-    The law of a sum is exact, from its characteristic function; of the widest Chernoff bounds it.
-    """
+    """Return the least t with ``P(|z_1 + ... + z_terms| > t) <= chance``; of wide sums a bound."""
     if terms == 1:
         return int(law.upper_quantile(chance / 2))
     if law.std * math.sqrt(terms) > _WIDEST:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,15 @@ from ..exceptions import InputError
 from ..model.conversion import approximate_together
 from ..model.measurement import Measurements
 from ..model.privacy import ConcentratedDP, PureDP
+from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..optimize.memory import check_memory
 from ..tables.schemas import Schema
-from ..tables.workloads import query_values
+from ..tables.workloads import parse_workload, query_values
 from .mechanism import Mechanism, mechanism_for
 
 Array = NDArray[np.float64]
+More = Sequence[QuerySet]  # told without being asked
 
 WEAK_STD, LEAST_STD = 1 - 1e-9, 0.5  # counts known better need consent, or are refused
 WEAK_TIMES = 1e6  # what one record makes so many times likelier needs consent, too
@@ -36,13 +38,17 @@ def signed_variances(workload: Workload, variances: Sequence[float]) -> Sequence
         return [np.full(q.size, np.nan) for q in workload.query_sets]
 
 
-def sharpest_std(workload: Workload, mechanism: Mechanism) -> float:
+def not_asked(schema: Schema, workload: Workload) -> tuple[QuerySet, ...]:
+    """Return the total and each column's values where they are not asked; they are told, too."""
+    asked = [q.labels for q in workload.query_sets]
+    single = parse_workload("sum, marginals", schema).query_sets
+    return tuple(q for q in single if not any(np.array_equal(q.labels, a) for a in asked))
+
+
+def sharpest_std(workload: Workload, mechanism: Mechanism, more: More = ()) -> float:
     """Return the least standard deviation with which least squares knows a count that is told."""
     asked, variances = workload.query_sets, [n.variance for n in mechanism.noise]
-    # The total and each column's values are told, too: as if asked with next to no weight.
-    more = [replace(q, name=f" {q.name}") for q in Workload.table(workload.shape).query_sets[:-1]]
-    more = [q for q in more if not any(np.array_equal(q.labels, a.labels) for a in asked)]
-    joint, far = Workload((*asked, *more)), 1e6 * workload.cells * max(variances)
+    joint, far = Workload((*asked, *more)), 1e6 * workload.cells * max(variances)  # of no weight
     found = signed_variances(joint, [*variances, *[far] * len(more)])
     if np.isnan(found[0][0]):
         # A lower bound: that of a cell, or of two if the total is public, as if all else was known.
@@ -60,9 +66,9 @@ def times(guarantee: PureDP | ConcentratedDP) -> float:
     return math.exp(min(level, 99))
 
 
-def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
+def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> list[str]:
     """Return what must be said loudly of a mechanism wherever its release is described."""
-    found, std, guarantee = [], sharpest_std(workload, mechanism), mechanism.guarantee
+    found, std, guarantee = [], sharpest_std(workload, mechanism, more), mechanism.guarantee
     if std < WEAK_STD:
         found.append(
             "WEAK PROTECTION: all answers together tell a count with a standard deviation of only "
@@ -76,15 +82,15 @@ def warnings_of(workload: Workload, mechanism: Mechanism) -> list[str]:
     return found
 
 
-def check_strength(workload: Workload, mechanism: Mechanism, weak_allowed: bool) -> None:
+def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: More = ()) -> None:
     """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name."""
-    std = sharpest_std(workload, mechanism)
+    std = sharpest_std(workload, mechanism, more)
     if std < LEAST_STD:
         raise InputError(
             f"all answers together would tell a count with a standard deviation of {std:.2g}, "
             f"and protect nobody; below {LEAST_STD:g} nothing is released: spend less"
         )
-    if not weak_allowed and (found := warnings_of(workload, mechanism)):
+    if not weak and (found := warnings_of(workload, mechanism, more)):
         raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
 
 
@@ -110,6 +116,11 @@ class Measured:
         public = (a for a, s in zip(self.answers, self.mechanism.scales, strict=True) if s == 0)
         return next((int(a[0]) for a in public), None)
 
+    @property
+    def warnings(self) -> list[str]:
+        """What must be said loudly of the release."""
+        return warnings_of(self.workload, self.mechanism, not_asked(self.schema, self.workload))
+
     def measurements(self) -> Measurements:
         """Return them as one run, for fitting."""
         answers = tuple(a[None, :].astype(float) for a in self.answers)
@@ -130,5 +141,5 @@ def plan_release(
         query_values(schema, queries)
     check_memory(workload.query_sets, runs=1)
     mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
-    check_strength(workload, mechanism, weak)
+    check_strength(workload, mechanism, weak, not_asked(schema, workload))
     return Measured(secrets.token_hex(8), schema, workload, mechanism)

@@ -10,22 +10,13 @@ import numpy as np
 from ..base.files import check_new, new_folder
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, fit
-from ..model.queryset import QuerySet
-from ..tables.workloads import parse_workload
 from .files import Release, release_files
 from .folder import complete, draft_for, entry_of, load_measured
 from .intervals import intervals
 from .ledger import Account
 from .measure import measure_file
-from .plan import Measured
+from .plan import Measured, not_asked
 from .rounding import round_table
-
-
-def _not_asked(measured: Measured) -> tuple[QuerySet, ...]:
-    """Return the total and each single column's margin where they are not asked."""
-    asked = [q.labels for q in measured.workload.query_sets]
-    single = parse_workload("sum, marginals", measured.schema).query_sets
-    return tuple(q for q in single if not any(np.array_equal(q.labels, a) for a in asked))
 
 
 def finish(measured: Measured, method: str) -> Release:
@@ -41,7 +32,7 @@ def finish(measured: Measured, method: str) -> Release:
             weights = weights + (weights.sum() == 0)
             weights = weights * (total / weights.sum())
         whole = round_table(weights, measured.workload)
-    told = intervals(measured, signed.cells[0], _not_asked(measured))
+    told = intervals(measured, signed.cells[0], not_asked(measured.schema, measured.workload))
     return Release(measured, method, weights, fitted.certificate.worst, whole, tuple(told))
 
 
