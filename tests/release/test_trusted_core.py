@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "e7c0495ec2844bc6",
+    "tables/read.py": "3f1be7ab90756b26",
     "release/measure.py": "4209e6ddb2a8d0a8",
     "release/mechanism.py": "d53f4245acf9262d",
     "release/budget.py": "d0f3d9ea7508e9f4",

@@ -155,7 +155,7 @@ def test_files_of_other_programs_are_read_as_csv_is(tmp_path, read, monkeypatch,
 
 
 DAY, NINE, OLD = (pd.Timestamp(t) for t in ("2020-01-31", "2020-01-31 09:30", "1850-01-01"))
-MONEY = ("1.00", "2.50", "9007199254740993.00")
+MONEY = ("1.00", "2.50", "12345678901234567890123456789012345.00")
 ODD = [None, False, 0, 1.5, 2.0, "1", 2**60, NINE, OLD, "x"]
 
 
@@ -304,6 +304,8 @@ def test_only_rows_that_are_asked_for_are_read(read):
         read(text, SCHEMA, {"PUMA": "1"})
     with pytest.raises(InputError, match="cannot choose cells by their counts"):  # they are secret
         read(COUNTS, SCHEMA, {"count": "4"})
+    with pytest.raises(InputError, match="of cells say"):
+        read(COUNTS.replace("count", "Count"), SCHEMA, {"Count": "4"})
     with pytest.raises(InputError, match=r"1 row \(2\): 'ST' is not UTF-8"):
         read(text.replace("1,f", "K\xf6ln,f").encode("latin-1"), SCHEMA, {"ST": "Köln"})
     # Rows are counted over all blocks in which a large file is read, those left out as well.

@@ -201,7 +201,7 @@ def _text(value: Any) -> str:
     if pd.isna(value):
         return ""
     if isinstance(value, Decimal):
-        return format(value.normalize(), "f")
+        return re.sub(r"\.0*$|(\.\d*?)0+$", r"\1", format(value, "f"))
     if isinstance(value, datetime) and re.search(r" 00:00:00(?!\.)", str(value)):
         return str(value.date())
     if isinstance(value, float | np.floating):  # 0.7 of 32 bits, not the nearest double to it
@@ -261,9 +261,9 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
     others = [name for name in header if name not in (*known, *schema.ignore)]
-    cells = [name for name in others if name.casefold() == COUNT and not counts]
+    cells = sorted(n for n in {*header} - {*schema.names, *schema.ignore} if n.casefold() == COUNT)
     hint = f'of cells say "layout": "counts", "count": "{"".join(cells)}", of records ignore it'
-    require(not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
+    require(counts or not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
     more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
     said = '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts'
     require(not more, f"{path} has {more}, which the schema does not list; say there {said}")
