@@ -3,13 +3,11 @@
 import contextlib
 import json
 import random
-from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from benchmarks import book, fuzz, keep
+from benchmarks import fuzz, keep
 from benchmarks.against_mbi import against_mbi
 from benchmarks.large_tables import large_tables
 from benchmarks.methods_in_grid import BASE, methods_in_grid
@@ -18,7 +16,7 @@ from benchmarks.per_fit import per_fit
 from benchmarks.release_loss import release_loss
 from benchmarks.releases import NESTED, end_to_end, persons
 from benchmarks.scaling import list_scaling, slopes
-from benchmarks.workloads import CASES, REFERENCE, alone, marginals, ratios, sizes, workloads
+from benchmarks.workloads import CASES, REFERENCE, marginals, ratios, sizes, workloads
 
 from microdata_price.base.data import data_path
 from microdata_price.chapters.better_method import held_total
@@ -29,8 +27,6 @@ from microdata_price.model.benchmark import data_set
 from microdata_price.model.measurement import measure, noise_for
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from release_samples import rows
-
-ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.parametrize("reader", fuzz.READERS, ids=lambda reader: reader.__name__)
@@ -95,34 +91,6 @@ def test_a_file_of_persons_is_released_from_end_to_end(tmp_path):
     asked = rows(tmp_path / "release" / "measurements.csv")
     assert [r["tract"] for r in asked if r["query_set"] == "tract"] == list(tracts)
     assert {r["status"] for r in records} == {"single", "married", "other", "not stated"}
-
-
-def test_books_are_built_in_copies_and_count_all_processes(tmp_path, monkeypatch):
-    before = (ROOT / "notebooks" / "dice.ipynb").read_bytes()
-    (tmp_path / "src").mkdir()
-    (tmp_path / "notebooks").mkdir()
-    (tmp_path / "notebooks" / "dice.ipynb").write_bytes(before)
-    burn = "[x * x for x in range(3 * 10**6)]"
-    orphan = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {burn!r}])"
-    seen = []
-
-    def build(root, python, *_levels):
-        seen.append((root / "notebooks" / "dice.ipynb").read_bytes())
-        return book.processor_seconds([str(python), "-c", orphan], root)
-
-    monkeypatch.setattr(book, "_build", build)
-    frame = book.book(tmp_path / "src")
-    assert frame["build"].tolist() == ["from nothing", "a sentence more", "other levels"]
-    assert (frame[["now", "before"]] > 0.05).all(axis=None)
-    assert seen[0] == seen[3] == before != seen[1] == seen[2]
-    assert (ROOT / "notebooks" / "dice.ipynb").read_bytes() == before
-
-
-def test_memory_is_what_the_call_takes():
-    numbers = 12_000_000  # 96 MB, far more than rounding by pages
-    _, megabytes, found = alone(partial(np.full, (numbers,)), 1.0)
-    assert found.size == numbers
-    assert 8 * numbers / 2**20 == pytest.approx(megabytes, abs=6)
 
 
 def test_the_kept_file_of_peers_is_whole_and_its_ols_errors_are_the_exact_ones():

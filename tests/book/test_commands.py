@@ -176,14 +176,10 @@ def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsy
     site.mkdir()
     (site / "index.html").touch()
     book_site.sign(site, book_site.RECORD, "key")
-    for place, command, mine in (
-        (out, "run chapter", "mine.txt"),
-        (out, "run chapter", "html/mine/notes.txt"),
-        (out, "run chapter", "chapter.ipynb"),  # notes in the executed notebook
-        (site, "book", "mine.txt"),
-    ):
+    added = "mine.txt", "html/notes.txt", "chapter.ipynb"  # notes in the executed notebook
+    cases = [(out, "run chapter", mine) for mine in added] + [(site, "book", "mine.txt")]
+    for place, command, mine in cases:
         kept = (place / mine).read_bytes() if (place / mine).exists() else b""
-        (place / mine).parent.mkdir(exist_ok=True)
         (place / mine).write_text("mine")
         assert status(*command.split(), "--out", str(place)) == 2
         assert f"holds what was not made with it: {mine}; move that" in capsys.readouterr().err

@@ -58,6 +58,8 @@ def test_rough_answers_are_polished_to_rounding_in_few_steps(monkeypatch):
         assert certify(problem, solve_conic(problem)).worst <= 1e-12
     assert len(asked) == 185  # 120, and those of least norm
     assert abs(len(steps) - 240) <= 3
+    s = conic.quiet_settings(0.1)
+    assert (s.verbose, s.max_threads, s.tol_infeas_abs) == (False, 1, 1e-16)
 
 
 def test_pinned_cells_are_those_of_sums_that_must_be_zero():

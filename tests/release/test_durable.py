@@ -70,8 +70,9 @@ for k in range(-1, kills):  # the first ends by itself
     if k >= 0:
         time.sleep(rng.uniform(0, whole))
         os.kill(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    whole = whole or time.monotonic() - begun
+    killed = os.WIFSIGNALED(os.waitpid(child, 0)[1])
+    # The machine may be faster later than for the first: the moments shall lie before the end.
+    whole = (whole if killed else 0.8 * whole) or time.monotonic() - begun
 """
 
 
@@ -95,7 +96,7 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
         for one, two in zip(again.answers, kept.answers, strict=True):
             np.testing.assert_array_equal(one, two)
         assert (folder / "records.csv").exists()
-    assert taken_up >= KILLS // 6  # however slow the machine, some moments lie before the end
+    assert taken_up >= KILLS // 2  # the moments are spread over all that follows
 
 
 @pytest.mark.parametrize(

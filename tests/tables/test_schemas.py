@@ -156,10 +156,8 @@ def test_schemas_of_earlier_releases_stay_valid():
         ('{"columns": {"a": [1.5]}}', "texts or whole numbers"),
         ('{"columns": {"a": {"cuts": [3, 1]}}}', "do not rise"),
         ('{"columns": {"a": {"cuts": [1e400]}}}', "must have a list of values"),
-        *(
-            (f'{{"columns": {{"a": {{"values": ["x"], "other": {w}}}}}}}', "that is no text")
-            for w in ("null", "[]")
-        ),
+        ('{"columns": {"a": {"values": ["x"], "other": null}}}', "that is no text"),
+        ('{"columns": {"a": {"values": ["x"], "empty": []}}}', "that is no text"),
         ('{"columns": {"a": ["x", "\\ufffd"]}}', "invisible sign U\\+FFFD"),
         (f'{{"columns": {{"a": {{"cuts": [0, {2**53 + 1}]}}}}}}', "too many digits"),
         ('{"columns": {"a": {"values": ["x"], "other": "x"}}}', "at least two values"),

@@ -186,3 +186,57 @@ def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
         X = float(x0.max(initial=0.0, where=~big))
         assert g <= Z + X + wrong + 1e-6
     assert abs(x.sum() - q.sum()) <= wrong + 1e-6
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_reports_grow_by_at_most_the_budget_per_record(seed):
+    """The steps (*), (**) and the growth step of the lower bound, enumerated."""
+    rng = np.random.default_rng(seed)
+    N, B, b = (3, 2, 3.0) if seed % 2 else (2, 4, 1.5)
+    # A random mechanism on all tables of N cells with counts 0..B; outputs are a set and a sum.
+    tables, sets = (np.array(list(itertools.product(range(n), repeat=N))) for n in (B + 1, 2))
+    sums = np.arange(N * B + 2)
+    S, A = np.repeat(sets == 1, len(sums), axis=0), np.tile(sums, len(sets))
+    apart = np.abs(tables[:, None] - tables).sum(2)
+    weight = rng.gamma(0.4, size=(len(tables), len(A))) + 1e-9
+    law = (np.exp(-rng.uniform(0.1, 2) * apart)[:, :, None] * weight).max(1)
+    law /= law.sum(1, keepdims=True)
+    near = np.argwhere(apart == 1)
+    epsilon = float(np.log(law[near[:, 0]] / law[near[:, 1]]).max())
+    chance = law / len(tables)  # of a table with uniform counts and an output
+    T = np.stack([((tables == q)[:, None] & S).sum(2) for q in range(B + 1)], axis=2)
+    Y = A - tables.sum(1)[:, None]
+    # A random type of the vector T, and Psi of T and Y.
+    key = rng.integers(0, 3, (N + 1,) * (B + 1))
+    psi = rng.random((N + 1,) * (B + 1) + (Y.max() - Y.min() + 3,))
+
+    def at(array, t, *more):
+        return array[(*np.moveaxis(t, -1, 0), *more)]
+
+    def moved(t, q):  # one report of q + 1 records becomes one of q
+        t = t.copy()
+        t[..., q + 1], t[..., q] = np.maximum(t[..., q + 1] - 1, 0), np.minimum(t[..., q] + 1, N)
+        return t
+
+    y = Y - Y.min()
+    for q in range(B):
+        left = chance * T[..., q + 1] * at(psi, moved(T, q), y + 1)
+        right = chance * T[..., q] * at(psi, T, y)
+        assert left.sum() <= math.exp(epsilon) * right.sum() * (1 + 1e-12)  # (*)
+    for j in range(3):
+        kind = at(key, T) == j
+        stays = [(T[..., q + 1] == 0) | (at(key, moved(T, q)) == j) for q in range(B)]
+        safe = kind & np.all(stays, axis=0)
+        for y0 in range(int(Y.min()), int(Y.max()) + 1):
+            E0, E2 = chance * (kind & (y0 <= Y)), chance * (safe & (y0 - 1 <= Y))
+            moves = E2[tables[:, 0] >= 1].sum()
+            assert moves <= math.exp(epsilon) * E0.sum() * (1 + 1e-12)  # (**)
+            if E0.sum() == 0 or E2.sum() == 0:
+                continue
+            R = max(1.0, math.exp(epsilon) * (1 + 1 / (b - 1)) * E0.sum() / E2.sum())
+            for q in range(1, B):
+                part, grown = T[..., q] / (T[..., q] + b), (T[..., q + 1] + b) / (T[..., q] + b)
+                alpha, beta = ((E * part).sum() / E.sum() for E in (E0, E2))
+                assert (E2 * grown).sum() / E2.sum() <= R * alpha + 1 - beta + 1e-12
+                rise = (E2 * np.log(grown)).sum() / E2.sum()
+                assert rise <= math.log(R) + (alpha - beta) / R + 1e-12
