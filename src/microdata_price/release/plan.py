@@ -48,7 +48,8 @@ def not_asked(schema: Schema, workload: Workload) -> tuple[QuerySet, ...]:
 def sharpest_std(workload: Workload, mechanism: Mechanism, more: More = ()) -> float:
     """Return the least standard deviation with which least squares knows a count that is told."""
     asked, variances = workload.query_sets, [n.variance for n in mechanism.noise]
-    joint, far = Workload((*asked, *more)), 1e6 * workload.cells * max(variances)  # of no weight
+    # What is told without being asked is as if asked with a noise so wide that it tells nothing.
+    joint, far = Workload((*asked, *more)), 1e6 * workload.cells * max(variances)
     found = signed_variances(joint, [*variances, *[far] * len(more)])
     if np.isnan(found[0][0]):
         # A lower bound: that of a cell, or of two if the total is public, as if all else was known.

@@ -117,11 +117,9 @@ class Schema:
         for at, (name, of, values, members) in enumerate(map(astuple, self.groups)):
             known = self.names[: len(self.columns) + at]
             _check_values(name, values, Rule())
-            once = of in known and sorted(chain.from_iterable(members)) == sorted(
-                self.values_of(of)
-            )
+            inside = sorted(chain.from_iterable(members))
             require(
-                once and all(members),
+                of in known and inside == sorted(self.values_of(of)) and all(members),
                 f"the schema's group {name!r} must put every value of one of the columns "
                 f"{', '.join(known)} into exactly one of its own, as in {_GROUPS}",
             )
