@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -37,7 +36,7 @@ def releases(
 ) -> tuple[Mechanism, tuple[NDArray[np.int64], ...]]:
     """Measure a table again and again, as `release` does; answers have shape (count, queries)."""
     plan = plan_release(SCHEMA, WORKLOAD, guarantee)
-    made = [measure(replace(plan, spent=[]), table).answers for _ in range(count)]
+    made = [measure(plan, table).answers for _ in range(count)]
     return plan.mechanism, tuple(np.stack(part) for part in zip(*made, strict=True))
 
 

@@ -7,6 +7,7 @@ import signal
 import stat
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -26,7 +27,7 @@ from microdata_price.release.run import release, release_again
 from microdata_price.tables.read import read_table
 from microdata_price.tables.schemas import parse_schema
 from microdata_price.tables.workloads import parse_workload
-from release_samples import SCHEMA, WORKLOAD
+from release_samples import SCHEMA, WORKLOAD, edited
 
 REFUSAL = PermissionError(13, "Permission denied", "a name in passing")
 TEMPORARY, NEEDED = (release_keep.tempfile, "mkdtemp"), 400 * 12 + 2**20  # bytes: 12 answers, a MiB
@@ -126,9 +127,15 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     assert "run the same command again" not in error
     monkeypatch.undo()
     assert "Do not measure the table again" in (out / "README.txt").read_text()
+    lines = (answers := out / "measurements.csv").read_bytes().replace(b"\n", b"\r\n")
+    answers.write_bytes(lines)  # as another machine may write them: they stay
+    sums = json.loads((out / "manifest.json").read_text())["sha256"]
+    edited(out, sha256=sums | {"measurements.csv": sha256(lines).hexdigest()})
     code, printed, _ = run(capsys, "release", "--again", out, "--method", "nnls", "--json")
     assert (code, json.loads(printed)["out"]) == (0, str(out))
     assert (out / "records.csv").exists()
+    assert answers.read_bytes() == lines
+    assert load_measured(out)[1]
     with pytest.raises(InputError, match="is finished; to fit its measurements anew"):
         release_again(out, "nnls")
 

@@ -18,6 +18,7 @@ from microdata_price.model.conversion import approximate_together
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.release import ledger
 from microdata_price.release.budget import Entry, add_up, guarantee_from
+from microdata_price.release.folder import entry_of, load_measured
 from microdata_price.release.ledger import Account, read_ledger
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import publish, release
@@ -127,12 +128,19 @@ def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
     assert not (tmp_path / "new").exists()
 
 
-def test_a_plan_is_measured_once_as_it_has_one_name_in_the_ledger(inputs, account):
-    planned = plan_release(SCHEMA, WORKLOAD, PureDP(1.0))
-    release(inputs[0], planned, "ols", inputs[2], account)
-    with pytest.raises(InputError, match="was measured already"):
-        release(inputs[0], planned, "ols", inputs[2].with_name("two"), account)
-    assert len(account.state()[0]) == 1
+def test_each_measurement_of_a_plan_counts_by_itself(inputs, account):
+    """Also of four at once, and of a plan that is read back from a folder."""
+    planned, out = plan_release(SCHEMA, WORKLOAD, PureDP(0.1)), inputs[2]
+    places = [out.with_name(name) for name in "abcd"]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda place: release(inputs[0], planned, "ols", place, account), places))
+    release(inputs[0], load_measured(places[0])[0], "ols", out, account)
+    counted = [e.identity for e in account.state()[0]]
+    assert len(counted) == 5
+    assert {*counted} == {load_measured(place)[0].identity for place in [*places, out]}
+    assert (
+        add_up([entry_of(p, load_measured(p)[0]) for p in [*places, out]]).total.level >= 0.5 - 1e-9
+    )
 
 
 def test_a_changed_ledger_is_refused(tmp_path, account):

@@ -45,7 +45,7 @@ def test_the_spending_is_written_down_before_any_noise_is_drawn_and_after_the_ta
     change = dataclasses.replace
     planned = change(planned, mechanism=change(planned.mechanism, add_noise=draws))
 
-    def spend():
+    def spend(_):
         order.append("spent")
         return "line"
 
@@ -391,6 +391,17 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert said[1] == row["published"]
     assert f"the true number is between {row['low']} and {row['high']}." in text
     assert all(f"{c} = {row[c]!r}" in said[2] for c in SCHEMA.columns if row[c])
+
+
+def test_the_readme_says_which_counts_were_measured_and_how_far_all_that_are_told_moved():
+    for asked, told in (
+        ("identity", {"identity", "sum", "region", "sex"}),
+        ("sex", {"sex", "sum"}),
+    ):
+        made = finish(measured(workload=parse_workload(asked, SCHEMA)), "consensus")
+        assert {*made.moved()} == told
+        page = " ".join(release_files(made)["README.txt"].decode().split())
+        assert ("That holds of the counts in the list below alone." in page) == (asked == "sex")
 
 
 def test_many_query_sets_leave_the_readme_a_page():

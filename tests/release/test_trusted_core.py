@@ -8,9 +8,9 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "3f1be7ab90756b26",
-    "release/measure.py": "4209e6ddb2a8d0a8",
-    "release/mechanism.py": "d53f4245acf9262d",
+    "tables/read.py": "fa6af3980c969f08",
+    "release/measure.py": "e6313bdd1eaff4b6",
+    "release/mechanism.py": "c2dd7e66d81d46cb",
     "release/budget.py": "d0f3d9ea7508e9f4",
     "release/ledger.py": "d57cd93b71f9657d",
 }

@@ -113,6 +113,8 @@ def test_zip_archives_hold_one_file(read, tmp_path):
     for files in ({"a.csv": COUNTS, "copy/a.csv": COUNTS}, {}):
         with pytest.raises(InputError, match=f"holds {len(files)} files"):
             read(zipped(made, files), name="t.zip")
+    with pytest.raises(InputError, match="is two archives in one"):
+        read(2 * zipped(made, {"t.csv": COUNTS}), name="t.zip")
 
 
 def spss(frame, path):

@@ -113,14 +113,12 @@ def _released(
         raise InputError("a ledger needs both --ledger and --name, the table's name in it")
     known, weak = asked["known"] is not None, asked["weak_protection"]
     planned = plan_release(schema, workload, level, shares, known_total=known, weak=weak)
-    safe: list[Path] = []
+    steps: list[str] = []
     try:
         with stopping_politely():
-            where, kept = asked["where"], lambda: safe.append(out)
-            return release(table, planned, method, out, account, where, kept)
+            return release(table, planned, method, out, account, asked["where"], steps.append)
     except BaseException as error:
-        accident = not isinstance(error, InputError)
-        if safe:
+        if "kept" in steps:
             options.warn(
                 f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
                 f"with: microdata-price release --again {out} --method METHOD"
@@ -128,7 +126,7 @@ def _released(
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
-        elif account and accident and planned.identity.encode() in account.path.read_bytes():
+        elif account and "counted" in steps and not isinstance(error, InputError):
             options.warn(
                 "Nothing was kept or published, but the ledger counts this measurement, as it is "
                 "written down before it is made; doing it again counts once more"
@@ -160,7 +158,7 @@ def _summary(made: Release, out: Path) -> Told:
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
         f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
         f"Records: {records}.",
-        f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count)",
+        f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count asked)",
     ]
     return document, "\n".join(lines)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import math
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -45,7 +46,7 @@ class Release:
         """Return how far rounding moved the answers of each query set, in counts."""
         if self.whole is None:
             return {}
-        off, sets = self.whole - self.weights, self.measured.workload.query_sets
+        off, sets = self.whole - self.weights, [told.queries for told in self.told]
         return {q.name: float(np.abs(q.answers(off)).max()) for q in sets}
 
     @property
@@ -77,7 +78,7 @@ def intervals_csv(release: Release) -> bytes:
     return folder.answers_csv(release.measured.schema, parts)
 
 
-def release_files(release: Release) -> dict[str, bytes]:
+def release_files(release: Release, kept: Iterable[tuple[str, bytes]] = ()) -> dict[str, bytes]:
     """Return all files by name, the manifest last; no time, place or name of an input in them."""
     schema, whole = release.measured.schema, release.whole
     cells = schema.frame()
@@ -87,6 +88,7 @@ def release_files(release: Release) -> dict[str, bytes]:
         folder.SCHEMA: schema.to_json().encode(),
         "intervals.csv": intervals_csv(release),
         "table_weighted.csv": folder.csv_bytes(cells.assign(weight=release.weights.ravel())),
+        **dict(kept),  # as they are: another machine's may differ in a last digit
     }
     if whole is not None:
         files["table_integer.csv"] = folder.csv_bytes(cells.assign(**{COUNT: whole.ravel()}))
@@ -135,8 +137,7 @@ def _columns(schema: Schema) -> list[tuple[str, list[str]]]:
     found, rules = [], dict(zip(schema.columns, schema.rules, strict=True))
     for name in schema.names:
         values, rule = schema.values_of(name), rules.get(name, Rule())
-        notes = [f"{len(values)} values"]
-        notes += [f"others counted at {rule.other!r}"] * bool(rule.other)
+        notes = [f"{len(values)} values", *[f"others counted at {rule.other!r}"] * bool(rule.other)]
         notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
         if misread := [v for v in values if v in MISREAD]:
             notes.append(f"{', '.join(misread)}: a word, not a missing value (keep_default_na)")

@@ -106,7 +106,7 @@ def manifest_bytes(measured: Measured, files: Files, more: Mapping[str, Any]) ->
 
 
 @contextlib.contextmanager
-def draft_for(planned: Measured, out: Path, kept: Callable[[], None]) -> Iterator[Keep]:
+def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Iterator[Keep]:
     """Make the folder of a release under a passing name, and give a function that keeps answers.
 
     All that could fail is tried before any noise is drawn; what is kept appears whole, as ``out``.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -16,22 +17,23 @@ from ..tables.read import read_table
 from ..tables.schemas import Schema
 from .plan import Array, Measured, plan_release
 
+Spend = Callable[[Measured], str]
 LARGEST_TOTAL = 1e15  # a sum of more records would not be exact in floating point
 
 
-def measure(planned: Measured, table: Array, spend: Callable[[], str] = str) -> Measured:
-    """Measure a true table once; the table is not kept, and must be one that adds up exactly.
+def measure(planned: Measured, table: Array, spend: Spend = lambda _: "") -> Measured:
+    """Measure a true table; the table is not kept, and must be one that adds up exactly.
 
-    ``spend`` is called when only the noise is left; it may refuse, and returns the ledger's line.
+    Each measurement of a plan has a random name of its own, by which it counts. ``spend`` gets it
+    when only the noise is left; it may refuse, and returns the ledger's line.
     """
     counts = check_table(table, planned.workload.shape)
     truth = planned.workload.answers(counts)
     if counts.sum() > LARGEST_TOTAL:
         raise InputError(f"more than {LARGEST_TOTAL:.0e} records cannot be added up exactly")
-    if planned.spent:
-        raise InputError("this plan was measured already, and would count once; make another plan")
-    planned.spent.append(line := spend())
-    return replace(planned, answers=planned.mechanism.noisy(truth), ledger=line)
+    named = replace(planned, identity=secrets.token_hex(8))
+    line = spend(named)
+    return replace(named, answers=named.mechanism.noisy(truth), ledger=line)
 
 
 def measure_privately(
@@ -42,7 +44,7 @@ def measure_privately(
     *shares: Mapping[str, float] | None,
     **more: Any,
 ) -> Measured:
-    """Plan and measure a true table, shaped as the schema, once (see `plan_release`).
+    """Plan and measure a true table, shaped as the schema (see `plan_release`).
 
     Examples
     --------
@@ -59,7 +61,7 @@ def measure_file(
     path: Path,
     planned: Measured,
     where: Mapping[str, str] | None,
-    spend: Callable[[], str],
+    spend: Spend,
     keep: Callable[[Measured], None],
 ) -> Measured:
     """Read a table and measure it: the one place where a release opens the file."""

@@ -59,19 +59,14 @@ class Mechanism:
         return self.guarantee if self.neighbours == REPLACED else self.guarantee.group(2)
 
     @property
-    def pure(self) -> bool:
-        """Whether the guarantee is of pure differential privacy."""
-        return self.name == LAPLACE
-
-    @property
     def noise(self) -> tuple[Noise, ...]:
         """The law of the noise on the answers of each query set; a known one's is for fitting."""
-        laws: list[Noise | None] = [
-            None if s == 0 else DoubleGeometric(1 / s) if self.pure else DiscreteGaussian(s**2)
-            for s in self.scales
-        ]
-        least = KNOWN_STD * min(n.std for n in laws if n is not None)
-        return tuple(Gaussian(least) if n is None else n for n in laws)
+        pure, drawn = self.name == LAPLACE, [s for s in self.scales if s > 0]
+        laws: dict[float, Noise] = {
+            s: DoubleGeometric(1 / s) if pure else DiscreteGaussian(s**2) for s in drawn
+        }
+        known = Gaussian(KNOWN_STD * min(law.std for law in laws.values()))
+        return tuple(laws.get(s, known) for s in self.scales)
 
     @property
     def variances(self) -> tuple[float, ...]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..base.numbers import not_below, rounded_down
 from ..errors.known import ols_variances
 from ..exceptions import InputError
 from ..model.conversion import approximate_together
@@ -69,15 +69,15 @@ def times(guarantee: PureDP | ConcentratedDP) -> float:
 
 def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> list[str]:
     """Return what must be said loudly of a mechanism wherever its release is described."""
-    found, std, guarantee = [], sharpest_std(workload, mechanism, more), mechanism.guarantee
+    found, std, g = [], sharpest_std(workload, mechanism, more), mechanism.guarantee
     if std < WEAK_STD:
         found.append(
             "WEAK PROTECTION: all answers together tell a count with a standard deviation of only "
-            f"{std:.2g} records, less than one. Many published counts may be the true ones."
+            f"{rounded_down(std, 2):g} records. Many published counts may be the true ones."
         )
-    if times(guarantee) > WEAK_TIMES:
+    if times(g) > WEAK_TIMES:
         found.append(
-            f"WEAK PROTECTION: at {guarantee.parameter} = {guarantee.level:g} one record may make "
+            f"WEAK PROTECTION: at {g.parameter} = {not_below(g.level)} one record may make "
             "what is published more than a million times likelier, as good as certain."
         )
     return found
@@ -88,8 +88,8 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: M
     std = sharpest_std(workload, mechanism, more)
     if std < LEAST_STD:
         raise InputError(
-            f"all answers together would tell a count with a standard deviation of {std:.2g}, "
-            f"and protect nobody; below {LEAST_STD:g} nothing is released: spend less"
+            "spend less: all answers together would tell a count with a standard deviation of "
+            f"{rounded_down(std, 2):g} and protect nobody; below {LEAST_STD:g} nothing is released"
         )
     if not weak and (found := warnings_of(workload, mechanism, more)):
         raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
@@ -99,13 +99,12 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: M
 class Measured:
     """What is left of a table once it has been measured: all that any later step sees."""
 
-    identity: str  # a random name, by which copies are recognised
+    identity: str  # a random name, drawn with the noise, by which copies are recognised
     schema: Schema
     workload: Workload
     mechanism: Mechanism
     answers: tuple[NDArray[np.int64], ...] = ()  # read-only, one a query set; none before measuring
     ledger: str = ""  # the checksum of the line that counts it, empty without a ledger
-    spent: list[str] = field(default_factory=list)  # filled when the plan is measured, once
 
     def __post_init__(self) -> None:
         for array in self.answers:
@@ -143,4 +142,4 @@ def plan_release(
     check_memory(workload.query_sets, runs=1)
     mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
     check_strength(workload, mechanism, weak, not_asked(schema, workload))
-    return Measured(secrets.token_hex(8), schema, workload, mechanism)
+    return Measured("not measured yet", schema, workload, mechanism)

@@ -11,7 +11,7 @@ from ..base.files import check_new, new_folder
 from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods, fit
 from .files import Release, release_files
-from .folder import complete, draft_for, entry_of, load_measured
+from .folder import MEASUREMENTS, SCHEMA, complete, draft_for, entry_of, load_measured
 from .intervals import intervals
 from .ledger import Account
 from .measure import measure_file
@@ -51,22 +51,24 @@ def release(
     out: Path,
     account: Account | None = None,
     where: Mapping[str, str] | None = None,
-    kept: Callable[[], None] = lambda: None,
+    told: Callable[[str], object] = str,
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
-    Each needs a plan of its own; ``path`` and ``where`` are those of `read_table`. The answers are
-    kept, and ``kept`` is called, before a fit; if that fails, `release_again` costs nothing.
+    ``path`` and ``where`` are those of `read_table`. The answers are kept before a fit; if that
+    fails, `release_again` costs nothing. Of both steps, "counted" and "kept", ``told`` is called.
     """
     check_methods([method])
     if account is not None:
         account.check_ready(out)
 
-    def spend() -> str:
+    def spend(named: Measured) -> str:
         check_new(out)
-        return "" if account is None else account.spend(entry_of(out, planned))
+        line = "" if account is None else account.spend(entry_of(out, named))
+        told("counted")
+        return line
 
-    with draft_for(planned, out, kept) as keep:
+    with draft_for(planned, out, lambda: told("kept")) as keep:
         measured = measure_file(path, planned, where, spend, keep)
     complete(out, release_files(result := finish(measured, method)))
     return result
@@ -82,5 +84,6 @@ def release_again(folder: Path, method: str, out: Path | None = None) -> Release
         return publish(measured, method, out)
     if finished:
         raise InputError(f"{folder} is finished; to fit its measurements anew, add --out NEW")
-    complete(folder, release_files(result := finish(measured, method)))
+    kept = [(name, (folder / name).read_bytes()) for name in (SCHEMA, MEASUREMENTS)]
+    complete(folder, release_files(result := finish(measured, method), kept))
     return result

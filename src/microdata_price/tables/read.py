@@ -136,6 +136,8 @@ def _open(path: Path) -> Iterator[Any]:
             archive = stack.enter_context(zipfile.ZipFile(raw))
             names = [n for n in archive.namelist() if "__MACOSX/" not in n and n[-1] != "/"]
             require(len(names) == 1, f"{path} holds {len(names)} files; unpack it, and give one")
+            first = min(part.header_offset for part in archive.infolist())
+            require(not first, f"{path} is two archives in one, or damaged; pack its table anew")
             packed = archive.open(names[0])
         elif suffix in _PACKED:
             packed = _PACKED[suffix](raw)
