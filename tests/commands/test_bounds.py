@@ -6,6 +6,7 @@ import math
 import pytest
 
 from command_line import run
+from microdata_price.base.numbers import rounded_down, rounded_up
 from microdata_price.commands.bounds import CHANNEL
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.lower.lower_bounds import BOUNDS, lower_bounds
@@ -52,10 +53,13 @@ def test_the_table_says_what_the_numbers_mean(capsys):
     assert all(name in out for name in BOUNDS)
     assert "printed says nothing" in out
     for name, value in reached(PureDP(0.5), 100, sum_error=6).values.items():
-        assert f"{'-' if value is None else format(value, '.6g')}  {MECHANISMS[name]}" in out
+        shown = "-" if value is None else f"{rounded_up(value, 6):.6g}"
+        assert f"{shown}  {MECHANISMS[name]}" in out
+    for name, value in lower_bounds(PureDP(0.5), 100, sum_error=6).values.items():
+        assert f"{rounded_down(value, 6):.6g}  {BOUNDS[name].meaning}" in out
     assert all(name in out and meaning in out for name, meaning in CHANNEL.items())
     vague = words.format("approximate --epsilon 1 --delta 0.1", 1e9)
-    assert "is at most 1e+09, no bound says anything:" in run(capsys, *vague.split())[1]
+    assert "is at most 1000000000, no bound says anything:" in run(capsys, *vague.split())[1]
     # A bound that says nothing beside one that does has a note.
     document = told(capsys, "--privacy pure --epsilon 0.5 --points 1e6 --sum-error 5.656854")
     assert document["channel_whole"] > 0

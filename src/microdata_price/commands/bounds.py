@@ -6,6 +6,7 @@ import math
 
 import click
 
+from ..base.numbers import rounded_down, rounded_up
 from ..exceptions import InputError
 from ..model.privacy import KINDS, guarantee_of, parameters
 from ..theory.lower.lower_bounds import BOUNDS, lower_bounds
@@ -68,14 +69,15 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     rows = [(name, value, BOUNDS[name].meaning) for name, value in found.values.items()]
     rows[1:1] = [(f"  {k}", v, "the paper's own choice of k") for k, v in found.branches.items()]
     rows += [(name, value, CHANNEL[name]) for name, value in cells.items()]
-    reach = [(name, "-" if v is None else f"{v:.6g}") for name, v in known.values.items()]
+    rows = [(name, rounded_down(value, 6), meaning) for name, value, meaning in rows]
+    reach = [(n, "-" if v is None else f"{rounded_up(v, 6):.6g}") for n, v in known.values.items()]
     least = f"the {other} error is at least" if any(values.values()) else "no bound says anything"
     some = any(v is not None for v in known.values.values())
     most = "Known nonnegative mechanisms keep to that on every table; their other error is at most:"
     blocks = [
         [
             f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
-            f"Where the {given} error is at most {found.amount:g}, {least}:",
+            f"Where the {given} error is at most {found.amount:.15g}, {least}:",
         ],
         [f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows],
         [most if some else "No known nonnegative mechanism keeps to that on every table:"],

@@ -47,8 +47,7 @@ def _numbers(_: Any, __: Any, values: Iterable[str]) -> list[float]:
 
 
 def _shares(_: Any, option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
-    found = _pairs(_, option, _names(_, option, values))
-    return {name: _number(share) for name, share in found.items()}
+    return {name: _number(s) for name, s in _pairs(_, option, _names(_, option, values)).items()}
 
 
 Level = PureDP | ConcentratedDP

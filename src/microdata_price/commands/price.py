@@ -59,28 +59,30 @@ def price_command(
     workload = parse_workload(asked["workload"], allowed)
     steps = runs * len(check_methods([CONTROL, *methods]))
     given = counts, allowed, workload, guarantee, methods
-    shares = shares_by_set(asked["share"], allowed, workload)
+    more = {"seed": asked["seed"], "shares": shares_by_set(asked["share"], allowed, workload)}
     quiet = runs < 1 or not sys.stderr.isatty()
     with click.progressbar(length=steps, label="Simulating", file=sys.stderr, hidden=quiet) as bar:
-        more = {"seed": asked["seed"], "shares": shares}
         made = price_table(*given, runs=runs, progress=bar.update, **more)
-    if out is not None:
-        with new_folder(out, private=True) as folder:
-            for name, portions in price_files(made, workload).items():
-                with (folder / name).open("wb") as file:
-                    (folder / name).chmod(0o600)
-                    file.writelines(portions)
     document = {
         "notice": NOTICE,
         "guarantee": made.guarantee.fields(),
         "runs": made.runs,
-        "out": None if out is None else str(out),
+        "out": None,
         "prices": options.rows_of(made.totals),
         "total_and_columns": options.rows_of(made.always),
         "worst_queries": options.rows_of(made.worst()),
     }
-    written = "" if out is None else f"\nWritten, for your eyes only: {out}"
-    options.tell(asked["as_json"], document, report(made, workload).rstrip("\n") + written)
+    text = report(made, workload).rstrip("\n")
+    try:
+        if out is not None:
+            with new_folder(out, private=True) as folder:
+                for name, portions in price_files(made, workload).items():
+                    with (folder / name).open("wb") as file:
+                        (folder / name).chmod(0o600)
+                        file.writelines(portions)
+            document["out"], text = str(out), f"{text}\nWritten, for your eyes only: {out}"
+    finally:  # a full disk loses no report
+        options.tell(asked["as_json"], document, text)
 
 
 @click.command(
