@@ -311,7 +311,7 @@ def test_an_exchange_that_is_cut_short_keeps_the_old_site(tmp_path, moment):
         book_site.recover(site)
     else:
         with pytest.raises(OSError, match="missing"):
-            book_site.put_in_place(tmp_path / "missing", site)
+            book_site.put_in_place(tmp_path / "missing", site, "index.html", "a site")
     assert (site / "index.html").read_text(encoding="utf-8") == "good"
 
 

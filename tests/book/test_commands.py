@@ -168,7 +168,7 @@ def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(quick, monkeypatc
 
 
 @pytest.mark.usefixtures("quick")
-def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsys):
+def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsys, monkeypatch):
     out, site = tmp_path / "out", tmp_path / "site"
     assert status("run", "chapter", "--out", str(out)) == 0
     (out / ".ipynb_checkpoints").mkdir()
@@ -180,11 +180,19 @@ def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsy
     cases = [(out, "run chapter", mine) for mine in added] + [(site, "book", "mine.txt")]
     for place, command, mine in cases:
         kept = (place / mine).read_bytes() if (place / mine).exists() else b""
-        (place / mine).write_text("mine")
+        (place / mine).write_bytes(new := kept[::-1] or b"mine")  # of one length
         assert status(*command.split(), "--out", str(place)) == 2
         assert f"holds what was not made with it: {mine}; move that" in capsys.readouterr().err
-        assert (place / mine).read_text() == "mine"
+        assert (place / mine).read_bytes() == new
         (place / mine).write_bytes(kept) if kept else (place / mine).unlink()
+    (mark := out / book_one.MARK).write_text(f"{mark.read_text().split()[0]}\nchapter.ipynb 7")
+    assert status("run", "chapter", "--out", str(out)) == 0  # earlier versions noted sizes
+    inner = book_one.run_all
+    monkeypatch.setattr(book_one, "run_all", lambda *a: (out / "new").touch() or inner(*a))
+    assert status("run", "chapter", "--out", str(out)) == 2  # while it computed
+    assert "what was made is in" in capsys.readouterr().err
+    (kept,) = tmp_path.glob("out-*")
+    assert ((out / "new").exists(), (kept / "chapter.ipynb").exists()) == (True, True)
     (site / book_site.RECORD).rename(site / "searchindex.js")  # a site of another book
     assert status("book", "--out", str(site)) == 2
 

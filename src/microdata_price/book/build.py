@@ -12,7 +12,6 @@ from pathlib import Path
 
 import yaml
 
-from ..base.files import claim_folder
 from ..base.provenance import FOLDER, code_files, digest, digest_files, versions
 from ..exceptions import BuildError, InputError
 from . import finish, notebook, stage
@@ -145,11 +144,10 @@ def build(
     if students and not edition.solutions:
         raise InputError("give either --with-students or --no-solutions; it cannot hold itself")
     start = time.perf_counter()
-    mark = "searchindex.js" if site is None else book_site.RECORD  # the checkout's own may be old
-    site = default_site(root, edition) if site is None else site
-    claim_folder(site, mark, "an earlier site")
-    book_site.recover(site)
-    book_site.check_alone(site, book_site.RECORD)
+    site = site or default_site(root, edition)
+    site = site.resolve() if site.is_symlink() else site
+    own = site, book_site.RECORD, "an earlier site"
+    book_site.claim(*own)
     planned, cache = chapters(root, edition), root / "book" / "_generated"
     folders, facts = compute_folders(planned, edition, cache / "grid", report)
     try:
@@ -183,6 +181,6 @@ def build(
         if faults := faults_of_site(html, machine_paths(root, site.parent)):
             raise BuildError("\n".join(faults))
         book_site.sign(html, book_site.RECORD, key)
-        book_site.put_in_place(html, site)
+        book_site.put_in_place(html, *own)
     report(f"built in {time.perf_counter() - start:.0f} s")
     return site / "index.html"

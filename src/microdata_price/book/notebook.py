@@ -143,6 +143,7 @@ def parameters(
         what = "the parameters cell is not Python: " if isinstance(error, SyntaxError) else ""
         raise InputError(f"{where}: {what}{error}") from None
     uses = [names_in(c.source) for c in code[tagged[0] + 1 :]]
+    early = names_in(code[tagged[0]].source)[0]
     loads, stores = (set[str]().union(*(use[k] for use in uses)) for k in (0, 1))
     for name in found if given is None else [n for n in found if n in given]:
         if name not in loads:
@@ -155,6 +156,9 @@ def parameters(
                 f"{where} overwrites its parameter {name!r} in a later cell; give that value "
                 "another name"
             )
+        if name in early:
+            said = f"{where} uses {name!r} in its parameters cell, before a given value is there"
+            raise InputError(f"{said}; move that line into the next cell")
     return found
 
 

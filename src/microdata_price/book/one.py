@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ..base.files import claim_folder, stopping_politely
+from ..base.files import stopping_politely
 from ..base.provenance import digest
 from ..exceptions import BuildError, InputError, unknown_name
 from ..figures.picture import for_the_site
@@ -111,9 +111,7 @@ def run_one(
         out = _default_folder(path.stem, checked, grid)
         if out.exists() and book_site.signature(out, MARK) != own:  # of another of this name
             out = out.with_name(f"{out.name}-{own[-8:]}")
-    claim_folder(out, MARK, "an earlier run")
-    book_site.recover(out)
-    book_site.check_alone(out, MARK)
+    book_site.claim(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):
         raise InputError(
             f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
@@ -150,7 +148,7 @@ def run_one(
             (home / "out").chmod(0o700)
         if out.exists():
             report(f"replacing the earlier run in {out}")
-        book_site.put_in_place(home / "out", place)
+        book_site.put_in_place(home / "out", place, MARK, "an earlier run")
     if secret:
         report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
     return out / "html" / page

@@ -22,8 +22,9 @@ from typing import Any
 import yaml
 
 from .. import __version__
-from ..base.files import deferred_stop
+from ..base.files import claim_folder, deferred_stop
 from ..base.numbers import listed
+from ..base.provenance import digest
 from ..exceptions import BuildError, InputError
 
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
@@ -175,10 +176,10 @@ def recover(place: Path) -> Path:
 
 
 def _contents(place: Path, mark: str) -> list[str]:
-    """Return the files of a folder with their sizes, but for what only looking at them leaves."""
+    """Return the files of a folder with their hashes, but for what only looking at them leaves."""
     skip = {mark, ".DS_Store", ".ipynb_checkpoints"}
     files = [p for p in place.rglob("*") if p.is_file() and not skip & {p.name, p.parent.name}]
-    return sorted(f"{p.relative_to(place).as_posix()} {p.stat().st_size}" for p in files)
+    return sorted(f"{p.relative_to(place).as_posix()} {digest(p.read_bytes())}" for p in files)
 
 
 def sign(built: Path, mark: str, key: str) -> None:
@@ -192,10 +193,12 @@ def signature(place: Path, mark: str) -> str:
     return signed.read_text(encoding="utf-8").partition("\n")[0] if signed.is_file() else ""
 
 
-def check_alone(place: Path, mark: str) -> None:
-    """Refuse to replace a signed folder into which somebody has put something else."""
-    signed = place / mark
-    made = signed.read_text(encoding="utf-8").splitlines()[1:] if signed.is_file() else []
+def claim(place: Path, mark: str, what: str) -> None:
+    """Refuse to make a folder anew that was not made here, or into which somebody put something."""
+    claim_folder(place, mark, what)
+    recover(place)
+    lines = (place / mark).read_text("utf-8").splitlines()[1:] if (place / mark).is_file() else []
+    made = [n for n in lines if not n.rpartition(" ")[2].isdigit()]  # earlier versions kept sizes
     if others := sorted({*_contents(place, mark)} - {*made}) if made else []:
         others = [name.rpartition(" ")[0] for name in others[:3]]
         raise InputError(
@@ -204,9 +207,14 @@ def check_alone(place: Path, mark: str) -> None:
         )
 
 
-def put_in_place(built: Path, place: Path) -> None:
+def put_in_place(built: Path, place: Path, mark: str, what: str) -> None:
     """Give a finished folder its name; what had the name goes. Requests to stop wait."""
     with deferred_stop():
+        try:
+            claim(place, mark, what)
+        except InputError as error:  # somebody was here meanwhile
+            kept = place.with_name(f"{place.name}-{digest(os.urandom(9))[:8]}")
+            raise InputError(f"{error}; what was made is in {built.rename(kept)}") from None
         shutil.rmtree(aside := recover(place), ignore_errors=True)
         if place.exists():
             place.rename(aside)
