@@ -7,7 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse as sp
 from scipy.linalg import qr, solve_triangular
+from scipy.linalg.lapack import dpstrf
 
 from ..exceptions import InputError, find
 from ..fitting import METHODS
@@ -19,8 +21,9 @@ from ..theory.upper.exact_errors import clipped
 
 Array = NDArray[np.float64]
 
-# Entries of the query matrix up to which it is made, and what is rounding next to 1.
-_DENSE_LIMIT, _ROUNDED = 4_000_000, 1e-10
+# Entries up to which the query matrix is made, queries up to which a smaller one will do where no
+# cell is asked, and what is rounding next to 1.
+_DENSE_LIMIT, _MOST_QUERIES, _ROUNDED = 4_000_000, 2000, 1e-10
 
 
 def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
@@ -48,11 +51,11 @@ def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array
     loss = 1e-10 if small else 1e-4
     if asks_cells(workload) and (found := own_variances(workload, variances, loss)):
         return found
-    if small:
-        return _dense_variances(workload, variances)
+    if small or (others <= _MOST_QUERIES and not any(q.is_identity for q in workload.query_sets)):
+        return _variances(workload, variances, small)
     raise InputError(
-        f"the exact errors of OLS for {others} queries on {workload.cells} cells take more than "
-        f"{_DENSE_LIMIT} entries of a matrix; only sets of marginals may be that large"
+        f"the exact errors of OLS for {others} queries on {workload.cells} cells would take too "
+        "long; ask for marginals alone, or for fewer query sets"
     )
 
 
@@ -74,12 +77,23 @@ def _marginal_variances(workload: Workload, variances: Sequence[float]) -> tuple
     return tuple(np.full(q.size, query_variance(q)) for q in workload.query_sets)
 
 
-def _dense_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
+def _small_matrices(sets: Sequence[QuerySet]) -> list[sp.csr_array]:
+    """Return the query sets' matrices along an orthonormal basis of all that they see."""
+    rows = sp.csr_array(sp.vstack([q.matrix for q in sets]))
+    shared = (rows @ rows.T).toarray()  # of whole numbers, so exact
+    part, order, rank, _ = dpstrf(shared, tol=1e-10 * shared.max(), lower=True)
+    made = np.tril(part)[np.argsort(order), :rank]
+    return [sp.csr_array(m) for m in np.split(made, np.cumsum([q.size for q in sets])[:-1])]
+
+
+def _variances(workload: Workload, variances: Sequence[float], small: bool) -> tuple[Array, ...]:
     """Take the query sets from the least noise to the most, so that none swamps a smaller one."""
-    sets, basis, known = workload.query_sets, np.zeros((0, workload.cells)), dict[int, int]()
+    sets, known = workload.query_sets, dict[int, int]()
+    matrices = [q.matrix for q in sets] if small else _small_matrices(sets)
+    basis = np.zeros((0, matrices[0].shape[1]))
     for k in sorted(range(len(sets)), key=variances.__getitem__):
         if not sets[k].is_identity:
-            left = sets[k].matrix.toarray() / np.sqrt(sets[k].counts)[:, None]
+            left = matrices[k].toarray() / np.sqrt(sets[k].counts)[:, None]
             for _ in range(2):  # once more for what rounding left
                 left = left - left @ basis.T @ basis
             new, size, _ = qr(left.T, mode="economic", pivoting=True)
@@ -88,7 +102,7 @@ def _dense_variances(workload: Workload, variances: Sequence[float]) -> tuple[Ar
     # The queries along these directions. Along those that only later sets need a set is exactly 0.
     rows = {k: np.eye(len(basis)) for k in known}
     for k in (k for k in known if not sets[k].is_identity):
-        rows[k] = sets[k].matrix @ basis.T * (np.arange(len(basis)) < known[k])
+        rows[k] = matrices[k] @ basis.T * (np.arange(len(basis)) < known[k])
     root = np.linalg.qr(np.concatenate([rows[k] / math.sqrt(variances[k]) for k in known]), "r")
     # What no other set says of a cell, its own answers alone do.
     alone, found = 1 - (basis**2).sum(axis=0), []

@@ -75,8 +75,7 @@ def sum_errors(
     """
     squares = [e * e for e in errors]
     controls = squares if control is None or control is errors else [c * c for c in control]
-    totals = np.stack([s.sum(axis=1) for s in squares])
-    control_totals = np.stack([c.sum(axis=1) for c in controls])
+    parts = [np.stack([e.sum(axis=1) for e in part]) for part in (squares, controls)]
     halves = [slice((first_run + h) % 2, None, 2) for h in (0, 1)]
 
     def added(e: Array, s: Array, c: Array) -> Array:
@@ -87,8 +86,8 @@ def sum_errors(
     queries = [[added(e[half], s[half], c[half]) for e, s, c in triples] for half in halves]
     sums = [
         [t.sum(axis=1), (t**2).sum(axis=1), (t * c).sum(axis=1)]
-        for t, c in ((totals[:, half], control_totals[:, half]) for half in halves)
+        for t, c in ([part[:, half] for part in parts] for half in halves)
     ]
-    runs = np.array([float(len(range(*half.indices(totals.shape[1])))) for half in halves])
+    runs = np.array([float(len(range(*half.indices(parts[0].shape[1])))) for half in halves])
     joined = np.stack([np.concatenate(parts, axis=1) for parts in queries])
     return ErrorSums(runs, joined, np.array(sums))

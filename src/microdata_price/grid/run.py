@@ -16,7 +16,7 @@ from tqdm import tqdm
 
 from ..base.threads import one_thread
 from ..exceptions import InputError
-from ..fitting import check_methods, paper_methods
+from ..fitting import paper_methods
 from ..model.benchmark import DataSet, data_set
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import block_size, fit_block, tasks_of
@@ -25,8 +25,7 @@ from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
 from .workers import check_scheduler, compute
 
-_EVERY = 10.0
-"""Seconds between two plain lines of progress."""
+_EVERY = 10.0  # seconds between two plain lines of progress
 
 
 class GridInterrupted(KeyboardInterrupt):
@@ -94,8 +93,7 @@ def run_grid(
     with folder.claimed():
         computed, reused = _fill(folder, workers, sys.stderr if progress else None, scheduler)
     errors, queries = load_errors(folder.path), load_queries(folder.path)
-    seconds = time.monotonic() - start
-    return GridResult(errors, queries, folder.path, computed, reused, seconds)
+    return GridResult(errors, queries, folder.path, computed, reused, time.monotonic() - start)
 
 
 def _fill(
@@ -109,11 +107,9 @@ def _fill(
         return 0, len(tasks)
     there = folder.finished(tasks)
     todo = [task for task in tasks if task not in there]
-    computed = 0
     try:
         with progress(len(tasks), len(there), stream) as advance:
             for _ in compute(folder, todo, workers, scheduler):
-                computed += 1
                 advance()
         parts = []
         for pair, own in by_pair:
@@ -132,7 +128,7 @@ def _fill(
             f"interrupted; {len(folder.finished(tasks))} of {len(tasks)} blocks are kept in "
             f"{folder.path}: run the same command again, and it goes on from there"
         ) from None
-    return computed, len(there)
+    return len(todo), len(there)
 
 
 @contextlib.contextmanager
@@ -204,7 +200,6 @@ def evaluate(
     >>> tables.queries.shape[0]
     101
     """
-    check_methods(methods)
     runs = check_runs(runs)
     size = block_size(data.workload)
     place = Pair(data.name, guarantee).place

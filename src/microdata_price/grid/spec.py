@@ -15,8 +15,7 @@ from ..model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
 PAPER_EPSILONS = (1.0, 0.5, 0.1)
 PAPER_RHOS = (0.5, 0.125, 0.005)
 PAPER_RUNS = 1000
-SEED = 2021
-"""The seed of the shipped results; any other gives results that are as good."""
+SEED = 2021  # of the shipped results; any other gives results that are as good
 
 
 @dataclass(frozen=True)
@@ -39,9 +38,7 @@ def check_runs(runs: object) -> int:
 
 def processors() -> int:
     """Count the processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def check_workers(workers: object | None) -> int:

@@ -26,6 +26,8 @@ from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import BlockResult
 
 Array = NDArray[np.float64]
+# Of one data set at one level: rows of the error table, and columns of the other.
+PairRows = tuple[list[dict[str, Any]], list[dict[str, Any]]]
 
 KEYS = ("dataset", "family", "privacy", "level", "method", "query_set")
 _CV, _SPLIT = ("estimate_cv", "se_cv"), ("max_split", "se_split")
@@ -75,17 +77,9 @@ def _metrics(
             metrics["max"] = ([*most, split], exact[own].max())
         for metric, (estimates, known) in metrics.items():
             numbers = [float(number) for e in estimates for number in (e.value, e.error)]
-            numbers.append(float(known))
-            row = {"query_set": name, "metric": metric}
-            rows.append(row | dict(zip(_NUMBERS, numbers, strict=True)))
+            told = dict(zip(_NUMBERS, [*numbers, float(known)], strict=True))
+            rows.append({"query_set": name, "metric": metric, **told})
     return rows
-
-
-class PairRows(NamedTuple):
-    """The rows of one data set at one level: of the error table, and columns of the other."""
-
-    errors: list[dict[str, Any]]
-    queries: list[dict[str, Any]]
 
 
 def pair_rows(
@@ -107,7 +101,7 @@ def pair_rows(
     parts = np.split(exact_control, np.cumsum(sizes)[:-1])
     exact_totals = np.array([part.sum() for part in parts])
     control = result.sums[CONTROL]
-    rows = PairRows([], [])
+    rows: PairRows = [], []
     for method in methods:
         sums = result.sums[method]
         found = query_errors(sums, control, exact_control)
@@ -123,11 +117,11 @@ def pair_rows(
             "worst_certificate": result.certificates[method],
             "conic_calls": result.conic[method],
         }
-        rows.errors.extend(
+        rows[0].extend(
             {**keys, **row, **verdict}
             for row in _metrics(sizes, workload.names, found, totals, exact)
         )
-        rows.queries.append(
+        rows[1].append(
             {
                 **keys,
                 "query_set": np.repeat(workload.names, sizes),
@@ -153,8 +147,8 @@ def conic_calls(errors: pd.DataFrame) -> int:
 
 def tables_of(parts: list[PairRows]) -> Tables:
     """Put the rows of one or several pairs into the two tables."""
-    errors = pd.DataFrame([row for part in parts for row in part.errors])
-    pieces = [piece for part in parts for piece in part.queries]
+    errors = pd.DataFrame([row for part in parts for row in part[0]])
+    pieces = [piece for part in parts for piece in part[1]]
     sizes = [len(piece["query"]) for piece in pieces]
     columns = {}
     for name in QUERY_COLUMNS:

@@ -157,9 +157,9 @@ def price_table(
             summed = [combine([*summed, fit_block(*task, partial(margins.see, method), split)])]
             if progress is not None:
                 progress(count)
-        rows = pair_rows(data, guarantee, (method,), summed.pop(), split)
-        own, part = _queries(pd.DataFrame(rows.queries.pop()))
-        errors, parts, found = [*rows.errors, *errors], [part, *parts], {method: own, **found}
+        rows, columns = pair_rows(data, guarantee, (method,), summed.pop(), split)
+        own, part = _queries(pd.DataFrame(columns.pop()))
+        errors, parts, found = [*rows, *errors], [part, *parts], {method: own, **found}
     by_set = dict(zip(workload.names, exact, strict=True))
     totals = _totals(pd.DataFrame(errors), pd.concat(parts), by_set, margins)
     # A query that is a set of its own has the set's error, so that nothing has two values.
