@@ -227,6 +227,14 @@ def test_a_sheet_s_columns_of_one_name_are_told_and_no_content_in_a_warning(tmp_
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("label", [{}, {"value_labels": {"x": {-1: "no"}}}])
+def test_decimals_of_32_bits_stay_those_that_were_written_also_beside_labels(tmp_path, label):
+    frame = pd.DataFrame({"x": np.array([0.7, 0.7, -1, 0.1, 5], dtype="float32")})
+    frame.to_stata(path := tmp_path / "t.dta", write_index=False, **label)
+    schema = parse_schema('{"columns": {"x": {"cuts": [0, 0.7], "other": "no"}}}')
+    assert read_table(path, schema).tolist() == ([0, 1, 3, 1] if label else [1, 1, 3, 0])
+
+
 def test_an_index_kept_as_a_range_is_a_column_and_a_folder_s_name_none(tmp_path):
     (path := tmp_path / "region=01" / "t.parquet").parent.mkdir()
     pd.DataFrame({"sex": ["f", "m"], "count": [3, 4]}).set_index("count").to_parquet(path)
@@ -354,7 +362,8 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
             for note in ('"2', '5" pipe\nnorth,f,"quoted', '"she said\nnorth,f,fine" she said')
         ),
         ("RT,sex,age\nH,,\nP,1,0\nP,2,0\nH,,\n", EMPTY, "does not list"),
-        ("sex,age\n,\n1,0\n2,0\n,\n", EMPTY, r"2 rows \(2, 5\): all columns of the schema are"),
+        ("sex,age\n,\n1,0\n2,0\n,\n", EMPTY, r"2 rows \(2, 5\): all columns are"),
+        ("sex,age,count\n,,4\n1,0,-1\n", EMPTY, r"1 row \(3\): column 'count'"),  # a cell may be
         ("sex\n1\n\n1\n", ALONE, r"1 row \(3\): all columns"),
         ("region,count\na,1\nb,2\nTotal,3\n", THREE, r"'Total' \(region\) counts what"),
         *(

@@ -37,8 +37,8 @@ Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
 
 LARGEST_COUNT = 10**12  # so that every total is exact in floating point
-_NO_COUNT = "column {!r} holds no whole number of records"
-_NOBODY = "all columns of the schema are empty; leave out what is no record (docs/tables.md)"
+_NO_COUNT = "column {!r} holds no whole number of records in digits, at most a million million"
+_NOBODY = "all columns are empty; leave out what is no record, write a word where one is"
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 _ALONE: Any = {"partitioning": None}  # what the folder's name says is none of its columns
 _RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
@@ -164,18 +164,16 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
         headers = {mark: [*map(plain, next(each, []))] for mark, each in rows.items()}
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
-    header = headers[mark]
-    names = [str(k) for k in range(len(header))]
+    header, names = headers[mark], [str(k) for k in range(len(headers[mark]))]
     # Several threads would not know a damaged row's number.
     read = arrow_csv.ReadOptions(
         use_threads=False, column_names=names, skip_rows_after_names=1, block_size=1 << 24
     )
     parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     parse.ignore_empty_lines = len(header) > 1
-    kind = pa.dictionary(pa.int32(), pa.binary())
 
     def blocks(columns: Sequence[str]) -> Iterator[dict[str, _Fields]]:
-        chosen = {names[header.index(name)]: kind for name in columns}
+        chosen = {names[header.index(n)]: pa.dictionary(pa.int32(), pa.binary()) for n in columns}
         kinds = arrow_csv.ConvertOptions(include_columns=list(chosen), column_types=chosen)
         with _open(path) as file:
             quoted = _Quoted(file, mark)
@@ -196,8 +194,10 @@ def _arrow(column: Any) -> _Fields:
     return _Fields(column.indices.to_numpy().astype(np.int64), texts)
 
 
-def _text(value: Any) -> str:
+def _text(value: Any, stata: bool = False) -> str:
     """Write one value, whatever others there are, as CSV has it: 3 for 3.0, midnight as its day."""
+    if stata and isinstance(value, float) and value % 1 and np.float32(value) == value:
+        value = np.float32(value)  # beside labels pandas makes a double of it
     if not pd.api.types.is_scalar(value):
         return "\ufffd"  # a list is no value, and its numbers are read as those of others are
     if pd.isna(value):
@@ -241,7 +241,7 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
 
     def fields(column: pd.Series) -> _Fields:
         if column.dtype.kind == "O":  # where 1 and True are equal, but two values
-            column = column.astype(object).map(_text)
+            column = column.astype(object).map(partial(_text, stata=read is pd.read_stata))
         codes, values = pd.factorize(column, use_na_sentinel=False)
         return _Fields(codes.astype(np.int64), [plain(_text(v)) for v in pd.Index(values).array])
 
@@ -302,8 +302,7 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
     counts = _holds_counts(path, header, schema, where)
     named = [name for name in schema.names if name in header] + [schema.count] * counts
     table, seen = np.zeros(schema.cells, dtype=np.int64), np.zeros(schema.cells, dtype=bool)
-    faults: Faults = defaultdict(list)
-    row = 2
+    faults, row = Faults(list), 2
     for block in blocks(list(dict.fromkeys([*named, *where]))):
         chosen = np.ones(len(block[named[0]].codes), dtype=bool)
         for name, (as_cell, place) in wanted.items():
@@ -338,7 +337,7 @@ def _cells(part: Mapping[str, _Fields], rows: Whole, schema: Schema, faults: Fau
         empty &= part[name].each(str.__len__) == 0
         faults[f"the schema does not list the value in {name!r}"].append(rows[places[-1] < 0])
     good = np.min(places, axis=0, initial=0) >= 0
-    faults[_NOBODY].append(rows[good & empty])
+    faults[_NOBODY].append(rows[good & empty & (schema.count not in part)])  # of records
     for group in (group for group in schema.groups if group.name in part):
         axis, of = schema.from_axis(group.name)
         wrong = good & (part[group.name].each(schema.reader(group.name)) != of[places[axis]])
