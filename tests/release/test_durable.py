@@ -165,7 +165,7 @@ def when_written(monkeypatch):
 
     def watch(name, act):
         def watched(path, data):
-            if path.name == name:
+            if path.name == name and data:
                 act()
             write(path, data)
 
@@ -185,7 +185,7 @@ def test_an_accident_before_the_answers_are_kept_leaves_no_folder(
     inputs, command, account, when_written, problem, status, message
 ):
     """What a ledger counts without a release is said."""
-    when_written("manifest.json", Mock(side_effect=problem))
+    when_written("place", Mock(side_effect=problem))
     for ledger in ([], ["--ledger", account.path, "--name", account.name]):
         code, printed, said = command("--epsilon", 1, *ledger)
         assert (code, printed, message in said) == (status, "", True)
@@ -202,7 +202,7 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
         out.mkdir(exist_ok=True)
         (out / "other").write_text("somebody else's")
 
-    when_written("manifest.json", race)
+    when_written("place", race)
     code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", account.name)
     assert (code, "was made meanwhile" in said, "Nothing was kept" in said) == (2, True, False)
     (other,) = out.parent.glob("out-*")
@@ -216,7 +216,7 @@ def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
 @pytest.mark.usefixtures("hangups")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_written, number):
-    when_written("manifest.json", lambda: os.kill(os.getpid(), number))
+    when_written("place", lambda: os.kill(os.getpid(), number))
     code, _, said = command("--rho", 0.1)
     assert code == 128 + number
     assert f"The noisy answers are safe in {inputs[2]}" in said
@@ -311,9 +311,10 @@ def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, m
     finally:
         os.umask(mask)
     before = [name for _, name, there in synced if not there]
-    assert before[:3] == ["schema.json", "README.txt", MEASUREMENTS]
-    assert before[3:5] == [MEASUREMENTS, MANIFEST]
-    assert before[5].startswith(".out")
+    # Places first, so that neither bytes nor files lack when the answers are there.
+    assert before[:4] == ["schema.json", "README.txt", MEASUREMENTS, "place"]
+    assert before[4:6] == [MEASUREMENTS, "place"]
+    assert before[6].startswith(".out")
     after = [(folder, name) for folder, name, there in synced if there]
     assert (after[0][1], after[-1][1]) == (out.parent.name, "out")
     assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()} == set(moved)

@@ -38,7 +38,7 @@ Keep = Callable[[Measured], None]
 MANIFEST, MEASUREMENTS = "manifest.json", "measurements.csv"
 SCHEMA, README = "schema.json", "README.txt"
 FORMAT, EARLIER = "microdata-price release 3", "microdata-price release 2"  # which is read, too
-_DRAFT = ".unfinished-"
+_DRAFT, _PLACE = ".unfinished-", "place"  # of a manifest that is not written yet
 _UNFINISHED = Path(__file__).with_name("unfinished.txt")
 _BYTES_AN_ANSWER = 400  # beside its line: the manifest, and what is made later, generously
 _NEAR = 1e-9  # numbers that other machines and versions of libraries compute differ by no more
@@ -130,8 +130,9 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
     def keep(measured: Measured) -> None:
         files[MEASUREMENTS] = measurements_csv(measured)
         files[MANIFEST] = manifest_bytes(measured, files, {"stage": "measured"})
-        for name in (MEASUREMENTS, MANIFEST):
-            _write(draft / name, files[name])
+        _write(draft / MEASUREMENTS, files[MEASUREMENTS])
+        _write(draft / _PLACE, files[MANIFEST])
+        (draft / _PLACE).rename(draft / MANIFEST)
         sync_file(draft)
         try:
             draft.rename(out)
@@ -149,7 +150,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
     try:
         usual_permissions(draft)
         with naming(parent):  # zeros hold the place of what is measured
-            for name, data in {**files, MEASUREMENTS: bytes(needed)}.items():
+            for name, data in {**files, MEASUREMENTS: bytes(needed), _PLACE: b""}.items():
                 _write(draft / name, data)
         yield keep
     finally:

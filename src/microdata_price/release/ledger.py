@@ -127,8 +127,7 @@ class Account:
         for part in ([] if last else [{"format": FORMAT}]) + [{"table": self.name, **fields}]:
             line = json.dumps({**part, "previous": last}, ensure_ascii=False) + "\n"
             last, text = _digest(line), text + line
-        file, data = stream.fileno(), text.encode()
-        size = os.fstat(file).st_size
+        file, data, size = stream.fileno(), text.encode(), os.fstat(stream.fileno()).st_size
         try:
             if os.write(file, data) != len(data):
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

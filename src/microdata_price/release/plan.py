@@ -72,8 +72,8 @@ def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> li
     found, std, g = [], sharpest_std(workload, mechanism, more), mechanism.guarantee
     if std < WEAK_STD:
         found.append(
-            "WEAK PROTECTION: all answers together tell a count with a standard deviation of only "
-            f"{rounded_down(std, 2):g} records. Many published counts may be the true ones."
+            "WEAK PROTECTION: all answers together may tell a count with a standard deviation of "
+            f"only {rounded_down(std, 2):g} records. Many published counts may be the true ones."
         )
     if times(g) > WEAK_TIMES:
         found.append(
@@ -88,7 +88,7 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: M
     std = sharpest_std(workload, mechanism, more)
     if std < LEAST_STD:
         raise InputError(
-            "spend less: all answers together would tell a count with a standard deviation of "
+            "spend less: all answers together may tell a count with a standard deviation of only "
             f"{rounded_down(std, 2):g} and protect nobody; below {LEAST_STD:g} nothing is released"
         )
     if not weak and (found := warnings_of(workload, mechanism, more)):
