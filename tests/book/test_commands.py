@@ -42,6 +42,10 @@ BOOK = [
     ("--runs 2.5", "'2.5' is not a whole number"),
     ("--no-solutions --with-students", "give either --with-students or --no-solutions"),
     *[(f"--out {place}", "--out") for place in ("full", "bad.yaml", "bad.yaml/below")],
+    *[
+        (f"--out {place}", "lies among the book's sources")
+        for place in ("book/site", "notebooks/x")
+    ],
 ]
 RUN = [
     ("chaptr", "there is no notebook 'chaptr'; did you mean chapter?"),
@@ -119,11 +123,12 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
     out = here / "results" / "own-table-wide.csv-schema-none.json"
     assert out.stat().st_mode & 0o777 == 0o700
     assert "CONFIDENTIAL" in capsys.readouterr().err
-    own = ("code", 'table = "wide.csv"', "parameters"), ("code", "print(table)")
-    notebook.write(make_notebook(*own), here / "mine.ipynb")  # its table written into it
-    assert status("run", "mine.ipynb") == 0
-    assert (here / "results" / "mine").stat().st_mode & 0o777 == 0o700
-    assert "CONFIDENTIAL" in capsys.readouterr().err
+    for written in ('"wide.csv"', 'str("wide.csv")'):  # its table named in it
+        own = ("code", f"table = {written}", "parameters"), ("code", "print(table)")
+        notebook.write(make_notebook(*own), here / "mine.ipynb")
+        assert status("run", "mine.ipynb") == 0
+        assert (here / "results" / "mine").stat().st_mode & 0o777 == 0o700
+        assert "CONFIDENTIAL" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -1,18 +1,22 @@
 """Editions, chapters, what a result depends on, and what the builder is told."""
 
 import datetime
+import json
 import subprocess
+from unittest.mock import Mock
 
 import pytest
 import yaml
 
 from microdata_price.base.provenance import PACKAGE, code_key
+from microdata_price.book import plan
 from microdata_price.book.build import stage_redirects
 from microdata_price.book.plan import Edition, chapters, find_root, grid_specs, toc_entries
 from microdata_price.book.run import chapter_key
 from microdata_price.book.site import site_config, source_date
 from microdata_price.exceptions import InputError
-from microdata_price.grid.spec import PAPER_EPSILONS, PAPER_RHOS
+from microdata_price.grid.folder import manifest_of
+from microdata_price.grid.spec import PAPER_EPSILONS, PAPER_RHOS, GridSpec
 from tiny_book import make_notebook, make_root, ordinary
 
 
@@ -129,3 +133,18 @@ def test_the_date_is_that_of_the_sources_and_a_fork_shows_what_it_has_set(tmp_pa
     config["remarks"] = "https://example.org/?a=1&b=2"
     path.write_text(yaml.safe_dump(config), encoding="utf-8")
     assert 'href="https://example.org/?a=1&amp;b=2"' in site_config(root, "A title")
+
+
+def test_a_grid_that_is_gone_is_computed_again_and_another_in_its_place_is_refused(
+    tmp_path, monkeypatch
+):
+    made = []
+    monkeypatch.setattr(plan, "_computed", lambda _, folder: made.append(folder) or {"fits": "1"})
+    given = [Mock(folders=["grid_dir"])], Edition(epsilon=0.4), tmp_path, lambda _: None
+    for _ in range(2):
+        plan.compute_folders(*given)
+    assert made[0] == made[1]
+    made[0].mkdir()
+    (made[0] / "manifest.json").write_text(json.dumps(manifest_of(GridSpec())))
+    with pytest.raises(InputError, match="holds the results of another grid"):
+        plan.compute_folders(*given)

@@ -207,7 +207,9 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
         shown = [
             {"image/svg+xml": SVG.replace("10", f"1{i}"), "text/plain": f"picture {i}"},
             {"image/png": base64.b64encode(b"png%d" % i).decode()},
-            {"text/plain": f"a < {i}"},
+            {"text/plain": f"a < {i}\n:::\nb"},
+            {"text/html": f"<b>{i}</b>\n\n```", "text/plain": "<HTML object>"},
+            {"text/latex": f"$x_{i}$", "text/plain": "<Latex object>"},
         ]
         nb.cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
         nb.cells[2].outputs.append(ours({"text/plain": f"worst {i}"}, certificate=i))
@@ -222,5 +224,7 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
     assert all(f"{{image}} {name}\n" in text for name in pictures)
     assert pictures["images/compare-1-2-1.png"] == b"png1"
     assert b"prefers-color-scheme" in pictures["images/compare-1-2-0.svg"]
-    for words in ("**size = 12**", ':alt: "picture 1"', "<pre>a &lt; 1</pre>"):
+    for words in ("**size = 12**", ':alt: "picture 1"', "<pre>a &lt; 1\n&#58;::\nb</pre>"):
         assert words in text
+    assert "```{raw} html\n<b>1</b>\n\n&#96;``\n```" in text
+    assert ("$x_1$" in text, "object>" in text) == (True, False)

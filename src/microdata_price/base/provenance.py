@@ -29,7 +29,7 @@ def digest(*parts: str | bytes) -> str:
     """
     total = hashlib.sha256()
     for part in parts:
-        data = part.encode() if isinstance(part, str) else part
+        data = part.encode(errors="surrogateescape") if isinstance(part, str) else part
         total.update(f"{len(data)}:".encode() + data)
     return total.hexdigest()[:32]
 

@@ -146,6 +146,9 @@ def build(
     start = time.perf_counter()
     site = site or default_site(root, edition)
     site = site.resolve() if site.is_symlink() else site
+    sources = {(root / name).resolve() for name in ("book", "notebooks")}
+    if sources & {*site.resolve().parents} and "_build" not in site.parts:
+        raise InputError(f"{site} lies among the book's sources; choose a folder elsewhere")
     own = site, book_site.RECORD, "an earlier site"
     book_site.claim(*own)
     planned, cache = chapters(root, edition), root / "book" / "_generated"

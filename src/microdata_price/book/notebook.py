@@ -52,7 +52,7 @@ def read(path: Path) -> Notebook:
             told = json.loads(path.read_text(encoding="utf-8-sig"))
             told["metadata"] = {k: v for k, v in told["metadata"].items() if v is not None}
             made = nbformat.reads(json.dumps(told), 4, capture_validation_error={})
-            made.nbformat_minor = min(made.nbformat_minor, nbformat.current_nbformat_minor)
+            made.nbformat_minor = nbformat.current_nbformat_minor  # in which each cell has a name
             made = nbformat.validator.normalize(made)[1]
             nbformat.validate(made)
     except Exception as error:  # whatever a file may hold: nbformat raises many kinds

@@ -24,7 +24,7 @@ from . import notebook
 from . import site as book_site
 from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
-from .parameters import Parameter, check
+from .parameters import TAG, Parameter, check
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, plain, toc_entries
 from .run import Report, Run, run_all
@@ -41,7 +41,7 @@ Grid = Mapping[str, Sequence[Any]]  # several values of some parameters, by name
 def _find_notebook(given: str) -> tuple[Path, Path]:
     """Return a notebook's path and the checkout, from a path or the name of a chapter."""
     path = Path(given)
-    if path.suffix == ".ipynb" or os.path.exists(given):  # which passes over what is no path
+    if path.suffix == ".ipynb" or os.path.isfile(given):  # which passes over what is no path
         if not os.path.isfile(given):
             raise InputError(f"there is no notebook {given!r}; give a path or a chapter's name")
         return path.resolve(), find_root(path.resolve().parent)
@@ -117,7 +117,9 @@ def run_one(
             f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
             f"anew; name another, for example --out {path.stem}-run"
         )
-    written = declared["table"].default if "table" in declared else ""  # in the notebook itself
+    first = [notebook.names_in(c.source)[1] for c in source.cells if TAG in notebook.tags(c)]
+    # In the notebook itself, as a text or computed.
+    written = declared["table"].default if "table" in declared else "table" in set().union(*first)
     secret = any(chapter.values.get("table", written) for chapter in chapters)
     place = out.resolve()
     names = (f"{place.name}.failed{-n or ''}.ipynb" for n in itertools.count())
@@ -183,10 +185,12 @@ def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
             files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
             alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
             return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
-    if "text/markdown" in data:
-        return with_links(str(data["text/markdown"]), "comparison")
+    for kind in {"text/markdown", "text/latex"} & {*data}:
+        return with_links(str(data[kind]), "comparison")
     text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
-    return f"<pre>{html.escape(str(text))}</pre>"
+    text = data.get("text/html") or f"<pre>{html.escape(str(text))}</pre>"
+    kept = re.sub(r"^[:`]", lambda m: f"&#{ord(m[0])};", str(text), flags=re.MULTILINE)
+    return f"```{{raw}} html\n{kept}\n```"
 
 
 def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:

@@ -95,7 +95,7 @@ def coerce(parameter: Parameter, given: Any) -> Any:
     )
 
 
-_NONE = ("", "None", "~", "null", "Null", "NULL")
+_NONE = ("", "None", "none", "~", "null", "Null", "NULL")
 _BOOLS = {"true": True, "yes": True, "false": False, "no": False}
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 

@@ -17,7 +17,7 @@ from ..base.files import write_whole
 from ..base.provenance import digest_json
 from ..exceptions import InputError
 from ..fitting import METHODS
-from ..grid.folder import manifest_of
+from ..grid.folder import GridFolder, manifest_of
 from ..grid.run import run_grid
 from ..grid.spec import PAPER_EPSILONS, PAPER_RHOS, PAPER_RUNS, GridSpec
 from ..grid.tables import conic_calls
@@ -168,8 +168,10 @@ def compute_folders(
         if name not in wanted:
             continue
         folder = cache / digest_json(manifest_of(spec))
-        record = folder.with_suffix(".json")
-        if not record.is_file():
+        record, grid = folder.with_suffix(".json"), GridFolder(folder, spec)
+        if folder.is_dir():
+            grid.check_manifest()
+        if not record.is_file() or not grid.complete:
             cache.mkdir(parents=True, exist_ok=True)
             report(f"computing {spec.fits:,} fits of the experiment grid")
             write_whole(record, json.dumps(_computed(spec, folder)))

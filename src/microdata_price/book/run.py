@@ -119,6 +119,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             language="python",
             kernel_manager_class=manager,
             progress_bar=False,
+            iopub_timeout=600,  # seconds that a busy machine may take to send a cell's last output
             coalesce_streams=True,  # else time decides into how many pieces a print is cut
         )
     except Exception as error:
@@ -134,7 +135,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
     if not said and stopped in ([], run[-1:]):
         return
     if not stopped:
-        raise BuildError(f"notebook {chapter.name!r} failed before its cells: {said}")
+        raise BuildError(f"notebook {chapter.name!r} failed in no cell of its own: {said}")
     position, cell = stopped[0]
     said = said or "it ends the run (SystemExit), so that the cells after it were not run"
     raise BuildError(

@@ -197,7 +197,7 @@ def claim(place: Path, mark: str, what: str) -> None:
     """Refuse to make a folder anew that was not made here, or into which somebody put something."""
     claim_folder(place, mark, what)
     recover(place)
-    lines = (place / mark).read_text("utf-8").splitlines()[1:] if (place / mark).is_file() else []
+    lines = (place / mark).read_text("utf-8").split("\n")[1:] if (place / mark).is_file() else []
     made = [n for n in lines if not n.rpartition(" ")[2].isdigit()]  # earlier versions kept sizes
     if others := sorted({*_contents(place, mark)} - {*made}) if made else []:
         others = [name.rpartition(" ")[0] for name in others[:3]]
