@@ -12,7 +12,7 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 from scipy.stats import norm
 
-from ..base.numbers import format_number
+from ..base.numbers import format_number, rounded_up
 from ..figures.price import bias_and_variance, errors_by_count, png, prices
 from ..fitting import CONTROL, microdata_methods
 from ..model.measurement import noise_for
@@ -119,7 +119,7 @@ The worst queries of each method (bias and root errors in records)
 {_worst_text(made)}
 
 The simulation draws Laplace or Gaussian noise; a release's is whole, and its variance differs
-by at most {100 * apart:.2g} %.
+by at most {rounded_up(100 * apart, 2):g} %.
 Looking at these numbers before choosing a method or a level uses the true table: what
 is chosen that way is not covered by the release's guarantee.
 """
