@@ -10,7 +10,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from fitting_oracle import ORACLES, least_norm, stacked
 from microdata_price.errors.known import ols_variances
-from microdata_price.exceptions import CertificateError, InputError
+from microdata_price.exceptions import CertificateError
 from microdata_price.fitting import METHODS, fit
 from microdata_price.fitting.fit import finish
 from microdata_price.model.measurement import Measurements, measure
@@ -169,11 +169,6 @@ def test_the_unit_of_counts_plays_no_part(method, factor):
     scaled = Measurements(m.workload, answers, (Laplace(factor * m.noise[0].scale),) * 4)
     expected = factor * fit(m, method).cells
     np.testing.assert_allclose(fit(scaled, method).cells, expected, atol=1e-7 * factor)
-
-
-def test_an_unknown_method_is_named_with_its_neighbours():
-    with pytest.raises(InputError, match="no method 'nlns'; did you mean nnls or ols"):
-        fit(measured(np.ones(2)), "nlns")
 
 
 def test_a_fit_without_a_certificate_is_refused_and_the_run_named():
