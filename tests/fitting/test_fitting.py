@@ -108,11 +108,7 @@ HARD |= {f"e = {e}": lambda e=e: measured(sparse((12, 12)), PureDP(e)) for e in 
 @pytest.mark.parametrize("method", METHODS)
 @pytest.mark.parametrize("case", HARD)
 def test_hard_measurements_are_fitted(method, case):
-    m = HARD[case]()
-    result = fit(m, method)
-    assert result.certificate.worst <= 100 * TOLERANCE
-    assert result.tables.shape == (m.runs, *m.workload.shape)
-    assert [a.shape for a in result.answers()] == [a.shape for a in m.answers]
+    assert fit(HARD[case](), method).certificate.worst <= 100 * TOLERANCE
 
 
 @pytest.mark.parametrize("shape", [(2,) * 11, (1,) * 30 + (2, 3)])
