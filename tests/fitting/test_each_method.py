@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fitting_oracle import matrix
 from microdata_price.exceptions import InputError
-from microdata_price.fitting import Rules, fit_ols, fit_reweighted, fit_sequential
+from microdata_price.fitting import Rules, fit, fit_ols, fit_reweighted, fit_sequential
 from microdata_price.fitting import ols as ols_module
 from microdata_price.fitting.fit import held, weighted
 from microdata_price.fitting.refinement import parents
@@ -140,7 +140,7 @@ def test_a_single_query_keeps_its_weight_unless_the_rules_say_otherwise(total, r
     np.testing.assert_allclose(fit_reweighted(m, rules=rules).cells[0], cells - shift, atol=1e-9)
 
 
-def test_settings_out_of_range_are_refused():
+def test_settings_out_of_range_and_unknown_methods_are_refused():
     for confidence in (0.0, 1.0, -1, np.nan, "x"):
         with pytest.raises(InputError, match="between 0 and 1"):
             fit_reweighted(one_set([1.0, 2.0]), confidence=confidence)
@@ -150,6 +150,8 @@ def test_settings_out_of_range_are_refused():
     for rule, said in ({"draws": "lows"}, "low"), ({"unit": "noises"}, "noise"):
         with pytest.raises(InputError, match=f"did you mean {said}"):
             Rules(**rule)
+    with pytest.raises(InputError, match="no method 'nlns'; did you mean nnls or ols"):
+        fit(one_set([1.0]), "nlns")
 
 
 @settings(max_examples=50)

@@ -42,16 +42,6 @@ def test_blocks_cover_the_runs_once_and_are_small_for_large_tables():
     assert [gb.block_size(Workload.table(n)) for n in (1, 10**6)] == [250, 1]
 
 
-def test_a_shorter_block_has_the_first_runs_of_a_longer_one():
-    blocks = [gb.run_block(gb.Task(PAIR, ("ols",), 5, 0, n)) for n in (1, 2, 3, 250)]
-    squares = [block.sums["ols"].queries[:, 1] for block in blocks]
-    for k in (1, 2):  # one more run adds to its own half alone
-        step = squares[k] - squares[k - 1]
-        assert (step[k % 2] > 0).all()
-        assert (step[1 - k % 2] == 0).all()
-    assert (squares[3] >= squares[2]).all()
-
-
 def spoil(proof, runs, gap):
     worse = proof.gap.copy()
     worse[runs] = gap

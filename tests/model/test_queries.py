@@ -11,6 +11,7 @@ from microdata_price.base.data import data_path
 from microdata_price.exceptions import InputError
 from microdata_price.model import noise_discrete, privacy
 from microdata_price.model.benchmark import DataSet, data_set, labels, synthetic
+from microdata_price.model.conversion import approximate_together
 from microdata_price.model.measurement import Measurements, measure, noise_for
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_asymmetric import AsymmetricLaplace
@@ -77,6 +78,7 @@ labelled = functools.partial(QuerySet.from_labels, name="q")
 answered = functools.partial(Measurements, TWO, noise=EIGHT)
 draw = functools.partial(measure, workload=TWO, guarantee=PureDP(1), rng=RNG, runs=1)
 shares = functools.partial(noise_for, TWO, PureDP(1))
+together = functools.partial(approximate_together, delta=1e-6)
 COUNTED = draw, lambda table: DataSet("", "", table, TWO), functools.partial(clipped, EIGHT[0])
 MISSING = [np.nan, 2], *(np.ma.array([1, 2], t, mask=[False, True]) for t in (float, int, bool))
 NO_NUMBERS = ["a", 2], ["1", "2"], [2j, 2], [None, 2], *(np.ones(2, t) for t in ("m8[s]", "M8[s]"))
@@ -127,6 +129,8 @@ REFUSED = [
     ("epsilon is (0|nan|inf); it", lambda level: ApproximateDP(level, 1e-6), 0.0, np.nan, np.inf),
     ("half of epsilon is 5e-31", functools.partial(smallest_bound, delta=1e-6), 1e-30),
     ("delta is 1; it must be between 0 and 1", functools.partial(ApproximateDP, 1.0), 1.0),
+    ("epsilon is .* must be", lambda e: together([e], rho=0.1), -5.0, np.nan),
+    ("rho is -0.1; it must be", lambda rho: together([1.0], rho), -0.1),
     ("bound is", functools.partial(noise_discrete.TruncatedDoubleGeometric, 0.5), *NO_LEVELS),
     ("sigma2 is", noise_discrete.DiscreteGaussian, *NO_LEVELS),
     ("epsilon is", noise_discrete.DoubleGeometric, *NO_LEVELS),

@@ -69,12 +69,6 @@ def test_pinned_cells_are_those_of_sums_that_must_be_zero():
     assert pinned.tolist() == [True, True, False, False]
     assert rows.tolist() == [True, False, True]
     assert hold_pinned(stack, rows, np.array([-2.0, 1.0, -1.0])).tolist() == [1.0, 1.0, -1.0]
-    assert (stack.count, stack.unit) == (4.0, 1.0)
-    stack = Stack.of(Problem((term(QuerySet.identity(2), [-7, 3], 0.5), term(ONE, [1, 1], np.inf))))
-    assert stack.target.tolist() == [-0.875, 0.375, 0.125, 0.125]
-    assert stack.weight.tolist() == [1.0, 1.0, np.inf, np.inf]
-    found = stack.solution(np.array([1.0, 2.0]), np.arange(4.0))
-    assert [found.x.tolist(), *(y.tolist() for y in found.y)] == [[[8, 16]], [[0, 4]], [[8, 12]]]
 
 
 def test_proximal_steps_begin_between_light_and_heavy_terms_and_follow_their_misses(monkeypatch):
