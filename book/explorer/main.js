@@ -12,7 +12,7 @@
     v.mechanisms.forEach(function (m) {
       if (m.key === "signed") { return; }
       [].concat(m[what]).forEach(function (value, i) {
-        if ([].concat(m[other])[i] <= limit * (1 + 1e-4) && (!found || value < found.value)) { found = { value: value, m: m }; }
+        if ([].concat(m[other])[i] <= limit && (!found || value < found.value)) { found = { value: value, m: m }; }
       });
     });
     if (!found) { return "No mechanism drawn here manages that."; }
@@ -24,7 +24,9 @@
 
   /* What is said of a setting; each sentence is chosen by the numbers. Cards and speech share it. */
   function findings(v) {
-    var signed = E.number(v.unit), asSigned = Math.abs(state.sum - 1) < 1e-9;
+    // Limits are told in multiples of the signed error: these are exact, and counts would be rounded.
+    var signed = E.number(v.unit), same = "no more than signed answers do,";
+    var sum = state.sum === 1 ? same : "by D ≤ " + E.exact(state.sum) + "× signed answers’ error,";
     function finding(what, other, bound, limit, given, subject) {
       var f = { given: given, none: !(bound && bound[what] > 0) };
       f.big = f.none ? "no bound" : what + " ≥ " + E.atLeast(bound[what]);
@@ -35,8 +37,8 @@
       return f;
     }
     return [
-      finding("C", "D", v.sharpestC, v.sum, "If the sum errs by D ≤ " + E.number(v.sum) + (asSigned ? ", as signed answers do," : ","), "some count"),
-      finding("D", "C", v.sharpestD, v.unit, "If each count errs by C ≤ " + signed + ", as signed answers do,", "the sum")
+      finding("C", "D", v.sharpestC, v.sum, "If the sum errs " + sum, "some count"),
+      finding("D", "C", v.sharpestD, v.unit, "If each count errs " + same, "the sum")
     ];
   }
 
@@ -67,8 +69,8 @@
       rows.appendChild(row);
     }
     v.bounds.forEach(function (b) {
-      add(b.title + ", sum error at most " + E.number(v.sum), "at least " + cellOf(b.C), E.number(v.sum) + " at most", "lower bound");
-      add(b.title + ", counts as signed", E.number(v.unit) + " at most", "at least " + cellOf(b.D), "lower bound");
+      add(b.title + ", given the sum’s error", "at least " + cellOf(b.C), "at most " + E.exact(state.sum) + "× signed", "lower bound");
+      add(b.title + ", given the counts’ errors", "at most 1× signed", "at least " + cellOf(b.D), "lower bound");
     });
     v.mechanisms.forEach(function (m) {
       if (m.path) {
@@ -125,7 +127,7 @@
     if (state.view === "plane") {
       cards(values);
       E.drawPlane(values, state.hide, toSum);
-      E.drawPrice(state, values, state.hide);
+      E.drawPrice(state, state.hide);
       valuesTable(values);
       say(spoken(values));
     } else if (state.view === "story") {

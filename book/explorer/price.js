@@ -3,7 +3,7 @@
   "use strict";
   var MARGIN = { top: 14, right: 20, bottom: 44, left: 58 };
 
-  E.drawPrice = function (state, v, hide) {
+  E.drawPrice = function (state, hide) {
     var svg = document.getElementById("price"), p = E.prices(state);
     var width = Math.max(280, svg.clientWidth || 640), height = width < 520 ? 230 : 270;
     svg.setAttribute("viewBox", "0 0 " + width + " " + height);
@@ -49,7 +49,7 @@
     var at = p.points.indexOf(state.d);
     bounds.forEach(function (b) { E.el(svg, "circle", { cx: x(state.d), cy: y(b.price[at]), r: 3.5, class: "dot " + b.key }); });
     document.getElementById("price-caption").textContent =
-      "How many times the signed error a count must have on some table, when the sum’s error is at most " + E.number(v.sum) +
-      ". Signed answers are at 1×.";
+      "How many times the signed error a count must have on some table, when the sum’s error is at most " + E.exact(state.sum) +
+      "× the signed error. Signed answers are at 1×.";
   };
 }(window.Explorer));

@@ -73,7 +73,7 @@
       { key: "counts_first", D: clip.D, C: clip.C, name: "Clip", says: "A count errs by " + n(clip.C) + ", the total by " + n(clip.D) + "." },
       { key: "sum_first", D: keep.D, C: keep.C, name: "Keep the sum", says: "The total errs by " + n(keep.D) + ", a count by " + n(keep.C) + " on its worst table." }
     ];
-    if (C > 0) { marks.push({ key: "limit", D: v.unit, C: C, name: "The limit", says: "If the total errs by " + n(v.unit) + " or less, some count errs by " + E.atLeast(C) + " or more on some table, whoever makes the microdata." }); }
+    if (C > 0) { marks.push({ key: "limit", D: v.unit, C: C, name: "The limit", says: "If the total errs no more than signed answers do, some count errs by " + E.atLeast(C) + " or more on some table, whoever makes the microdata." }); }
     return { v: v, limit: limit.key, curve: limit.curve, marks: marks };
   };
 

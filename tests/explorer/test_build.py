@@ -1,6 +1,5 @@
 """The explorer's draws against the package, its page, its folder and its cache."""
 
-import re
 from unittest.mock import Mock
 
 import numpy as np
@@ -79,13 +78,11 @@ def test_the_folder_is_whole_and_the_page_says_what_the_package_says(built):
     every = {d: package_bounds(guarantee, d, sum_error=unit) for d in POINTS}
     text = (built / "index.html").read_text(encoding="utf-8")
     least = at_least(max(every[10_000][k] for k in sharpest))
-    assert f"a count that errs by {least} or more" in text
-    first = [
-        format_number(next(d for d in POINTS if max(every[d][k] for k in names) > unit))
-        for names in (sharpest, ("printed",))
-    ]
-    said = re.search(r"<var>d</var> = ([\d,]+), the printed one at ([^:]+):", text)
-    assert [*said.groups()] == first
+    assert f"whose total errs no more must have a count that errs by {least} or more" in text
+    said = ("signed answers’ error at the stop <var>d</var> = {},", "the printed one at {}:")
+    for names, words in zip((sharpest, ("printed",)), said, strict=True):
+        first = next(d for d in POINTS if max(every[d][k] for k in names) > unit)
+        assert words.format(format_number(first)) in text
     assert "prefers-color-scheme: dark" in (built / "static.svg").read_text(encoding="utf-8")
     plane = read_data(built, "plane")  # whose stops have the edition's levels
     assert plane["start"]["epsilon"] == EDITION.epsilon
