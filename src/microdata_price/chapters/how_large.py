@@ -89,7 +89,7 @@ class Findings(Levels):
         g, unit = self.pure, self.pure.signed_error
         lower = point_error_bound("first_moment", g, np.rint(self.sizes), unit) / unit
         upper = [
-            [certified_fit(g, d, unit, even=even, fine=1).most / unit for d in np.rint(self.sizes)]
+            [certified_fit(g, d, unit, even=even).most / unit for d in np.rint(self.sizes)]
             for even in (True, False)
         ]
         return lower, *np.array(upper)
