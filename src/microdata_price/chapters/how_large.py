@@ -20,7 +20,7 @@ from ..theory.upper.leading_constant import (
     needed_lambda,
     sum_wall,
 )
-from ..theory.upper.operating_points import weighted, weighted_certified
+from ..theory.upper.operating_points import fitted, weighted, weighted_certified
 from ..theory.upper.redrawn import redrawn
 from ..theory.upper.remap import LEVELS, best_gaussian_map, best_map
 from ..theory.upper.upper_bounds import exact_clipping
@@ -75,8 +75,7 @@ class Findings(Levels):
     def kept(self):
         """Both ends of the worst cell error of keeping the sum, in signed errors."""
         unit = self.pure.signed_error
-        found = certified_fit(self.pure, self.d, unit, even=True)
-        return Ends(found.least / unit, found.most / unit)
+        return Ends(*(float(found.C[0]) / unit for found in fitted(self.pure, self.d)))
 
     @cached_property
     def programs(self):
