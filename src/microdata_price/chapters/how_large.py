@@ -20,7 +20,7 @@ from ..theory.upper.leading_constant import (
     needed_lambda,
     sum_wall,
 )
-from ..theory.upper.operating_points import weighted, weighted_certified
+from ..theory.upper.operating_points import fitted, weighted, weighted_certified
 from ..theory.upper.redrawn import redrawn
 from ..theory.upper.remap import LEVELS, best_gaussian_map, best_map
 from ..theory.upper.upper_bounds import exact_clipping
@@ -75,8 +75,7 @@ class Findings(Levels):
     def kept(self):
         """Both ends of the worst cell error of keeping the sum, in signed errors."""
         unit = self.pure.signed_error
-        found = certified_fit(self.pure, self.d, unit, even=True)
-        return Ends(found.least / unit, found.most / unit)
+        return Ends(*(float(found.C[0]) / unit for found in fitted(self.pure, self.d)))
 
     @cached_property
     def programs(self):
@@ -89,7 +88,7 @@ class Findings(Levels):
         g, unit = self.pure, self.pure.signed_error
         lower = point_error_bound("first_moment", g, np.rint(self.sizes), unit) / unit
         upper = [
-            [certified_fit(g, d, unit, even=even, fine=1).most / unit for d in np.rint(self.sizes)]
+            [certified_fit(g, d, unit, even=even).most / unit for d in np.rint(self.sizes)]
             for even in (True, False)
         ]
         return lower, *np.array(upper)

@@ -40,10 +40,7 @@ def test_every_place_is_allowed(guarantee):
     for d in (2, 1000, 10**6):
         places = [points.clipping(guarantee, d), points.split(guarantee, d, 5)]
         if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
-            known, sure = points.fitted(guarantee, d)
-            places += [known, sure]
-            assert at_most(known.C[0], sure.C[0])
-            assert known.D[0] == sure.D[0] == pytest.approx(guarantee.signed_error)
+            places += points.fitted(guarantee, d)
         if isinstance(guarantee, ApproximateDP):
             found = certified_truncated(guarantee.epsilon, guarantee.delta, d)
             one = np.atleast_1d(found.C), np.atleast_1d(found.D)

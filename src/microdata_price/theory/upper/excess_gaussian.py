@@ -50,6 +50,14 @@ class GaussianExcess:
     std_other: float
     n: float
 
+    def moments(self, g: Array) -> tuple[Array, Array]:
+        """Return the mean of S(g), and n times an excess's second moment."""
+        first, second = Gaussian(self.std).excess(np.abs(g))
+        # Moments of (z - g)+ from those above |g|: by symmetry (z + h)+ = z + h + (-z - h)+.
+        low = g < 0
+        square = np.where(low, self.std**2 + g**2 - second, second)
+        return self.n * np.where(low, first - g, first), self.n * square
+
     def below(self, g: Array, s: Array) -> Array:
         """Return ``P(S(g) + z <= s)`` for g of shape (G,) and s of shape (G, n)."""
         return self._invert(g, s, density=False)
@@ -58,16 +66,13 @@ class GaussianExcess:
         """Return the density of ``S(g) + z`` at s, per count."""
         return self._invert(g, s, density=True)
 
+    @np.errstate(over="ignore")  # of very many noises, far below where s lies
     def _invert(self, g: Array, s: Array, density: bool) -> Array:
-        first, second = Gaussian(self.std).excess(np.abs(g))
-        # Moments of (z - g)+ from those above |g|: by symmetry (z + h)+ = z + h + (-z - h)+.
-        low = g < 0
-        mean = self.n * np.where(low, first - g, first)
-        square = np.where(low, self.std**2 + g**2 - second, second)
-        variance = np.maximum(self.n * square - mean**2 / self.n, 0) + self.std_other**2
+        mean, square = self.moments(g)
+        variance = np.maximum(square - mean**2 / self.n, 0) + self.std_other**2
         spread = np.sqrt(variance)
         # The law lies between these ends, up to what is below rounding.
-        low_end = np.maximum(mean - _FAR * np.sqrt(self.n * square), 0) - _FAR * self.std_other
+        low_end = np.maximum(mean - _FAR * np.sqrt(square), 0) - _FAR * self.std_other
         most = _FARTHEST[0] * spread + _FARTHEST[1] * self.std
         high_end = mean + np.clip(self._reach(g, mean), _FAR * spread, most)
         inside = np.clip(s, low_end[:, None], high_end[:, None])

@@ -100,7 +100,6 @@ def fitted(guarantee: Guarantee, d: float) -> tuple[Operating, Operating]:
     cell = cell_errors(noise, noise, points).squared_error
     large, _ = large_table_errors(noise, noise, points, math.inf)
     sure = certified_fit(guarantee.basis, points, noise.std, even=True)
-    assert sure is not None
     return (
         _one("keep the sum, $M'$", "family", math.sqrt(max(cell, large)), noise.std),
         _one("keep the sum, $M'$", "certified", sure.most, noise.std),
@@ -170,8 +169,7 @@ def split(guarantee: Guarantee, d: float, count: int = 17) -> Operating:
 
 
 def _certified(basis: PureDP | ConcentratedDP, d: float, sums: Array, *, even: bool) -> Array:
-    found = (certified_fit(basis, d, D, even=even, fine=1) for D in sums.tolist())
-    return np.array([math.inf if x is None else x.most for x in found])
+    return np.array([certified_fit(basis, d, D, even=even).most for D in sums.tolist()])
 
 
 def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 17) -> Operating:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import NamedTuple
@@ -63,15 +64,17 @@ def reached(
     else:
         raise InputError("give either the sum error or the point error")
     basis = guarantee.basis
+    unit = float(np.asarray(basis.noise().std))  # the least D: of a sum that has the whole budget
+    fit = functools.partial(certified_fit, basis, points)
     # Where d is huge some errors are beyond all doubles.
     with np.errstate(over="ignore", invalid="ignore"):
         found = {
             "clipping": _place(exact_clipping(basis, points), sums, limit),
             "remap": _remap(basis, points, sums, limit),
-            "split_budget": _path(_fit(basis, points, even=True), _unit(basis), sums, limit),
+            "split_budget": _path(lambda D: fit(D, even=True).most, unit, sums, limit),
         }
         if not isinstance(guarantee, ConcentratedDP):
-            uneven = _path(_fit(basis, points, even=False), _unit(basis), sums, limit)
+            uneven = _path(lambda D: fit(D, even=False).most, unit, sums, limit)
             found["asymmetric"] = min(uneven, found["split_budget"], key=lambda x: x[0] or math.inf)
         if isinstance(guarantee, ApproximateDP):
             epsilon, delta = guarantee.epsilon, guarantee.delta
@@ -80,7 +83,7 @@ def reached(
             found["redrawn"] = None, f"is computed up to epsilon {_MOST_REDRAWN:g} only"
             if epsilon <= _MOST_REDRAWN:
                 found["redrawn"] = _path(
-                    lambda D, _: redrawn(epsilon, delta, points, D).C, _unit(basis), sums, limit
+                    lambda D: redrawn(epsilon, delta, points, D).C, unit, sums, limit
                 )
     notes = {name: f"{name} {note}" for name, (value, note) in found.items() if value is None}
     return Reached({name: value for name, (value, _) in found.items()}, notes)
@@ -90,23 +93,10 @@ SMALLEST = 1e-150
 """Where an error's square is below what can be written, this is said in its place."""
 _MOST_REDRAWN = 20.0
 _NEARLY, _ABOVE, _LEAST = 1 + 1e-9, 1 + 1e-6, 1.0001  # times an error that is still kept to
-_TURNS, _STEPS, _STEP = 9, 6, 1e-3  # of a search, and of its last digits
+_TURNS = 9  # of a search
 _ALONG = np.array([1.02, 1.1, 1.35, 1.8, 2.7, 4.5, 9.0, 20.0])
 _Value = tuple[float | None, str]
-_Curve = Callable[[float, int], float]
-
-
-def _unit(basis: PureDP | ConcentratedDP) -> float:
-    """Return the least D of a noisy sum that has the whole budget."""
-    return float(np.asarray(basis.noise().std))
-
-
-def _fit(basis: PureDP | ConcentratedDP, d: float, *, even: bool) -> _Curve:
-    def curve(D: float, fine: int) -> float:
-        found = certified_fit(basis, d, D, even=even, fine=fine)
-        return math.inf if found is None else found.most
-
-    return curve
+_Curve = Callable[[float], float]
 
 
 def _no(sums: bool, least: float) -> _Value:
@@ -130,22 +120,17 @@ def _path(curve: _Curve, unit: float, sums: bool, limit: float) -> _Value:
         if limit <= unit * _ABOVE:
             return _no(sums, unit)
         tried = [min(limit, grid[-1]), *(D for D in grid[2:].tolist() if limit > D)]
-        best = curve(min(tried, key=lambda D: curve(D, 1)) if len(tried) > 1 else tried[0], 2)
+        best = min(map(curve, tried))
         return (best, "") if math.isfinite(best) else _no(sums, math.inf)
-    values = [curve(D, 1) for D in grid.tolist()]
+    values = [curve(D) for D in grid.tolist()]
     good = [i for i, C in enumerate(values) if limit >= C]
     if not good:
         return _no(sums, min(values))
     low, high = np.log([grid[good[0] - 1] if good[0] else unit * _LEAST, grid[good[0]]])
     for _ in range(_TURNS):
         middle = (low + high) / 2
-        low, high = (low, middle) if curve(math.exp(middle), 1) <= limit else (middle, high)
-    # The last digits are those of the finer quadrature.
-    for _ in range(_STEPS):
-        if curve(math.exp(high), 2) <= limit:
-            return math.exp(high), ""
-        high += _STEP
-    return _no(sums, min(values))
+        low, high = (low, middle) if curve(math.exp(middle)) <= limit else (middle, high)
+    return math.exp(high), ""
 
 
 def _remap(basis: PureDP | ConcentratedDP, d: float, sums: bool, limit: float) -> _Value:

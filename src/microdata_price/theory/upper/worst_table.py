@@ -21,26 +21,30 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...exceptions import InputError
 from ...model.noise import Gaussian
 from ...model.privacy import ConcentratedDP, PureDP
 from ..given import check_cells
 from .asymmetric import best_rates, certified_asymmetric
-from .excess_laplace import excess_sum
+from .excess_gaussian import GaussianExcess
 from .one_sided import certified_split
 
 Array = NDArray[np.float64]
 
 MOST_CELLS = 1e70
 """Up to this d the sum over the number of excesses is short."""
+MOST_SUM = 30.0
+"""Up to this D, in 1/epsilon or 1/sqrt(rho), the quadrature has enough panels."""
 _FAR, _CUTS = 42.0, (0.25, 1.0)  # decays of a tail, beyond which nothing is left; its panels
 _PARTS = 4  # in which sums of different lengths are added up
 _MARGIN = 3.5  # standard deviations of a mean
 _CLOSE, _HUGE = 1e-9, 1e100  # how near D may come to its least; beyond, rates change no more
-_PER_ROOT, _MORE, _DEAR = 10.0, 20.0, 60.0  # of the number of terms of a sum, and its most
-_AHEAD = 6.0  # decays above the threshold's level at which panels end
+_PER_ROOT, _MORE, _MANY = 10.0, 20.0, 6.0  # roots of the number of terms of a sum, and its most
+_STEPS, _AHEAD = (2.5, 8.0), (5.0, 15.0)  # deviations, decays about the threshold, of panels
 _SURE = 9.0  # standard deviations of Gaussian noise, beyond which nothing is left
-_ABOUT, _PANELS = (-2.0, 0.0, 2.0), 2  # standard deviations at which panels end; of each
+_INSIDE = (-9.0, -5.0, -2.0, 2.0, 5.0)  # standard deviations at which its panels end
+_ONWARD, _SHARES = (0, 1, 3, 5, 9), (0.3, 0.1, 0.03, 0.01, 1e-3)  # of the threshold's spread
+_PLACES = np.linspace(-_SURE, 30.0, 1000)  # standard deviations, among which thresholds are read
+_OFF = 1e-5  # relative: more than the quadrature errs by
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
@@ -49,6 +53,9 @@ class WorstCell(NamedTuple):
 
     least: float
     most: float
+
+
+_NOTHING = WorstCell(0.0, math.inf)
 
 
 class TwoTails(NamedTuple):
@@ -67,11 +74,11 @@ class TwoTails(NamedTuple):
         return math.factorial(k - 1) * (self.right**-k + self.left**-k)
 
 
-def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2) -> WorstCell:
+def worst_cell_error(cell: TwoTails, total: TwoTails, d: float) -> WorstCell:
     """Return both ends of C, the worst cell error of a fit to a noisy sum with asymmetric noise.
 
     The sum's noise is centred. The lower end is ``|Lam+|``, the upper one bounds ``|max(Lam+,
-    O)|``, by quadrature on more panels where ``fine`` is larger.
+    O)|``; both leave room for the quadrature's error.
 
     Examples
     --------
@@ -80,16 +87,21 @@ def worst_cell_error(cell: TwoTails, total: TwoTails, d: float, *, fine: int = 2
     (3.45, 3.48)
     """
     n = check_cells(d)
-    if n > MOST_CELLS:
-        raise InputError(f"the number of cells is {d:g}; this takes at most {MOST_CELLS:g}")
     R, L = cell
-    ends = {0.0, cell.mean, *(side * share for side in (-_FAR / L, _FAR / R) for share in _CUTS)}
-    z, weights = (x[0] for x in panels(np.array([sorted(ends)]), fine))
-    weights = weights * R * L / (R + L) * np.exp(np.where(z > 0, -R * z, L * z))
     margin, apart = margin_of_mean(cell.cumulant, total.cumulant, n)
+    rise = math.log(n * L / (R + L))
+    half = float(special.wrightomega(rise + math.log(2))) / (2 * R)  # where the level is z
+    ends = {0.0, cell.mean, -margin, half, *(c * x for c in _CUTS for x in (-_FAR / L, _FAR / R))}
+    z, weights = (x[0] for x in panels(np.array([sorted(ends)]), 1))
+    weights = weights * R * L / (R + L) * np.exp(np.where(z > 0, -R * z, L * z))
     floor = np.maximum(z - cell.mean, 0) + margin
-    low, high = _beyond(cell, total, n, z, floor, fine)
-    return WorstCell(math.sqrt(weights @ low), math.sqrt(weights @ (floor**2 + high)) + apart)
+    level = special.wrightomega(rise - R * z) / R  # the t that is the mean of H(z + t)
+    low, high = _beyond(cell, total, n, z, floor, level)
+    return _sure(weights @ low, weights @ (floor**2 + high), apart)
+
+
+def _sure(least: float, most: float, apart: float) -> WorstCell:
+    return WorstCell(math.sqrt(least) * (1 - _OFF), (math.sqrt(most) + apart) * (1 + _OFF))
 
 
 def margin_of_mean(
@@ -114,42 +126,42 @@ def panels(breaks: Array, each: int) -> tuple[Array, Array]:
 
 
 def _beyond(
-    cell: TwoTails, total: TwoTails, d: float, z: Array, floor: Array, fine: int
+    cell: TwoTails, total: TwoTails, d: float, z: Array, floor: Array, level: Array
 ) -> tuple[Array, Array]:
     """Return integrals of ``2 t P(Lam > t | z)``: over all t, at least; beyond floor, at most."""
-    # About so high is the threshold on the worst table.
-    R, L = cell
-    level = float(special.lambertw(d * L / (R + L)).real) / R
-    last = np.maximum(floor, level) + _FAR / min(R, total.left)
-    kinks = (np.full(z.shape, total.mean), -z, level - z, level - z + _AHEAD / R)
-    middle = [np.clip(x, floor, last) for x in kinks]
-    breaks = np.sort(np.stack([floor, *middle, last], axis=1), axis=1)
-    least, most = np.zeros(z.shape), np.zeros(z.shape)
-    for part in (np.stack([0 * floor, floor], axis=1), breaks):
-        t, weights = panels(part, 2 * fine)
-        # H falls in g: where g < 0 it exceeds as often as H(0), and at most always.
-        g, weights = z[:, None] + t, weights * 2 * t
-        chance = _exceeds(cell, total, d, np.maximum(g, 0), t)
-        least += (weights * chance).sum(axis=1)
-        most = (weights * np.where(g < 0, 1, chance)).sum(axis=1)
-    return least, most
+    R, far = cell.right, _FAR / min(cell.right, total.left)
+    spread = np.sqrt(total.cumulant(2) + 2 * level / R)
+    kinks = [np.full(z.shape, total.mean), -z, floor, level, *(level + k / R for k in _AHEAD)]
+    for k in _STEPS:
+        kinks += [level - np.log1p(k * spread / level) / R, level + k * spread / (1 + R * level)]
+    last = np.maximum(floor, level)
+    breaks = np.stack([0 * z, *kinks, *(last + share * far for share in _CUTS)], axis=1)
+    t, weights = panels(np.sort(np.clip(breaks, 0, last[:, None] + far), axis=1), 1)
+    # H falls in g: where g < 0 it exceeds as often as H(0), and at most always.
+    g, weights = z[:, None] + t, weights * 2 * t
+    chance = _exceeds(cell, total, d, np.maximum(g, 0), t)
+    most = np.where(g < 0, 1, chance) * (t > floor[:, None])
+    return (weights * chance).sum(axis=1), (weights * most).sum(axis=1)
 
 
 def _exceeds(cell: TwoTails, total: TwoTails, d: float, g: Array, t: Array) -> Array:
-    """Return ``P(H(g) > t + w)``, g >= 0; chances too many to add up are counted as 1.
+    """Return ``P(H(g) > t + w)``, g >= 0.
 
     Given k excesses, H is a Gamma variable of shape k and rate R. Its law against an exponential
     variable is a sum of Poisson weights, in three recursions over k without cancellation.
     """
-    R, L = cell
-    p = L / (R + L) * np.exp(-R * g)
-    some = np.flatnonzero((d - 1) * p < 2 * math.log(d) + _DEAR)
-    out, c = np.ones(g.shape), t - total.mean
+    (R, L), (r, left) = cell, total
+    p, c = L / (R + L) * np.exp(-R * g), t - total.mean
+    # Of many excesses only w's right tail is not exceeded.
+    tail = min(r, R)
+    rest = (d - 1) * np.log1p(-p * tail / (R + tail)) + tail * c + math.log(left / (r + left))
+    out = -np.expm1(np.minimum(rest, 0))
+    some = np.flatnonzero(np.sqrt((d - 1) * p) < np.sqrt(R * np.maximum(c, 0)) + _MANY)
     # Where few excesses are likely the sums are short.
     for part in np.array_split(some[p.flat[some].argsort()], _PARTS):
         if part.size:
             out.flat[part] = _summed(cell, total, d - 1, p.flat[part], c.flat[part])
-    return out
+    return np.asarray(out)
 
 
 def _enough(mean: float) -> float:
@@ -199,24 +211,29 @@ def _summed(cell: TwoTails, total: TwoTails, n: float, p: Array, c: Array) -> Ar
 def worst_gaussian_cell_error(cell: Gaussian, total: Gaussian, d: float) -> WorstCell:
     """Return both ends of C with Gaussian noise, by quadrature over t and ``g = z + t``."""
     n, s = check_cells(d), cell.std
-    law = excess_sum(cell, total, n - 1)
-    # About so high is the threshold on the worst table; below it the empty cells' noise is enough.
-    level = s * math.sqrt(2 * math.log(n))
-    breaks = [-_SURE * s, 0, level / 2, level - s, level, level + s, level + _AHEAD * s]
-    breaks.append(breaks[-1] + _SURE * total.std)
-    g, across = (x[0] for x in panels(np.sort(breaks)[None], _PANELS))
+    law = GaussianExcess(s, total.std, n - 1)
     margin, apart = margin_of_mean(_only_square(cell), _only_square(total), n)
-    start = np.maximum(margin, (g + margin) / 2)
+    # The threshold is about where H's mean is g; from place to place it falls.
+    places = s * _PLACES
+    mean, square = law.moments(places)
+    level = float(np.interp(0, places - mean, places))
+    spread = math.sqrt(s**2 + total.variance + np.interp(level, places, square))
+    heights = [*(level + k * spread for k in _ONWARD), *(k * spread for k in _SHARES)]
+    near = [margin, *(x + k * s for x in (0, margin) for k in _INSIDE)]
+    far = [*(k * spread for k in _ONWARD), *np.interp(-np.log(heights), -np.log(mean), places)]
+    g, across = (x[0] for x in panels(np.sort(near + far).reshape(1, -1), 2))
+    start, (mean, square) = np.maximum(margin, (g + margin) / 2), law.moments(g)
+    spreads = np.sqrt(total.variance + square)
+    # The cell's noise g - t matters within 9 standard deviations of 0.
+    kinks = [start, mean, *(g + k * s for k in _INSIDE)]
+    kinks += [mean + k * spreads for step in _STEPS for k in (-step, step)]
     last = np.maximum(g, 0) + _SURE * s
-    ends = []
-    for low, high in ((0 * g, start), (start, last)):
-        # The cell's noise g - t matters within 9 standard deviations of 0.
-        middle = (np.clip(g + k * s, low, high) for k in _ABOUT)
-        t, weights = panels(np.stack([low, *middle, high], axis=1), _PANELS)
-        chance = 1 - law.below(g, t)
-        ends.append(across @ (weights * 2 * t * chance * cell.pdf(g[:, None] - t)).sum(axis=1))
+    breaks = np.clip(np.stack([0 * g, *kinks, last], axis=1), 0, last[:, None])
+    t, weights = panels(np.sort(breaks, axis=1), 1)
+    beyond = weights * 2 * t * (1 - law.below(g, t)) * cell.pdf(g[:, None] - t)
+    low, high = across @ beyond.sum(axis=1), across @ (beyond * (t > start[:, None])).sum(axis=1)
     empty = s**2 / 2 + 2 * margin * s / math.sqrt(2 * math.pi) + margin**2
-    return WorstCell(math.sqrt(sum(ends)), math.sqrt(empty + ends[1]) + apart)
+    return _sure(low, empty + high, apart)
 
 
 def _only_square(noise: Gaussian) -> Callable[[int], float]:
@@ -225,12 +242,13 @@ def _only_square(noise: Gaussian) -> Callable[[int], float]:
 
 @functools.cache
 def certified_fit(
-    guarantee: PureDP | ConcentratedDP, d: float, sum_error: float, *, even: bool, fine: int = 2
-) -> WorstCell | None:
-    """Return both ends of C for the fit that spends just enough on the sum; None if none does.
+    guarantee: PureDP | ConcentratedDP, d: float, sum_error: float, *, even: bool
+) -> WorstCell:
+    """Return both ends of C for the fit that spends just enough on the sum; infinite if none does.
 
     The upper end is the smaller one of the worst table's and of the one-sided lemma's
-    (`one_sided`), which is sharper for few cells; the lower end is 0 beyond `MOST_CELLS`.
+    (`one_sided`), which is sharper for few cells; beyond `MOST_CELLS` or `MOST_SUM` it stands
+    alone, and the lower end is 0.
 
     Examples
     --------
@@ -243,18 +261,18 @@ def certified_fit(
     if isinstance(guarantee, ConcentratedDP):
         share = 0.5 / D**2
         if not share < 1:
-            return None
+            return _NOTHING
         simple = certified_split(ConcentratedDP(1.0), n, share)
         noises = Gaussian(math.sqrt(0.5 / (1 - share))), Gaussian(D)
         worst = functools.partial(worst_gaussian_cell_error, *noises)
     else:
         if math.sqrt(2) * (1 + _CLOSE) >= D:
-            return None
+            return _NOTHING
         right = left = math.sqrt(2) / D
         if not even:
             right, left = (float(x) for x in best_rates(1.0, min(n, _HUGE), D))
         simple = certified_asymmetric(1.0, n, right, left)
         tails = TwoTails(1 - right, 1 - left), TwoTails(right, left)
-        worst = functools.partial(worst_cell_error, *tails, fine=fine)
-    least, most = worst(n) if n <= MOST_CELLS else (0.0, math.inf)
+        worst = functools.partial(worst_cell_error, *tails)
+    least, most = worst(n) if n <= MOST_CELLS and D <= MOST_SUM else _NOTHING
     return WorstCell(least * unit, min(most, float(simple.C)) * unit)
