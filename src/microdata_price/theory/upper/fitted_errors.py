@@ -45,7 +45,8 @@ def cell_errors(
 ) -> CellErrors:
     """Return bias and squared error of the one cell of ``count`` records among d - 1 empty ones.
 
-    ``order`` is that of the quadrature, here and below.
+    ``order`` is that of the quadrature, here and below; its panels fit noises that are alike: where
+    the sum's is over six times the cells', digits are lost.
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
     q = float(count)
