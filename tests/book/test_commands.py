@@ -196,8 +196,8 @@ def test_what_somebody_put_into_a_folder_that_is_made_anew_stays(tmp_path, capsy
     monkeypatch.setattr(book_one, "run_all", lambda *a: (out / "new").touch() or inner(*a))
     assert status("run", "chapter", "--out", str(out)) == 2  # while it computed
     assert "what was made is in" in capsys.readouterr().err
-    (kept,) = tmp_path.glob("out-*")
-    assert ((out / "new").exists(), (kept / "chapter.ipynb").exists()) == (True, True)
+    assert (out / "new").exists()
+    assert next(tmp_path.glob("out-*/chapter.ipynb"))
     (site / book_site.RECORD).rename(site / "searchindex.js")  # a site of another book
     assert status("book", "--out", str(site)) == 2
 

@@ -170,6 +170,5 @@ def test_parameters_that_are_not_in_order_are_refused(cells, said):
     with pytest.raises(InputError, match=f"^x:? {said}"):
         notebook.parameters(make_notebook(*cells), "x")
     derived = make_notebook(("code", "a = 1\nb = a / 2", "parameters"), ("code", "a + b"))
-    assert [*notebook.parameters(derived, "x", ["b"])] == ["a"]
     with pytest.raises(InputError, match=r"^x uses 'a' in its parameters cell, before a given"):
         notebook.parameters(derived, "x", ["a"])

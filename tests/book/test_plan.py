@@ -135,9 +135,7 @@ def test_the_date_is_that_of_the_sources_and_a_fork_shows_what_it_has_set(tmp_pa
     assert 'href="https://example.org/?a=1&amp;b=2"' in site_config(root, "A title")
 
 
-def test_a_grid_that_is_gone_is_computed_again_and_another_in_its_place_is_refused(
-    tmp_path, monkeypatch
-):
+def test_a_grid_that_is_gone_is_computed_again_and_another_refused(tmp_path, monkeypatch):
     made = []
     monkeypatch.setattr(plan, "_computed", lambda _, folder: made.append(folder) or {"fits": "1"})
     given = [Mock(folders=["grid_dir"])], Edition(epsilon=0.4), tmp_path, lambda _: None
