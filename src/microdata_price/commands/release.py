@@ -89,8 +89,7 @@ def release_command(
         line = ParameterSource.COMMANDLINE
         if extra := [names[n] for n in asked if context.get_parameter_source(n) is line]:
             raise InputError(f"--again takes all from that release: leave out {', '.join(extra)}")
-        with stopping_politely():
-            made, out = release_again(again, method, out), out or again
+        made, out = release_again(again, method, out), out or again
     elif asked["table"] is None or asked["schema"] is None or out is None:
         raise InputError(
             "a release needs TABLE and its --schema, or --again with the folder of an earlier one, "

@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from ..base.files import check_new, naming, sync_file, usual_permissions
+from ..base.files import check_new, naming, stopping_politely, sync_file, usual_permissions
 from ..exceptions import InputError
 from ..model.queryset import QuerySet
 from ..tables.schemas import Schema, parse_schema
@@ -164,7 +164,7 @@ def _write(path: Path, data: bytes) -> None:
 
 def complete(folder: Path, files: Files) -> None:
     """Add files, whole, to a measurement's folder, in place of a fit cut short; manifest last."""
-    with (folder / MANIFEST).open("r+b") as held:
+    with stopping_politely(), (folder / MANIFEST).open("r+b") as held:
         with contextlib.suppress(OSError):  # of a disk without locks
             lock(held)
         if load_measured(folder)[1]:
