@@ -129,7 +129,6 @@ def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
 
 
 def test_each_measurement_of_a_plan_counts_by_itself(inputs, account):
-    """Also of four at once, and of a plan that is read back from a folder."""
     planned, out = plan_release(SCHEMA, WORKLOAD, PureDP(0.1)), inputs[2]
     places = [out.with_name(name) for name in "abcd"]
     with ThreadPoolExecutor(4) as pool:

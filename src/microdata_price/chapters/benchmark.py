@@ -9,6 +9,7 @@ import pandas as pd
 
 from ..base.numbers import format_number
 from ..errors.estimates import root_ratio
+from ..exceptions import InputError
 from ..fitting import METHODS, paper_methods
 from ..grid.run import evaluate
 from ..grid.spec import GridSpec
@@ -93,6 +94,8 @@ class Findings:
     seed: int = 1
 
     def __post_init__(self):
+        if self.runs < 4:
+            raise InputError(f"runs is {self.runs}; standard errors need 4 or more")
         self.level = PureDP(self.epsilon)
         grid = grid_part(self.grid_dir, GridSpec.choose(epsilon=[self.epsilon], runs=RUNS_ALONE))
         self.prices = ex.priced(grid.errors[grid.errors["method"].isin(paper_methods())])

@@ -16,10 +16,10 @@ Array = NDArray[np.float64]
 MOST_AGGREGATES = 4000  # queries beside the cells for which a dense matrix is made
 
 
-def asks_cells(workload: Workload) -> bool:
+def asks_cells(workload: Workload, most: float = MOST_AGGREGATES) -> bool:
     """Return whether a workload asks for the cells and for few enough other queries."""
     others = sum(q.size for q in workload.query_sets if not q.is_identity)
-    return 0 < others <= MOST_AGGREGATES and any(q.is_identity for q in workload.query_sets)
+    return 0 < others <= most and any(q.is_identity for q in workload.query_sets)
 
 
 def own_variances(
