@@ -49,7 +49,7 @@ def sharpest_std(workload: Workload, mechanism: Mechanism, more: More = ()) -> f
     """Return the least standard deviation with which least squares knows a count that is told."""
     asked, variances = workload.query_sets, [n.variance for n in mechanism.noise]
     # What is told without being asked is as if asked with a noise so wide that it tells nothing.
-    joint, far = Workload((*asked, *more)), 1e6 * workload.cells * max(variances)
+    joint, far = Workload((*asked, *more)), 1e12 * max(variances)
     found = signed_variances(joint, [*variances, *[far] * len(more)])
     if np.isnan(found[0][0]):
         # A lower bound: that of a cell, or of two if the total is public, as if all else was known.
