@@ -9,6 +9,7 @@ import sys
 import time
 from pathlib import Path
 
+import nbformat
 import psutil
 import pytest
 
@@ -188,6 +189,7 @@ ODD = [
 @pytest.mark.parametrize("content", ODD, ids=lambda v: str(v)[:40])
 def test_notebooks_that_are_written_oddly_are_run(tmp_path, content):
     read = read_and_check(tmp_path / "odd.ipynb", content)
+    assert isinstance(read, nbformat.NotebookNode)  # what papermill runs
     assert [c.source.replace("\n", "") for c in notebook.strip(read).cells] == ["print(7)"]
     with pytest.raises(InputError, match="no parameter 'n', as the notebook declares none; set"):
         check(notebook.parameters(read, "odd", {"n"}), {"n": 1})

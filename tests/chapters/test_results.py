@@ -9,8 +9,10 @@ import pytest
 from microdata_price.base.data import data_path
 from microdata_price.chapters import all_results, benchmark, first_order, how_checked, scorecard
 from microdata_price.chapters import experiments as ex
+from microdata_price.chapters.grids import grid_part
 from microdata_price.chapters.published import published_tables
 from microdata_price.exceptions import InputError
+from microdata_price.grid import GridSpec, run_grid
 from microdata_price.model.benchmark import data_set
 from microdata_price.model.measurement import measure
 from microdata_price.model.noise import Laplace
@@ -132,3 +134,11 @@ def test_what_was_checked():
     assert (written["passed"] <= written["tried"]).all()
     # 31 tables, two levels, five methods, 100 runs: a reader's own small grid.
     assert table["number"][0] == 31 * 2 * 5 * 100
+
+
+def test_a_grid_without_what_a_chapter_needs_is_refused(tmp_path):
+    spec = GridSpec.choose(datasets=["Stair-1d"], epsilon=[0.5], methods=["ols"], runs=4)
+    run_grid(spec, tmp_path / "grid", workers=1)
+    more = GridSpec.choose(datasets=["Stair-1d", "Stair-2d"], epsilon=[0.5], methods=["nnls"])
+    with pytest.raises(InputError, match=r"grid lacks nnls, Stair-2d; compute one with"):
+        grid_part(str(tmp_path / "grid"), more)

@@ -88,6 +88,13 @@ def test_the_guarantee_holds_for_the_worst_mechanisms(epsilons, rho, delta):
     assert exact_delta(epsilons, (2 * rho) ** -0.5, epsilon) <= delta
 
 
+@given(st.floats(1e-5, 3.0), st.floats(-14.0, -2.0))
+@example(0.0011392047764550936, -12.0)
+def test_a_pure_mechanism_alone_is_told_no_less_than_randomised_response_has(epsilon, log):
+    told = approximate_together([epsilon], 0.0, 10**log).epsilon
+    assert -math.expm1(told - epsilon) / (1 + math.exp(-epsilon)) <= 10**log * (1 + 1e-9)
+
+
 LEVELS = {"epsilon": 0.5, "rho": 0.125, "delta": 1e-6}
 
 

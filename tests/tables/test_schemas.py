@@ -127,6 +127,7 @@ def test_cut_points_also_below_zero_are_called_what_is_applied(cuts):
 
 
 COLUMNS = '{"columns": {"a": ["x", "y"]}, '
+CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in range(101)}
 
 
 def test_schemas_of_earlier_releases_stay_valid():
@@ -163,6 +164,7 @@ def test_schemas_of_earlier_releases_stay_valid():
         ('{"columns": {"a": {"values": ["x"], "other": "x"}}}', "at least two values"),
         ('{"columns": {"a": {"from": 1, "to": 1999}, "b": {"from": 0, "to": 1999}}}', "2,000,000"),
         (f'{{"columns": {json.dumps({f"c{k}": ["x"] for k in range(33)})}}}', "more than 32"),
+        (COLUMNS + f'"groups": {json.dumps(CHAIN)}}}', "more than 100 groups"),
         (COLUMNS + '"ignore": ["count"]}', "ignores its column of counts"),
         (COLUMNS + '"count": "n", "ignore": ["n"]}', "ignores its column of counts, 'n'"),
         (COLUMNS + '"layout": "wide"}', "layout is 'wide'"),

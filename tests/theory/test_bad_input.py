@@ -21,7 +21,7 @@ from microdata_price.theory.upper.concentrated_noise import SmoothNoise, core_an
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1
 from microdata_price.theory.upper.fitted_errors import cell_errors
-from microdata_price.theory.upper.one_sided import certified_split
+from microdata_price.theory.upper.one_sided import certified_split, split_sides
 from microdata_price.theory.upper.projection import threshold
 from microdata_price.theory.upper.reached import reached
 from microdata_price.theory.upper.reports import Reports
@@ -61,6 +61,7 @@ BAD = [
     ("between 0 and epsilon", asymmetric.certified_asymmetric, (1.0, 10, 1.0, 0.5)),
     ("more than sqrt", asymmetric.best_rates, (1.0, 10, math.sqrt(2))),
     *(("theta", certified_split, (PURE, 10, theta)) for theta in (0.0, 1.0, math.nan)),
+    ("theta", split_sides, (PURE, 10, [0.5, 1.0])),
     ("knots must", SmoothNoise, ((), ())),
     ("knots must", SmoothNoise, ((2.0, 1.0), (1.0, 1.0, 1.0))),
     *(("knots must", SmoothNoise, ((1.0,), bends)) for bends in ((0.0, 0.0), (1.0, -1.0))),

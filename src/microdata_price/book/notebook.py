@@ -54,7 +54,7 @@ def read(path: Path) -> Notebook:
             made = nbformat.reads(json.dumps(told), 4, capture_validation_error={})
             made.nbformat_minor = nbformat.current_nbformat_minor  # in which each cell has a name
             made = nbformat.validator.normalize(made)[1]
-            nbformat.validate(made)
+            nbformat.validate(made := nbformat.from_dict(made))  # of format 3 it is another kind
     except Exception as error:  # whatever a file may hold: nbformat raises many kinds
         raise InputError(
             f"{path} is not a notebook that can be read ({type(error).__name__}); open it in "

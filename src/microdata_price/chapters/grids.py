@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from ..exceptions import InputError
 from ..grid.run import load_errors, load_queries, run_grid
 from ..grid.spec import GridSpec
 
-# Runs of a notebook that is run alone: a few seconds for all.
-RUNS_ALONE = 100
+RUNS_ALONE = 100  # of a notebook that is run alone: a few seconds for all
 
 
 class GridPart(NamedTuple):
@@ -29,7 +29,7 @@ def grid_part(folder: str, spec: GridSpec) -> GridPart:
     Raises
     ------
     InputError
-        A folder that is no finished grid.
+        A folder that is no finished grid, or one without what the chapter needs.
 
     Examples
     --------
@@ -37,9 +37,13 @@ def grid_part(folder: str, spec: GridSpec) -> GridPart:
     >>> grid_part("", spec).errors["exact"].round(3).tolist()
     [31.683, 3168.317, 31.683]
     """
-    if folder:
-        return GridPart(load_errors(folder), load_queries(folder))
-    return _computed(spec)
+    if not folder:
+        return _computed(spec)
+    errors, queries = load_errors(folder), load_queries(folder)
+    there = {*errors["method"], *errors["dataset"]}
+    if lacking := ", ".join(n for n in (*spec.methods, *spec.datasets) if n not in there):
+        raise InputError(f"the grid in {folder} lacks {lacking}; compute one with all of its parts")
+    return GridPart(errors, queries)
 
 
 @cache

@@ -39,8 +39,8 @@ def price_command(
 
     TABLE holds counts or records, as its schema says, or without a schema a matrix of counts with
     labels in its first row and first column (docs/tables.md). For every query set and method it
-    gives the root error over that of signed answers, bias and variance, and the worst queries by
-    name; with --out also as files and pictures.
+    gives the root error over that of signed answers, and the worst queries by name; with --json
+    also bias and variance, and with --out files and pictures of all this.
 
     What it prints and writes is as confidential as the table. To publish, use `release`.
     """

@@ -72,9 +72,9 @@ def approximate_together(epsilons: Sequence[float], rho: float, delta: float) ->
         method="bounded",
         options={"xatol": 1e-10},
     )
-    least = min(float(found[best]), float(near.fun))
-    if rho == 0:
-        least = min(least, math.fsum(epsilons))
+    least, pure = min(float(found[best]), float(near.fun)), math.fsum(epsilons)
     # Above what the last digits of the sums may have taken away.
-    size = max(abs(least), math.fsum(epsilons), rho, 1.0) if rho else abs(least)
-    return ApproximateDP(max(least + _ROUNDING * size, LEAST_LEVEL), delta)
+    least += _ROUNDING * max(abs(least), pure, rho, 1.0)
+    if rho == 0:
+        least = min(least, pure * (1 + _ROUNDING))
+    return ApproximateDP(max(least, LEAST_LEVEL), delta)

@@ -107,6 +107,7 @@ class Schema:
         require(same, f"the schema has no columns with their values, or more than {MOST_COLUMNS}")
         wrong = f'the layout is {self.layout!r}; it must be "counts" (a row a cell) or "records"'
         require(self.layout in ("", "counts", "records"), wrong)
+        require(len(self.groups) <= 100, "the schema has more than 100 groups; leave some out")
         _check_names(self.names)
         own = ", ".join(sorted({self.count, *self.ignore} & set(self.names)))
         require(not own, f"the schema ignores, or takes for counts, what it has as columns: {own}")
