@@ -24,7 +24,7 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
 from microdata_price.price.simulation import price_table
 from microdata_price.tables.read import read_table
-from microdata_price.tables.schemas import Group, Schema, load_schema
+from microdata_price.tables.schemas import Group, Schema, load_schema, schema_path
 from microdata_price.tables.workloads import DEFAULT, parse_workload
 from release_samples import CODES, counts_csv
 
@@ -395,7 +395,7 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
         once.setattr(price_commands, "write_whole", lambda *given, new: full()(*given, new=new))
         assert "no room left" in refused(capsys, *words)
     assert run(capsys, *words)[0] == (130 if stopped else 0)
-    beside = load_schema(tmp_path / "t.schema.json")
+    beside = load_schema(schema_path(tmp_path / "t.csv.gz"))  # also of one that is packed
     np.testing.assert_array_equal(read_table(out, beside), [1, 2, 1])
     assert "exists already and is never overwritten" in refused(capsys, *words)
     monkeypatch.setattr(price_commands, "write_whole", write)

@@ -376,5 +376,5 @@ def load_schema(path: Path) -> Schema:
 
 
 def schema_path(table: Path) -> Path:
-    """Return where the schema of a table stands: beside it, as ``TABLE.schema.json``."""
-    return table.with_suffix(".schema.json")
+    """Return where the schema of a table stands, packed or not: beside it, as TABLE.schema.json."""
+    return Path(re.sub(r"(?i)\.(gz|bz2|xz|zip)$", "", str(table))).with_suffix(".schema.json")
