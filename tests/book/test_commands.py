@@ -38,7 +38,7 @@ def status(*arguments):
 BOOK = [
     *[(f"--epsilon {bad}", f"epsilon is {bad}") for bad in ("0", "-1", "inf", "nan")],
     ("--epsilon much", "'much' is not a number"),
-    *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 3", "runs is 3")],
+    *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 9", "runs is 9")],
     ("--runs 2.5", "'2.5' is not a whole number"),
     ("--no-solutions --with-students", "give either --with-students or --no-solutions"),
     *[(f"--out {place}", "--out") for place in ("full", "bad.yaml", "bad.yaml/below")],

@@ -46,8 +46,8 @@ def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path):
     uses = ("code", "epsilons, rho, published_epsilon, grid_dir")
     lists = make_notebook(("text", "# B"), ("code", source, "parameters"), uses)
     root = make_root(tmp_path, {"a": ordinary(), "b": lists}, {})
-    a, b = chapters(root, Edition(epsilon=0.25, delta=1e-8, runs=7))
-    assert (a.values, b.values) == ({"epsilon": 0.25, "runs": 7}, {"epsilons": [0.25]})
+    a, b = chapters(root, Edition(epsilon=0.25, delta=1e-8, runs=70))
+    assert (a.values, b.values) == ({"epsilon": 0.25, "runs": 70}, {"epsilons": [0.25]})
     assert (a.folders, b.folders) == ((), ("grid_dir",))
 
 

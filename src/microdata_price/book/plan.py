@@ -53,8 +53,8 @@ class Edition:
         for name, checked in LEVELS.items():
             if (value := getattr(self, name)) is not None:
                 object.__setattr__(self, name, checked(value))
-        if self.runs is not None and self.runs < 4:
-            raise InputError(f"runs is {self.runs}; standard errors need 4 or more")
+        if self.runs is not None and self.runs < 10:
+            raise InputError(f"runs is {self.runs}; standard errors need 10 or more")
 
     @property
     def given(self) -> dict[str, float | int]:
