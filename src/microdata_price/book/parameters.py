@@ -123,7 +123,7 @@ def _as(kind: Any, given: Any, item: Any = None) -> Any:
 
 
 LEVELS = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
-_LEAST = {"runs": 1, "seed": 0, "d": 2}
+_LEAST = {"runs": 1, "seed": 0, "d": 2, "repeat": 2}
 
 
 def _check_range(name: str, value: Any) -> None:
