@@ -70,8 +70,8 @@ def test_the_papers_columns_within_standard_errors(card):
     assert len(card) == 240
     assert not any(len(check.far) for check in checks(card).values())
     assert (card["failures"] == 0).all()
-    expected = (card["published"] - card["value"]) / (card["standard_error"] * np.sqrt(2))
-    np.testing.assert_allclose(card["z"], expected)
+    expected = (card["published"] - card["value"]) / card["standard_error"]
+    np.testing.assert_allclose(card["z"] * np.sqrt(1 + card["runs"] / 1000), expected)
 
 
 def test_the_command_prints_reuses_and_fails(folder, capsys, card, monkeypatch):

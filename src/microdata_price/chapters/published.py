@@ -57,10 +57,10 @@ def published_spec(runs: int = PAPER_RUNS, seed: int = SEED) -> GridSpec:
 def scorecard(errors: pd.DataFrame) -> pd.DataFrame:
     """Put our values beside the published ones.
 
-    The paper's tables print no standard errors; theirs are taken equal to ours, since they are
-    averages of as many runs. So ``z = (published - value) / (sqrt(2) standard_error)``. The OLS
-    values of all fifteen real tables are one: the authors' runs share their noise, so the z scores
-    must not be combined into one test.
+    The paper's tables print no standard errors; theirs are taken as ours of 1,000 runs would be.
+    So ``z = (published - value) / (sqrt(1 + runs / 1000) standard_error)``. The OLS values of all
+    fifteen real tables are one: the authors' runs share their noise, so the z scores must not be
+    combined into one test.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ def scorecard(errors: pd.DataFrame) -> pd.DataFrame:
             f"{len(missing)} of the 240 published values are missing, first: {first}; "
             f"compute them with {'microdata-price check-tables'}"
         )
-    spread = np.sqrt(2) * joined["standard_error"]
+    spread = np.sqrt(1 + joined["runs"] / PAPER_RUNS) * joined["standard_error"]
     joined.insert(5, "z", (joined["published"] - joined["value"]) / spread)
     return joined.drop(columns=["side", "family", "privacy", "level", "conic_calls"])
 
