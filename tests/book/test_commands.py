@@ -229,7 +229,7 @@ def test_different_parameters_go_to_different_folders(quick, capsys):
         (root / other).write_bytes((root / "notebooks" / "own.ipynb").read_bytes())
         assert status("run", other) == 0
     told = capsys.readouterr().err
-    assert told.count("replacing the earlier run in results/own-epsilon-0.25") == 1
+    assert told.count("replaced the earlier run in results/own-epsilon-0.25") == 1
     assert told.count("with epsilon = 0.5\n") == 1
     names = [p.name for p in (root / "results").iterdir()]
     assert {f"own{end}" for end in plain} < {*names}

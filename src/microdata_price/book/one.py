@@ -148,9 +148,10 @@ def run_one(
             ) from error
         if secret:
             (home / "out").chmod(0o700)
-        if out.exists():
-            report(f"replacing the earlier run in {out}")
+        earlier = out.exists()
         book_site.put_in_place(home / "out", place, MARK, "an earlier run")
+    if earlier:
+        report(f"replaced the earlier run in {out}")
     if secret:
         report(f"{out} is CONFIDENTIAL: computed from the true table; only you can read it")
     return out / "html" / page
@@ -185,8 +186,8 @@ def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
             files[f"images/{name}.{end}"] = svg or base64.b64decode(data[kind])
             alt = json.dumps(str(data.get("text/plain", "a picture")), ensure_ascii=False)
             return f"```{{image}} images/{name}.{end}\n:alt: {alt}\n:class: {look}-figure\n```"
-    for kind in {"text/markdown", "text/latex"} & {*data}:
-        return with_links(str(data[kind]), "comparison")
+    if marked := data.get("text/markdown") or data.get("text/latex"):
+        return with_links(str(marked), "comparison")
     text = output.get("text") or data.get("text/plain") or output.get("evalue", "")
     text = data.get("text/html") or f"<pre>{html.escape(str(text))}</pre>"
     kept = re.sub(r"^[:`]", lambda m: f"&#{ord(m[0])};", str(text), flags=re.MULTILINE)

@@ -130,7 +130,8 @@ class GridFolder:
         try:
             # From memory: a damaged file would stay open.
             with np.load(io.BytesIO(self._block(task).read_bytes())) as file:
-                parts = {key: file[key] for key in file.files if file.zip.testzip() is None}
+                whole = file.zip.testzip() is None
+                parts = {key: file[key] for key in file.files if whole}
             methods = [str(m) for m in parts["methods"]]
             if set(methods) != {CONTROL, *task.methods} or parts["runs"][0].sum() != task.runs:
                 return None

@@ -46,7 +46,8 @@ def reached(
 ) -> Reached:
     """Return the least C that each mechanism keeps to beside a sum error D, or the least D.
 
-    Every value holds for all tables: it is exact for clipping and the map, certified for others.
+    Every value holds for all tables: it is exact for clipping and the map, certified for others,
+    those fitted to a noisy sum with 1e-5 for their quadrature, whose error is measured.
     Asymmetric noise is not for zCDP, truncated noise for approximate DP only. Give one of the two
     errors, in counts.
 

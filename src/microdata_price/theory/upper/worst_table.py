@@ -44,7 +44,7 @@ _SURE = 9.0  # standard deviations of Gaussian noise, beyond which nothing is le
 _INSIDE = (-9.0, -5.0, -2.0, 2.0, 5.0)  # standard deviations at which its panels end
 _ONWARD, _SHARES = (0, 1, 3, 5, 9), (0.3, 0.1, 0.03, 0.01, 1e-3)  # of the threshold's spread
 _PLACES = np.linspace(-_SURE, 30.0, 1000)  # standard deviations, among which thresholds are read
-_OFF = 1e-5  # relative: more than the quadrature errs by
+_OFF = 1e-5  # relative: more than the quadrature errs by (2e-6 at most, measured, not proved)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 
 
