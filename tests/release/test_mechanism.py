@@ -14,21 +14,15 @@ from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
 from microdata_price.release import plan
-from microdata_price.release.mechanism import (
-    ADDED,
-    REPLACED,
-    ROOT_OF_TWO,
-    mechanism_for,
-    mechanism_like,
-)
+from microdata_price.release.budget import ADDED, REPLACED
+from microdata_price.release.mechanism import ROOT_OF_TWO, mechanism_for, mechanism_like
 from microdata_price.release.plan import check_strength, plan_release, sharpest_std
 from microdata_price.tables.schemas import parse_schema
 from microdata_price.tables.workloads import parse_workload, split_shares
 
 CUBE = (2,) * 6
-ALL = Workload(
-    tuple(QuerySet.marginal(CUBE, a) for k in range(7) for a in combinations(range(6), k))
-)
+SETS = [QuerySet.marginal(CUBE, a) for k in range(7) for a in combinations(range(6), k)]
+ALL = Workload(tuple(SETS))
 """All 64 marginals of six columns: answers that sharpen each other."""
 TABLE = Workload.table((3, 2))
 UNLIKE = Workload((*Workload.table(3).query_sets, QuerySet.from_labels([0, 1, 1], "first or not")))
@@ -40,8 +34,7 @@ UNLIKE = Workload((*Workload.table(3).query_sets, QuerySet.from_labels([0, 1, 1]
 @pytest.mark.parametrize("sets", [1, 2, 3, 39, 40, 41, 63, 64, 65, 100])
 def test_no_move_of_a_record_loses_more_than_is_said(sets, known, guarantee):
     """All records added, and all pairs of cells, with any number of query sets; losses exact."""
-    rng = np.random.default_rng(sets)
-    cells = 5
+    rng, cells = np.random.default_rng(sets), 5
     asked = [
         QuerySet.from_labels(np.unique(rng.integers(0, 3, cells), return_inverse=True)[1], str(k))
         for k in range(sets - 1)
@@ -85,9 +78,7 @@ def test_no_move_of_a_record_loses_more_than_is_said(sets, known, guarantee):
     st.lists(st.floats(0.05, 0.3), max_size=3),
     st.lists(st.integers(1, 3), min_size=1, max_size=4),
 )
-def test_shares_are_what_each_query_set_spends_and_no_more_than_was_asked(
-    level, kind, shares, sides
-):
+def test_shares_are_what_each_set_spends_and_no_more_than_was_asked(level, kind, shares, sides):
     """By the paper's Theorems 1 and 2, without the library."""
     workload = Workload.table(tuple(sides))
     asked = kind(max(level, 1e-4) if kind is PureDP else min(level, 1.5))

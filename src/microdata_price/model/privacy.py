@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 from dataclasses import asdict, dataclass, fields
+from fractions import Fraction
 from numbers import Real
 from reprlib import repr as shown
 from typing import ClassVar
@@ -63,6 +64,12 @@ def check_delta(value: object) -> float:
             f"delta is {number:g}; it must be between 0 and 1 (both excluded), for example 1e-6"
         )
     return number
+
+
+def least_double(exact: Fraction) -> float:
+    """Return the least double that is not below a number."""
+    near = float(exact)
+    return near if near >= exact else math.nextafter(near, math.inf)
 
 
 def _group_size(size: object) -> int:
@@ -168,7 +175,7 @@ class PureDP(_EpsilonLevel):
 
     def to_zcdp(self) -> ConcentratedDP:
         """Return the zCDP guarantee that every such mechanism has, ``epsilon**2 / 2``."""
-        return ConcentratedDP(self.epsilon**2 / 2)
+        return ConcentratedDP(least_double(Fraction(self.epsilon) ** 2 / 2))
 
 
 @dataclass(frozen=True)
@@ -284,9 +291,7 @@ class ConcentratedDP(_Level):
 Guarantee = PureDP | ApproximateDP | ConcentratedDP
 """Any of the three guarantees."""
 
-KINDS: dict[str, type[PureDP] | type[ApproximateDP] | type[ConcentratedDP]] = {
-    g.kind: g for g in (PureDP, ApproximateDP, ConcentratedDP)
-}
+KINDS: dict[str, type[Guarantee]] = {g.kind: g for g in (PureDP, ApproximateDP, ConcentratedDP)}
 """The guarantees by kind."""
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from ..exceptions import InputError
-from ..model.privacy import ConcentratedDP, PureDP
+from ..model.privacy import ConcentratedDP, PureDP, least_double
 
 ADDED, REPLACED = "one record added or removed", "one record replaced, the total being public"
 """How neighbouring tables differ: what a guarantee is about."""
@@ -56,8 +57,9 @@ class Budget:
 
     @property
     def zcdp(self) -> ConcentratedDP:
-        """The total as zCDP: pure DP with epsilon is ``epsilon^2/2``-zCDP."""
-        return ConcentratedDP(math.fsum(e.guarantee.to_zcdp().rho for e in self.entries))
+        """The total as zCDP: pure DP with epsilon is ``epsilon^2/2``-zCDP, rounded upwards."""
+        pure = (Fraction(PureDP(epsilon).to_zcdp().rho) for epsilon in self.epsilons)
+        return ConcentratedDP(least_double(sum(pure, Fraction(self.rho))))
 
     @property
     def total(self) -> PureDP | ConcentratedDP:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..model.noise import Gaussian, Noise
 from ..model.noise_released import DiscreteGaussian, DoubleGeometric
-from ..model.privacy import ConcentratedDP, PureDP
+from ..model.privacy import ConcentratedDP, PureDP, least_double
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..tables.workloads import split_shares
@@ -101,9 +101,7 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
     one, two = (1, 2) if name == LAPLACE else (1.0, ROOT_OF_TWO)
     distance, neighbours = (two, REPLACED) if None in noises else (one, ADDED)
     loss = sum((Fraction(float(n.map(distance))) for n in noises if n), Fraction(0))
-    level = float(loss)
-    level = level if Fraction(level) >= loss else math.nextafter(level, math.inf)
-    guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(level)
+    guarantee = (PureDP if name == LAPLACE else ConcentratedDP)(least_double(loss))
     return Mechanism(name, tuple(scales), guarantee, neighbours, tuple(noises))
 
 
