@@ -51,7 +51,7 @@ REFUSED = [
     ("price a --epsilon 1 --epsilon 2", "--epsilon is given twice; give it"),
     ("run a -p b 1 -p c 2 --out d --out=e", "--out is given twice"),
     ("release --epsilon 1,5", "'1,5' is not a number, such as 0.5; see"),
-    ("release --share sum=0_5", "'0_5' is not a number"),
+    ("release --share a=b=0_5", "'0_5' is not a number"),
     ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
     ("release --share sum", "needed is SET=SHARE,..., not 'sum'"),
     ("book --runs 1.5", "'1.5' is not a whole number"),

@@ -238,6 +238,8 @@ def test_a_matrix_without_a_schema_or_only_some_rows_are_priced(tmp_path, capsys
     assert (code, "town = y, column = m" in printed) == (0, True)
     assert "a matrix of 2 x 2 counts, 16 records" in said
     assert "add --schema" in refused(capsys, "price", wide, *QUICK, "--where", "town=x")
+    for wrong in (["--share", "sum=2"], ["--workload", "x"], ["--seed", "-1"], ["--methods", "x"]):
+        assert refused(capsys, "price", wide, *QUICK, *wrong).count("\n") == 1
     given = '{"columns": {"sex": ["f", "m"]}}', "area,sex\n1,f\n2,?\n1,m\n1,m\n"
     words = ["price", written(tmp_path / "persons.csv", *given), *QUICK, "--json"]
     code, printed, error = run(capsys, *words, "--where", "area=1")

@@ -3,6 +3,7 @@
 import itertools
 import json
 import os
+from decimal import Context, Decimal
 
 import numpy as np
 import pytest
@@ -114,7 +115,12 @@ def test_what_a_file_may_say(tmp_path):
     assert set(json.loads(schema.to_json())) == {"columns", "groups", "impossible"}
     pay = schema.reader("pay")
     told = {"17": 0, "18": 1, "65.5": 2, "1e9": 2, "x": 3, "below 18": 0, "": -1}
+    told |= {f"17.{'9' * 300}": 0, f"1{'0' * 300}e-299": 0, "1e-99999": 0, f"1e{'9' * 17}": 2}
     assert {t: pay(t) for t in told} == told
+    # Schemas of earlier releases stay valid.
+    named, unnamed = (parse_schema(f'{COLUMNS}"count": {n}}}') for n in ('"n"', "false"))
+    assert (named.layout, named.count) == ("counts", "n")
+    assert (unnamed.layout, unnamed.count, TWO.layout) == ("records", "count", "")
 
 
 @given(st.lists(st.floats(-9e98, 9e98) | st.integers(-(2**53), 2**53), min_size=1, unique=True))
@@ -124,16 +130,12 @@ def test_cut_points_also_below_zero_are_called_what_is_applied(cuts):
     told = [value.split()[0] for value in schema.values[0][1:]]
     assert [float(name) for name in told] == sorted(cuts)
     assert [schema.reader("a")(name) for name in told] == [*range(1, len(told) + 1)]
+    below = [str(Context(120).next_minus(Decimal(name))) for name in told]  # no double tells them
+    assert [schema.reader("a")(field) for field in below] == [*range(len(told))]
 
 
 COLUMNS = '{"columns": {"a": ["x", "y"]}, '
 CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in range(101)}
-
-
-def test_schemas_of_earlier_releases_stay_valid():
-    named, unnamed = (parse_schema(f'{COLUMNS}"count": {n}}}') for n in ('"n"', "false"))
-    assert (named.layout, named.count) == ("counts", "n")
-    assert (unnamed.layout, unnamed.count, TWO.layout) == ("records", "count", "")
 
 
 @pytest.mark.parametrize(
@@ -236,6 +238,11 @@ def test_shares_are_divided_and_checked():
     assert shares == {"RAC1P": 0.6, "HISP": 0.1}
     assert split_shares(workload, shares) == pytest.approx((0.15, 0.6, 0.1, 0.15))
     assert split_shares(workload, {}) == (0.25,) * 4
+    asked = parse_workload("d*a, identity", THREE)
+    given = shares_by_set({"d * a": 0.1, "d*b c*a": 0.2, "sum": 0.3}, THREE, asked)
+    assert given == {"a*d": 0.1, "identity": 0.2, "sum": 0.3}  # what is not asked is refused later
+    with pytest.raises(InputError, match="two shares; give it one"):
+        shares_by_set({"a*d": 0.1, "d*a": 0.1}, THREE, asked)
     with pytest.raises(InputError, match="each has its own"):
         shares_by_set({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, TWO, workload)
     with pytest.raises(InputError, match="no query set 'hisp'; did you mean HISP"):

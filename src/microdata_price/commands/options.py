@@ -25,11 +25,11 @@ def _number(text: str, kind: type = float, wanted: str = "number, such as 0.5") 
         raise click.BadParameter(f"{text!r} is not a {wanted}") from None
 
 
-def _pairs(_: Any, option: click.Parameter, parts: Iterable[str]) -> dict[str, str]:
+def _pairs(_: Any, option: Any, parts: Iterable[str], split: Any = str.partition) -> dict[str, str]:
     """Read ``NAME=VALUE``, each name once."""
     found: dict[str, str] = {}
     for part in parts:
-        name, equals, value = map(str.strip, part.partition("="))
+        name, equals, value = map(str.strip, split(part, "="))
         if not name or not equals:
             raise click.BadParameter(f"needed is {option.metavar}, not {part!r}")
         if name in found:
@@ -47,7 +47,8 @@ def _numbers(_: Any, __: Any, values: Iterable[str]) -> list[float]:
 
 
 def _shares(_: Any, option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
-    return {name: _number(s) for name, s in _pairs(_, option, _names(_, option, values)).items()}
+    found = _pairs(_, option, _names(_, option, values), str.rpartition)  # a name may hold "="
+    return {name: _number(share) for name, share in found.items()}
 
 
 Level = PureDP | ConcentratedDP

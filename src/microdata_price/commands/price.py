@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from ..base.files import check_new, deferred_stop, new_folder, write_whole
-from ..exceptions import InputError
 from ..fitting import CONTROL, METHODS, check_methods
 from ..price.report import NOTICE, price_files, report
 from ..price.simulation import price_table
@@ -47,15 +46,12 @@ def price_command(
     guarantee = options.guarantee_of(asked["epsilon"], asked["rho"])
     if out is not None:
         check_new(out)
-    if schema is not None or schema_path(table).is_file():
+    if matrix := schema is None and not schema_path(table).is_file():
+        require(not asked["where"], "--where needs a schema; add --schema")
+        allowed, counts = read_matrix(table)
+    else:
         allowed = load_schema(schema or schema_path(table))
         counts = read_table(table, allowed, asked["where"])
-    elif asked["where"]:
-        raise InputError("--where needs a schema; add --schema")
-    else:
-        allowed, counts = read_matrix(table)
-        sides = " x ".join(map(str, allowed.shape))
-        options.warn(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records")
     workload = parse_workload(asked["workload"], allowed)
     steps = runs * len(check_methods([CONTROL, *methods]))
     given = counts, allowed, workload, guarantee, methods
@@ -63,6 +59,9 @@ def price_command(
     quiet = runs < 1 or not sys.stderr.isatty()
     with click.progressbar(length=steps, label="Simulating", file=sys.stderr, hidden=quiet) as bar:
         made = price_table(*given, runs=runs, progress=bar.update, **more)
+    if matrix:  # not before: of what is refused there is one message
+        sides = " x ".join(map(str, allowed.shape))
+        options.warn(f"{table}: a matrix of {sides} counts, {counts.sum():,.0f} records")
     document = {
         "notice": NOTICE,
         "guarantee": made.guarantee.fields(),

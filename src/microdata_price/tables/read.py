@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import csv
 import gzip
 import io
 import lzma
@@ -156,12 +155,11 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     if path.suffix.lower() in _FRAMES:
         return _frame(path)
     with _open(path) as file:
-        start = file.read(1 << 20)
+        start = file.read(1 << 20) + file.readline(1 << 24)  # the names' row whole, if it is long
     require(b"\0" not in start, f"{path} is no text; give CSV in UTF-8, or {', '.join(_FRAMES)}")
-    text = start.decode("utf-8", "replace")  # whose splitlines would end lines at more signs
-    rows = {mark: csv.reader(io.StringIO(text, newline=""), delimiter=mark) for mark in ",;\t"}
-    with _reading(path):
-        headers = {mark: [*map(plain, next(each, []))] for mark, each in rows.items()}
+    row = next(re.finditer(r'(?:[^"\r\n]+|"[^"]*"?)*', start.decode("utf-8", "replace")))[0]
+    rows = {m: re.findall(rf'{m}((?:[^{m}"]+|"[^"]*"?)*)', m + row) for m in ",;\t"}
+    headers = {m: [plain(re.sub(r'^"|"$|"(")', r"\1", n)) for n in rows[m]] for m in rows}
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header, names = headers[mark], [str(k) for k in range(len(headers[mark]))]
@@ -262,11 +260,12 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
-    others = [name for name in header if name not in (*known, *schema.ignore)]
     cells = sorted(n for n in {*header} - {*schema.names, *schema.ignore} if n.casefold() == COUNT)
     hint = f'of cells say "layout": "counts", "count": "{"".join(cells)}", of records ignore it'
     require(counts or not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
-    more = "" if schema.ignore == ("*",) else ", ".join(map(repr, others))
+    listed = {*(header if schema.ignore == ("*",) else known), *schema.ignore}
+    others = [repr(name) for name in header if name not in listed]
+    more = ", ".join(others[:10]) + ", ..." * (len(others) > 10)
     said = '"ignore": [...] (names) or "ignore": "*", or "count": NAME if one holds counts'
     require(not more, f"{path} has {more}, which the schema does not list; say there {said}")
     return counts
@@ -368,8 +367,7 @@ def _check_totals(path: Path, schema: Schema, table: Whole) -> None:
 def read_matrix(path: Path) -> tuple[Schema, Array]:
     """Read a matrix of counts, and take its schema from its labels (never for a release)."""
     header, blocks = _source(path)
-    labels, lines = list[str](), list[Whole]()
-    faults: Faults = defaultdict(list)
+    labels, lines, faults = list[str](), list[Whole](), Faults(list)
     for block in blocks(header) if len(set(header)) == len(header) > 1 else ():
         first, *others = block.values()
         rows = len(labels) + 2 + np.arange(first.codes.size)

@@ -9,6 +9,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field
+from decimal import Decimal
 from functools import cached_property
 from itertools import chain, pairwise
 from pathlib import Path
@@ -24,15 +25,13 @@ COUNT = "count"  # the column that holds the number of records of a cell
 MOST_CELLS = 2_000_000  # every cell is measured, fitted and written
 MOST_COLUMNS = 32  # NumPy's arrays have at most 64 sides, of some versions 32
 KEYWORDS = ("sum", "marginals", "identity")  # words of a workload, no names of columns
-RESERVED = (
-    *(COUNT, "query_set", "noisy_answer", "variance", "weight"),
-    *("signed", "signed_variance", "published", "low", "high", "low_all", "high_all"),
-)  # columns that a release writes beside the table's own
+RESERVED: tuple[str, ...] = (COUNT, "query_set", "noisy_answer", "variance", "weight", "signed")
+RESERVED += "signed_variance", "published", "low", "high", "low_all", "high_all"  # of a release
 _EXAMPLE = '{"columns": {"region": ["north", "south"], "age": {"from": 0, "to": 99}}}'
 _GROUPS = '"groups": {"county": {"tract": {"A": ["a1", "a2"], "B": ["b1"]}}}'
 _USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout": "", "ignore": []}
 _USUAL |= {"count": COUNT, "totals": True, "weighted": False}
-NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,17})?", re.ASCII)
 _ELSE = (("count", False), ("ignore", "*"))
 _OF_CUTS = rf"{NUMBER.pattern}( to below {NUMBER.pattern}| or more)?"
 _HARMLESS = re.compile(rf"[+-][\d.][\w ., ]*|{_OF_CUTS}")
@@ -210,15 +209,14 @@ class Schema:
         """Return the function from a column's or group's field to its value's place (-1: none)."""
         known = {value: k for k, value in enumerate(self.values_of(name))}
         rule = self.rules[self.columns.index(name)] if name in self.columns else Rule()
+        cuts = [Decimal(_called(cut)) for cut in rule.cuts]  # doubles would round a long field
 
         def place(text: str) -> int:
-            if "\ufffd" in text:  # not UTF-8
-                return -1
             if text in known or not text:
                 return known.get(text or rule.empty, -1)
-            if rule.cuts and len(text) <= 400 and NUMBER.fullmatch(text):
-                return bisect_right(rule.cuts, float(text))
-            return known.get(rule.other, -1)
+            if cuts and len(text) <= 400 and NUMBER.fullmatch(text):
+                return bisect_right(cuts, Decimal(text))
+            return -1 if "\ufffd" in text else known.get(rule.other, -1)  # not UTF-8
 
         return place
 
@@ -229,9 +227,8 @@ class Schema:
             words = {k: v for k, v in (("other", rule.other), ("empty", rule.empty)) if v}
             form = {"cuts": list(rule.cuts)} if rule.cuts else {"values": list(values)}
             columns[name] = list(values) if rule == Rule() else form | words
-        maps = {g.name: zip(g.values, map(list, g.members), strict=True) for g in self.groups}
-        groups = {g.name: {g.of: dict(maps[g.name])} for g in self.groups}
-        impossible = [{name: list(values) for name, values in rule} for rule in self.impossible]
+        groups = {g.name: {g.of: dict(zip(g.values, g.members, strict=True))} for g in self.groups}
+        impossible = [dict(rule) for rule in self.impossible]
         more = {k: v for k, v in (("groups", groups), ("impossible", impossible)) if v} | reading
         return json.dumps({"columns": columns} | more, indent=1, ensure_ascii=False) + "\n"
 
@@ -269,12 +266,11 @@ def _check_names(names: Sequence[str]) -> None:
 
 def _check_values(name: str, values: Sequence[str], rule: Rule) -> None:
     fault = next((f"the value {v!r}, which {_fault(v)}" for v in values if _fault(v)), "")
-    words = {rule.other, rule.empty} - {""}
     if not values or len(set(values)) != len(values):
         fault = "a value twice" if values else "no values"
     elif any(a >= b for a, b in pairwise(rule.cuts)):
         fault = "cut points that do not rise"
-    elif words - set(values) or (rule.other and len(values) == 1):
+    elif {rule.other, rule.empty} - {"", *values} or (rule.other and len(values) == 1):
         fault = 'an "other" or "empty" that is not one of at least two values'
     said = f"the schema's column {name!r} has {fault}; list each value once, as in {_EXAMPLE}"
     hint = 'an empty field has a word of its own, {"values": ["f", "m"], "empty": "not stated"}'
@@ -293,6 +289,10 @@ def _words(given: Any, place: str) -> tuple[str, ...]:
     return tuple(map(plain, given))
 
 
+def _called(cut: float) -> str:
+    return next((t for k in (15, 16, 17) if float(t := f"{cut:.{k}g}") == cut), "")
+
+
 def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     form = given if isinstance(given, dict) else {"values": given}
     kind = set(form) - {"other", "empty"}
@@ -306,7 +306,7 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
         values = tuple(map(str, range(low, high + 1)))
     elif kind == {"cuts"} and fine and cuts:
-        named = [next((t for k in (15, 16, 17) if float(t := f"{c:.{k}g}") == c), "") for c in cuts]
+        named = [*map(_called, cuts)]
         require(all(named), f"the schema's column {name!r} has a cut point with too many digits")
         inner = [f"{a} to below {b}" for a, b in pairwise(named)]
         values = (f"below {named[0]}", *inner, f"{named[-1]} or more")

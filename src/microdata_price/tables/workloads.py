@@ -16,6 +16,7 @@ from .schemas import KEYWORDS, Schema, require
 
 DEFAULT = "sum, marginals, identity"  # the paper's workload and its order of priority
 LEAST_SHARE = 1e-6  # a smaller share of the budget would buy noise alone
+Shares = Mapping[str, float]  # by the names of query sets
 
 
 def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
@@ -84,19 +85,20 @@ def parse_workload(text: str, schema: Schema) -> Workload:
     return Workload(tuple(sets))
 
 
-def shares_by_set(
-    shares: Mapping[str, float], schema: Schema, workload: Workload
-) -> dict[str, float]:
-    """Divide the share of ``marginals`` among those that are asked and have none of their own."""
-    found = dict(shares)
-    if (share := found.pop("marginals", None)) is not None:
+def shares_by_set(given: Shares, schema: Schema, workload: Workload) -> dict[str, float]:
+    """Name sets as the workload does, and divide the share of ``marginals`` among those left."""
+    named, asked = dict(given), {_names(schema, name): name for name in workload.names}
+    share = named.pop("marginals", None)
+    found = {asked.get(_names(schema, name), name): s for name, s in named.items()}
+    require(len(found) == len(named), "a query set is given two shares; give it one")
+    if share is not None:
         free = [n for n in workload.names if n in schema.columns and n not in found]
         require(free, "a share is given for marginals, but none is asked or each has its own")
         found |= {name: share / len(free) for name in free}
     return found
 
 
-def split_shares(workload: Workload, given: Mapping[str, float]) -> tuple[float, ...]:
+def split_shares(workload: Workload, given: Shares) -> tuple[float, ...]:
     """Return each query set's share of the budget; those not named share what is left alike."""
     for name in given:
         if name not in workload.names:
