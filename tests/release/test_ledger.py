@@ -152,9 +152,8 @@ def test_a_changed_ledger_is_refused(tmp_path, account):
         ([*lines[:-1], lines[-1][:-1]], "no whole entry"),  # whole but for its end
         ([*lines, "x\n"], "line 6 is no whole entry"),
         ([line.replace("\n", "\r\n") for line in lines], "does not follow"),
-        (["{}\n"], "is no ledger"),
-        (["\ufffd"], "is no ledger"),
-        (["[]\n"], "is no ledger"),
+        ([*lines[:-1], lines[-1].replace('"table"', '"tab1e"')], "line 5 is no whole entry"),
+        *(([line], "is no ledger") for line in ("{}\n", "\ufffd", "[]\n")),
         ([], "is empty"),
     ):
         account.path.write_bytes("".join(changed).encode())

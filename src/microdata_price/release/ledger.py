@@ -53,7 +53,7 @@ def read_ledger(path: Path, stream: IO[bytes] | None = None, *, new: bool = Fals
         fields = read if isinstance(read, dict) else {}
         if number == 1 and fields.get("format") != FORMAT:
             raise InputError(f"{path} is no ledger; its first line must say {FORMAT!r}")
-        if not fields or not line.endswith("\n"):
+        if not {"format", "table"} & fields.keys() or not line.endswith("\n"):
             raise _damaged(f"{path}, line {number} is no whole entry")
         if fields.get("previous") != before:
             raise _damaged(f"{path}, line {number} does not follow from the line before it")
