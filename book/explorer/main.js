@@ -75,8 +75,8 @@
     v.mechanisms.forEach(function (m) {
       if (m.path) {
         var n = m.C.length - 1;
-        add(m.title, E.number(m.C[0]) + " to " + E.number(m.C[n]), E.number(m.D[0]) + " to " + E.number(m.D[n]), m.status);
-      } else { add(m.title, E.number(m.C) + (m.upper ? ", at most " + E.atMost(m.upper) : ""), E.number(m.D), m.status); }
+        add(m.title, E.told(m, m.C[0]) + " to " + E.told(m, m.C[n]), E.told(m, m.D[0]) + " to " + E.told(m, m.D[n]), m.status);
+      } else { add(m.title, E.told(m, m.C) + (m.upper ? ", at most " + E.atMost(m.upper) : ""), E.told(m, m.D), m.status); }
     });
     document.querySelector("#values tbody").replaceChildren(rows);
     by("values-caption").textContent = "Root expected squared errors, in counts, at " + E.level(v) + " and d = " + E.exact(v.d) + ".";

@@ -37,6 +37,8 @@ window.Explorer = window.Explorer || {};
   }
   E.atLeast = function (x, digits) { return outward(x, digits || 3, Math.floor); };
   E.atMost = function (x, digits) { return outward(x, digits || 3, Math.ceil); };
+  /** An error of a mechanism: a certified one is an upper bound. */
+  E.told = function (m, x) { return m.sure === "certified" ? E.atMost(x) : E.number(x); };
 
   /** A noisy count, wherever one is written: one decimal below a hundred, whole above. */
   E.count = function (x, whole) {

@@ -105,7 +105,7 @@
         E.el(curves, "line", { x1: x(m.D) - 6, x2: x(m.D) + 6, y1: y(m.upper), y2: y(m.upper), class: "reach" });
         avoid([[x(m.D), y(m.C)], [x(m.D), y(m.upper)]]);
       }
-      var says = m.title + ": C = " + E.number(m.C) + (m.upper ? " on its worst table, at most " + E.atMost(m.upper) : "") + ", D = " + E.number(m.D);
+      var says = m.title + ": C = " + E.told(m, m.C) + (m.upper ? " on its worst table, at most " + E.atMost(m.upper) : "") + ", D = " + E.told(m, m.D);
       var mark = E.mark(curves, m.key, x(m.D), y(m.C), { tabindex: 0, role: "img", "aria-label": says });
       ["focus", "pointerenter"].forEach(function (name) { mark.addEventListener(name, function () { readout(says + "."); }); });
       placer.block(x(m.D), y(m.C), 8);

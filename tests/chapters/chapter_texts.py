@@ -56,6 +56,8 @@ def filled(name, **levels):
 def check(said):
     """Ask of texts what can be asked of any: plain, whole, and no number missing."""
     for text in (part for whole in said for part in whole.split("\nALT: ")):
+        # How far marks lie apart, and which is on which side, changes with the level.
+        assert not re.search(r"\b(far to|closer to|nearly every)", text), text
         plain(text, "a text")
         assert text[0].isupper() or text[0] in "*-[#$|" or text[0].isdigit(), text
         assert text.rstrip("*").endswith((".", "!", "?", ")", ":", "$", "|")), text

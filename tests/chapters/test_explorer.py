@@ -162,10 +162,12 @@ def test_mechanisms_on_the_page_are_those_of_the_package(plane, kind, guarantee,
         if isinstance(guarantee, ApproximateDP):
             wanted["truncated"] = certified_truncated(guarantee.epsilon, guarantee.delta, d)
         for key, place in wanted.items():
+            down = 1e-9 if about[key]["sure"] == "certified" else ROUNDING  # or it is no bound
             for what in "CD":  # zero stands for no such mechanism
                 found = picked(about[key][what], here)
                 want = np.squeeze(getattr(place, what, 0)) / unit
-                np.testing.assert_allclose(found, want, rtol=ROUNDING, err_msg=key)
+                assert (want * (1 - down) <= found).all(), key
+                assert (found <= want * (1 + 2 * ROUNDING - down)).all(), key
         upper = picked(about["sum_first"]["upper"], here) * unit
         assert 1 - 1e-9 <= upper / certain.C[0] <= 1 + 2 * ROUNDING
         half = float(certified_split(basis, d).D) / unit

@@ -40,7 +40,7 @@ def test_laws_have_the_stated_moments_and_squared_errors_cross_at_break_even():
             Activity(students)
 
 
-@pytest.mark.parametrize(("epsilon", "d"), [(0.5, 1000), (0.1, 50), (2.0, 10**5)])
+@pytest.mark.parametrize(("epsilon", "d"), [(0.5, 1000), (0.1, 50), (2.0, 10**5), (20.0, 1000)])
 def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     found = Lesson(epsilon, d)
     signed = math.sqrt(8) / epsilon
@@ -49,10 +49,13 @@ def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     m = np.arange(0, 2000)
     with np.errstate(over="ignore"):
         demanded = m - np.exp(epsilon * m) * signed / d
-    assert found.demanded == pytest.approx(demanded.max())
+    assert found.demanded == pytest.approx(max(demanded.max(), 0))
     assert found.best_m == demanded.argmax()
     (clip_sum, clip_cell), (keep_sum, keep_cell) = found.marks
-    assert clip_sum > 1 > clip_cell
+    assert (clip_sum > 1) == (epsilon < 20)
+    assert clip_cell < 1
+    assert found.sum_errors[0] < min(clip_sum, keep_sum)
+    assert max(clip_sum, keep_sum) < found.sum_errors[-1]
     assert found.must <= keep_cell
     assert found.must_sum <= clip_sum
     assert keep_sum <= 1 + 1e-12

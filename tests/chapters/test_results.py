@@ -31,9 +31,8 @@ def test_the_table_and_the_file_hold_every_price_and_counts_are_those_by_hand():
     assert results.table.iloc[:, :3].duplicated().sum() == 0
     plain = results.table.replace(all_results.NBSP, " ", regex=True)
     row = plain.query("tables == '9 × 24' and level == 'ρ = 0.125'").iloc[0]
-    own = results.prices.query(
-        "family == 'pums' and privacy == 'zcdp' and query_set == 'sum' and method == 'nnls'"
-    )
+    at = "family == 'pums' and privacy == 'zcdp' and query_set == 'sum' and method == 'nnls'"
+    own = results.prices.query(at)
     assert row["NNLS"] == f"{own['price'].median():.2f} ({own['price'].max():.2f})"
     table = pd.read_csv(io.StringIO(results.csv))
     assert tuple(table.columns) == all_results.COLUMNS

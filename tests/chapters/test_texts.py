@@ -29,8 +29,8 @@ WHOLE = {
         {"runs": 2, "dataset": "Stair-2d"},
     ],
     "how_checked": [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}],
-    "lesson": [{}, {"epsilon": 0.05}, {"epsilon": 10.0}, {"d": 2}],
-    "plane": [{}, {"epsilon": 10.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "d": 2}],
+    "lesson": [{}, {"epsilon": 0.05}, {"epsilon": 20.0}, {"d": 2}],
+    "plane": [{}, {"epsilon": 50.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "d": 2}],
     "proofs_of_the_paper": cases(
         runs=[60], epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=(1000, 2, 10**4)
     ),

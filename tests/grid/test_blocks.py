@@ -21,11 +21,9 @@ PAIR, RHO = Pair("SplitStairs-2d", PureDP(0.5)), Pair("Stair-1d", ConcentratedDP
 
 
 def test_streams_and_files_differ_by_data_set_kind_level_seed_and_block():
-    pairs = [
-        Pair(d, g)
-        for d in ("Stair-1d", "Stair-2d", "PUMA0101301")
-        for g in (PureDP(0.5), PureDP(0.125), ConcentratedDP(0.5), ConcentratedDP(0.125))
-    ]
+    tables = ("Stair-1d", "Stair-2d", "PUMA0101301")
+    levels = (PureDP(0.5), PureDP(0.125), ConcentratedDP(0.5), ConcentratedDP(0.125))
+    pairs = [Pair(d, g) for d in tables for g in levels]
     pairs.append(Pair("Stair-1d", PureDP(np.nextafter(0.5, 1))))  # printed like another
     first = {gb.stream(p, s, b).random() for p in pairs for s in (0, 1) for b in (0, 1)}
     assert len(first) == len(pairs) * 4

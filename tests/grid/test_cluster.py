@@ -16,7 +16,7 @@ import pytest
 from distributed.cfexecutor import _cascade_future
 
 from microdata_price.exceptions import InputError
-from microdata_price.grid import GridSpec, run_grid, workers
+from microdata_price.grid import GridSpec, run, run_grid, workers
 
 ASKED = "microdata_price grid --dataset Stair-1d,PUMA0101301 --epsilon 0.5 --rho 0.125 --quiet"
 SPEC = GridSpec.choose(datasets=["Stair-1d", "PUMA0101301"], epsilon=[0.5], rho=[0.125], runs=260)
@@ -29,16 +29,18 @@ def check_same_as_local(folder):
 
 
 def test_an_address_that_is_none_nobody_behind_one_or_a_missing_package(tmp_path, monkeypatch):
-    for address in ("here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
-        with pytest.raises(InputError, match=r"must be an address such as tcp://10\.0\.0\.1:8786"):
-            run_grid(SPEC, tmp_path, scheduler=address)
+    def refused(said, address="tcp://127.0.0.1:9", workers=None):
+        with pytest.raises(InputError, match=said):
+            run_grid(SPEC, tmp_path / "out", workers, scheduler=address)
+        assert not (tmp_path / "out").exists()
+
+    for address in ("", "here", "127.0.0.1:8786", "tcp://", "tcp://host", "http://a:1"):
+        refused(r"must be an address such as tcp://10\.0\.0\.1:8786", address)
+    refused("workers is 2, but a scheduler has its own; leave one out", workers=2)
     monkeypatch.setattr(logging.Logger, "setLevel", lambda *_: None)  # levels would last
-    said = r"tcp://127\.0\.0\.1:9 does not answer \(5 seconds\); start one"
-    with pytest.raises(InputError, match=said):
-        run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
+    refused(r"tcp://127\.0\.0\.1:9 does not answer \(5 seconds\); start one")
     monkeypatch.setitem(sys.modules, "distributed", None)
-    with pytest.raises(InputError, match=r"pip install 'microdata-price\[cluster\]'"):
-        run_grid(SPEC, tmp_path, scheduler="tcp://127.0.0.1:9")
+    refused(r"pip install 'microdata-price\[cluster\]'")
 
 
 def test_an_answer_that_is_lost_after_it_was_fetched_is_computed_again(tmp_path, monkeypatch):
@@ -55,8 +57,8 @@ def test_an_answer_that_is_lost_after_it_was_fetched_is_computed_again(tmp_path,
         asyncio.run(cascade(asyncio.sleep(0, made.result())))
         return lost
 
-    crew = workers._Crew(SimpleNamespace(submit=submit), lambda: 1, "a block is lost", False)
-    monkeypatch.setattr(workers, "_cluster", lambda _: contextlib.nullcontext(crew))
+    crew = workers.Crew(SimpleNamespace(submit=submit), lambda: 1, "a block is lost", False)
+    monkeypatch.setattr(run, "cluster_at", lambda _: contextlib.nullcontext(crew))
     with ThreadPoolExecutor(1) as pool:
         run_grid(SPEC, tmp_path / "out", scheduler="tcp://127.0.0.1:1")
     check_same_as_local(tmp_path)
@@ -124,6 +126,7 @@ def test_a_cluster_gives_the_same_numbers_and_ends_a_grid_with_its_scheduler(clu
     said = cluster.log("grid")
     assert "has no workers; start some with: dask worker tcp://127.0.0.1:" in said
     assert said.count("\n") == 1
+    assert not (tmp_path / "out").exists()
     cluster.worker()
     cluster.worker()
     assert cluster.grid(260).wait(300) == 0

@@ -25,13 +25,8 @@ from microdata_price.model.measurement import measure
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.model.workload import Workload
 
-SPEC = GridSpec.choose(
-    datasets=["Level00-1d", "SplitStairs-2d", "PUMA1703531"],
-    epsilon=[0.5],
-    rho=[0.125],
-    runs=260,
-    seed=11,
-)
+TABLES = ["Level00-1d", "SplitStairs-2d", "PUMA1703531"]
+SPEC = GridSpec.choose(datasets=TABLES, epsilon=[0.5], rho=[0.125], runs=260, seed=11)
 FILES = ("errors.parquet", "queries.parquet")
 
 
@@ -42,9 +37,8 @@ def whole(tmp_path_factory):
 
 def same(frame, other):
     """To the last bit."""
-    pd.testing.assert_frame_equal(
-        frame.reset_index(drop=True), other.reset_index(drop=True), check_exact=True
-    )
+    one, two = (f.reset_index(drop=True) for f in (frame, other))
+    pd.testing.assert_frame_equal(one, two, check_exact=True)
 
 
 def test_columns_and_rows_are_the_contracts(whole):
@@ -72,10 +66,8 @@ def test_values_are_those_of_the_raw_errors(whole):
     """Draw the same noise, fit the same tables, and let NumPy average all runs at once."""
     data = data_set("SplitStairs-2d")
     pair = Pair(data.name, ConcentratedDP(0.125))
-    parts = [
-        measure(data.table, data.workload, pair.guarantee, runs=250, rng=stream(pair, 11, b))
-        for b in (0, 1)
-    ]
+    given = data.table, data.workload, pair.guarantee
+    parts = [measure(*given, runs=250, rng=stream(pair, 11, b)) for b in (0, 1)]
     batches = [parts[0], parts[1].select(slice(10))]
     for method in paper_methods():  # what a grid has where nothing is asked for
         fitted = [fit(m, method) for m in batches]

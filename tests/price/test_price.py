@@ -311,10 +311,7 @@ TRACTS = Schema(
 
 @pytest.mark.parametrize(
     ("schema", "asked"),
-    [
-        (TRACTS, "sum, county, tract, county*age, identity"),
-        (ODD, "identity; method*query; price"),
-    ],
+    [(TRACTS, "sum, county, tract, county*age, identity"), (ODD, "identity; method*query; price")],
 )
 def test_every_query_is_named_by_what_it_counts(schema, asked):
     """Groups, impossible combinations and odd names: each true count, from the cells themselves."""

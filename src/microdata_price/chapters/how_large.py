@@ -182,10 +182,8 @@ class Findings(Levels):
     def ceiling(self):
         """Both ends of C for very many cells, in signed errors."""
         g, unit = self.approximate, self.approximate.signed_error
-        low = max(
-            float(point_error_bound(name, g, 1e250, unit))
-            for name in ("first_moment", "packing_empty")
-        )
+        names = "first_moment", "packing_empty"
+        low = max(float(point_error_bound(name, g, 1e250, unit)) for name in names)
         return Ends(low / unit, redrawn(self.epsilon, self.delta, 1e60, unit).C / unit)
 
     @cached_property

@@ -134,7 +134,7 @@ class Lesson:
     @cached_property
     def sum_errors(self):
         (right, _), _ = self.marks
-        return np.geomspace(0.4, max(4.0, right) * 1.8, 160)
+        return np.geomspace(0.4 * min(1.0, right), max(4.0, right) * 1.8, 160)
 
     @cached_property
     def edge(self):
@@ -154,7 +154,7 @@ class Lesson:
     def densities(self):
         """Published counts, and the densities of a lone count of 3 and of 4 with its noise."""
         b = 1 / self.epsilon
-        x = np.linspace(3.5 - 4.2 * b, 3.5 + 4.2 * b, 601)
+        x = np.linspace(3 - 4 * b, 4 + 4 * b, 601)
         x = np.unique(np.concatenate([x, [3.0, 4.0]]))
         return x, *(np.exp(-np.abs(x - q) / b) / (2 * b) for q in (3, 4))
 

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from ..base.numbers import check_whole
 from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
-from ..theory.given import check_queries
 
 
 @dataclass
@@ -14,12 +14,11 @@ class Levels:
     rho: float = 0.125
     delta: float = 1e-6
     d: int = 1000
+    most = 4_000_000  # cells; more where a chapter lists no table
 
     def __post_init__(self):
         self.pure = PureDP(self.epsilon)
         self.approximate = ApproximateDP(self.epsilon, self.delta)
         self.zcdp = ConcentratedDP(self.rho)
-        self.signed = (
-            self.pure.signed_error
-        )  # root error of signed answers under pure DP, in counts
-        check_queries(self.d)
+        self.signed = self.pure.signed_error  # root error under pure DP, in counts
+        check_whole(self.d, "d", 2, self.most, hint=": every cell is listed")

@@ -127,6 +127,8 @@ class Plane:
 
 
 class Findings(Levels):
+    most = 2**53
+
     @cached_property
     def planes(self):
         return [Plane(g, self.d) for g in (self.pure, self.approximate, self.zcdp)]

@@ -33,6 +33,7 @@ class Findings(Levels):
 
     runs: int = 1000
     seed: int = 1
+    most = 2**53
 
     # First moments on other terms.
 

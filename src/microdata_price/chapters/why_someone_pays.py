@@ -47,7 +47,8 @@ class Findings(Levels):
 
     @cached_property
     def sum_errors(self):
-        return np.geomspace(0.2 * self.signed, 3 * max(*self.own, self.signed), 140)
+        D, signed = self.own[0], self.signed
+        return np.geomspace(0.2 * min(D, signed), 3 * max(D, signed), 140)
 
     @cached_property
     def region(self):
@@ -97,7 +98,7 @@ class Findings(Levels):
         """D of all curves, the curve of each size, clip at each size."""
         own, signed = [clip(noise, d) for d in sizes], guarantee.signed_error
         far = min(3 * max(own[-1][0], signed), 1e13 * signed)
-        D = np.geomspace(0.05 * signed, far, 100)
+        D = np.geomspace(0.05 * min(own[0][0], signed), far, 100)
         return D, [point_error_bound("printed", guarantee, d, D) for d in sizes], own
 
     @cached_property

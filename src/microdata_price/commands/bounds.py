@@ -38,7 +38,8 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     Microdata answer d disjoint point queries and their sum. Give the root expected squared error
     that is allowed to the sum (D) to learn what some point query must then have (C), or the other
     way round. Errors are in counts; a bound that says nothing is 0, and a note says why. Below
-    stands what known nonnegative mechanisms keep to, on every table.
+    stands what known nonnegative mechanisms keep to, on every table: split_budget, asymmetric and
+    redrawn by a quadrature whose error is measured, not proved.
     """
     levels = {name: v for name in _LEVELS if (v := numbers[name]) is not None}
     if set(levels) != set(needed := parameters(privacy)):
@@ -69,7 +70,6 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     rows = [(name, value, BOUNDS[name].meaning) for name, value in found.values.items()]
     rows[1:1] = [(f"  {k}", v, "the paper's own choice of k") for k, v in found.branches.items()]
     rows += [(name, value, CHANNEL[name]) for name, value in cells.items()]
-    rows = [(name, rounded_down(value, 6), meaning) for name, value, meaning in rows]
     reach = [(n, "-" if v is None else f"{rounded_up(v, 6):.6g}") for n, v in known.values.items()]
     least = f"the {other} error is at least" if any(values.values()) else "no bound says anything"
     some = any(v is not None for v in known.values.values())
@@ -79,7 +79,7 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
             f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
             f"Where the {given} error is at most {found.amount:.15g}, {least}:",
         ],
-        [f"  {name:<16} {value:>12.6g}  {meaning}" for name, value, meaning in rows],
+        [f"  {name:<16} {rounded_down(v, 6):>12.6g}  {meaning}" for name, v, meaning in rows],
         [most if some else "No known nonnegative mechanism keeps to that on every table:"],
         [f"  {name:<16} {text:>12}  {MECHANISMS[name]}" for name, text in reach],
         [f"  - {note}" for note in notes],

@@ -39,7 +39,7 @@ _CHECKS = {
 @_RUNS
 @_SEED
 @_WORKERS
-@click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use the Dask cluster found there.")
+@click.option("--scheduler", metavar="tcp://HOST:PORT", help="Use this Dask cluster's workers.")
 @options.place("--out", default="results/grid", show_default=True, help="Folder of the files.")
 @options.JSON
 @options.flag("--quiet", help="Report no progress.")

@@ -39,9 +39,8 @@ class ErrorSums:
 
     def pooled(self) -> ErrorSums:
         """Return the sums over both halves, with a first axis of length 1."""
-        return ErrorSums(
-            *(part.sum(axis=0, keepdims=True) for part in (self.runs, self.queries, self.totals))
-        )
+        parts = self.runs, self.queries, self.totals
+        return ErrorSums(*(part.sum(axis=0, keepdims=True) for part in parts))
 
 
 def answer_errors(cells: ArrayLike, table: ArrayLike, workload: Workload) -> tuple[Array, ...]:

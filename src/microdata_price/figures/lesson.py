@@ -98,7 +98,7 @@ def largest(d, noise, held, at, level):
     _bold(ax, "the level", (at, level), (9, 1), "orange")
     _log_counts(ax, "x")
     ax.set(xlabel="number of cells d", ylabel="records")
-    ax.set_ylim(0, 1.12 * float(noise.max()))
+    ax.set_ylim(0, 1.12 * max(float(noise.max()), float(held.max())))
     return figure
 
 

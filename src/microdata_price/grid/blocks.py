@@ -132,13 +132,11 @@ def _certified(
     measured: Measurements, method: str, place: str, first_run: int
 ) -> tuple[Array, Certificate]:
     """Fit, and let no fit pass whose certificate misses."""
-    last = first_run + measured.runs
+    runs = f"runs {first_run + 1} to {first_run + measured.runs}"
     try:
         fitted = fit(measured, method)
     except CertificateError as error:
-        raise CertificateError(
-            f"{place}, method {method}, runs {first_run + 1} to {last}: {error}"
-        ) from error
+        raise CertificateError(f"{place}, method {method}, {runs}: {error}") from error
     per_run = fitted.certificate.per_run
     worst = int(per_run.argmax())
     if not per_run[worst] <= WORST_TOLERANCE:

@@ -23,7 +23,7 @@ from .blocks import block_size, fit_block, tasks_of
 from .folder import ERRORS, QUERIES, GridFolder, read_result
 from .spec import GridSpec, Pair, check_runs, check_workers
 from .tables import Tables, combine, pair_rows, tables_of
-from .workers import check_scheduler, compute
+from .workers import Crew, check_scheduler, cluster_at, compute
 
 _EVERY = 10.0  # seconds between two plain lines of progress
 
@@ -61,12 +61,12 @@ def run_grid(
     out
         A new folder, or that of an earlier call for the same grid.
     workers
-        Worker processes; by default one a processor. With more than one, a script must be guarded
-        by ``if __name__ == "__main__":``.
+        Worker processes; by default one a processor, and none beside a scheduler. With more than
+        one, a script must be guarded by ``if __name__ == "__main__":``.
     progress
         Whether to report on standard error.
     scheduler
-        The address of a Dask scheduler (``tcp://host:port``), which then computes the blocks.
+        The address of a Dask scheduler (``tcp://host:port``), whose workers then compute.
 
     Raises
     ------
@@ -87,17 +87,19 @@ def run_grid(
     [['sum', 'total', 31.683], ['identity', 'total', 3168.317], ['identity', 'max', 31.683]]
     """
     start = time.monotonic()
+    check_scheduler(scheduler, workers)
     workers = check_workers(workers)
-    check_scheduler(scheduler)
     folder = GridFolder(Path(out), spec)
-    with folder.claimed():
-        computed, reused = _fill(folder, workers, sys.stderr if progress else None, scheduler)
+    address = None if folder.complete else scheduler
+    found = cluster_at(address) if address else contextlib.nullcontext()
+    with found as cluster, folder.claimed():  # what no cluster can compute has no folder
+        computed, reused = _fill(folder, workers, sys.stderr if progress else None, cluster)
     errors, queries = load_errors(folder.path), load_queries(folder.path)
     return GridResult(errors, queries, folder.path, computed, reused, time.monotonic() - start)
 
 
 def _fill(
-    folder: GridFolder, workers: int, stream: TextIO | None, scheduler: str | None
+    folder: GridFolder, workers: int, stream: TextIO | None, cluster: Crew | None
 ) -> tuple[int, int]:
     spec = folder.spec
     by_pair = [(p, tasks_of(p, spec.methods, spec.runs, spec.seed)) for p in spec.pairs]
@@ -109,7 +111,7 @@ def _fill(
     todo = [task for task in tasks if task not in there]
     try:
         with progress(len(tasks), len(there), stream) as advance:
-            for _ in compute(folder, todo, workers, scheduler):
+            for _ in compute(folder, todo, workers, cluster):
                 advance()
         parts = []
         for pair, own in by_pair:

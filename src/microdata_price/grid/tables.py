@@ -46,10 +46,9 @@ class Tables(NamedTuple):
 
 def combine(blocks: list[BlockResult]) -> BlockResult:
     """Add up the blocks of one pair, in their order."""
-    sums = dict(blocks[0].sums)
-    worst = dict(blocks[0].certificates)
-    conic = dict(blocks[0].conic)
-    for block in blocks[1:]:
+    first, *rest = blocks
+    sums, worst, conic = dict(first.sums), dict(first.certificates), dict(first.conic)
+    for block in rest:
         for method, more in block.sums.items():
             sums[method] = sums[method] + more
             worst[method] = max(worst[method], block.certificates[method])
@@ -117,10 +116,8 @@ def pair_rows(
             "worst_certificate": result.certificates[method],
             "conic_calls": result.conic[method],
         }
-        rows[0].extend(
-            {**keys, **row, **verdict}
-            for row in _metrics(sizes, workload.names, found, totals, exact)
-        )
+        metrics = _metrics(sizes, workload.names, found, totals, exact)
+        rows[0].extend({**keys, **row, **verdict} for row in metrics)
         rows[1].append(
             {
                 **keys,

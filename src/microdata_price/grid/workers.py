@@ -36,7 +36,9 @@ _STUMBLED = "cannot unpack non-iterable"
 Answer = BlockResult | Exception | None
 
 
-class _Crew(NamedTuple):
+class Crew(NamedTuple):
+    """Who computes blocks."""
+
     executor: Executor
     size: Callable[[], int]  # how many workers there are; GridStoppedError where none can come
     lost: str  # the message when a block is lost
@@ -44,21 +46,21 @@ class _Crew(NamedTuple):
 
 
 def compute(
-    folder: GridFolder, tasks: Sequence[Task], workers: int, scheduler: str | None = None
+    folder: GridFolder, tasks: Sequence[Task], workers: int, cluster: Crew | None = None
 ) -> Iterator[Task]:
     """Compute blocks, save each in the folder and yield its task, in any order."""
     count = min(workers, len(tasks))
-    if scheduler is None and count < 2:
+    if cluster is None and count < 2:
         with one_thread():
             for task in tasks:
                 folder.save(task, run_block(task))
                 yield task
     elif tasks:
-        with _processes(count) if scheduler is None else _cluster(scheduler) as crew:
+        with contextlib.nullcontext(cluster) if cluster else _processes(count) as crew:
             yield from _results(crew, folder, tasks)
 
 
-def _results(crew: _Crew, folder: GridFolder, tasks: Sequence[Task]) -> Iterator[Task]:
+def _results(crew: Crew, folder: GridFolder, tasks: Sequence[Task]) -> Iterator[Task]:
     ready: queue.SimpleQueue[Future[Answer]] = queue.SimpleQueue()
     given: dict[Future[Answer], Task] = {}
     made_by, place = blocks_code(), folder if crew.shares_folder else None
@@ -102,7 +104,7 @@ def _results(crew: _Crew, folder: GridFolder, tasks: Sequence[Task]) -> Iterator
 
 
 @contextlib.contextmanager
-def _losses_told(crew: _Crew) -> Iterator[None]:
+def _losses_told(crew: Crew) -> Iterator[None]:
     try:
         yield
     except Exception as error:
@@ -155,7 +157,7 @@ def _start_worker(line: Connection) -> None:
 
 
 @contextlib.contextmanager
-def _processes(count: int) -> Iterator[_Crew]:
+def _processes(count: int) -> Iterator[Crew]:
     # A fresh interpreter: a fork would copy the libraries' threads and locks.
     context = multiprocessing.get_context("spawn")
     line, end = context.Pipe(duplex=False)
@@ -168,25 +170,28 @@ def _processes(count: int) -> Iterator[_Crew]:
         with handling((signal.SIGINT,), signal.SIG_IGN):  # by children, from their first moment
             for _ in range(count):  # a process is started when there is work and nobody is idle
                 executor.submit(int)
-        yield _Crew(executor, lambda: count, lost, True)
+        yield Crew(executor, lambda: count, lost, True)
     finally:
         end.close()  # ends the workers at once
         executor.shutdown(cancel_futures=True)
         line.close()
 
 
-def check_scheduler(address: str | None) -> None:
-    """Refuse what is no address of a scheduler, before a folder is made."""
-    if address is not None and not re.fullmatch(
-        r"(tcp|tls|ucx|ws|wss)://[^\s/:]+:\d{1,5}|inproc://\S+", address
-    ):
+def check_scheduler(address: str | None, workers: int | None) -> None:
+    """Refuse what is no address of a scheduler, and workers beside one."""
+    if address is None:
+        return
+    if workers is not None:
+        raise InputError(f"workers is {workers}, but a scheduler has its own; leave one out")
+    if not re.fullmatch(r"(tcp|tls|ucx|ws|wss)://[^\s/:]+:\d{1,5}|inproc://\S+", address):
         raise InputError(
             f"the scheduler is {address!r}; it must be an address such as tcp://10.0.0.1:8786"
         )
 
 
 @contextlib.contextmanager
-def _cluster(address: str) -> Iterator[_Crew]:
+def cluster_at(address: str) -> Iterator[Crew]:
+    """Find the cluster of a scheduler, or say why it cannot be used."""
     try:
         import distributed
     except ImportError:
@@ -226,7 +231,7 @@ def _cluster(address: str) -> Iterator[_Crew]:
                 f"the scheduler {address} has no workers; start some with: dask worker {address}"
             ) from None
         lost = f"the cluster at {address} could not compute a block"
-        yield _Crew(client.get_executor(pure=False), size, lost, False)
+        yield Crew(client.get_executor(pure=False), size, lost, False)
     finally:
         # Closing gives up what is not computed yet; a scheduler that is gone is not waited for.
         with contextlib.suppress(Exception):

@@ -97,12 +97,11 @@ def mechanisms(
     for name, places in turned.items():
         paths[name] = np.array([(p.C, p.D) for p in places]).swapaxes(0, 1) / units[0]
     for key, (C, D) in paths.items():
-        found[key] = {"path": True, "C": pack("d node", C), "D": pack("d node", D)}
+        way = math.ceil if ABOUT[key]["sure"] == "certified" else round
+        found[key] = {"path": True, "C": pack("d node", C, way), "D": pack("d node", D, way)}
     if deltas is not None:
-        cut = (
-            np.array([[certified_truncated(g.level, x, points) for x in deltas] for g in given])
-            / scale[..., None]
-        )
-        C, D = cut[:, :, 0], cut[:, :, 1, 0]
-        found["truncated"] = {"C": pack("level delta d", C), "D": pack("level delta", D)}
+        cut = np.array([[certified_truncated(g.level, x, points) for x in deltas] for g in given])
+        C, D = np.moveaxis(cut / scale[..., None], 2, 0)
+        both = ("C", "level delta d", C), ("D", "level delta", D[:, :, 0])
+        found["truncated"] = {what: pack(axes, x, math.ceil) for what, axes, x in both}
     return [{"key": key, **ABOUT[key], **errors} for key, errors in found.items()]
