@@ -17,7 +17,7 @@ from microdata_price.book import notebook
 from microdata_price.book import one as book_one
 from microdata_price.book import run as book_run
 from microdata_price.book.notebook import check_can_run
-from microdata_price.book.one import file_name, run_one
+from microdata_price.book.one import run_one
 from microdata_price.book.parameters import check
 from microdata_price.book.plan import Chapter
 from microdata_price.book.run import run_all
@@ -26,6 +26,7 @@ from microdata_price.exceptions import BuildError, InputError
 from tiny_book import make_notebook, make_root, ordinary, without_pages
 
 N = ("code", "n = 3", "parameters")
+BAR = "for k in 1, 2:\n    print(f'\\r{k} of', 2, end='', flush=True)\nprint('x' * 10**6)"
 IMPORTS = "from microdata_price.base import numbers"  # so that kernels are forked where many start
 
 
@@ -36,7 +37,6 @@ def home(tmp_path, monkeypatch):
     (folder := tmp_path / "mine").mkdir()
     monkeypatch.chdir(folder)
     monkeypatch.setattr(book_one, "find_root", lambda *_: root)
-
     without_pages(monkeypatch)
     return folder
 
@@ -78,10 +78,12 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
         ("code", "import os\nprint(os.environ['MPLBACKEND'], os.getcwd())"),
         ("code", "1 / 0", "skip-execution"),
         ("code", "if not n:\n    from . import elsewhere"),
+        ("code", BAR),
     )
     found = shown(name, n="010")
     for word in ("hello", "system 10", "inside", "awaited 20", "inline", str(home), "m = 6"):
         assert word in found
+    assert "\n2 of 2xxx" in found
     assert os.environ["MPLBACKEND"] == "agg"
     assert 'url=page.html"' in (home / "out" / "html" / "index.html").read_text()
     with pytest.raises(InputError, match="no parameter 'm'"):
@@ -141,13 +143,13 @@ def of_kernel(language_info="", **spec):
     return {**WHOLE, "metadata": {"kernelspec": spec, **info}}
 
 
+BAD_CELLS = [{"cell_type": "odd"}, {"source": 3}, {"metadata": {"tags": "parameters"}}]
+BAD_CELLS += [{"source": "'\ud800'"}, {"metadata": {"name": "\udfff"}}]  # half a letter
 MALFORMED = [
     *([], 3, "x", None, {}),
     *({**WHOLE, **odd} for odd in ({"nbformat": "4"}, {"nbformat": 9}, {"nbformat": 2})),
     *({**WHOLE, **odd} for odd in ({"cells": {}}, {"metadata": []}, {"cells": ["x"]})),
-    {**WHOLE, "cells": [{**PRINTS, "cell_type": "odd"}]},
-    {**WHOLE, "cells": [PRINTS, {**PRINTS, "source": 3}]},
-    {**WHOLE, "cells": [{**PRINTS, "metadata": {"tags": "parameters"}}]},
+    *({**WHOLE, "cells": [PRINTS, {**PRINTS, **bad}]} for bad in BAD_CELLS),
     *(b"", b"{", json.dumps(WHOLE).encode()[:70], b"print(1)", b"<<<<<<< HEAD\n{}\n>>>>>>> x"),
     *(b"\x89PNG\0\xff", b"[" * 100_000, b'{"a": ' + b"9" * 5000 + b"}"),
 ]
@@ -299,6 +301,10 @@ def test_new_text_and_tags_amid_the_same_code_compute_nothing_anew(home):
         assert "injected-parameters" in notebook.tags(found[2])
         assert notebook.tags(found[0]) == list(cells[0][2:])
     assert said[1].startswith("taken from an earlier run of the same code, data and values")
+    for damaged in (notebook.text(run.executed)[:999], json.dumps(WHOLE)):  # as after a crash
+        run.path.write_text(damaged, encoding="utf-8")
+        (run,) = run_all(root, [chapter], failed.parent, {}, said.append)
+        assert run.executed.cells[-1].outputs
 
 
 def wait(done, seconds=120):
@@ -344,13 +350,4 @@ def test_kernels_end_with_the_command_and_no_secret_stays(tmp_path, number, last
 
     results = root / "results"
     wait(lambda: not left() and not list(results.iterdir()))
-    assert left() == []
-    assert list(results.iterdir()) == []
-
-
-def test_values_that_are_written_alike_have_files_of_their_own():
-    values = ["a/b", "a_b", "x" * 300, "x" * 301, "[1, 2]", "[1,2]", 0.1, 0.10000001, "1.0", 1]
-    names = [file_name("own", "name", value) for value in values]
-    assert len({*names}) == len(values)
-    assert all(len(name) < 100 and "/" not in name for name in names)
-    assert names[-1] == file_name("own", "name", 1.0) == "own-name-1"
+    assert [*left(), *results.iterdir()] == []

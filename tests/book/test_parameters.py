@@ -45,10 +45,8 @@ def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line):
         *[("seed", text, None) for text in ("", "None", "~", "null", "Null", "NULL")],
         *[("name", text, text) for text in ("Stair-1d", "010", "yes", "1:30", "2026-01-31", "")],
         *[("fast", v, w) for v, w in ((True, True), ("true", True), ("No", False))],
-        ("epsilons", "[0.1, 010]", [0.1, 10.0]),
-        ("epsilons", ["1e-1", 1], [0.1, 1.0]),
-        ("ds", "[5,6]", [5, 6]),
-        ("ds", (5, 6), [5, 6]),
+        *[("epsilons", v, [0.1, w]) for v, w in (("[0.1, 010]", 10.0), (["1e-1", 1], 1.0))],
+        *[("ds", v, [5, 6]) for v in ("[5,6]", (5, 6))],
     ],
 )
 def test_values_arrive_in_the_declared_type(name, given_value, wanted):

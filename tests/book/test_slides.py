@@ -53,8 +53,7 @@ def test_the_slides_keep_to_the_clock_to_both_plans_and_to_the_notes():
         assert end in ENDS
     # The second part of the slides, moved on by the dice.
     (_, half, *_), (begin, end, *_), moved, *_ = longer
-    assert half == 24
-    assert half in ENDS
+    assert half == 24 in ENDS
     assert moved[:2] == (24 + end - begin, 40 + end - begin)
     noted = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
     assert noted[-1] == 40

@@ -48,9 +48,8 @@ def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site():
 
 def test_mathematics_and_braces_in_an_expression_stay_as_they_are():
     seen = {}
-    load_ipython_extension(
-        SimpleNamespace(register_magic_function=lambda magic, _, name: seen.update({name: magic}))
-    )
+    shell = SimpleNamespace(register_magic_function=lambda m, _, name: seen.update({name: m}))
+    load_ipython_extension(shell)
     assert set(seen) == {"say", "figure", "table"}
     assert all(getattr(magic, MAGIC_NO_VAR_EXPAND_ATTR) for magic in seen.values())
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os.path
+import os
 import shutil
 import sys
 import time
@@ -80,6 +80,7 @@ def _stage(
     runs: Sequence[Run],
     facts: Mapping[str, str],
     extras: Extras,
+    cache: Path,
     target: Path,
     students: str,
 ) -> str:
@@ -101,7 +102,7 @@ def _stage(
     _write(target / "_config.yml", site_config(root, edition.title, told.strip()))
     for name, compute in extras.items():
         if (root / "book" / name).is_dir():
-            folder = compute(root, edition, root / "book" / "_generated" / name)
+            folder = compute(root, edition, cache / name)
             book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
     files = [p for p in target.rglob("*") if p.is_file()]
@@ -152,6 +153,8 @@ def build(
     own = site, book_site.RECORD, "an earlier site"
     book_site.claim(*own)
     planned, cache = chapters(root, edition), root / "book" / "_generated"
+    if not os.access(cache if cache.exists() else cache.parent, os.W_OK):
+        cache = site.parent / cache.name  # a checkout may be read-only
     folders, facts = compute_folders(planned, edition, cache / "grid", report)
     try:
         runs = run_all(root, planned, cache / "notebooks", folders, report)
@@ -168,7 +171,7 @@ def build(
     site.parent.mkdir(parents=True, exist_ok=True)
     with watched_folder(site.parent, ".unfinished-") as (home, _):
         key = "".join(
-            _stage(root, one, runs, facts, extras or {}, home / name, said)
+            _stage(root, one, runs, facts, extras or {}, cache, home / name, said)
             for name, (one, said) in editions.items()
         )
         if book_site.signature(site, book_site.RECORD) == key:

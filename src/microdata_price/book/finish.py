@@ -18,7 +18,7 @@ from bs4 import BeautifulSoup, Tag
 from ..figures.picture import draw_card
 from .slides import write_deck
 
-_FORMULA = r'<span class="math notranslate nohighlight">[^<]*</span>'
+_MATH = r'<span class="math notranslate nohighlight">[^<]*</span>'
 _MENDED = [
     (re.compile(pattern, re.S), mended)
     for pattern, mended in (
@@ -34,7 +34,7 @@ _MENDED = [
         # A figure that is wider than its place scrolls there, without its caption.
         (r'<img\b[^>]*class="computed-figure[^>]*>', r'<div class="wide-figure">\g<0></div>'),
         # A browser may break a line on either side of a formula, also before a full stop.
-        (rf"\(+{_FORMULA}[.,;:!?)]*|{_FORMULA}[.,;:!?)]+", r'<span class="together">\g<0></span>'),
+        (rf"(?<!\()\(+{_MATH}[.,;:!?)]*|{_MATH}[.,;:!?)]+", r'<span class="together">\g<0></span>'),
         # The front page is called as the site is.
         (r"<title>([^<]*) &#8212; \1</title>", r"<title>\1</title>"),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import json
+import os
 import re
 import sys
 import warnings
@@ -44,14 +45,15 @@ HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
 
 def read(path: Path) -> Notebook:
     """Read a notebook of any version that Jupyter reads, in format 4, or say why it is none."""
-    if path.suffix != ".ipynb" or not path.is_file():
+    if path.suffix != ".ipynb" or not os.path.isfile(path):
         raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # cells get the names that they lack without a word
             told = json.loads(path.read_text(encoding="utf-8-sig"))
             told["metadata"] = {k: v for k, v in told["metadata"].items() if v is not None}
-            made = nbformat.reads(json.dumps(told), 4, capture_validation_error={})
+            whole = json.dumps(told, ensure_ascii=False).encode()  # half a letter cannot be written
+            made = nbformat.reads(whole, 4, capture_validation_error={})
             made.nbformat_minor = nbformat.current_nbformat_minor  # in which each cell has a name
             made = nbformat.validator.normalize(made)[1]
             nbformat.validate(made := nbformat.from_dict(made))  # of format 3 it is another kind
@@ -210,8 +212,7 @@ def strip(notebook: Notebook) -> Notebook:
         if cell.cell_type == "code":
             fresh.outputs, fresh.execution_count = [], None
         cells.append(fresh)
-    whole = {"cells": cells, "metadata": METADATA, "nbformat": 4, "nbformat_minor": 5}
-    return nbformat.from_dict(whole)
+    return nbformat.v4.new_notebook(cells=cells, metadata=METADATA)
 
 
 if __name__ == "__main__":

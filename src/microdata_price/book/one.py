@@ -42,9 +42,7 @@ def _find_notebook(given: str) -> tuple[Path, Path]:
     """Return a notebook's path and the checkout, from a path or the name of a chapter."""
     path = Path(given)
     if path.suffix == ".ipynb" or os.path.isfile(given):  # which passes over what is no path
-        if not os.path.isfile(given):
-            raise InputError(f"there is no notebook {given!r}; give a path or a chapter's name")
-        return path.resolve(), find_root(path.resolve().parent)
+        return path, find_root(path.resolve().parent)
     root = find_root()
     known = {p.stem: p for p in notebook_paths(root)}
     if given not in known:
@@ -75,12 +73,6 @@ def file_name(*words: object) -> str:
     return f"{name[:_LONGEST_NAME]}-{digest(*parts)[:8]}"
 
 
-def _default_folder(name: str, values: Mapping[str, Any], grid: Grid) -> Path:
-    """Name the folder by what is given, so that different runs lie side by side."""
-    told = {k: [v] for k, v in values.items()} | {**grid}
-    return Path("results") / file_name(name, *(w for k, many in told.items() for w in (k, *many)))
-
-
 def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
     """Make relative paths absolute that exist in the caller's folder."""
     named = {k: str(v) for k, v in values.items() if k in _PATHS}
@@ -99,6 +91,7 @@ def run_one(
     """
     path, root = _find_notebook(given)
     original = notebook.read(path)
+    path = path.resolve()
     notebook.check_can_run(path, original)
     source = notebook.strip(original)
     declared = notebook.parameters(source, path.stem, {*values, *grid})
@@ -108,7 +101,9 @@ def run_one(
     chapters = [Chapter(path, original, base | row) for row in varied]
     own = f"made by microdata-price run {digest(str(path), repr(checked), repr(grid))[:8]}"
     if out is None:
-        out = _default_folder(path.stem, checked, grid)
+        told = {k: [v] for k, v in checked.items()} | {**grid}
+        words = (w for name, many in told.items() for w in (name, *many))
+        out = Path("results") / file_name(path.stem, *words)  # different runs lie side by side
         if out.exists() and book_site.signature(out, MARK) != own:  # of another of this name
             out = out.with_name(f"{out.name}-{own[-8:]}")
     book_site.claim(out, MARK, "an earlier run")

@@ -8,19 +8,23 @@ import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import nbformat
+
 from ..base.provenance import PACKAGE, code_files, code_key, digest, digest_files, digest_json
-from ..exceptions import BuildError
+from ..exceptions import BuildError, InputError
 from . import notebook
 from .kernel import kernels
 from .parameters import TAG
 from .plan import Chapter
 
 AT_A_TIME = 2
+_WRITTEN_OVER = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)  # as a bar of progress is
 _FEW = 3  # with fewer notebooks fresh Pythons start sooner than one that imports for all
 Report = Callable[[str], None]
 Paths = Mapping[str, Path]  # of computed results, by parameter
@@ -98,6 +102,20 @@ def _stopped(cell: notebook.Notebook) -> bool:
     )
 
 
+def _join_streams(cell: notebook.Notebook, **_told: Any) -> None:
+    """Join what a cell printed, which time cuts into pieces; what a line writes over goes.
+
+    Jupyter's own joining takes a time that grows with the square of a line's length.
+    """
+    streams = [o for o in cell.outputs if o.output_type == "stream"]
+    first = cell.outputs.index(streams[0]) if streams else 0
+    cell.outputs = [o for o in cell.outputs if o.output_type != "stream"]
+    for name in ("stderr", "stdout"):  # time decides, too, which of them comes first
+        if text := "".join(s.text for s in streams if s.name == name):
+            whole = _WRITTEN_OVER.sub("", text)
+            cell.outputs.insert(first, nbformat.v4.new_output("stream", name=name, text=whole))
+
+
 def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: Any) -> None:
     """Execute a notebook into a draft; an error names the cell that failed and what it said."""
     import papermill
@@ -120,7 +138,7 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
             kernel_manager_class=manager,
             progress_bar=False,
             iopub_timeout=600,  # seconds that a busy machine may take to send a cell's last output
-            coalesce_streams=True,  # else time decides into how many pieces a print is cut
+            on_cell_executed=_join_streams,
         )
     except Exception as error:
         said = _said(error)
@@ -171,10 +189,9 @@ def _kept(chapter: Chapter, place: Path) -> Run:
             told.cells.append(code.pop(0))
     notebook.write(told, path)
     declared = notebook.parameters(chapter.source, chapter.name, chapter.values)
-    values = {n: chapter.values.get(n, p.default) for n, p in declared.items()}
-    values = {n: v for n, v in values.items() if n not in chapter.folders}
-    made = told.metadata.papermill
-    return Run(chapter.name, path, round(made.duration, 1), made.end_time[:10], values)
+    own = {n: p.default for n, p in declared.items() if n not in chapter.folders}
+    how = told.metadata.papermill
+    return Run(chapter.name, path, round(how.duration, 1), how.end_time[:10], own | chapter.values)
 
 
 def run_all(
@@ -182,10 +199,13 @@ def run_all(
 ) -> list[Run]:
     """Execute the notebooks that changed, two at a time; return all, in the book's order."""
     places = {c.name: cache / c.name / chapter_key(root, c, folders) for c in chapters}
-    todo = [c for c in chapters if not (places[c.name] / "executed.ipynb").is_file()]
-    found = {c.name: _kept(c, places[c.name]) for c in chapters if c not in todo}
+    found = dict[str, Run]()
     for chapter in chapters:
+        # What is not there, or cannot be used as after a crash, is computed anew.
+        with suppress(InputError, LookupError, AttributeError):
+            found[chapter.name] = _kept(chapter, places[chapter.name])
         (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
+    todo = [c for c in chapters if c.name not in found]
     if found:
         report(f"taken from an earlier run of the same code, data and values: {', '.join(found)}")
     if not todo:

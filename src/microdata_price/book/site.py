@@ -25,7 +25,7 @@ from .. import __version__
 from ..base.files import claim_folder, deferred_stop
 from ..base.numbers import listed
 from ..base.provenance import digest
-from ..exceptions import BuildError, InputError
+from ..exceptions import BuildError, InputError, system_sentence
 
 _COMPLAINT = re.compile(r"WARNING|ERROR|CRITICAL|Error:|Exception")
 _REMOTE = {
@@ -151,7 +151,7 @@ def faults_of_site(folder: Path, paths: re.Pattern[str]) -> list[str]:
         asked = _REMOTE[file.suffix].finditer(text) if file.suffix in _REMOTE else ()
         found += [f"{name} would need a network: {match.group()[:120]}" for match in asked]
         # Highlighting splits a path by tags; an attribute holds one whole.
-        if path := paths.search(text) or paths.search(html.unescape(re.sub(r"<[^>]*>", "", text))):
+        if path := paths.search(text) or paths.search(html.unescape(re.sub(r"<[^<>]*>", "", text))):
             found.append(f"{name} shows a path of this machine: {path.group()}")
     return found
 
@@ -212,14 +212,14 @@ def put_in_place(built: Path, place: Path, mark: str, what: str) -> None:
     with deferred_stop():
         try:
             claim(place, mark, what)
-        except InputError as error:  # somebody was here meanwhile
-            kept = place.with_name(f"{place.name}-{digest(os.urandom(9))[:8]}")
-            raise InputError(f"{error}; what was made is in {built.rename(kept)}") from None
-        shutil.rmtree(aside := recover(place), ignore_errors=True)
-        if place.exists():
-            place.rename(aside)
-        try:
+            shutil.rmtree(aside := recover(place), ignore_errors=True)
+            if place.exists():
+                place.rename(aside)
             built.rename(place)
+        except (InputError, OSError) as error:  # somebody was here meanwhile, or another command
+            told = system_sentence(error) if isinstance(error, OSError) else error
+            kept = place.with_name(f"{place.name}-{digest(os.urandom(9))[:8]}")
+            raise InputError(f"{told}; what was made is in {built.rename(kept)}") from None
         finally:
             recover(place)
     shutil.rmtree(aside, ignore_errors=True)

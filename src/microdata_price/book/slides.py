@@ -13,10 +13,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-import jinja2
 from bs4 import BeautifulSoup, Tag
 
 from ..exceptions import BuildError
+from ..page.say import render as fill
 
 PAGE = "teach/slides.html"
 FOLDER = "slides"
@@ -72,6 +72,6 @@ def write_deck(site: Path, look: Path, reveal: Path) -> None:
     (site / FOLDER).mkdir()
     for file in [*look.iterdir(), *(reveal / name for name in _REVEAL)]:
         shutil.copyfile(file, site / FOLDER / file.name)
-    deck = jinja2.Template((look / "index.html").read_text(encoding="utf-8"))
-    text = deck.render(title=html.escape(title), slides="\n".join(map(str, slides(page))))
+    told = {"title": html.escape(title), "slides": "\n".join(map(str, slides(page)))}
+    text = fill((look / "index.html").read_text(encoding="utf-8"), told)
     (site / FOLDER / "index.html").write_text(f"{text}\n", encoding="utf-8")

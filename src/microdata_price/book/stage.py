@@ -10,13 +10,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import jinja2
 import nbformat
 
 from ..base.numbers import format_number
 from ..exceptions import BuildError
 from ..figures.picture import for_the_site
 from ..page.output import METADATA_KEY
+from ..page.say import render as fill
 from . import notebook
 from .parameters import TAG
 from .plain import assemble, head, markdown, text_of, with_links
@@ -93,9 +93,7 @@ def without_solutions(text: str) -> str:
 
 def filled(name: str, **values: Any) -> str:
     """Write a page of results alone, ``computed`` or ``exercises``, from its template."""
-    loader = jinja2.FileSystemLoader(Path(__file__).parent)
-    engine = jinja2.Environment(loader=loader, undefined=jinja2.StrictUndefined, trim_blocks=True)
-    return engine.get_template(f"{name}.md").render(values)
+    return fill((Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8"), values)
 
 
 def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
@@ -135,11 +133,10 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
 def _levels_line(values: Mapping[str, Any]) -> str:
     """Return the line under which the site folds a chapter's parameters and imports."""
 
-    def written(value: object) -> str:
+    def written(value: Any) -> str:
         if isinstance(value, (list, tuple)):
             return "; ".join(map(written, value))
-        number = isinstance(value, (int, float)) and not isinstance(value, bool)
-        return format_number(value) if number else str(value)  # type: ignore[arg-type]
+        return str(value) if isinstance(value, (str, bool)) else format_number(value)
 
     told = {k: v for k, v in values.items() if k not in FOLDERS and v not in ("", None)}
     said = ", ".join(f"{k} = {written(v)}" for k, v in told.items())
@@ -160,9 +157,8 @@ def _block(ours: Mapping[str, Any]) -> str:
             f"{about['markdown']}\n::::\n"
         )
     if about := ours.get("file"):
-        size = f"{len(about['content'].encode()) / 1000:,.0f} kB"
         place = f"../downloads/{about['name']}"
-        return f"{{download}}`{about['label']} <{place}>` ({about['name']}, {size})\n"
+        return f"{{download}}`{about['label']} <{place}>` ({about['name']}, {about['size']})\n"
     return str(ours.get("say", ""))
 
 
@@ -205,8 +201,7 @@ def page(
         "<computed>`.\n:::\n"
     )
     cells = [*assemble(name, pieces), *levels, markdown(foot)]
-    whole = {"cells": cells, "metadata": notebook.METADATA, "nbformat": 4, "nbformat_minor": 4}
-    return nbformat.from_dict(whole)
+    return nbformat.v4.new_notebook(cells=cells, metadata=notebook.METADATA, nbformat_minor=4)
 
 
 def download(

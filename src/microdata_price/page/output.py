@@ -47,12 +47,7 @@ def say(text: str, name: str = "") -> None:
 
 
 def record(**values: str) -> None:
-    """Name values, a paragraph at most, that prose pages quote; nothing is shown here.
-
-    Examples
-    --------
-    >>> record(inflation="130 ± 2")
-    """
+    """Name values, a paragraph at most, that prose pages quote; nothing is shown here."""
     for name, text in values.items():
         body = plain(text, f"the recorded text {name!r}")
         if "\n\n" in body:
@@ -109,10 +104,6 @@ def certificate(*fits: Fit | float) -> None:
 
     Given are all fits that the notebook uses, or the worst certificate of such fits as a number
     where the fits themselves are gone, as with an experiment grid.
-
-    Examples
-    --------
-    >>> certificate(2e-12, 3e-13)  # the page of computations has 2.0e-12
     """
     values = [float(f) if isinstance(f, (int, float)) else f.certificate.worst for f in fits]
     if not values or not all(math.isfinite(v) and v >= 0 for v in values):
@@ -124,12 +115,7 @@ def certificate(*fits: Fit | float) -> None:
 
 
 def offer(name: str, content: str, label: str) -> None:
-    """Put a link on a notebook's page by which readers download a text file.
-
-    Examples
-    --------
-    >>> offer("errors.csv", "method,error", "the errors")
-    """
+    """Put a link on a notebook's page by which readers download a text file."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*\.[a-z0-9]+", name):
         raise InputError(
             f"the file's name is {name!r}; it must be lower-case letters, digits, '-' and '_' with "
@@ -138,7 +124,7 @@ def offer(name: str, content: str, label: str) -> None:
     if not content:
         raise InputError(f"the file {name!r} is empty")
     size = f"{len(content.encode()) / 1000:,.0f} kB"
-    file = {"name": name, "content": content, "label": label}
+    file = {"name": name, "content": content, "label": label, "size": size}
     _publish({"text/plain": f"{label} ({name}, {size})"}, file=file)
 
 

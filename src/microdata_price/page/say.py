@@ -64,12 +64,10 @@ def names_of(source: str) -> set[str]:
 
     Of one that cannot be read every word counts: it says what is wrong when it runs.
     """
-    match = MAGIC.match(source)
-    if match is None:
-        return set()
+    _, _, expression, text = MAGIC.match(source).groups()  # type: ignore[union-attr]
     try:
-        names = jinja2.meta.find_undeclared_variables(_ENGINE.parse(match[4]))
-        nodes = ast.walk(ast.parse(match[3].strip() or "None"))
+        names = jinja2.meta.find_undeclared_variables(_ENGINE.parse(text))
+        nodes = ast.walk(ast.parse(expression.strip() or "None"))
     except (jinja2.TemplateSyntaxError, SyntaxError):
         return set(re.findall(r"[^\W\d]\w*", source))
     return names | {node.id for node in nodes if isinstance(node, ast.Name)}
