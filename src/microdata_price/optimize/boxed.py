@@ -120,7 +120,12 @@ def cells_weigh(problem: Problem) -> bool:
 
 
 def box_cells(problem: Problem, own: list[int]) -> Boxed:
-    """Merge the terms on single cells, all of which weigh, to centres and bounds; no aggregates."""
+    """Merge the terms on single cells, all of which weigh, to centres and bounds; no aggregates.
+
+    >>> given, held = np.array([[2.0, 8.0]]), np.array([[np.inf, 1.0]])
+    >>> box_cells(Problem((Term(QuerySet.identity(2), given, held, given / 4),)), [0]).lo
+    array([[2., 6.]])
+    """
     runs = problem.runs
     weight: Array = np.zeros((runs, 1))
     moment: Array = np.zeros((runs, 1))

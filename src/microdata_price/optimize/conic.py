@@ -10,7 +10,6 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .certificate import certify
-from .least_norm import least_norm_problem, leaves_open
 from .polish import polish
 from .problem import Problem, Solution, divisor
 from .stack import Stack, hold_pinned, pinned_cells
@@ -116,13 +115,7 @@ def solve_conic(problem: Problem) -> Solution:
     Each run goes to Clarabel in sparse residual form, then through active-set steps that make it
     exact up to rounding; a run whose certificate is not good enough is solved again to a tighter
     tolerance. Cells that a constraint pins to zero are taken out first. Where the queries leave
-    the table open, the optimal table of least norm is returned.
+    the table open, one of the optimal tables is returned.
     """
-    found = []
-    for run in range(problem.runs):
-        one = problem.select(slice(run, run + 1))
-        solution = _solve_run(one)
-        if leaves_open(problem):
-            solution = replace(solution, x=_solve_run(least_norm_problem(one, solution)).x)
-        found.append(solution)
-    return Solution.stack(found)
+    runs = np.arange(problem.runs)
+    return Solution.stack([_solve_run(problem.select(run)) for run in np.split(runs, runs.size)])

@@ -155,10 +155,17 @@ def _drop_finished(batch: _Batch, best: _Best, accuracy: Array) -> bool:
     return batch.index.size > 0
 
 
-def _ridge(residual: Array, box: Boxed, late: bool) -> Array:
-    """Return the ridge, shape (runs, 1); late, where steps have led nowhere, it falls slower."""
+def _ridge(residual: Array, box: Boxed, count: int) -> Array:
+    """Return the ridge, shape (runs, 1), at a step; late, where steps led nowhere, it falls slower.
+
+    Multipliers of held answers are as large as the counts. Where these are a million noises and
+    more, a ridge that waits for a miss below a noise lets them get there in no number of steps, so
+    at last it falls from step to step.
+    """
     noises = (np.abs(residual) / box.noise).max(axis=1, keepdims=True)
-    vanishing = noises if late else noises**2
+    vanishing = noises**2 if count < TUNING.late else noises
+    if count >= TUNING.lost:
+        vanishing = box.miss(residual)[:, None] * TUNING.ridge_fall ** (count - TUNING.lost)
     return np.asarray(np.clip(TUNING.ridge * vanishing, TUNING.least_ridge, TUNING.ridge))
 
 
@@ -177,11 +184,11 @@ def _way_to_free(structure: Structure, box: Boxed, point: Point) -> Array:
     return np.where(dead & np.isfinite(way), np.minimum(way, 0.0), 0.0)
 
 
-def _advance(batch: _Batch, best: _Best, late: bool) -> None:
+def _advance(batch: _Batch, best: _Best, count: int) -> None:
     """Take one Newton step in every run, of a length that the slope along it allows."""
     at, box, point = batch.structure, batch.box, batch.point
     miss = batch.now
-    ridge = _ridge(point.residual, box, late)
+    ridge = _ridge(point.residual, box, count)
     right = point.residual
     if batch.stalled.max() >= TUNING.patience:
         right = right + _way_to_free(at, box, point)
@@ -201,7 +208,7 @@ def _advance(batch: _Batch, best: _Best, late: bool) -> None:
         new.y[gone] = best.y[batch.index[gone]] = proofs[proved]
         new.residual[gone] = after[gone] = np.inf
     # Going past the zero of the slope may lead uphill, and so round in circles: late, hardly.
-    past = TUNING.hardly if late else TUNING.enough
+    past = TUNING.enough if count < TUNING.late else TUNING.hardly
     wrong = short | (~good & (end < -past * slope))
     far = np.flatnonzero(wrong & ~best.contradictory[batch.index])
     if far.size:
@@ -234,7 +241,7 @@ def newton(
     for count in range(100):
         if not _drop_finished(batch, best, goal):
             break
-        _advance(batch, best, late=count >= TUNING.late)
+        _advance(batch, best, count)
     return _mend(structure, box, best, goal)
 
 

@@ -11,14 +11,6 @@ from .problem import AnyTerm, Problem, Solution, SubsetSum, Term, divisor
 Array = NDArray[np.float64]
 
 
-def leaves_open(problem: Problem) -> bool:
-    """Return whether the queries may leave the table open: no term asks for every cell."""
-    return not any(
-        isinstance(t, Term) and t.size == t.queries.cells and bool((t.weight > 0).all())
-        for t in problem.terms
-    )
-
-
 def _held(term: AnyTerm, x: Array) -> AnyTerm:
     """Hold the answers of the queries that are asked."""
     said = term.weight > 0

@@ -92,10 +92,13 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         part = problem.select(missed)
-        patient = part.cells > _CONIC_CELLS and cells_weigh(part)
+        weigh = cells_weigh(part)
+        patient = part.cells > _CONIC_CELLS and weigh
         patient &= all(t.radius is None for t in part.terms)
         again = solve_structured(part, patient=True) if patient else solve_conic(part)
         proof = certify(part, again)
+        if least_norm and not weigh:
+            again, proof = _settle(part, again, proof, counts=1.0)
         solution = solution.replace_runs(missed, again)
         certificate = certificate.replace_runs(missed, proof if patient else proof.by_conic())
         missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))

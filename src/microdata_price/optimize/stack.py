@@ -84,11 +84,10 @@ def pinned_cells(stack: Stack) -> tuple[Mask, Mask]:
 
 
 def hold_pinned(stack: Stack, pins: Mask, y: Array) -> Array:
-    """Raise the multipliers of the rows that pin cells until no pinned cell wants to grow.
+    """Raise the multipliers, in place, of rows that pin cells until none of these wants to grow.
 
     Every cell of such a row is pinned, so raising its multiplier disturbs no other cell.
     """
-    y = y.copy()
     gradient = stack.matrix.T @ y
     for k in np.flatnonzero(pins):
         cells = stack.matrix.indices[stack.matrix.indptr[k] : stack.matrix.indptr[k + 1]]

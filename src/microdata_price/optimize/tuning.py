@@ -33,6 +33,10 @@ class Tuning:
     # Steps after which the ridge falls with the miss itself and a step hardly passes the zero of
     # the slope, which ends rounds in circles. Doubled: the few such runs do so longer.
     late: int = 20
+    # Steps after which the ridge falls by a factor each, too. Doubled: tables not asked for their
+    # cells, with counts of 1e8 noises, miss now and then; with a factor near 1 they often do.
+    lost: int = 40
+    ridge_fall: float = 0.75
     # A full step that leaves less than this part of the miss is taken as it is. Doubled: no line
     # search at all while the miss does not grow.
     halved: float = 0.5
