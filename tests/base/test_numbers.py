@@ -50,8 +50,7 @@ def test_what_is_written_in_full_is_not_moved():
 
 def test_a_mean_is_that_of_its_runs():
     mean = Mean.of(np.array([1.0, 2.0, 6.0]))
-    assert mean.value == pytest.approx(3.0)
-    assert mean.error == pytest.approx(math.sqrt(7 / 3))
+    assert (mean.value, mean.error) == pytest.approx((3.0, math.sqrt(7 / 3)))
     assert mean.times(-2.0).error == pytest.approx(2 * mean.error)
     assert math.isnan(Mean.of([3.0]).error)
     assert str(Mean(3.0, 1.5)) == "3 ± 1.5"

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from microdata_price.book import notebook
+from microdata_price.book.parameters import check
 from microdata_price.book.plain import head
 from microdata_price.book.plan import notebook_paths
 from microdata_price.exceptions import InputError
@@ -51,7 +52,10 @@ def test_every_notebook_is_in_order(path):
     """Stripped, begun alike, plain for Jupyter, its boxes named, whole without its solutions."""
     content, file = notebook.read(path), path.read_text(encoding="utf-8")
     assert notebook.text(notebook.strip(content)).rstrip() == file.rstrip(), "run make format"
-    notebook.parameters(content, path.name)
+    for name, one in notebook.parameters(content, path.name).items():
+        if {int, float} & {*one.kinds, one.item} and name != "lam":  # its least follows epsilon
+            with pytest.raises(InputError, match=name.removesuffix("s")):
+                check({name: one}, {name: [-1] if list in one.kinds else -1})
     tags = [notebook.tags(c) for c in content.cells]
     assert {t for ts in tags for t in ts if not t.startswith(notebook.LABEL)} <= TAGS
     assert "parameters" in tags[1]

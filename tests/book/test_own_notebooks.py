@@ -90,6 +90,7 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
         shown(name, m="1")
 
 
+REFUSES = "from microdata_price.model.privacy import PureDP\nPureDP(0)"
 FAILURES = [
     ("import os, signal\nos.kill(os.getpid(), 9)", "the kernel ended while it ran"),
     ("import os\nos._exit(0)", "the kernel ended while it ran"),
@@ -102,6 +103,7 @@ FAILURES = [
     ("import sys\nsys.exit(0)", "so that the cells after it were not run"),
     ("assert n == 4", "AssertionError, without a message"),
     ("raise KeyboardInterrupt", "KeyboardInterrupt, without a message"),
+    (REFUSES, "cell 3: epsilon is 0; it must be a positive"),
 ]
 
 
@@ -109,27 +111,30 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(home):
     bodies = [("code", body) for body, _ in FAILURES]
     last = ("code", f"{IMPORTS}\nprint(n)")
     start = ("text", "Words."), N
-    chapters = [write(home / f"bad{i}.ipynb", *start, b, last) for i, b in enumerate(bodies)]
+    chapters = [write(home / f"bad{i:02}.ipynb", *start, b, last) for i, b in enumerate(bodies)]
     kept = home.parent / "kept"
     with pytest.raises(BuildError) as failed:
         run_all(home.parent / "checkout", chapters, kept, {}, lambda _: None)
     told = str(failed.value).splitlines()
     for i, (_, said) in enumerate(FAILURES):
-        (line,) = [x for x in told if f"notebook 'bad{i}' failed in cell 3" in x]
-        assert said in line
-        assert (kept / f"bad{i}.failed.ipynb").is_file()
+        (line,) = [x for x in told if f"bad{i:02}" in x]
+        assert (said in line, "cell 3" in line) == (True, True), line
+        assert (kept / f"bad{i:02}.failed.ipynb").is_file()
 
 
-def test_a_run_that_fails_leaves_its_notebook_as_far_as_it_came(home, capsys):
+def test_a_run_that_fails_leaves_its_notebook_as_far_as_it_came_unless_it_refuses(home, capsys):
     write(home / "bad.ipynb", ("code", "print(3)\n1 / 0"))
-    for given in ("bad.ipynb", "out.failed.ipynb"):  # never over a file that is there
+    write(home / "refuses.ipynb", ("code", REFUSES))
+    far, refusal = "as far as it came: ", "\nmicrodata-price: refuses, cell 1: epsilon is 0; it"
+    # Never over a file that is there.
+    for given, code, said in (("bad", 1, far), ("out.failed", 1, far), ("refuses", 2, refusal)):
         with pytest.raises(SystemExit) as stop:
-            main(["run", given, "--out", "out"])
+            main(["run", f"{given}.ipynb", "--out", "out"])
         out, err = capsys.readouterr()
-        assert (stop.value.code, out, "Traceback" in err) == (1, "", False)
-        assert "as far as it came: " in err
+        assert (stop.value.code, out, "Traceback" in err) == (code, "", False)
+        assert said in err
     kept = {f"out.failed{n}.ipynb" for n in ("", "-1")}
-    assert {p.name for p in home.iterdir()} == {"bad.ipynb", *kept}
+    assert {p.name for p in home.iterdir()} == {"bad.ipynb", "refuses.ipynb", *kept}
 
 
 PRINTS = {"cell_type": "code", "source": "print(7)", "metadata": {}, "outputs": []}

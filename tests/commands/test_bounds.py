@@ -59,6 +59,9 @@ def test_the_table_says_what_the_numbers_mean(capsys):
     assert all(name in out and meaning in out for name, meaning in CHANNEL.items())
     vague = words.format("approximate --epsilon 1 --delta 0.1", 1e9)
     assert "is at most 1000000000, no bound says anything:" in run(capsys, *vague.split())[1]
+    for given, d in ((2**53 + 1, 2**53 + 1), ("1e24", 10**24)):  # which no double is
+        asked = words.format("pure --epsilon 1", 9).replace("100", str(given))
+        assert f", d = {d} point" in run(capsys, *asked.split())[1]
     # A bound that says nothing beside one that does has a note.
     document = told(capsys, "--privacy pure --epsilon 0.5 --points 1e6 --sum-error 5.656854")
     assert document["channel_whole"] > 0

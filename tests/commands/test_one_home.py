@@ -65,5 +65,4 @@ def test_a_data_set_is_a_line_and_a_family_a_record(tmp_path, monkeypatch, capsy
     assert [e.family for e in experiments(found)] == ["1d", "2d", "3d"]
     rows = found[found["family"] == "3d"]
     assert overview(rows, levels(rows)).axes[0].get_title(loc="left") == "2 × 2 × 2"
-    figure = bias_shares(rows.assign(share=0.5), {"sum": "sum"})
-    assert "▽: 2 × 2 × 2" in figure.get_supxlabel()
+    assert "▽: 2 × 2 × 2" in bias_shares(rows.assign(share=0.5), {"sum": "sum"}).get_supxlabel()

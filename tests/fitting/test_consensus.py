@@ -100,8 +100,7 @@ def test_the_shrunk_part_counts_less_where_its_marginals_are_far_from_least_squa
     signed = fit_ols(m).cells
     moved = signed.reshape(2, 3, 5).copy()
     moved[1] += m.noise[0].std  # a row is off by 5 deviations and a column by 3
-    weights = _weights(m, 3, signed, moved.reshape(2, 15))
-    np.testing.assert_allclose(weights[2], [1 / 3, 1 / 75])
+    np.testing.assert_allclose(_weights(m, 3, signed, moved.reshape(2, 15))[2], [1 / 3, 1 / 75])
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])

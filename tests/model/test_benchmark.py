@@ -56,8 +56,7 @@ def test_real_tables_hold_what_the_file_lists():
     for row in rows.itertuples():
         table = benchmark.data_set(row.dataset).table
         assert table[row.race - 1, row.origin - 1] == row.persons
-    total = sum(d.table.sum() for d in benchmark.data_sets("pums"))
-    assert total == rows["persons"].sum()
+    assert sum(d.table.sum() for d in benchmark.data_sets("pums")) == rows["persons"].sum()
 
 
 def test_the_wheel_carries_the_data_and_finds_it_where_it_is_installed(tmp_path):

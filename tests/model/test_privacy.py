@@ -9,6 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from scipy import stats
 
+from microdata_price.exceptions import InputError
 from microdata_price.model import privacy
 from microdata_price.model.conversion import approximate_together, pure_renyi
 from microdata_price.model.privacy import KINDS, ConcentratedDP, PureDP, guarantee_of
@@ -107,6 +108,8 @@ def test_every_kind_is_found_by_its_word_and_says_its_levels(kind):
     assert guarantee.kind == kind
     assert guarantee.fields() == {"kind": kind} | {n: LEVELS[n] for n in privacy.parameters(kind)}
     for name in privacy.parameters(kind):
+        with pytest.raises(InputError, match=f"needs .*give {name}, too"):
+            guarantee_of(kind, **{n: v for n, v in LEVELS.items() if n != name})
         assert f"{name} = {LEVELS[name]:g}" in guarantee.describe()
         written = {"epsilon": "0.5", "rho": "0.125", "delta": "10^{-6}"}[name]
         assert rf"$\{name} = {written}$" in guarantee.describe(math=True)

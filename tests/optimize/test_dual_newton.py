@@ -207,5 +207,4 @@ def test_products_and_newton_steps_are_those_of_the_dense_matrix(find, many, mon
 
 def test_a_sum_of_some_cells_of_a_list_is_one_of_its_own():
     some = term(QuerySet.from_labels([0, 0, -1, -1], "some"), [0], 1)
-    problem = Problem((some, term(QuerySet.identity(4), np.zeros(4), 1)))
-    assert two_way(problem, [0]) is not None
+    assert two_way(Problem((some, term(QuerySet.identity(4), np.zeros(4), 1))), [0]) is not None

@@ -112,11 +112,8 @@ def test_one_quantity_has_one_value(runs, asked):
 @pytest.mark.parametrize(
     ("value", "error", "text"),
     [
-        (1.3874, 0.0213, "1.387 ± 0.021"),
-        (0.5, 0.0, "0.5 (exact)"),
-        (1234.5, 17.0, "1,234 ± 17"),
-        (3.04, 0.96, "3.04 ± 0.96"),
-        (1.0, float("nan"), "1 ± ?"),
+        *((1.3874, 0.0213, "1.387 ± 0.021"), (1234.5, 17.0, "1,234 ± 17")),
+        *((0.5, 0.0, "0.5 (exact)"), (3.04, 0.96, "3.04 ± 0.96"), (1.0, np.nan, "1 ± ?")),
     ],
 )
 def test_a_price_is_written_as_far_as_it_is_known(value, error, text):
@@ -179,8 +176,7 @@ def test_of_millions_of_points_one_in_each_place_is_drawn():
     step = np.array([[0.01], [np.sqrt(told[1].max()) / 400]])
     points, kept = told[:2], drawn[["truth", "squared_error"]].to_numpy().T
     places, those = (np.stack([np.arcsinh(x), np.sqrt(y)]) / step for x, y in (points, kept))
-    near = cKDTree(those.T).query(places.T)[0]
-    assert near.max() <= np.sqrt(2) * (1 + 1e-9)
+    assert cKDTree(those.T).query(places.T)[0].max() <= np.sqrt(2) * (1 + 1e-9)
 
 
 @pytest.mark.parametrize(
@@ -401,5 +397,6 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
     monkeypatch.setattr(price_commands, "check_new", bool)  # as if it was made in the meantime
     assert "File exists" in refused(capsys, *words)
     for other in ("u.csv.gz", "u.parquet"):
-        assert "as CSV; give a name" in refused(capsys, *words[:-1], tmp_path / other)
+        asked = *words[:-1], tmp_path / other
+        assert f"is CSV; name it {tmp_path / 'u.csv'}\n" in refused(capsys, *asked)
     assert {p.name for p in tmp_path.iterdir()} == {"p.csv", "s.json", "t.csv", "t.schema.json"}

@@ -88,8 +88,7 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
         folder = out / str(k)
         kept, finished = load_measured(folder)
         if not finished:
-            made = release_again(folder, "nnls")
-            assert made.measured.identity == kept.identity
+            assert release_again(folder, "nnls").measured.identity == kept.identity
             assert not list(folder.glob(".unfinished-*"))
             taken_up += 1
         again, finished = load_measured(folder)
@@ -103,11 +102,8 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
 @pytest.mark.parametrize(
     ("problem", "status"),
     [
-        (KeyboardInterrupt, 130),
-        (CertificateError("no"), 1),
-        (OSError(28, "No space left on device"), 2),
-        (MemoryError(), 1),
-        (signal.SIGTERM, 143),
+        *((KeyboardInterrupt, 130), (signal.SIGTERM, 143), (MemoryError(), 1)),
+        *((CertificateError("no"), 1), (OSError(28, "No space left on device"), 2)),
     ],
 )
 def test_whatever_fails_after_the_measurement_says_how_to_go_on(

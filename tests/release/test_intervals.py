@@ -157,8 +157,7 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     schema = Schema(("a", "b", "c"), (tuple("12"), tuple("123"), tuple("1234")))
     workload = parse_workload("identity, a*b", schema)
     m = measured(PureDP(1.0), table=np.ones((2, 3, 4)), schema=schema, workload=workload)
-    made = finish(m, "nnls")
-    by_name = {t.queries.name: t for t in made.told}
+    by_name = {t.queries.name: t for t in finish(m, "nnls").told}
     law = m.mechanism.noise[0]
     assert by_name["a"].half == half_width(law, 3, 1 - room.LEVEL)  # three of a*b, not 12 cells
     assert by_name["sum"].half == half_width(law, 6, 1 - room.LEVEL)

@@ -57,8 +57,7 @@ def test_the_spending_is_written_down_before_any_noise_is_drawn_and_after_the_ta
         with pytest.raises(InputError, match=r"more than 1e\+15 records|cell|shape"):
             measure(planned, table, spend)
     assert not order
-    most = 1e15 * (np.arange(6.0).reshape(3, 2) == 0)
-    assert measure(planned, most, spend).ledger == "line"
+    assert measure(planned, 1e15 * (np.arange(6.0).reshape(3, 2) == 0), spend).ledger == "line"
     assert order == ["spent", *["noise"] * len(draws)]
 
 
@@ -380,6 +379,8 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert ("it is public." in text) == known
     assert (f"at most {made.measured.mechanism.replacement.describe()}." in text) != known
     assert {name for name in files if name != "README.txt"} <= set(re.findall(r"[\w.]+", page))
+    assert (b"published" in files["intervals.csv"]) == ("published answers" in page)
+    assert ("before rounding" in page) == (made.whole is not None)
     if made.whole is None:
         return
     assert f"{made.whole.sum()} records are published." in text

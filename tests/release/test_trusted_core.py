@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "0fc5890961887752",
+    "tables/read.py": "19a5a4eb7ffcd7dc",
     "release/measure.py": "e6313bdd1eaff4b6",
     "release/mechanism.py": "08074ee85e50d74d",
     "release/budget.py": "6de0e17061b76a89",

@@ -141,8 +141,7 @@ CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is not JSON"),
-        ("[" * 10**5, "is not JSON"),
+        *((text, "is not JSON") for text in ("", "[" * 10**5)),
         ("[]", "must be an object"),
         ("{}", "no columns"),
         ('{"columns": {"a": []}}', "no values"),

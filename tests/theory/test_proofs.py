@@ -81,8 +81,7 @@ def test_information_is_that_of_enumeration():
     packing = Packing(d=3, n=6, m=3, C=1.0, D=1.0)
     full, empty = (clipped_law(noise, q, 30) for q in (3, 0))
     joint = np.array([np.outer(full, empty), np.outer(empty, full)]) / 2
-    mixture = joint.sum(axis=0)
-    exact = float(special.rel_entr(joint, mixture / 2).sum())
+    exact = float(special.rel_entr(joint, joint.sum(axis=0) / 2).sum())
     x = np.indices((16,) * 3).reshape(3, -1)
     law = full[x[0]] * joint[:, x[1], x[2]]
     post, chance = law / law.sum(axis=0), law.sum(axis=0)

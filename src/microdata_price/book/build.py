@@ -158,7 +158,7 @@ def build(
     folders, facts = compute_folders(planned, edition, cache / "grid", report)
     try:
         runs = run_all(root, planned, cache / "notebooks", folders, report)
-    except BuildError:
+    except (BuildError, InputError):
         for failed in sorted((cache / "notebooks").glob("*.failed.ipynb")):
             report(f"as far as it came: {failed}")
         raise

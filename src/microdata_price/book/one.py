@@ -86,8 +86,8 @@ def run_one(
 
     `given` is a path or the name of a chapter, `values` are its parameters; each combination of a
     `grid` is a run, and all are compared on one page. The folder is made anew; without `out` it is
-    one in ``results``. What cannot be used is an `InputError` before anything runs, a cell that
-    fails a `BuildError`. Nothing is taken from an earlier run or kept for a later one.
+    one in ``results``. What cannot be used is an `InputError`, before anything runs where that is
+    known; a cell that fails is a `BuildError`. Nothing is taken from, or kept for, another run.
     """
     path, root = _find_notebook(given)
     original = notebook.read(path)

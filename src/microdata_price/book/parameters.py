@@ -16,7 +16,7 @@ from typing import Any
 
 import yaml
 
-from ..exceptions import InputError, unknown_name
+from ..exceptions import InputError, find
 from ..model.privacy import check_delta, check_epsilon, check_rho
 
 TAG = "parameters"
@@ -123,7 +123,7 @@ def _as(kind: Any, given: Any, item: Any = None) -> Any:
 
 
 LEVELS = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
-_LEAST = {"runs": 1, "seed": 0, "d": 2, "repeat": 2}
+_LEAST = {"runs": 2, "seed": 0, "d": 2, "repeat": 2, "count": 0, "students": 1}
 
 
 def _check_range(name: str, value: Any) -> None:
@@ -133,9 +133,7 @@ def _check_range(name: str, value: Any) -> None:
         if one in LEVELS and entry is not None:
             LEVELS[one](entry)
         if isinstance(entry, (int, float)) and entry < _LEAST.get(one, -math.inf):
-            raise InputError(
-                f"{name} is {entry}; it must be a whole number of {_LEAST[one]} or more"
-            )
+            raise InputError(f"{name} is {entry}; it must be {_LEAST[one]} or more")
 
 
 def check(
@@ -149,10 +147,8 @@ def check(
                 f"{where}: there is no parameter {name!r}, as the notebook declares none; set "
                 "them, one a line, in a cell with the tag 'parameters'"
             )
-        if name not in parameters:
-            raise InputError(f"{where}: {unknown_name('parameter', name, parameters)}")
         try:
-            checked[name] = coerce(parameters[name], value)
+            checked[name] = coerce(find("parameter", name, parameters), value)
             _check_range(name, checked[name])
         except InputError as error:
             raise InputError(f"{where}: {error}") from None

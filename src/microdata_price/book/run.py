@@ -155,6 +155,8 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
     if not stopped:
         raise BuildError(f"notebook {chapter.name!r} failed in no cell of its own: {said}")
     position, cell = stopped[0]
+    if said.startswith(kind := f"{InputError.__name__}: "):  # a value that only a cell can judge
+        raise InputError(f"{chapter.name}, cell {position}: {said.removeprefix(kind)}")
     said = said or "it ends the run (SystemExit), so that the cells after it were not run"
     raise BuildError(
         f"notebook {chapter.name!r} failed in cell {position} (of all cells, text included), which "
@@ -169,7 +171,7 @@ def _compute(chapter: Chapter, folders: Paths, place: Path, manager: Any) -> Run
     given = {**chapter.values, **{name: str(folders[name]) for name in chapter.folders}}
     try:
         _execute(chapter, given, draft, manager)
-    except BuildError:
+    except (BuildError, InputError):
         if draft.is_file():
             draft.replace(place.parents[1] / f"{chapter.name}.failed.ipynb")
         raise
@@ -210,7 +212,7 @@ def run_all(
         report(f"taken from an earlier run of the same code, data and values: {', '.join(found)}")
     if not todo:
         return [found[c.name] for c in chapters]
-    package, failures = root / "src" / PACKAGE, list[str]()
+    package, failures = root / "src" / PACKAGE, list[BuildError | InputError]()
     used = code_files(package, [line for c in todo for line in _code(c)])
     modules = [p.relative_to(package.parent).with_suffix("").parts for p in used]
     preload = [".".join(m).removesuffix(".__init__") for m in modules if len(todo) >= _FEW]
@@ -222,12 +224,13 @@ def run_all(
                 try:
                     found[name] = job.result()
                     report(f"notebook {name}: {found[name].seconds:.0f} s")
-                except BuildError as error:
-                    failures.append(str(error))
+                except (BuildError, InputError) as error:
+                    failures.append(error)
                     report(f"notebook {name}: failed")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise
     if failures:
-        raise BuildError("\n".join(failures))
+        kind = InputError if all(isinstance(e, InputError) for e in failures) else BuildError
+        raise kind("\n".join(map(str, failures)))
     return [found[c.name] for c in chapters]

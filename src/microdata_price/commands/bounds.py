@@ -28,7 +28,7 @@ _LEVELS = ("epsilon", "rho", "delta")
 @options.EPSILON
 @options.RHO
 @options.DELTA
-@options.number("--points", required=True, help="The number of disjoint point queries.")
+@options.exact("--points", required=True, help="The number of disjoint point queries.")
 @options.number("--sum-error", help="Root expected squared error of the sum query.")
 @options.number("--point-error", help="The same of every point query.")
 @options.JSON

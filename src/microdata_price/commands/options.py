@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -42,10 +43,6 @@ def _names(_: Any, __: Any, values: Iterable[str]) -> list[str]:
     return [part.strip() for value in values for part in re.split("[,;]", value)]
 
 
-def _numbers(_: Any, __: Any, values: Iterable[str]) -> list[float]:
-    return [_number(part) for part in _names(_, __, values)]
-
-
 def _shares(_: Any, option: click.Parameter, values: Iterable[str]) -> dict[str, float]:
     found = _pairs(_, option, _names(_, option, values), str.rpartition)  # a name may hold "="
     return {name: _number(share) for name, share in found.items()}
@@ -57,11 +54,13 @@ FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 number = partial(click.option, type=_number, metavar="NUMBER")
 whole = partial(number, type=lambda n: _number(n, int, "whole number"), show_default=True)
+# A whole number keeps all its digits.
+exact = partial(number, type=lambda n: int(Decimal(n)) if _number(n).is_integer() else _number(n))
 flag = partial(click.option, is_flag=True)
 file = partial(click.option, type=FILE)
 place = partial(click.option, type=click.Path(path_type=Path))
 names = partial(click.option, multiple=True, callback=_names)  # repeated, or with commas
-numbers = partial(click.option, multiple=True, callback=_numbers)
+numbers = partial(names, callback=lambda *given: [_number(part) for part in _names(*given)])
 pairs = partial(click.option, multiple=True, callback=_pairs)
 
 EPSILON = number("--epsilon", help="Level of differential privacy, for example 0.5.")

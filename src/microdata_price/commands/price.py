@@ -100,7 +100,7 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
     check_new(out)  # first: an empty name has no name beside it
     check_new(beside := schema_path(out))
     plain = out.suffix.lower() in (".csv", ".txt", "")
-    require(plain, f"the table is written as CSV; give a name as {out.with_suffix('.csv')}")
+    require(plain, f"the table is CSV; name it {beside.with_suffix('').with_suffix('.csv')}")
     allowed = load_schema(schema)
     table = read_table(persons, allowed, where).astype(int)
     text = allowed.frame().assign(**{COUNT: table.ravel()}).to_csv(index=False, lineterminator="\n")

@@ -302,12 +302,13 @@ def parameters(kind: str) -> tuple[str, ...]:
 
 def guarantee_of(kind: str, **levels: float) -> Guarantee:
     """Return the guarantee of a kind, with those of some levels that it reads."""
-    given = {name: levels[name] for name in parameters(kind)}
-    return KINDS[kind](**given)
+    needed = parameters(kind)
+    if lost := " and ".join(name for name in needed if name not in levels):
+        raise InputError(f"{KINDS[kind].name} needs {' and '.join(needed)}; give {lost}, too")
+    return KINDS[kind](**{name: levels[name] for name in needed})
 
 
 def level_of(kind: str, level: float) -> PureDP | ConcentratedDP:
     """Return the guarantee that a grid's columns ``privacy`` and ``level`` name."""
-    known: dict[str, type[PureDP] | type[ConcentratedDP]]
-    known = {g.kind: g for g in (PureDP, ConcentratedDP)}
+    known: dict[str, type[PureDP | ConcentratedDP]] = {g.kind: g for g in (PureDP, ConcentratedDP)}
     return find("kind of privacy", str(kind), known)(level)

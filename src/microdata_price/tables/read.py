@@ -114,9 +114,10 @@ def _reading(path: Path) -> Iterator[None]:
         package = _FRAMES[path.suffix.lower()][1]
         raise InputError(f"{path} needs the package {package}: install it, or use CSV") from None
     except Exception as error:
-        # Of a file that it names the system speaks: there is none, no permission.
-        if isinstance(error, (InputError, MemoryError)) or getattr(error, "filename", None):
+        if isinstance(error, (InputError, MemoryError)):
             raise
+        if isinstance(error, OSError) and error.filename:  # of which the system speaks
+            raise InputError(f"{path} cannot be read ({error.strerror}); name another") from None
         uneven = re.search(r"Row #(\d+): Expected", str(error))
         raise InputError(
             f"{path}{f', row {uneven[1]},' if uneven else ''} is damaged, locked, or not what its "
@@ -150,8 +151,8 @@ def _open(path: Path) -> Iterator[Any]:
 
 def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     """Return a file's header, and what reads some of its columns, a block of rows at once."""
-    pipe = not path.is_file() and path.exists()  # what was read of it for its names is gone
-    require(not pipe, f"{path} is a pipe or a device; save the table as a file, and give that")
+    with _reading(path):
+        require(path.is_file(), f"{path} is missing, or a pipe; a table must be a regular file")
     if path.suffix.lower() in _FRAMES:
         return _frame(path)
     with _open(path) as file:

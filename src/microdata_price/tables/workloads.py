@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from ..exceptions import unknown_name
+from ..exceptions import find, unknown_name
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from .schemas import KEYWORDS, Schema, require
@@ -101,8 +101,7 @@ def shares_by_set(given: Shares, schema: Schema, workload: Workload) -> dict[str
 def split_shares(workload: Workload, given: Shares) -> tuple[float, ...]:
     """Return each query set's share of the budget; those not named share what is left alike."""
     for name in given:
-        if name not in workload.names:
-            raise unknown_name("query set", name, workload.names)
+        find("query set", name, dict.fromkeys(workload.names))
     others, total = len(workload.names) - len(given), math.fsum(given.values())
     rest = (1 - total) / others if others else 0.0
     least = min([*given.values(), *([rest] if others else [])])

@@ -223,8 +223,7 @@ def test_the_difficult_tables_own_error():
     m = math.floor(math.log(d) / eps)
     chance, _ = va.placement_chance(eps, d, m, m / 2, m)
     assert chance >= 1 / 16 - 0.002
-    found = va.same_table_error(eps, d, m)
-    assert found.error >= m / math.sqrt(80) > m / math.sqrt(128)
+    assert va.same_table_error(eps, d, m).error >= m / math.sqrt(80) > m / math.sqrt(128)
     low = va.same_table_error(3.0, 1000, 2)  # below one record
     bound = low.chance / (1 / (2 - low.k) ** 2 + 1 / low.h**2)
     assert low.error == pytest.approx(math.sqrt(bound))

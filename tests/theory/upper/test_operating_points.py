@@ -106,8 +106,7 @@ def test_both_ways_agree(guarantee, d):
         paths["asymmetric"] = points.asymmetric(guarantee, d)
     for name, path in paths.items():
         C, D = float(path.C[8]), float(path.D[8])
-        there = reached(guarantee, d, sum_error=D).values[name]
-        assert there == pytest.approx(C, rel=5e-3)
+        assert reached(guarantee, d, sum_error=D).values[name] == pytest.approx(C, rel=5e-3)
         back = reached(guarantee, d, point_error=C).values[name]
         # The least sum error beside which the cells' is so small.
         ends = [reached(guarantee, d, sum_error=x * back).values[name] for x in (1, 0.99)]
