@@ -305,7 +305,7 @@ SAMPLE: list[tuple[str, str, Callable[[], object]]] = [
     ("difficult_table", r"keep the sum the sum .{3,20} (5\.\d+) 0", lambda: max_error(14)),
     (
         "difficult_table",
-        "the sum of NNLS is {} on average",
+        "the sum of NNLS is {} ± .{1,9} on average",
         lambda: difficult(q=56, runs=5000)["nnls"],
     ),
     ("privacy_and_errors", "least squares: cell {}", lambda: 2 * B**2 * 10 / 11),

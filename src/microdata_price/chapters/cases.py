@@ -18,6 +18,7 @@ from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped
 
 LABELS = {"sum": "sum", "marginal1": "rows", "marginal2": "columns", "identity": "cells"}
+SAME = 1e-6  # tables that differ by no more, in standard deviations, are the same
 SHORT_LIST = (40.0, 12.0, 3.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 
 
@@ -144,6 +145,12 @@ class Methods:
 
     def bias(self, method):
         return self.errors.loc[(method, "sum"), "bias"].value
+
+    @property
+    def same(self):
+        """Share of runs in which max fitting returns the table of NNLS, in per cent."""
+        apart = np.abs(self.cells["maxfit"] - self.cells["nnls"]).max(axis=1)
+        return 100 * float((apart <= SAME * self.noise.std).mean())
 
     @cached_property
     def balances(self):

@@ -2,7 +2,6 @@
 
 from functools import cached_property
 
-import numpy as np
 import pandas as pd
 
 from ..base.numbers import Mean
@@ -43,12 +42,9 @@ class Findings(Methods):
                 for m in self.micro]  # fmt: skip
 
     @property
-    def best_of_cells(self):
-        return min(self.ratio(m, "identity") for m in self.micro)
-
-    @property
-    def worst_of_cells(self):
-        return max(self.ratio(m, "identity") for m in self.micro)
+    def of_cells(self):
+        """The methods of microdata by the cells' error, the best first."""
+        return sorted(self.micro, key=lambda m: self.ratio(m, "identity"))
 
     @property
     def mapped(self):
@@ -101,12 +97,6 @@ class Findings(Methods):
     def lost(self, method):
         """Mean records that the cells with records lose in all."""
         return -self.moved[method][1].value
-
-    @property
-    def same(self):
-        """Share of runs in which max fitting returns the table of NNLS, in per cent."""
-        apart = np.abs(self.cells["maxfit"] - self.cells["nnls"]).max(axis=1)
-        return 100 * float((apart <= 1e-6 * self.noise.std).mean())
 
     @property
     def max_over_nnls(self):
