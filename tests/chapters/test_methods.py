@@ -160,10 +160,9 @@ def test_known_roots_portions_and_the_price_below_what_is_reached(monkeypatch):
     for name, x, y in found.marks[1:]:
         assert np.interp(x, D, C) <= y * (1 + 1e-9), name
     whole = difficult_table.Findings(d=50, runs=300)
-    assert whole.simulated[0].size == 300
     monkeypatch.setattr(difficult_table, "AT_ONCE", 500)  # portions change only the draws
     parts = difficult_table.Findings(d=50, runs=300)
-    assert parts.simulated[0].size == 300
+    assert whole.simulated[0].size == parts.simulated[0].size == 300
     one, many = (Mean.of(f.simulated[6]) for f in (whole, parts))
     assert abs(one.value - many.value) <= 5 * math.hypot(one.error, many.error)
 
