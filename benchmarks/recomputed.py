@@ -305,7 +305,7 @@ SAMPLE: list[tuple[str, str, Callable[[], object]]] = [
     ("difficult_table", r"keep the sum the sum .{3,20} (5\.\d+) 0", lambda: max_error(14)),
     (
         "difficult_table",
-        "the sum of NNLS is {} on average",
+        "the sum of NNLS is {} ± .{1,9} on average",
         lambda: difficult(q=56, runs=5000)["nnls"],
     ),
     ("privacy_and_errors", "least squares: cell {}", lambda: 2 * B**2 * 10 / 11),
@@ -352,8 +352,8 @@ SAMPLE: list[tuple[str, str, Callable[[], object]]] = [
     ("how_large", "asymmetric noise tends to {}", lambda: 1 / (1 - 1 / math.sqrt(7))),
     ("how_large", "wall is at .{3,20} = {}", lambda: RHO / math.expm1(2 * RHO)),
     ("how_large", "clip’s to {}", lambda: EPSILON * LIFT),
-    ("how_large", "1 {} noise scales", lambda: two_huge(1)),
-    ("how_large", "2 {} noise scales", lambda: two_huge(2)),
+    ("how_large", "1 {} ± .{1,9} noise scales", lambda: two_huge(1)),
+    ("how_large", "2 {} ± .{1,9} noise scales", lambda: two_huge(2)),
     ("scorecard", "[25] of 16 rows; {} to", lambda: float(ratio("nnls").min())),
     ("scorecard", "5 of 16 rows; 2.80 to {}", lambda: float(ratio("nnls").max())),
     (

@@ -20,8 +20,7 @@ PROSE = (NOTEBOOKS / "misprints.ipynb").read_text(encoding="utf-8")
 def test_proofs_of_ours_hold_at_every_level(given):
     found = proofs_of_ours.Findings(**given, runs=100)
     said = filled("proofs_of_ours", **given, runs=100)
-    assert found.audit[0] <= 1 + 1e-9
-    assert found.most_used <= 1
+    assert max(found.audit[0] - 1e-9, found.most_used) <= 1
     assert says(said[0], 1.0, 1e-3)
     exact, good, private = found.public
     assert any(says(t, exact, 0.01) and says(t, private, 0.01) for t in said)
@@ -75,8 +74,7 @@ def test_printed_inequalities_are_false_where_the_pages_say_so():
     found, noise = misprints.Findings(), m_epsilon(10.0)
     assert [f"{x:.3f}" for x in found.false_pure] == ["0.010", "0.581", "2.549"]
     errors = misprints.clipped(noise, 10**4)
-    left, right = printed_sides(PureDP(10.0), 10**4, *errors, 0.5 - 2 * noise.std)
-    assert left > right
+    assert np.subtract(*printed_sides(PureDP(10.0), 10**4, *errors, 0.5 - 2 * noise.std)) > 0
     assert found.false_zcdp == pytest.approx((0.00165, 0.00055, 6.47), rel=0.01)
     # The information is at most rho m^2 nats, m = ceil(y), and the printed left side 4 rho y^2.
     y = np.linspace(0.01, 6, 60_001)

@@ -30,8 +30,7 @@ CELLS = st.lists(st.floats(0, 40), min_size=60, max_size=60)
 def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D, k, cells):
     packing = packing_at(d, C, 10 * D, k, 2.5, 3.0)
     n, m, reach, wide = packing.n, packing.m, 2.5 * C, 3 * (10 * D)
-    assert packing.share == pytest.approx(1 - 2 / 6.25 - 1 / 9)
-    assert packing.k == pytest.approx(m - reach)
+    assert (packing.share, packing.k) == pytest.approx((1 - 2 / 6.25 - 1 / 9, m - reach))
     assert packing.first_range == pytest.approx((n - m - reach, n - m + reach))
     assert (packing.cell_range, packing.sum_range) == ((packing.k, m + reach), (n - wide, n + wide))
     tables = np.array([packing.table(1), packing.table(2), packing.table(d)])
@@ -100,9 +99,8 @@ def test_information_is_that_of_enumeration():
     curve = fw.information_curve(DiscreteGaussian(4.0), 60, ms, 400, np.random.default_rng(2))
     assert (np.diff(curve.information) > 0).all()
     assert (curve.information <= curve.divergence + 5 * curve.error).all()
-    up, down = fw.cell_divergences(noise, 3)
-    assert up == pytest.approx(float(special.rel_entr(full, empty).sum()), rel=1e-9)
-    assert down == pytest.approx(float(special.rel_entr(empty, full).sum()), rel=1e-9)
+    both = [float(special.rel_entr(*pair).sum()) for pair in ((full, empty), (empty, full))]
+    assert [*fw.cell_divergences(noise, 3)] == pytest.approx(both, rel=1e-9)
 
 
 @pytest.mark.parametrize("gamma", [0.5, 0.9])
@@ -147,8 +145,7 @@ def test_exact_gaussian_epsilon_inverts_delta_and_lies_below_both_conversions(rh
     x = np.geomspace(1e-4, 1e6, 200_001)  # orders less 1
     tried = (1 + x) * rho + np.log(x / (1 + x)) - (math.log(delta) + np.log1p(x)) / x
     assert best == pytest.approx(max(float(tried.min()), 0.0), rel=1e-7, abs=1e-9)
-    assert exact <= best * (1 + 1e-9)
-    assert best <= (rho + 2 * math.sqrt(rho * -math.log(delta))) * (1 + 1e-12)
+    assert exact / (1 + 1e-9) <= best <= (rho + 2 * (rho * -math.log(delta)) ** 0.5) * (1 + 1e-12)
 
 
 @pytest.mark.parametrize(

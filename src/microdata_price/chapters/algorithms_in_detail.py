@@ -26,14 +26,13 @@ from ..model.noise import max_quantile
 from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped_sum
 from ..theory.upper.projection import threshold
-from .cases import LABELS, Methods, bench_case, percent, reordered, set_errors, short_case
+from .cases import LABELS, SAME, Methods, bench_case, percent, reordered, set_errors, short_case
 
 SHOWN = ("ols", "nnls", "sequential", "reweighted")
 COUNTS = (10, 30, 100, 300, 1000, 3000, 10_000)  # empty cells beside one large cell
 LARGE = 1000.0  # in standard deviations
 PLACES = (-20.0, -12.0, -8.0, -5.0, -3.0, 0.0, 3.0, 5.0, 8.0, 12.0, 20.0)  # one cell's noise
 PLACED_RUNS = 100
-SAME = 1e-6  # in standard deviations
 VARIANTS = {
     "as here": Rules(),
     "draws: rank of the cutoff": Rules(draws="cutoff"),
@@ -141,12 +140,6 @@ class Findings(Methods):
         lowest = np.concatenate(self.case.measurements.answers, axis=1).min(axis=1)
         least = np.maximum(-lowest, 0) / self.noise.std
         return 100 * float(np.isclose(self.distance.value, least, rtol=1e-9, atol=1e-9).mean())
-
-    @property
-    def same(self):
-        """Share of runs in which max fitting returns the table of NNLS, in per cent."""
-        apart = np.abs(self.cells["maxfit"] - self.cells["nnls"]).max(axis=1)
-        return 100 * float((apart <= SAME * self.noise.std).mean())
 
     @cached_property
     def one_cell(self):

@@ -135,15 +135,11 @@ class Findings:
         kinds = [t[:4] == "PUMA" or t[-2:] for t in tables]
         breaks = [i for i in range(1, len(tables)) if kinds[i] != kinds[i - 1]]
         short = [t.removeprefix("PUMA") for t in tables]
-        return [
-            (
-                QUERY_NAMES[q],
-                short,
-                m.T.groupby(level=0, sort=False).median().T.reindex(tables).to_numpy(),
-                breaks,
-            )
-            for q, m in self.matrices.items()
-        ]
+        found = []
+        for q, m in self.matrices.items():
+            medians = m.T.groupby(level=0, sort=False).median().T.reindex(tables)
+            found.append((QUERY_NAMES[q], short, medians.to_numpy(), breaks))
+        return found
 
     @cached_property
     def medians(self):
@@ -234,24 +230,16 @@ class Findings:
     def ends(self):
         """NNLS's median price without empty cells, and with more than three quarters empty."""
         own = self.chosen[self.chosen["method"] == "nnls"]
-        return [
-            own.loc[own["share"] == 0, "price"].median(),
-            own[own["share"] > 0.75]["price"].median(),
-        ]
+        share, price = own["share"], own["price"]
+        return [price[share == 0].median(), price[share > 0.75].median()]
 
     @cached_property
     def ranks(self):
         """Spearman's rank correlation of sparsity and price, the median over the levels."""
-        groups = self._sparse.groupby(["method", "privacy", "level"])
+        groups = self._sparse.round({"price": 9}).groupby(["method", "privacy", "level"])
+        found = groups[["share", "price"]].apply(lambda g: g.corr("spearman").iloc[0, 1])
         # Where all prices are one, as sequential fitting's can be, there is no rank to correlate.
-        found = groups[["share", "price"]].apply(
-            lambda g: (
-                g["share"].corr(g["price"].round(9), method="spearman")
-                if g["price"].round(9).nunique() > 1
-                else 0.0
-            )
-        )
-        return found.groupby("method").median().to_dict()
+        return found.fillna(0.0).groupby("method").median().to_dict()
 
     # The tables.
 
@@ -338,11 +326,8 @@ class Findings:
     def hardest(self):
         """The place of the highest price of the worst cell."""
         top = self.map.sort_values("worst").iloc[-1]
-        return {
-            "method": METHODS[top["method"]].title,
-            "empty": int(top["empty"]),
-            "price": top["worst"],
-        }
+        method = METHODS[top["method"]].title
+        return {"method": method, "empty": int(top["empty"]), "price": top["worst"]}
 
     @cached_property
     def landmarks_table(self):

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.data import data_path
-from ..base.numbers import Mean, format_number
+from ..base.numbers import Mean
 from ..errors.sums import answer_errors
 from ..fitting import (
     CONTROL,
@@ -28,6 +28,7 @@ from ..model.noise import Laplace
 from ..model.privacy import PureDP, level_of
 from ..model.workload import Workload
 from ..optimize import Problem, solve
+from .cases import written
 from .experiments import QUERY_NAMES, experiments, levels
 from .grids import grid_part
 
@@ -107,11 +108,6 @@ def ratios(errors, method, keys=COLUMN):
     ratio = mean[method] / low
     spread = ratio * np.hypot(error[method] / mean[method], low_error / low)
     return pd.DataFrame({"ratio": ratio, "error": spread, "best": best}).reset_index()
-
-
-def written(ratio, error):
-    """Write a ratio with its standard error; without one where rounding is all of it."""
-    return format_number(ratio) if error < 1e-6 else format_number(ratio, se=error)
 
 
 def totals(found):

@@ -3,12 +3,14 @@
 import math
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from ..base.numbers import Mean, format_number, runs_within
+from ..errors.estimates import root_ratio
 from ..fitting import fit
 from ..model.measurement import measure, noise_for
 from ..model.privacy import PureDP
@@ -66,13 +68,13 @@ class Findings:
                 worst = max(worst, found.certificate.worst)
                 total, fitted_cells = found.answers()
                 columns += [fitted_cells[:, 0], total[:, 0]]
-            columns += [np.mean(cells < 0, axis=1), threshold(cells, np.maximum(sums[:, 0], 0))]
+            columns.append(threshold(cells, np.maximum(sums[:, 0], 0)))
             parts.append(np.stack(columns))
         return *np.concatenate(parts, axis=1), worst
 
     @cached_property
     def ways(self):
-        cell, total, nnls, nnls_total, kept, kept_total, *_ = self.simulated
+        cell, total, nnls, nnls_total, kept, kept_total, _, _ = self.simulated
         return (
             Answers("signed", "ols", cell, total),
             Answers("NNLS", "nnls", nnls, nnls_total),
@@ -86,11 +88,12 @@ class Findings:
     @property
     def level(self):
         """Mean of what keeping the sum takes off every cell."""
-        return float(self.simulated[7].mean())
+        return Mean.of(self.simulated[6])
 
     @property
     def negative(self):
-        return 100 * float(self.simulated[6].mean())
+        """Percentage of the noisy cells below 0, on average and exactly."""
+        return 100 * float(np.exp(self.noise.log_cdf(-self.table)).mean())
 
     @property
     def emptied(self):
@@ -108,34 +111,45 @@ class Findings:
 
     @property
     def nnls_total(self):
-        return float(self.ways[1].total.mean())
+        return Mean.of(self.ways[1].total)
 
     @property
     def nnls_empty(self):
         return 100 * vanishing_chance(self.noise, self.noise, self.d, self.q, 1.0)
 
+    @cached_property
+    def prices_paid(self):
+        """By way and query: root error in signed errors, of the runs and exactly (or None)."""
+        unit, noises = self.signed_error, (self.noise, self.noise)
+        exact = {("signed", "cell"): unit**2, ("signed", "total"): unit**2,
+                 ("keep the sum", "total"): clipped(self.noise, self.q).squared_error}  # fmt: skip
+        for way, weight in (("NNLS", 1.0), ("keep the sum", math.inf)):
+            exact[way, "cell"] = cell_errors(*noises, self.d, self.q, weight).squared_error
+        found = {}
+        for way, query in product(self.ways, ("cell", "total")):
+            square = Mean.of((getattr(way, query) - self.q) ** 2)
+            known = exact.get((way.label, query))
+            simulated = Mean(*map(float, root_ratio(square.value, square.error, unit**2)))
+            found[way.label, query] = simulated, known and math.sqrt(known) / unit
+        return found
+
     @property
     def errors(self):
-        cells = {
-            way: math.sqrt(cell_errors(self.noise, self.noise, self.d, self.q, w).squared_error)
-            for way, w in (("NNLS", 1.0), ("keep the sum", math.inf))
-        }
-        exact = {
-            **{(way, "cell"): root for way, root in cells.items()},
-            ("signed", "cell"): self.signed_error,
-            ("signed", "total"): self.signed_error,
-            ("keep the sum", "total"): math.sqrt(clipped(self.noise, self.q).squared_error),
-        }
-        rows = []
-        for way in self.ways:
-            for query, name in (("cell", "the full cell"), ("total", "the sum")):
-                square = Mean.of((getattr(way, query) - self.q) ** 2)
-                root, known = math.sqrt(square.value), exact.get((way.label, query))
-                error = square.error / (2 * root) if root else 0.0
-                own = {"answers": way.label, "query": name, "root error": str(Mean(root, error))}
-                own["exactly"] = known and format_number(known, se=error).partition(" ")[0]
-                rows.append(own | {"price": (known or root) / self.signed_error})
+        rows, names = [], {"cell": "the full cell", "total": "the sum"}
+        for (way, query), (simulated, known) in self.prices_paid.items():
+            root = simulated.times(self.signed_error)
+            own = {"answers": way, "query": names[query], "root error": str(root)}
+            exactly = known and format_number(known * self.signed_error, se=root.error)
+            own["exactly"] = exactly and exactly.partition(" ")[0]
+            rows.append(own | {"price": format_number(known) if known else str(simulated)})
         return pd.DataFrame(rows)
+
+    def pays(self, way):
+        """Say where the price of a way is above 1, by two standard errors where simulated."""
+        names = {(False, False): "in neither", (True, False): "in the cell alone",
+                 (False, True): "in the sum alone", (True, True): "in both"}  # fmt: skip
+        prices = (self.prices_paid[way, query] for query in ("cell", "total"))
+        return names[tuple((known or s.value - 2 * s.error) > 1 for s, known in prices)]
 
     @property
     def clip_root(self):

@@ -6,8 +6,9 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import Mean
+from ..errors.sums import answer_errors
 from ..model.benchmark import data_set
-from .cases import LABELS, Methods, percent
+from .cases import LABELS, Methods, percent, written
 
 
 class Findings(Methods):
@@ -25,8 +26,8 @@ class Findings(Methods):
 
     @property
     def negative(self):
-        """Share of the noisy cells below 0 over all runs, in per cent."""
-        return 100 * float((self.case.noisy < 0).mean())
+        """Share of the noisy cells below 0, on average and exactly, in per cent."""
+        return 100 * float(np.exp(self.noise.log_cdf(-self.case.truth)).mean())
 
     @property
     def records(self):
@@ -39,16 +40,12 @@ class Findings(Methods):
     @property
     def ratios(self):
         """By query set and method of microdata: name, squared error over OLS's."""
-        return [(LABELS[q], m, self.errors.loc[(m, q), "ratio"]) for q in self.sets
-                for m in self.micro]  # fmt: skip
+        return [(LABELS[q], m, self.ratio(m, q)) for q in self.sets for m in self.micro]
 
     @property
-    def best_of_cells(self):
-        return min(self.ratio(m, "identity") for m in self.micro)
-
-    @property
-    def worst_of_cells(self):
-        return max(self.ratio(m, "identity") for m in self.micro)
+    def of_cells(self):
+        """The methods of microdata by the cells' error, the best first."""
+        return sorted(self.micro, key=lambda m: self.ratio(m, "identity").value)
 
     @property
     def mapped(self):
@@ -76,9 +73,9 @@ class Findings(Methods):
         own = self.errors.xs("sum", level="query set")
         return pd.DataFrame({
             "method": [self.label(m) for m in own.index],
-            "squared error": [str(e) for e in own["error"]],
+            "squared error": [written(e.value, e.error) for e in own["error"]],
             "exactly": list(own["exact"]),
-            "over OLS": [self.ratio(m) for m in own.index],
+            "over OLS": [self.over_ols(m) for m in own.index],
             "mean error": [str(b) for b in own["bias"]],
         })  # fmt: skip
 
@@ -100,19 +97,17 @@ class Findings(Methods):
 
     def lost(self, method):
         """Mean records that the cells with records lose in all."""
-        return -self.moved[method][1].value
-
-    @property
-    def same(self):
-        """Share of runs in which max fitting returns the table of NNLS, in per cent."""
-        apart = np.abs(self.cells["maxfit"] - self.cells["nnls"]).max(axis=1)
-        return 100 * float((apart <= 1e-6 * self.noise.std).mean())
+        return self.moved[method][1].times(-1)
 
     @property
     def max_over_nnls(self):
-        """Largest difference of a query set's squared error under the two, in per cent."""
-        ratios = [self.ratio("maxfit", q) / self.ratio("nnls", q) for q in self.sets]
-        return max(100 * abs(r - 1) for r in ratios)
+        """Largest change of a query set's squared error from NNLS to max fitting, in per cent."""
+        squares = [
+            [(e * e).sum(axis=1) for e in answer_errors(x, self.case.table, self.case.workload)]
+            for x in (self.cells["nnls"], self.cells["maxfit"])
+        ]
+        changes = [Mean.of(b - a).times(100 / a.mean()) for a, b in zip(*squares, strict=True)]
+        return max(changes, key=lambda change: abs(change.value))
 
     def hit(self, method):
         """True count, mean error and share of zeros of the cell with the largest error."""

@@ -63,13 +63,9 @@ class Lesson:
 
     # Keep the sum.
 
-    @cached_property
-    def table(self):
-        return difficult_table(self.d, self.epsilon)
-
     @property
     def held(self):
-        return float(self.table.max())
+        return float(difficult_table(self.d, self.epsilon).max())
 
     @cached_property
     def mean_level(self):
@@ -182,7 +178,7 @@ class Lesson:
             "break_even": n(a.break_even),
             "farther": n(a.farther_percent[0], 2),
             "farther_two": n(a.farther_percent[1], 2),
-            "mean_level": n(self.mean_level, 2),
+            "mean_level": str(self.mean_level),
             "held": n(self.held),
             "moved": n(self.best_m),
             "most_there": at_most(self.most_there, 2),

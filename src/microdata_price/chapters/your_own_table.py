@@ -12,6 +12,7 @@ from ..price.simulation import price_table
 from ..tables.read import read_matrix, read_table
 from ..tables.schemas import Schema, load_schema, schema_path
 from ..tables.workloads import parse_workload
+from .cases import written
 
 LOWEST, HIGHEST = 0.01, 4.0  # beyond these a release has little but noise, or next to none
 SURE = 4  # standard errors by which a price must be off 1 to count
@@ -106,14 +107,8 @@ class Findings:
             "method": [METHODS[m].label for m in rows["method"]],
             "query": rows["query"],
             "true count": rows["truth"].map(format_number),
-            "bias": written(rows["bias"], rows["bias_error"]),
+            "bias": list(map(written, rows["bias"], rows["bias_error"])),
             "root error": np.sqrt(rows["squared_error"]).map(lambda v: format_number(v, 2)),
-            "price": written(rows["price"], rows["price_error"]),
+            "price": list(map(written, rows["price"], rows["price_error"])),
         }
         return rows.iloc[:, :0].assign(**shown)
-
-
-def written(values, errors):
-    """Write values with their standard errors."""
-    pairs = zip(values, errors, strict=True)
-    return [format_number(v, se=e) if e > 0 else format_number(v) for v, e in pairs]
