@@ -71,8 +71,7 @@ def test_medians_bias_the_hidden_share_and_marks_and_ends_of_the_map():
     price = np.sqrt((off**2).mean() / (32 * 100 / 101))
     assert prices.corners[0] == pytest.approx(price, rel=0.02)
     one, again = (benchmark.price_map(PureDP(0.5), [99], [1, 50], 8, 3) for _ in range(2))
-    assert one.groupby("size")["sum"].sum().nunique() == 1
-    assert one.equals(again)
+    assert (one.groupby("size")["sum"].sum().nunique(), one.equals(again)) == (1, True)
 
 
 def test_section_5_numbers_exact_printed_and_by_hand(card):
@@ -117,7 +116,7 @@ def test_the_split_and_the_plain_maximum_bracket_the_truth(card):
     assert (far < 8 * table["split_error"] + 0.05 * table["exact"]).all()
     squared = Laplace(1.0).sample(np.random.default_rng(5), (30, 1000, 216)) ** 2 / 2
     assert squared.mean(axis=1).max(axis=1).mean() - 1 == pytest.approx(0.2, abs=0.02)
-    assert 10 < card.last["over"] < 30
+    assert 10 < card.last["over"].value < 30
 
 
 def test_what_was_checked():

@@ -7,6 +7,7 @@ import pandas as pd
 from scipy import optimize
 
 from ..base.numbers import Mean, format_number
+from ..errors.estimates import root_ratio
 from ..errors.known import ols_variances
 from ..fitting import (
     METHODS,
@@ -50,8 +51,9 @@ def balanced_level(noise, empty, full):
 
 
 def root(errors):
-    """Root mean square, in counts."""
-    return float(np.sqrt((errors**2).mean()))
+    """Root mean square, in counts, with its standard error."""
+    square = Mean.of(errors**2)
+    return Mean(*map(float, root_ratio(square.value, square.error, 1.0)))
 
 
 class Findings(Methods):
@@ -153,8 +155,8 @@ class Findings(Methods):
             answers[-1][:, cell] = self.case.truth[cell] + place * self.noise.std
             m = Measurements(part.workload, tuple(answers), part.noise)
             sums = [f(m).cells.sum(axis=1) - self.case.truth.sum() for f in (fit_nnls, fit_max)]
-            rows.append([*map(root, sums), float(max_distance(m).value.mean())])
-        return np.array(PLACES), *np.array(rows).T
+            rows.append([*map(root, sums), Mean.of(max_distance(m).value)])
+        return np.array(PLACES), *zip(*rows, strict=True)
 
     # Sequential fitting.
 
@@ -256,8 +258,8 @@ class Findings(Methods):
     def lows(self):
         """Over all runs: mean low cells, those that hold records, the median of 2 w^2."""
         w = self.steps[-1]
-        missed = (w.low & self.full).sum(axis=1).mean()
-        return float(w.low_count.mean()), float(missed), float(np.median(2 * w.downweight**2))
+        missed = (w.low & self.full).sum(axis=1)
+        return Mean.of(w.low_count), Mean.of(missed), float(np.median(2 * w.downweight**2))
 
     @property
     def open_table(self):

@@ -19,6 +19,7 @@ from ..model.privacy import PureDP, level_of
 from ..model.workload import Workload
 from ..theory.upper.fitted_errors import lone_cell_sum_error
 from . import experiments as ex
+from .cases import written
 from .experiments import DEAR, LABELS, MICRO, QUERY_NAMES
 from .grids import RUNS_ALONE, grid_part
 
@@ -164,7 +165,7 @@ class Findings:
         ends = own.sort_values("price").iloc[[-1, 0]]
         return [
             {
-                "price": row.price,
+                "price": written(row.price, row.price_error),
                 "method": METHODS[row.method].title,
                 "of": QUERY_NAMES[row.query_set],
                 "dataset": row.dataset,
@@ -326,8 +327,8 @@ class Findings:
     def hardest(self):
         """The place of the highest price of the worst cell."""
         top = self.map.sort_values("worst").iloc[-1]
-        method = METHODS[top["method"]].title
-        return {"method": method, "empty": int(top["empty"]), "price": top["worst"]}
+        method, price = METHODS[top["method"]].title, written(top["worst"], top["worst_error"])
+        return {"method": method, "empty": int(top["empty"]), "price": price}
 
     @cached_property
     def landmarks_table(self):

@@ -205,8 +205,8 @@ class Findings:
         level = level_of(str(top["privacy"]), float(top["level"])).math
         place = f"{QUERY_NAMES[top['query_set']]} of {FAMILIES[top['family']].title.lower()}"
         return {"all": len(found), "beaten": int((found["ratio"] <= 1).sum()),
-                "mean": float(found["ratio"].mean()), "worst": float(top["ratio"]),
-                "error": float(top["error"]), "where": f"{place} at {level}"}  # fmt: skip
+                "mean": float(found["ratio"].mean()), "worst": written(top["ratio"], top["error"]),
+                "where": f"{place} at {level}"}  # fmt: skip
 
     @cached_property
     def of_totals(self):
@@ -264,7 +264,7 @@ class Findings:
         level = level_of(top["privacy"], float(top["level"])).math
         place = f"{QUERY_NAMES[top['query_set']]} of {top['dataset']} at {level}"
         return {"all": len(self.singles), "above": int((self.singles["ratio"] > 1.1).sum()),
-                "worst": top["ratio"], "where": place,
+                "worst": written(top["ratio"], top["error"]), "where": place,
                 "best": METHODS[top["best"]].title}  # fmt: skip
 
     @property

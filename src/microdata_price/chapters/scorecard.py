@@ -136,7 +136,7 @@ class Findings:
     @property
     def worst_certificate(self):
         card, grid = (e["worst_certificate"].max() for e in (self.card, self.grid))
-        return max(card, grid, self.worst_fit)
+        return max(card, grid, self._dropped[1])
 
     # Value by value.
 
@@ -252,10 +252,6 @@ class Findings:
     def trials(self):
         return self._dropped[0]
 
-    @property
-    def worst_fit(self):
-        return self._dropped[1]
-
     @cached_property
     def dropped_table(self):
         def mean(values):
@@ -278,7 +274,7 @@ class Findings:
     def groups(self):
         """The mean error of the sum where the imitation keeps a run and where it drops it."""
         t = self.trials[0]
-        return [format_number(t.error[k].mean(), 2) if k.any() else "–" for k in (t.kept, ~t.kept)]
+        return [str(Mean.of(t.error[k])) if k.sum() > 1 else "–" for k in (t.kept, ~t.kept)]
 
     @cached_property
     def apart(self):
@@ -321,8 +317,9 @@ class Findings:
     def last(self):
         """The largest number of runs: both estimates, the excess of the plain one in percent."""
         row = self.maxima.iloc[-1]
-        over = 100 * (row["plain"] / self.exact - 1)
-        return {"runs": REPEATED[-1], "plain": row["plain"], "split": row["split"], "over": over}
+        plain, split = (Mean(row[name], row[f"{name}_error"]) for name in ("plain", "split"))
+        over = Mean(plain.value - self.exact, plain.error).times(100 / self.exact)
+        return {"runs": REPEATED[-1], "plain": plain, "split": split, "over": over}
 
     @cached_property
     def printed(self):

@@ -15,7 +15,7 @@ from ..theory.upper.reached import MECHANISMS, reached
 from . import options
 
 CHANNEL = {
-    "channel": "ours: single cells exactly (a certified program), weights as outputs",
+    "channel": "ours: by single cells (under zCDP not the most they prove), weights as outputs",
     "channel_whole": "ours: the same, for outputs in whole numbers",
 }
 _LEVELS = ("epsilon", "rho", "delta")
@@ -39,7 +39,7 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     that is allowed to the sum (D) to learn what some point query must then have (C), or the other
     way round. Errors are in counts; a bound that says nothing is 0, and a note says why. Below
     stands what known nonnegative mechanisms keep to, on every table: split_budget, asymmetric and
-    redrawn by a quadrature whose error is measured, not proved.
+    redrawn at the best of some sum errors, by a quadrature whose error is measured, not proved.
     """
     levels = {name: v for name in _LEVELS if (v := numbers[name]) is not None}
     if set(levels) != set(needed := parameters(privacy)):

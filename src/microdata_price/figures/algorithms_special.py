@@ -107,6 +107,7 @@ def growth(cells, clipped, measured, predicted, signed):
 def extreme_cell(place, nnls, maxfit, distance):
     """Draw what one cell's noise, in deviations, does to the sum and to max fitting's distance."""
     figure, (left, right) = panels(2, height=3.9)
+    nnls, maxfit, distance = np.array([[m.value for m in c] for c in (nnls, maxfit, distance)])
     curves = {"nnls": nnls, "maxfit": maxfit}
     for method, values in curves.items():
         style = METHODS[method]

@@ -248,7 +248,8 @@ def single_cell_bounds(
     """Return what single cells prove about one error, given the other; a note where nothing.
 
     ``channel`` is for weights and so for all nonnegative outputs, ``channel_whole`` for whole
-    numbers; in counts, 0 where nothing is proved.
+    numbers; in counts, 0 where nothing is proved. Under zCDP multipliers are those that are best
+    near one error: true bounds, and not the most that single cells prove.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""The most that single cells prove under zCDP: a conic program over channels, certified.
+"""What single cells prove under zCDP: a conic program over channels, certified.
 
 As in `single_cells`, with a bound on the Renyi divergence of the laws at neighbouring counts, both
 ways and at a few orders (fewer only weaken it): ``sum_y u^a v^(1-a) <= e^(a(a-1) rho)``. The

@@ -20,8 +20,8 @@ from .worst_table import certified_fit
 MECHANISMS = {
     "clipping": "noisy counts, zero where negative (M): exact worst case",
     "remap": "ours: the same, small counts mapped by the best map (whole numbers): exact",
-    "split_budget": "fitted to a noisy sum (M'), best split of the budget: certified",
-    "asymmetric": "ours: the same with asymmetric noise at its best rates: certified",
+    "split_budget": "fitted to a noisy sum (M'), the best of some splits of the budget: certified",
+    "asymmetric": "ours: the same with asymmetric noise, the best of some rates: certified",
     "truncated": "fitted to a noisy sum, truncated noise (M' with a delta): certified",
     "redrawn": "ours: asymmetric noise redrawn until below a bound: certified",
 }
@@ -44,10 +44,11 @@ def reached(
     sum_error: float | None = None,
     point_error: float | None = None,
 ) -> Reached:
-    """Return the least C that each mechanism keeps to beside a sum error D, or the least D.
+    """Return a C that each mechanism keeps to beside a sum error D, or such a D beside a C.
 
     Every value holds for all tables: it is exact for clipping and the map, certified for others,
-    those fitted to a noisy sum with 1e-5 for their quadrature, whose error is measured.
+    those fitted to a noisy sum with 1e-5 for their quadrature, whose error is measured. These are
+    tried at a few sum errors up to D and the least C is told, which others may undercut a little.
     Asymmetric noise is not for zCDP, truncated noise for approximate DP only. Give one of the two
     errors, in counts.
 
@@ -115,7 +116,7 @@ def _place(found: Guaranteed, sums: bool, limit: float) -> _Value:
 
 
 def _path(curve: _Curve, unit: float, sums: bool, limit: float) -> _Value:
-    """Return C at a D, or the least D on a grid, refined, that has so small a C."""
+    """Return the least C at D or a few below, or the least D on a grid, refined, with such a C."""
     grid = unit * _ALONG
     if sums:
         if limit <= unit * _ABOVE:
