@@ -29,6 +29,7 @@ show(one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0), "tiny-figure", caption, alt
 offer("tiny.csv", "a,b\\n1,2\\n", "All numbers")
 """
 THEOREM = "**Theorem O1 (Named, $x$ (ours)).** It is\n\n$$ x = y. \\tag{1} $$\n"
+PLAN = "[A plan](../book/teach/lesson.md#the-plan)."
 SLIDES = """# Slides
 
 <a href="../slides/index.html">Open the slides</a> (keys).
@@ -76,7 +77,7 @@ def chapter():
         ("text", THEOREM, "theorem", "label:thm-tiny"),
         ("text", "**Proof.** By [(1)](#eq-1).", "proof"),
         ("text", "**Exercise 1 (Try).** What is it?", "exercise", "label:ex-tiny"),
-        ("text", f"**Solution.** It is 43112609. {explorer}", "solution"),
+        ("text", f"**Solution.** It is 43112609. {explorer} {PLAN}", "solution"),
         ("code", "assert 43112609\nprint('(' * 10**6)", "solution"),
     )
 
@@ -84,7 +85,7 @@ def chapter():
 GLOSSARY = "# Glossary\n\n:::{glossary}\nzCDP\n  A guarantee.\n:::\n"
 NOTES = "# Notes\n\nElsewhere {{ chapter.twice }}, [Theorem O1](notebooks/chapter.ipynb#thm-tiny)."
 ANSWER = ":::{dropdown} Answer\n:class-container: solution\n\nForty-two.\n:::\n"
-LESSON = f"# A plan\n\n{{{{ book.students }}}}\n\n{ANSWER}"
+LESSON = f"(the-plan)=\n# A plan\n\n{{{{ book.students }}}}\n\n{ANSWER}"
 PAGES = {"notes": NOTES, "reference/notation": GLOSSARY}
 PAGES |= {"teach/slides": SLIDES, "teach/lesson": LESSON}
 URL = "https://github.com/example/book"
@@ -332,7 +333,8 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     assert all(words in html for words in ("epsilon = 0.1", "Twice is 0.2;", "Twice is 2;"))
     page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")
     assert "Twice is 0.2;" in page
-    assert ("Move it." in page, "../explorer/" in page) == (True, False)  # which is not there
+    told = "Move it." in page, ">A plan<" in page
+    assert (*told, re.findall(r'href="[^"]*(?:explorer/|the-plan)', page)) == (True, True, [])
     names = ["chapter-epsilon-0.1.ipynb", "chapter-epsilon-1.ipynb"]
     assert sorted(p.name for p in out.glob("*.ipynb")) == names
     assert any(c.get("execution_count") for c in notebook.read(out / names[0]).cells)

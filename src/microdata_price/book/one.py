@@ -34,6 +34,8 @@ MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
 # Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
+# Links to the explorer and to other chapters, which are not beside a notebook that is run alone.
+_AWAY = re.compile(r'<a [^>]*(?:"\.\./explorer/[^>]*>|>(?=<span class="xref myst">))(.*?)</a>')
 _UNSEEN = {"record", "certificate"}  # which an output tells the builder alone
 Grid = Mapping[str, Sequence[Any]]  # several values of some parameters, by name
 
@@ -163,9 +165,8 @@ def _write(
         shutil.copyfile(run.path, draft / f"{name if row else run.name}.ipynb")
     page = f"{_pages(root, runs, varied, home / 'book')}.html"
     site = book_site.run_builder(home / "book", home / "site", strict=False)
-    for path in (site / "notebooks").glob("*.html"):  # the explorer is not beside them
-        text = path.read_text("utf-8")
-        path.write_text(re.sub(r'<a [^>]*"\.\./explorer/[^>]*>(.*?)</a>', r"\1", text), "utf-8")
+    for path in site.rglob("*.html"):
+        path.write_text(_AWAY.sub(r"\1", path.read_text("utf-8")), "utf-8")
     (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
     site.rename(draft / "html")
     book_site.sign(draft, MARK, own)
