@@ -77,8 +77,8 @@ BOUNDS = {
             COLOURS["black"],
             (0, (1, 1)),
             "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
-            "no k with which it is true: it moves y = 2C + k records into a cell, which then has "
-            "k or more; y must be 1/2 or more (under zCDP 0.6006 to 1, or 1.2011 or more)",
+            "k for which it is true: it moves y = 2C + k records into a cell, which then has k or "
+            "more; y must be 1/2 or more (under zCDP from 0.6006 to 1, or 1.2011 or more)",
             ours=False,
         ),
         Bound(
@@ -89,7 +89,7 @@ BOUNDS = {
             COLOURS["pink"],
             (0, (3, 1, 1, 1, 1, 1)),
             "ours: free constants, base table m records away",
-            "no whole number of records, alpha and beta",
+            "whole number of records, alpha and beta",
         ),
         Bound(
             "packing_empty",
@@ -99,7 +99,7 @@ BOUNDS = {
             COLOURS["green"],
             (0, (5, 1.5, 1, 1.5)),
             "ours: the same from the all-zero table",
-            "no whole number of records, alpha and beta",
+            "whole number of records, alpha and beta",
         ),
         Bound(
             "first_moment",
@@ -109,7 +109,7 @@ BOUNDS = {
             COLOURS["blue"],
             "-",
             "ours: first moments",
-            "no whole number of records",
+            "whole number of records",
         ),
     )
 }
@@ -232,7 +232,7 @@ def lower_bounds(
         if n == "first_moment" and other == "D" and values[n] == 0 < chosen["m"]:
             notes.append(f"{n} is below the smallest number that can be written")
         elif values[n] == 0:
-            notes.append(f"{n} says nothing: at {BOUNDS[n].silent} does it exclude any {other}")
+            notes.append(f"{n} says nothing: no {other} is excluded by any {BOUNDS[n].silent}")
     notes += [f"branch {k} says nothing: {b.reason}" for k, b in branches.items() if b.reason]
     return LowerBounds(
         guarantee,

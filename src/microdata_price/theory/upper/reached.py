@@ -105,7 +105,7 @@ def _no(sums: bool, least: float) -> _Value:
     if not math.isfinite(least):
         return None, "errs by more than numbers of 64 bits hold"
     given = "sum error" if sums else "point error"
-    return None, f"does not keep to it: its {given} is about {least:.3g} at least"
+    return None, f"is not known to keep to it: its least {given} is about {least:.3g}"
 
 
 def _place(found: Guaranteed, sums: bool, limit: float) -> _Value:
