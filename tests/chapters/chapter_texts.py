@@ -18,9 +18,10 @@ LEVELS = [
     {"epsilon": 0.05, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
     {"epsilon": 10.0, "rho": 0.00125, "delta": 1e-12, "d": 10**5},
 ]
-
 _NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
 _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
+# Texts that start so have simulated numbers, which carry standard errors.
+_SIMULATED = re.compile(r"\*\*The highest price of m|The (price of the sum is|worst cell of keep)")
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -64,6 +65,7 @@ def check(said):
         assert not re.search(r"\b(nan|inf|True|False|None(?! of))\b|  |\.\.|\d\.\d{7,}", text), text
         assert not re.search(r"(at least|less than) 0(?![.\d])", text), f"nothing told: {text}"
         assert text.count("$") % 2 == 0, text
+        assert re.search("±|standard error", text) or not _SIMULATED.match(text), text
         assert not re.search(r"(?<![\w.,×])\d{5,}(?![\d.])", text), f"thousands together: {text}"
 
 
