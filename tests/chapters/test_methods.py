@@ -238,7 +238,7 @@ def test_the_better_method_s_headline_says_what_the_grid_found(tmp_path):
     assert says(said[0], max(worst))
     assert says(said[0], np.mean(worst), 0.02)
     parts = better_method.Findings(runs=20).parts
-    assert parts["average"] - parts["apart"] == pytest.approx(parts["cells"][-1])
+    assert parts["average"].value - parts["apart"].value == pytest.approx(parts["cells"][-1].value)
 
 
 @pytest.mark.parametrize("guarantee", [PureDP(0.5), ConcentratedDP(0.125)])
