@@ -21,8 +21,8 @@ LEVELS = [
 _NUMBER = re.compile(r"[−-]?\d[\d,]*(?:\.\d+)?(?: × 10[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+)?")
 _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸⁹])")
 # Texts that start so have simulated numbers, which carry standard errors.
-_SIMULATED = r"(\*\*)?The (highest price of m|price of the sum|worst cell of keep|consensus fit's)"
-_SIMULATED += r"|\*\*Averaged over|On `P|On tables that|Total squared|In \d+ of|By itself"
+_SIMULATED = r"(\*\*)?The (highest price of m|price of the s|worst cell of k|consensus fit|bench)"
+_SIMULATED += r"|\*\*Averaged|On `P|On tables|Total sq|In \d+ of|By itself|Red is|Median|Where all"
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
