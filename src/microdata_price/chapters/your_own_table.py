@@ -83,12 +83,10 @@ class Findings:
         return self.micro.iloc[0], self.micro.iloc[-1]
 
     @property
-    def above(self):
-        return int((self.micro["price"] - SURE * self.micro["price_error"] > 1).sum())
-
-    @property
-    def below(self):
-        return int((self.micro["price"] + SURE * self.micro["price_error"] < 1).sum())
+    def off(self):
+        """How many prices are surely above 1, and how many below."""
+        sure, away = SURE * self.micro["price_error"], self.micro["price"] - 1
+        return int((away > sure).sum()), int((away < -sure).sum())
 
     @property
     def biased(self):
