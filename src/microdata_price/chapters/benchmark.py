@@ -273,17 +273,16 @@ class Findings:
 
     @cached_property
     def real_table(self):
-        real = self.about
         return pd.DataFrame(
             {
-                "table": real["dataset"],
-                "state": real["dataset"].map(ex.state),
-                "records": real["records"],
-                "empty cells": real["empty"],
-                "cells of 1 to 9": real["small"],
-                "empty races of 9": real["empty_rows"],
-                "empty origins of 24": real["empty_columns"],
-                "largest cell, %": (100 * real["largest"]).round(0).astype(int),
+                "table": self.about["dataset"],
+                "state": self.about["dataset"].map(ex.state),
+                "records": self.about["records"],
+                "empty cells": self.about["empty"],
+                "cells of 1 to 9": self.about["small"],
+                "empty races of 9": self.about["empty_rows"],
+                "empty origins of 24": self.about["empty_columns"],
+                "largest cell, %": (100 * self.about["largest"]).round(0).astype(int),
             }
         )
 
@@ -316,7 +315,8 @@ class Findings:
     def corners(self):
         """NNLS's price of the sum: all but one empty, none empty and large or small."""
         places = ((EMPTIES[-1], SIZES[0]), (0, SIZES[-1]), (0, SIZES[0]))
-        return [self.at("nnls", *place)["sum"] for place in places]
+        rows = [self.at("nnls", *place) for place in places]
+        return [written(row["sum"], row["sum_error"]) for row in rows]
 
     @cached_property
     def tops(self):

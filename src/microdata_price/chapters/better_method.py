@@ -118,6 +118,12 @@ def largest(found):
     return found[found["metric"].eq("max")]
 
 
+def ends(found):
+    """Write the least and the largest ratio with their standard errors."""
+    pairs = found.sort_values("ratio", kind="stable")[["ratio", "error"]].to_numpy()
+    return written(*pairs[0]), written(*pairs[-1])
+
+
 def oracle(data, guarantee):
     """Total squared error of the cells by the posterior mean under the true histogram of counts.
 
@@ -133,11 +139,7 @@ def oracle(data, guarantee):
         z, w = noise.std * z, w / w.sum()
     error = 0.0
     for count, n in zip(counts, how_many, strict=True):
-        away = count + z[:, None] - counts
-        log = -np.abs(away) / noise.scale if isinstance(noise, Laplace) else -0.5 * (
-            away / noise.std
-        ) ** 2  # fmt: skip
-        share = how_many * np.exp(log - log.max(axis=1, keepdims=True))
+        share = how_many * noise.pdf(count + z[:, None] - counts)
         error += n * float(w @ (share @ counts / share.sum(axis=1) - count) ** 2)
     return error
 
@@ -204,8 +206,10 @@ class Findings:
         top = found.loc[found["ratio"].idxmax()]
         level = level_of(str(top["privacy"]), float(top["level"])).math
         place = f"{QUERY_NAMES[top['query_set']]} of {FAMILIES[top['family']].title.lower()}"
+        # Ratios share their noise: of their mean at most the mean of their errors is known.
         return {"all": len(found), "beaten": int((found["ratio"] <= 1).sum()),
-                "mean": float(found["ratio"].mean()), "worst": written(top["ratio"], top["error"]),
+                "mean": written(found["ratio"].mean(), found["error"].mean()),
+                "worst": written(top["ratio"], top["error"]),
                 "where": f"{place} at {level}"}  # fmt: skip
 
     @cached_property
@@ -221,14 +225,11 @@ class Findings:
         return self.summary(self.own[self.own["query_set"].eq("sum")])
 
     @cached_property
-    def rivals(self):
-        """Of each of the four its largest ratio of a total."""
-        return {m: float(totals(ratios(self.errors, m))["ratio"].max()) for m in FOUR}
-
-    @property
     def steadiest(self):
-        method = min(self.rivals, key=self.rivals.get)
-        return METHODS[method].title, self.rivals[method]
+        """Of the four the method whose largest ratio of a total is least, and that ratio."""
+        found = {m: totals(ratios(self.errors, m)) for m in FOUR}
+        method = min(found, key=lambda m: found[m]["ratio"].max())
+        return METHODS[method].title, ends(found[method])[1]
 
     def _rows(self, found, columns):
         at = found.set_index(COLUMN)
@@ -281,8 +282,7 @@ class Findings:
     def split_stairs(self):
         """Range of the largest cell's error on lists SplitStairs, over the best of the four."""
         own = self.errors[self.errors["dataset"].eq("SplitStairs-1d")]
-        found = largest(ratios(own, RECOMMENDED))["ratio"]
-        return float(found.min()), float(found.max())
+        return ends(largest(ratios(own, RECOMMENDED)))
 
     @cached_property
     def plain_mean(self):
@@ -293,9 +293,11 @@ class Findings:
             m = measure(data.table, data.workload, level_of(kind, level), runs=200, rng=rng)
             parts = consensus_parts(m)
             means = (np.mean([p.cells for p in parts], axis=0), fit(m, RECOMMENDED).cells)
-            plain, own = (((x - data.table) ** 2).mean(axis=0).max() for x in means)
-            found.append(float(plain / own))
-        return min(found), max(found)
+            errors = [(x - data.table) ** 2 for x in means]
+            plain, own = (e[:, e.mean(axis=0).argmax()] for e in errors)
+            ratio = plain.mean() / own.mean()
+            found.append((ratio, Mean.of(plain - ratio * own).error / own.mean()))
+        return ends(pd.DataFrame(found, columns=["ratio", "error"]))
 
     @cached_property
     def unseen(self):
@@ -327,18 +329,17 @@ class Findings:
     @cached_property
     def sequential_range(self):
         """Range of the totals of sequential fitting of least-squares answers."""
-        found = totals(ratios(self.errors, "sequential_ols"))["ratio"]
-        return float(found.min()), float(found.max())
+        return ends(totals(ratios(self.errors, "sequential_ols")))
 
     # The oracle.
 
     @cached_property
     def of_cells(self):
-        """Totals of the cells over the best of the four: by experiment, each method, the oracle."""
-        own = self.errors[
-            self.errors["query_set"].eq("identity") & self.errors["metric"].eq("total")
-        ]
-        mean, _ = wide(own, EXPERIMENT)
+        """Totals of the cells over the best of the four: methods, the oracle; their error, %."""
+        own = self.errors.query("query_set == 'identity' and metric == 'total'")
+        mean, error = wide(own, EXPERIMENT)
+        # Both sides of a ratio may err, each by this share at most.
+        share = (error / mean)[[*FOUR, RECOMMENDED]].to_numpy().max()
         best = mean[list(FOUR)].min(axis=1)
         mean["oracle"] = [
             np.mean([oracle(data_set(n), level_of(kind, float(level))) for n in
@@ -346,14 +347,14 @@ class Findings:
             for kind, level, family in mean.index
         ]  # fmt: skip
         kept = [*FOUR, RECOMMENDED, "oracle"]
-        return mean[kept].div(best, axis=0)
+        return mean[kept].div(best, axis=0), float(100 * np.sqrt(2) * share)
 
     @property
     def cells_table(self):
         label = {m: METHODS[m].label for m in (*FOUR, RECOMMENDED)}
         rows = []
         for e in experiments(self.errors):
-            own = self.of_cells.loc[tuple(e)]
+            own = self.of_cells[0].loc[tuple(e)]
             rows.append({"tables": f"{FAMILIES[e.family].label}, {e.guarantee.math}"}
                         | {label.get(m, m): f"{v:.2f}" for m, v in own.items()})  # fmt: skip
         return pd.DataFrame(rows)
@@ -361,7 +362,7 @@ class Findings:
     @property
     def by_family(self):
         """Consensus fit and oracle, means over the levels."""
-        means = self.of_cells.groupby("family")[[RECOMMENDED, "oracle"]].mean()
+        means = self.of_cells[0].groupby("family")[[RECOMMENDED, "oracle"]].mean()
         return {family: tuple(map(float, row)) for family, row in means.iterrows()}
 
     # Its parts, and mbi.
@@ -378,9 +379,9 @@ class Findings:
         weights = np.array([p.weight for p in found])
         apart = sum(p.weight * ((p.cells - mean) ** 2).sum(axis=1) / unit for p in found)
         return {"names": (*(p.name for p in found), "consensus"),
-                "cells": np.array([e.mean() for e in off]),
-                "weights": weights.mean(axis=1), "apart": float(apart.mean()),
-                "average": float((weights * off[:-1]).sum(axis=0).mean())}  # fmt: skip
+                "cells": [Mean.of(e) for e in off],
+                "weights": weights.mean(axis=1), "apart": Mean.of(apart),
+                "average": Mean.of((weights * off[:-1]).sum(axis=0))}  # fmt: skip
 
     @property
     def mbi_table(self):

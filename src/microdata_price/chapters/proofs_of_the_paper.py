@@ -7,7 +7,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from ..base.numbers import format_number, rounded_down, runs_within
+from ..base.numbers import format_number, rounded_down, runs_within, standard_error
 from ..model.noise import Laplace
 from ..model.noise_discrete import DiscreteGaussian, DoubleGeometric, TruncatedDoubleGeometric
 from ..model.privacy import ConcentratedDP, PureDP
@@ -26,6 +26,7 @@ from ..theory.upper.fitted_errors import cell_errors
 from ..theory.upper.projection import threshold
 from ..theory.upper.truncation import joint_profile, paper_bound, smallest_bound
 from ..theory.upper.upper_bounds import certified, equation_bound
+from .cases import written
 from .levels import Levels
 
 SIZES = (10**6, 10**9, 10**12)
@@ -122,7 +123,8 @@ class Findings(Levels):
     def told(self):
         """Nats in all, and the share of them, in %, that an output tells at the proof's m."""
         full = math.log(self.d - 1)
-        return full, 100 * self.entropies.information[0] / full if full else 0.0
+        share = [100 * v / full if full else 0.0 for v in self.entropies.information]
+        return full, written(*share)
 
     # The paper's choices, and its slips.
 
@@ -168,28 +170,28 @@ class Findings(Levels):
 
     @cached_property
     def chain(self):
-        """The squared error of the difficult table's full cell up to the proof's bound."""
-        rng, b = np.random.default_rng(self.seed), 2 / self.epsilon
+        """The difficult table's full cell up to the proof's bound; its largest standard error."""
+        rng, b, sides = np.random.default_rng(self.seed), 2 / self.epsilon, []
         table = difficult_table(self.d, self.epsilon)
-        runs = runs_within(self.runs, self.d)
-        sides = np.zeros(3)
-        for _ in range(runs):
+        for _ in range(runs_within(self.runs, self.d)):
             z, w = rng.laplace(scale=b, size=self.d), rng.laplace(scale=b)
             level = float(threshold(table + z, max(0.0, table.sum() + w)))
             error = max(0.0, table[0] + z[0] - level) - table[0]
-            sides += np.square([error, z[0] - level, abs(z[0]) + abs(w) + abs(z).max()]) / runs
+            sides.append([error, z[0] - level, abs(z[0]) + abs(w) + abs(z).max()])
+        cell, unclipped, bracket = np.square(sides).T
+        sampled = (unclipped - cell, bracket - unclipped, bracket - cell)
         noise = Laplace(b)
         exact = cell_errors(noise, noise, max(self.d, 2), count=table[0]).squared_error
         by_moments, by_lemma = (
             float(equation_bound(noise, f(noise, self.d))) for f in (extremes, lemma1)
         )
         lost = (
-            ("clipping at zero", sides[1] - sides[0]),
-            ("the bracket", sides[2] - sides[1]),
-            ("the largest noise", by_moments - exact - (sides[2] - sides[0])),
+            ("clipping at zero", sampled[0].mean()),
+            ("the bracket", sampled[1].mean()),
+            ("the largest noise", by_moments - exact - sampled[2].mean()),
             ("Lemma 1", by_lemma - by_moments),
         )
-        return Slack(exact, lost, "squared records")
+        return Slack(exact, lost, "squared records"), max(map(standard_error, sampled))
 
     @cached_property
     def certain(self):

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from ..base.numbers import format_number
+from ..errors.estimates import root_ratio
 from ..fitting import METHODS, microdata_methods
 from ..model.privacy import PureDP
 from ..price.simulation import price_table
@@ -77,20 +78,15 @@ class Findings:
         return made.assign(label=[METHODS[m].label for m in made["method"]]).sort_values("price")
 
     @property
-    def dear(self):
-        return self.micro.iloc[-1]
+    def ends(self):
+        """The lowest and the highest price."""
+        return self.micro.iloc[0], self.micro.iloc[-1]
 
     @property
-    def cheap(self):
-        return self.micro.iloc[0]
-
-    @property
-    def above(self):
-        return int((self.micro["price"] - SURE * self.micro["price_error"] > 1).sum())
-
-    @property
-    def below(self):
-        return int((self.micro["price"] + SURE * self.micro["price_error"] < 1).sum())
+    def off(self):
+        """How many prices are surely above 1, and how many below."""
+        sure, away = SURE * self.micro["price_error"], self.micro["price"] - 1
+        return int((away > sure).sum()), int((away < -sure).sum())
 
     @property
     def biased(self):
@@ -103,12 +99,13 @@ class Findings:
     def worst(self):
         """The two dearest queries of each method."""
         rows = self.priced.worst(2)
+        root = root_ratio(rows["squared_error"], rows["standard_error"], 1.0)
         shown = {
             "method": [METHODS[m].label for m in rows["method"]],
             "query": rows["query"],
             "true count": rows["truth"].map(format_number),
             "bias": list(map(written, rows["bias"], rows["bias_error"])),
-            "root error": np.sqrt(rows["squared_error"]).map(lambda v: format_number(v, 2)),
+            "root error": list(map(written, *root)),
             "price": list(map(written, rows["price"], rows["price_error"])),
         }
         return rows.iloc[:, :0].assign(**shown)
