@@ -73,7 +73,7 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     reach = [(n, "-" if v is None else f"{rounded_up(v, 6):.6g}") for n, v in known.values.items()]
     least = f"the {other} error is at least" if any(values.values()) else "no bound says anything"
     some = any(v is not None for v in known.values.values())
-    most = "Nonnegative mechanisms that keep to it on all tables (not: -); their other error at most:"
+    most = "Nonnegative mechanisms that keep to it on all tables (not: -); other error at most:"
     blocks = [
         [
             f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
