@@ -8,9 +8,9 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "19a5a4eb7ffcd7dc",
+    "tables/read.py": "c52cf076775aba4c",
     "release/measure.py": "e52cd2f861005d5d",
-    "release/mechanism.py": "daa5c800eddb64cc",
+    "release/mechanism.py": "bdfafaa74ba219c7",
     "release/budget.py": "73fd9ec31e869fa7",
     "release/ledger.py": "c109955ce46e45db",
 }

@@ -132,12 +132,8 @@ def mechanism_for(
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
     given = f"{guarantee.parameter} is {asked:g}, which would"
     if not max(raw) <= LARGEST_SCALE:
-        most = (
-            f"at most {LARGEST_SCALE:.0e} is accepted; more must be spent, or on fewer query sets"
-        )
-        raise InputError(
-            f"{given} need noise of {max(raw):.0e} counts, which tells nothing; {most}"
-        )
+        most = f"over {LARGEST_SCALE:.0e} tell nothing: more must be spent, or on fewer query sets"
+        raise InputError(f"{given} need noise of {max(raw):.0e} counts; {most}")
     if min(raw) < LEAST_SCALE:
         raise InputError(f"{given} leave next to no noise and protect nobody; spend less")
     while True:  # OpenDP's own maps round upwards: raise scales by units in the last place
