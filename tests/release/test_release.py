@@ -382,7 +382,7 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     if made.whole is None:
         return
     assert f"{made.whole.sum()} records are published." in text
-    assert f"moved no answer by more than {made.most_moved}." in text
+    assert f"moved no count of intervals.csv by more than {made.most_moved}." in text
     off = dataclasses.replace(made, weights=made.whole - 0.4321)
     assert off.most_moved == "2.593"  # six cells together, upwards
     row = next(r for r in rows(files["intervals.csv"]) if r["query_set"] != "sum")
@@ -433,7 +433,8 @@ def test_no_record_is_published_where_none_can_be(tmp_path, method, known):
     cells = {tuple(r[c] for c in STRUCTURE.columns) for r in rows(out / "table_weighted.csv")}
     assert cells == possible
     assert '"tâche"' in (out / "manifest.json").read_text(encoding="utf-8")
-    assert "impossible by the schema" in " ".join((out / "README.txt").read_text().split())
+    page = " ".join((out / "README.txt").read_text().split())
+    assert re.search("impossible by the schema.* county: 2 values; a group of tract, no col", page)
     if made.whole is None:
         return
     records = [tuple(r[c] for c in STRUCTURE.columns) for r in rows(out / "records.csv")]
@@ -442,7 +443,7 @@ def test_no_record_is_published_where_none_can_be(tmp_path, method, known):
     if known:
         assert len(records) == table.sum()
         assert made.weights.sum() == pytest.approx(table.sum(), rel=1e-12)
-        assert "one record replaced" in " ".join((out / "README.txt").read_text().split())
+        assert "one record replaced" in page
     again = release_again(out, method, tmp_path / "again")
     np.testing.assert_array_equal(again.weights, made.weights)
 
@@ -453,8 +454,7 @@ def test_words_that_programs_misread_are_named(tmp_path):
     given = {"table": np.arange(3.0, 8), "schema": schema, "workload": workload}
     publish(measured(**given), "nnls", tmp_path / "o")
     text = (tmp_path / "o" / "README.txt").read_text()
-    assert "NA, None: a word, not a missing value" in text
-    assert "leading zeros" in text
+    assert re.search("NA, None: a word, not a missing value.* leading zeros", text)
     assert [r["code"] for r in rows(tmp_path / "o" / "table_integer.csv")] == [*schema.values[0]]
     plain = Schema(("code",), (("0", "10", "0x"),))
     workload = parse_workload("sum, identity", plain)

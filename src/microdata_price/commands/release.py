@@ -151,14 +151,14 @@ def _summary(made: Release, out: Path) -> Told:
     noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
     records = "none: OLS makes no microdata"
     if made.whole is not None:
-        records = f"{made.whole.sum()}; rounding moved no answer by more than {made.most_moved}"
+        records = f"{made.whole.sum()}; rounding moved told counts by at most {made.most_moved}"
     lines = [
         *made.measured.warnings,
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
         f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
         f"Records: {records}.",
-        f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count asked)",
+        f"Written: {out} (README.txt says how far to trust it; intervals.csv has the counts told)",
     ]
     return document, "\n".join(lines)
 
