@@ -78,9 +78,8 @@ def test_what_cannot_be_used_is_one_sentence_and_no_file(
 ):
     monkeypatch.chdir(tmp_path)
     error = refused(capsys, *arguments.split())
-    assert error.startswith("microdata-price: ")
+    assert (error[:17], error.count("\n")) == ("microdata-price: ", 1)
     assert said.lower() in error.lower()
-    assert error.count("\n") == 1
     assert not list(tmp_path.iterdir())
 
 
@@ -123,7 +122,5 @@ def test_where_messages_go_nowhere_the_result_comes(tmp_path, monkeypatch, capsy
 @pytest.mark.parametrize("name", cli.COMMANDS)
 def test_help_shows_an_example_keeps_its_tables_and_shows_no_code_of_the_parser(name):
     told = CliRunner().invoke(cli.group, [name, "--help"], catch_exceptions=False)
-    assert told.exit_code == 0
+    assert (told.exit_code, "\\b" in told.output, "\b" in told.output) == (0, False, False)
     assert re.search(rf"Examples?[^:]*:\s+microdata-price {name} [-\w]", told.output)
-    assert "\\b" not in told.output
-    assert "\b" not in told.output

@@ -75,19 +75,21 @@ def test_the_command(tmp_path, capsys):
     document = json.loads(printed)
     rho = 0.125 + 0.125 + 0.25**2 / 2
     assert document["total"] == {"kind": "zcdp", "rho": pytest.approx(rho)}
-    assert document["approximate"]["delta"] == 1e-9
     together = approximate_together([0.5, 0.25], 0.125, 1e-9)
-    assert document["approximate"]["epsilon"] == together.epsilon
+    assert document["approximate"] == {"epsilon": together.epsilon, "delta": 1e-9}
     assert (document["epsilon"], document["rho"]) == (0.75, pytest.approx(0.125))
-    code, printed, error = run(capsys, "budget", *names)
+    printed = run(capsys, "budget", *names)[1]
     assert "with epsilon = 0.75 and, besides, zero-concentrated" in printed
     assert "That is at most (" in printed
     assert document["copies"] == [str(tmp_path / "copy")]
     assert "delta is 1" in refused(capsys, "budget", *names, "--delta", "1")
+    publish(measured(known_total=True), "nnls", known := tmp_path / "known")
+    told = run(capsys, "budget", names[0], known)[1].split("\n")  # each as its own README says
+    assert (told[0][-6:], told[1][-3:], ": two steps)" in told[2]) == (" = 0.5", "= 1", True)
     assert ", 1.2345649e-06)-" in run(capsys, "budget", *names, "--delta", "1.2345649e-6")[1]
 
 
-def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
+def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path, capsys):
     account = Account(tmp_path / "ledger.jsonl", "persons")
     other = Account(tmp_path / "ledger.jsonl", "firms")
     account.limit(PureDP(0.3))
@@ -96,6 +98,8 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
         account.spend(entry(str(k), PureDP(0.1)))
     other.spend(entry("9", PureDP(5.0)))
     before = account.path.read_text()
+    book = ["budget", "--ledger", account.path, "--name", "persons"]
+    assert "Together: pure differential privacy with epsilon = 0.3, for" in run(capsys, *book)[1]
     never = "no cap in epsilon ever admits,"
     over = r"epsilon = 0\.3; .* epsilon = 0\.301 would be spent; nothing was measured"
     for level, said in (
@@ -113,6 +117,8 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path):
         account.limit(PureDP(9.0))
     entries, cap = account.state()
     assert (len(entries), cap) == (4, ConcentratedDP(1.0))
+    # Of what exceeds a cap by rounding alone one reads the cap.
+    assert "zCDP with rho = 0.515." in run(capsys, *book, "--cap-rho", 0.515)[1]
     assert add_up(entries).zcdp.rho == pytest.approx(3 * 0.1**2 / 2 + 0.5)
     assert add_up(other.state()[0]).total == PureDP(5.0)
 
@@ -236,7 +242,7 @@ def test_an_account_under_nearly_its_name_is_the_same(tmp_path, other):
             Account(path, name).spend(entry("2", PureDP(0.7)))
         with pytest.raises(InputError, match="was spent on"):
             Account(path, name).limit(PureDP(0.5))
-    with pytest.raises(InputError, match=r"there is no account .*Known are: "):
+    with pytest.raises(InputError, match=r"l: there is no account 'households'.* Known are: "):
         Account(path, "households").state()
     assert Account(path, "None").limit(PureDP(1.0)) is None
     assert Account(path, "none").state() == ([], PureDP(1.0))
@@ -289,3 +295,8 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch, tmp_path)
     account.spend(entry("2", PureDP(0.25), replaced=True))
     together = add_up(account.state()[0])
     assert (together.total, "replaced" in together.neighbours) == (PureDP(4.25), True)
+    account.limit(PureDP(4.5))
+    with pytest.raises(
+        InputError, match=r"epsilon = 5\.25 \(twice the epsilon, four times the rho"
+    ):
+        account.spend(entry("3", PureDP(0.5)))

@@ -282,7 +282,7 @@ def test_groups_must_agree_and_impossible_rows_are_counted_and_named_without_adv
     schema = Schema(columns, values, impossible=(wrong,))
     text = "age,status\n" + "adult,married\n" * 3
     assert read(text + "child,single\n", schema) == [1, 0, 3]
-    with pytest.raises(InputError, match=r"12 rows \(5, [\d, ]*14, ...\): the schema says that"):
+    with pytest.raises(InputError, match=r"12 rows \(5, [\d, ]*14, ...\): .* of 'age', 'status' c"):
         read(text + "child,married\n" * 12, schema)
 
 
@@ -299,8 +299,7 @@ def test_only_rows_that_are_asked_for_are_read(read):
     people = "age,job\n20,nurse\n30,pilot\n,x\n17,\n"
     for column, value, cells in (("age", "middle", [1, 1]), ("age", "none", [0, 1])):
         table = read(people, ruled, {column: value})  # of the very cells that it has without it
-        assert table[ruled.values[0].index(value)] == cells
-        assert np.sum(table) == sum(cells)
+        assert (table[ruled.values[0].index(value)], np.sum(table)) == (cells, sum(cells))
     assert np.sum(read(people, ruled, {"job": "x"})) == 3
     with pytest.raises(InputError, match="'job' cannot be 'pilot'"):
         read(people, ruled, {"job": "pilot"})
@@ -348,7 +347,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         pytest.param("a" * 2**21, SCHEMA, "no column 'region', 'sex'", id="long"),
         ("region,sex,sex\nnorth,f,m\n", SCHEMA, "'sex' twice"),
         ("sep=,\nregion,sex\nnorth,f\n", SCHEMA, "its first row"),
-        (COUNTS, schema_with(layout="records"), "of cells say"),
+        (COUNTS, schema_with(layout="records"), 'schema says "layout": "records": of cells say'),
         (COUNTS.replace("count", "Count"), schema_with(ignore=("*",)), 'say .* "count": "Count"'),
         (COUNTS, schema_with(layout="counts", count="n"), "no column 'n'"),
         ("region,sex\nnorth,f\n\nnorth\n", SCHEMA, r"row 3, is damaged.* as many fields"),
@@ -357,6 +356,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
             for note in ('"2', '5" pipe\nnorth,f,"quoted', '"she said\nnorth,f,fine" she said')
         ),
         ("RT,sex,age\nH,,\nP,1,0\nP,2,0\nH,,\n", EMPTY, "does not list"),
+        ("region,sex\n,\n", SCHEMA, r"csv, 1 row \(2\): all columns are.* where one is$"),
         ("sex,age\n,\n1,0\n2,0\n,\n", EMPTY, r"2 rows \(2, 5\): all columns are"),
         ("sex,age,count\n,,4\n1,0,-1\n", EMPTY, r"1 row \(3\): column 'count'"),  # a cell may be
         ("sex\n1\n\n1\n", ALONE, r"1 row \(3\): all columns"),

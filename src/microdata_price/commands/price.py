@@ -20,7 +20,7 @@ from . import options
 
 @click.command(epilog="Example: microdata-price price area.csv --epsilon 0.5 --out my-eyes-only")
 @click.argument("table", type=options.FILE)
-@options.file("--schema", help="Columns and allowed values (JSON).  [default: TABLE.schema.json]")
+@options.file("--schema", help="Columns (JSON).  [default: TABLE's name, .schema.json for .csv]")
 @options.WHERE
 @options.EPSILON
 @options.RHO

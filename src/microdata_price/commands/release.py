@@ -18,7 +18,7 @@ from ..model.privacy import ConcentratedDP, PureDP, check_delta
 from ..release.budget import Budget, add_up
 from ..release.files import Release
 from ..release.folder import entry_of, load_measured
-from ..release.ledger import Account, read_ledger
+from ..release.ledger import Account, read_ledger, shown
 from ..release.plan import plan_release
 from ..release.run import release, release_again
 from ..tables.schemas import load_schema
@@ -151,14 +151,14 @@ def _summary(made: Release, out: Path) -> Told:
     noise = ", ".join(f"{name} {v**0.5:.4g}" for name, v in variances.items())
     records = "none: OLS makes no microdata"
     if made.whole is not None:
-        records = f"{made.whole.sum()}; rounding moved no answer by more than {made.most_moved}"
+        records = f"{made.whole.sum()}; rounding moved told counts by at most {made.most_moved}"
     lines = [
         *made.measured.warnings,
         f"Guarantee: {mechanism.guarantee.describe()}, between {document['neighbours']}.",
         f"Replacing one record: at most {mechanism.replacement.describe()}.",
         f"Noise: {mechanism.name} by OpenDP; standard deviations: {noise}.",
         f"Records: {records}.",
-        f"Written: {out} (README.txt says how far to trust it; intervals.csv for each count asked)",
+        f"Written: {out} (README.txt says how far to trust it; intervals.csv has the counts told)",
     ]
     return document, "\n".join(lines)
 
@@ -209,7 +209,7 @@ def _of_account(account: Account, old: options.Level | None, delta: float) -> To
         "cap": cap and cap.fields(),
         "cap_before": old and old.fields(),
     }
-    more, told = _together(add_up(entries), delta) if entries else ({}, "Nothing was spent.")
+    more, told = _together(add_up(entries), delta, cap) if entries else ({}, "Nothing was spent.")
     known = f"{account.name}, measurements in {account.path}: {len(entries)}"
     kept = (cap.describe() if cap else "none") + (f"; before: {old.describe()}" if old else "")
     return document | more, f"{known}\nCap: {kept}\n{told}"
@@ -218,10 +218,11 @@ def _of_account(account: Account, old: options.Level | None, delta: float) -> To
 def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) -> Told:
     loaded = {folder: load_measured(folder)[0] for folder in folders}
     budget = add_up([entry_of(folder, made) for folder, made in loaded.items()])
-    known, copies = {str(e.folder): e.guarantee for e in budget.entries}, budget.copies
-    releases = [{"folder": folder, "guarantee": level.fields()} for folder, level in known.items()]
+    entries, copies = budget.entries, budget.copies
+    releases = [{"folder": str(e.folder), "guarantee": e.guarantee.fields()} for e in entries]
     document: dict[str, Any] = {"releases": releases, "copies": [str(e.folder) for e in copies]}
-    lines = [f"{folder}: {level.describe()}" for folder, level in known.items()]
+    own = [(e.folder, loaded[e.folder].mechanism.guarantee) for e in entries]  # as its README says
+    lines = [f"{folder}: {level.describe()}" for folder, level in own]
     lines += [f"{e.folder}: a copy of the same measurement, counted once" for e in copies]
     if ledger is not None:
         counted = read_ledger(ledger)  # a folder notes the line that counted it, if one did
@@ -235,8 +236,8 @@ def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) ->
     return document | more, "\n".join([*lines, told])
 
 
-def _together(budget: Budget, delta: float) -> Told:
-    epsilon, rho = math.fsum(budget.epsilons), budget.rho
+def _together(budget: Budget, delta: float, cap: options.Level | None = None) -> Told:
+    epsilon, rho, zcdp = math.fsum(budget.epsilons), budget.rho, shown(budget.zcdp, cap).level
     both = approximate_together(budget.epsilons, rho, delta)
     document = {
         "total": budget.total.fields(),
@@ -246,10 +247,10 @@ def _together(budget: Budget, delta: float) -> Told:
         "approximate": {"epsilon": both.epsilon, "delta": both.delta},
         "neighbours": budget.neighbours,
     }
-    kinds = [(PureDP, epsilon), (ConcentratedDP, rho)]
-    parts = " and, besides, ".join(kind(level).describe() for kind, level in kinds if level)
+    levels = [kind(spent) for kind, spent in ((PureDP, epsilon), (ConcentratedDP, rho)) if spent]
+    parts = " and, besides, ".join(shown(level, cap).describe() for level in levels)
     text = f"""\
-Together: {parts}, for {budget.neighbours}
+Together: {parts}, for {budget.neighbours}{budget.steps}
 That is at most ({at_most(both.epsilon, 4)}, {not_below(both.delta)})-differential privacy, each \
-release taken at its best, and at most zCDP with rho = {at_most(budget.zcdp.rho, 6)}."""
+release taken at its best, and at most zCDP with rho = {not_below(zcdp)}."""
     return document, text

@@ -110,9 +110,9 @@ The total and each column by itself, asked or not (in records)
 
 {_always_text(made)}
 
-± is one standard error of the simulation, ? where the runs do not tell it. An interval of
-95 % for one number by itself is {one:.2f} of them to each side; for all {count} numbers of the
-two tables above at once, {every:.2f} of them (Bonferroni).
+± is one standard error of the simulation (? where the runs do not tell it; of the plain mean
+where few runs differ from signed answers, even if all gave 1). An interval of 95 % for one is
+{one:.2f} of them to each side; for all {count} of the two tables at once {every:.2f} (Bonferroni).
 
 The worst queries of each method (bias and root errors in records)
 

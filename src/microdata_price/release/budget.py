@@ -14,17 +14,18 @@ from ..model.privacy import ConcentratedDP, PureDP, least_double
 
 ADDED, REPLACED = "one record added or removed", "one record replaced, the total being public"
 """How neighbouring tables differ: what a guarantee is about."""
+_STEPS = " (twice the epsilon, four times the rho of releases without a public total: two steps)"
+Level = PureDP | ConcentratedDP
 
 
-def guarantee_from(fields: Any) -> PureDP | ConcentratedDP:
+def guarantee_from(fields: Any) -> Level:
     """Read a guarantee from the fields that `PureDP.fields` and `ConcentratedDP.fields` give."""
     for kind in (PureDP, ConcentratedDP):
         known = isinstance(fields, Mapping) and set(fields) == {"kind", kind.parameter}
         if known and fields["kind"] == kind.kind:
             return kind(fields[kind.parameter])
-    raise InputError(
-        'the guarantee must be {"kind": "pure", "epsilon": ...} or {"kind": "zcdp", "rho": ...}'
-    )
+    needed = '{"kind": "pure", "epsilon": ...} or {"kind": "zcdp", "rho": ...}'
+    raise InputError(f"the guarantee must be {needed}")
 
 
 @dataclass(frozen=True)
@@ -33,7 +34,7 @@ class Entry:
 
     folder: Path
     identity: str
-    guarantee: PureDP | ConcentratedDP
+    guarantee: Level
     replaced: bool = False  # whether it is about records that are replaced, the total being public
 
 
@@ -43,6 +44,7 @@ class Budget:
 
     entries: tuple[Entry, ...]
     copies: tuple[Entry, ...] = ()
+    steps: str = ""  # why it is more than the releases say by themselves, where it is
 
     @property
     def epsilons(self) -> tuple[float, ...]:
@@ -62,7 +64,7 @@ class Budget:
         return ConcentratedDP(least_double(sum(pure, Fraction(self.rho))))
 
     @property
-    def total(self) -> PureDP | ConcentratedDP:
+    def total(self) -> Level:
         """Pure DP if every release satisfies it, else zCDP."""
         return self.zcdp if self.rho else PureDP(math.fsum(self.epsilons))
 
@@ -87,9 +89,9 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     """
     if not entries:
         raise InputError("there is no release to add up; give one or more folders")
-    if any(e.replaced for e in entries):  # replacing a record is at most two steps
-        levels = [e.guarantee if e.replaced else e.guarantee.group(2) for e in entries]
-        pairs = zip(entries, levels, strict=True)
+    mixed = len({e.replaced for e in entries}) == 2
+    if mixed:  # replacing a record is at most two steps
+        pairs = [(e, e.guarantee if e.replaced else e.guarantee.group(2)) for e in entries]
         entries = [replace(e, guarantee=g, replaced=True) for e, g in pairs]
     first: dict[str, Entry] = {}
     copies: list[Entry] = []
@@ -100,4 +102,4 @@ def add_up(entries: Sequence[Entry]) -> Budget:
         if known.guarantee != entry.guarantee:
             both = f"{known.folder} and {entry.folder} bear one name of a measurement"
             raise InputError(f"{both} and two guarantees; one of the manifests has been changed")
-    return Budget(tuple(first.values()), tuple(copies))
+    return Budget(tuple(first.values()), tuple(copies), _STEPS * mixed)

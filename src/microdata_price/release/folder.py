@@ -119,10 +119,9 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
     parent = out.absolute().parent
     for left in parent.glob(f"*{_DRAFT}*/{MANIFEST}"):
         if left.parent.name.startswith(f".{out.name}{_DRAFT}"):
-            raise InputError(
-                f"{out} was measured by a run that was killed: go on with microdata-price release "
-                f"--again {left.parent} --out {out} --method METHOD, or remove that folder"
-            )
+            again = f"microdata-price release --again {left.parent} --out {out} --method METHOD"
+            said = f"{out} was measured by a run that was killed: go on with {again}"
+            raise InputError(f"{said}, or remove that folder")
     with naming(parent):
         draft = Path(tempfile.mkdtemp(prefix=f".{out.name}{_DRAFT}", dir=parent))
     files = {SCHEMA: planned.schema.to_json().encode(), README: _UNFINISHED.read_bytes()}
@@ -139,10 +138,9 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
         except OSError:  # somebody else was faster
             other = out.with_name(f"{out.name}-{measured.identity}")
             draft.rename(other)
-            raise InputError(
-                f"{out} was made meanwhile by somebody else; the answers are safe in {other}: "
-                f"go on with microdata-price release --again {other} --method METHOD"
-            ) from None
+            said = f"{out} was made meanwhile by somebody else; the answers are safe in {other}"
+            again = f"microdata-price release --again {other} --method METHOD"
+            raise InputError(f"{said}: go on with {again}") from None
         finally:
             sync_file(parent)
         kept()

@@ -15,8 +15,7 @@ from typing import IO, Any
 
 from ..base.files import sync_file
 from ..exceptions import InputError, unknown_name
-from ..model.privacy import ConcentratedDP, PureDP
-from .budget import Budget, Entry, add_up, guarantee_from
+from .budget import Budget, Entry, Level, add_up, guarantee_from
 
 try:
     import fcntl
@@ -66,13 +65,20 @@ def _damaged(fault: str) -> InputError:
     return InputError(f"{fault}; only release and budget add to a ledger: take an untouched copy")
 
 
-def beyond(cap: PureDP | ConcentratedDP, budget: Budget) -> str:
+def shown(spent: Level, cap: Level | None) -> Level:
+    """Return a level as people read it: the cap itself where only rounding takes it beyond."""
+    if cap and cap.kind == spent.kind and cap.level < spent.level <= cap.level * (1 + _SLACK):
+        return cap
+    return spent
+
+
+def beyond(cap: Level, budget: Budget) -> str:
     """Describe a budget that a cap of pure DP or of zCDP does not admit; nothing of one within."""
-    spent = budget.total if budget.total.kind == cap.kind else budget.zcdp
-    if spent.kind == cap.kind and spent.level <= cap.level * (1 + _SLACK):
+    spent = shown(budget.total if budget.total.kind == cap.kind else budget.zcdp, cap)
+    if spent.kind == cap.kind and spent.level <= cap.level:
         return ""
     never = "" if spent.kind == cap.kind else ", which no cap in epsilon ever admits,"
-    return f"{budget.total.describe()}{never}"
+    return f"{budget.total.describe()}{budget.steps}{never}"
 
 
 @dataclass(frozen=True)
@@ -94,7 +100,7 @@ class Account:
         alike = {unicodedata.normalize("NFKC", name).casefold() for name in both}
         return len({" ".join(name.split()) for name in alike}) == 1
 
-    def _spent(self, lines: Lines) -> tuple[list[Entry], PureDP | ConcentratedDP | None]:
+    def _spent(self, lines: Lines) -> tuple[list[Entry], Level | None]:
         """Return what was spent and the cap, ``None`` without one."""
         entries, cap = [], None
         for fields in filter(self._has, lines.values()):
@@ -139,12 +145,12 @@ class Account:
         sync_file(self.path.absolute().parent)
         return last
 
-    def state(self) -> tuple[list[Entry], PureDP | ConcentratedDP | None]:
+    def state(self) -> tuple[list[Entry], Level | None]:
         """Return what was spent and the cap; a name that the ledger does not have is refused."""
         lines = read_ledger(self.path)
         if not any(map(self._has, lines.values())):
             known = dict.fromkeys(str(f["table"]) for f in lines.values() if "table" in f)
-            raise unknown_name(f"account in {self.path}", self.name, known)
+            raise InputError(f"{self.path}: {unknown_name('account', self.name, known)}")
         return self._spent(lines)
 
     def check_ready(self, out: Path) -> None:
@@ -155,10 +161,9 @@ class Account:
         if not here.parent.is_dir():
             raise InputError(f"the ledger's folder {here.parent} does not exist; create it first")
         if not self.path.is_file() or self._spent(read_ledger(self.path))[1] is None:
-            raise InputError(
-                f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget "
-                f"--ledger {self.path} --name {self.name!r} --cap-epsilon EPSILON (or --cap-rho)"
-            )
+            said = f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget"
+            given = f"--ledger {self.path} --name {self.name!r} --cap-epsilon EPSILON"
+            raise InputError(f"{said} {given} (or --cap-rho)")
 
     def spend(self, entry: Entry) -> str:
         """Write down a measurement before it is made; return the checksum of its line."""
@@ -172,7 +177,7 @@ class Account:
             spent = {"spent": entry.guarantee.fields(), "replaced": entry.replaced}
             return self._append(stream, lines, {"measurement": entry.identity, **spent})
 
-    def limit(self, cap: PureDP | ConcentratedDP) -> PureDP | ConcentratedDP | None:
+    def limit(self, cap: Level) -> Level | None:
         """Set the cap from now on, not below what was spent; return the one until now, if any."""
         with self._opened() as (stream, lines):
             before, old = self._spent(lines)

@@ -18,6 +18,7 @@ from ..tables.schemas import Schema
 from .plan import Array, Measured, plan_release
 
 Spend = Callable[[Measured], str]
+Keep = Callable[[Measured], None]
 LARGEST_TOTAL = 1e15  # a sum of more records would not be exact in floating point
 
 
@@ -58,11 +59,7 @@ def measure_privately(
 
 
 def measure_file(
-    path: Path,
-    planned: Measured,
-    where: Mapping[str, str] | None,
-    spend: Spend,
-    keep: Callable[[Measured], None],
+    path: Path, planned: Measured, where: Mapping[str, str] | None, spend: Spend, keep: Keep
 ) -> Measured:
     """Read a table and measure it: the one place where a release opens the file."""
     table = read_table(path, planned.schema, where)

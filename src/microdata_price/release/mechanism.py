@@ -90,10 +90,8 @@ def mechanism_like(workload: Workload, name: str, scales: Sequence[float]) -> Me
     sets = workload.query_sets
     fits = len(scales) == len(sets) and all(math.isfinite(s) and s >= 0 for s in scales)
     if not fits or not any(scales):
-        raise InputError(
-            f"the noise has scales {list(scales)}; needed is one of 0 or more for each of the "
-            f"{len(sets)} query sets, not all of them 0"
-        )
+        needed = f"one of 0 or more for each of the {len(sets)} query sets, not all of them 0"
+        raise InputError(f"the noise has scales {list(scales)}; needed is {needed}")
     for q, scale in zip(sets, scales, strict=True):
         if scale == 0 and not is_total(q):
             raise InputError(f"the query set {q.name!r} cannot be public; only the total can")
@@ -134,10 +132,8 @@ def mechanism_for(
     raw = [1 / s if pure else math.sqrt(1 / (2 * s)) for s in spent]
     given = f"{guarantee.parameter} is {asked:g}, which would"
     if not max(raw) <= LARGEST_SCALE:
-        raise InputError(
-            f"{given} need noise of {max(raw):.0e} counts; no answer would mean anything; at most "
-            f"{LARGEST_SCALE:.0e} is accepted, so that more must be spent, or on fewer query sets"
-        )
+        most = f"over {LARGEST_SCALE:.0e} tell nothing: more must be spent, or on fewer query sets"
+        raise InputError(f"{given} need noise of {max(raw):.0e} counts; {most}")
     if min(raw) < LEAST_SCALE:
         raise InputError(f"{given} leave next to no noise and protect nobody; spend less")
     while True:  # OpenDP's own maps round upwards: raise scales by units in the last place

@@ -71,14 +71,13 @@ def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> li
     """Return what must be said loudly of a mechanism wherever its release is described."""
     found, std, g = [], sharpest_std(workload, mechanism, more), mechanism.guarantee
     if std < WEAK_STD:
-        found.append(
-            "WEAK PROTECTION: all answers together may tell a count with a standard deviation of "
-            f"only {rounded_down(std, 2):g} records. Many published counts may be the true ones."
-        )
+        said = f"a count with a standard deviation of only {rounded_down(std, 2):g} records"
+        said = f"all answers together may tell {said}. Many published counts may be the true ones."
+        found.append(f"WEAK PROTECTION: {said}")
     if times(g) > WEAK_TIMES:
+        said = f"at {g.parameter} = {not_below(g.level)} one record may make what is published"
         found.append(
-            f"WEAK PROTECTION: at {g.parameter} = {not_below(g.level)} one record may make "
-            "what is published more than a million times likelier, as good as certain."
+            f"WEAK PROTECTION: {said} more than a million times likelier, as good as certain."
         )
     return found
 
@@ -87,10 +86,9 @@ def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: M
     """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name."""
     std = sharpest_std(workload, mechanism, more)
     if std < LEAST_STD:
-        raise InputError(
-            "spend less: all answers together may tell a count with a standard deviation of only "
-            f"{rounded_down(std, 2):g} and protect nobody; below {LEAST_STD:g} nothing is released"
-        )
+        said = f"a count with a standard deviation of only {rounded_down(std, 2):g} and protect"
+        least = f"nobody; below {LEAST_STD:g} nothing is released"
+        raise InputError(f"spend less: all answers together may tell {said} {least}")
     if not weak and (found := warnings_of(workload, mechanism, more)):
         raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
 

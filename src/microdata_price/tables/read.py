@@ -67,7 +67,7 @@ Faults = defaultdict[str, list[Whole]]  # rows that cannot be counted, by what i
 def _check(path: Path, faults: Faults) -> None:
     said = []
     for why, parts in faults.items():
-        rows = np.concatenate(parts)
+        rows = np.unique(np.concatenate(parts))
         named = ", ".join(map(str, rows[:10])) + ", ..." * (rows.size > 10)
         said += [f"{rows.size:,} row{'s' * (rows.size > 1)} ({named}): {why}"] * (rows.size > 0)
     require(not said, f"{path}, {'; '.join(said)}")
@@ -119,11 +119,10 @@ def _reading(path: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename:  # of which the system speaks
             raise InputError(f"{path} cannot be read ({error.strerror}); name another") from None
         uneven = re.search(r"Row #(\d+): Expected", str(error))
-        raise InputError(
-            f"{path}{f', row {uneven[1]},' if uneven else ''} is damaged, locked, or not what its "
-            "name says; in CSV each row has as many fields as the first, and quotation marks stand "
-            "around whole fields; in Stata each value has a label of its own"
-        ) from None
+        place = f"{path}, row {uneven[1]}," if uneven else path
+        csv = "rows have as many fields as the first, and quotation marks go around whole fields"
+        said = f"{place} is damaged, locked, or not what its name says; in CSV {csv}"
+        raise InputError(f"{said}; in Stata each value has a label of its own") from None
 
 
 @contextlib.contextmanager
@@ -263,7 +262,8 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     require(not twice, f"{path} has the column {twice} twice; leave one out")
     cells = sorted(n for n in {*header} - {*schema.names, *schema.ignore} if n.casefold() == COUNT)
     hint = f'of cells say "layout": "counts", "count": "{"".join(cells)}", of records ignore it'
-    require(counts or not cells, f"{path} has a column {', '.join(map(repr, cells))}: {hint}")
+    hint = ', and the schema says "layout": "records"' * (schema.layout != "") + f": {hint}"
+    require(counts or not cells, f"{path} has a column {', '.join(map(repr, cells))}{hint}")
     listed = {*(header if schema.ignore == ("*",) else known), *schema.ignore}
     others = [repr(name) for name in header if name not in listed]
     more = ", ".join(others[:10]) + ", ..." * (len(others) > 10)
@@ -331,20 +331,23 @@ def read_table(path: Path, schema: Schema, where: Mapping[str, str] | None = Non
 
 def _cells(part: Mapping[str, _Fields], rows: Whole, schema: Schema, faults: Faults) -> Whole:
     """Return the cell of each row, -1 where it has none."""
-    places, empty = [], np.ones(rows.size, dtype=bool)
-    for name in schema.columns:
-        places.append(part[name].each(schema.reader(name)))
-        empty &= part[name].each(str.__len__) == 0
-        faults[f"the schema does not list the value in {name!r}"].append(rows[places[-1] < 0])
-    good = np.min(places, axis=0, initial=0) >= 0
-    faults[_NOBODY].append(rows[good & empty & (schema.count not in part)])  # of records
+    places = [part[name].each(schema.reader(name)) for name in schema.columns]
+    empty = np.all([part[name].each(str.__len__) == 0 for name in schema.columns], axis=0)
+    some = ~empty | (schema.count in part)  # no record has only empty fields, but a cell may
+    faults[_NOBODY].append(rows[~some])
+    for name, place in zip(schema.columns, places, strict=True):
+        faults[f"the schema does not list the value in {name!r}"].append(rows[some & (place < 0)])
+    good = some & (np.min(places, axis=0, initial=0) >= 0)
     for group in (group for group in schema.groups if group.name in part):
         axis, of = schema.from_axis(group.name)
         wrong = good & (part[group.name].each(schema.reader(group.name)) != of[places[axis]])
         faults[f"{group.name!r} is not the group that the schema gives"].append(rows[wrong])
-    cells = schema.cell_numbers[tuple(np.where(good, p, 0) for p in places)]
-    faults["the schema says that these values cannot meet"].append(rows[good & (cells < 0)])
-    return np.where(good, cells, -1)
+    at = tuple(np.where(good, p, 0) for p in places)
+    cells = np.where(good, schema.cell_numbers[at], -1)
+    for names, struck in schema.struck() if (cells[good] < 0).any() else ():
+        met = rows[good & struck[at]]
+        faults[f"the schema says that these values of {names} cannot meet"].append(met)
+    return cells
 
 
 def _count(text: str) -> int:

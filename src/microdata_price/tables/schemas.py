@@ -7,10 +7,10 @@ import math
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import astuple, dataclass, field
 from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, reduce
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from ..exceptions import InputError
+from ..exceptions import InputError, find
 
 COUNT = "count"  # the column that holds the number of records of a cell
 MOST_CELLS = 2_000_000  # every cell is measured, fitted and written
@@ -118,11 +118,9 @@ class Schema:
             known = self.names[: len(self.columns) + at]
             _check_values(name, values, Rule())
             inside = sorted(chain.from_iterable(members))
-            require(
-                of in known and inside == sorted(self.values_of(of)) and all(members),
-                f"the schema's group {name!r} must put every value of one of the columns "
-                f"{', '.join(known)} into exactly one of its own, as in {_GROUPS}",
-            )
+            fine = of in known and inside == sorted(self.values_of(of)) and all(members)
+            said = f"every value of one of the columns {', '.join(known)} into exactly one of its"
+            require(fine, f"the schema's group {name!r} must put {said} own, as in {_GROUPS}")
         for name, values in (part for rule in self.impossible for part in rule):
             listed = name in self.names and set(values) <= set(self.values_of(name))
             require(listed, f'the schema\'s "impossible" has {name!r}, or a value, not listed')
@@ -156,15 +154,17 @@ class Schema:
         """The possible combinations of values, shape `sides`; ``None`` where all are."""
         if not self.impossible:
             return None
-        struck = np.zeros(self.sides, dtype=bool)
+        return ~np.asarray(reduce(np.logical_or, (struck for _, struck in self.struck())))
+
+    def struck(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+        """Yield each impossible rule's names, and the combinations of values that it rules out."""
         for rule in self.impossible:
             met = np.ones(self.sides, dtype=bool)
             for name, values in rule:
                 axis, places = self.from_axis(name)
                 wanted = np.isin(self.values_of(name), values)[places]
                 met &= wanted.reshape([-1 if k == axis else 1 for k in range(met.ndim)])
-            struck |= met
-        return ~struck
+            yield ", ".join(repr(name) for name, _ in rule), met
 
     def values_of(self, name: str) -> tuple[str, ...]:
         """Return the values of a column or group."""
@@ -339,13 +339,13 @@ def parse_schema(text: str) -> Schema:
     except (ValueError, RecursionError) as error:
         line = f" (line {error.lineno})" if isinstance(error, json.JSONDecodeError) else ""
         raise InputError(f"the schema is not JSON{line}; needed is {_EXAMPLE}") from None
-    whole = _USUAL | given if isinstance(given, dict) else {}
-    require(
-        whole.keys() == _USUAL.keys()
-        and all(type(v) is type(_USUAL[k]) or (k, v) in _ELSE for k, v in whole.items())
-        and all(isinstance(rule, dict) and rule for rule in whole["impossible"]),
-        f"the schema must be an object such as {_EXAMPLE}; docs/tables.md says what it may have",
-    )
+    require(isinstance(given, dict), f"the schema must be an object such as {_EXAMPLE}")
+    for key, value in given.items():
+        fine = type(value) is type(find("key of a schema", key, _USUAL)) or (key, value) in _ELSE
+        if key == "impossible" and fine:
+            fine = all(isinstance(rule, dict) and rule for rule in value)
+        require(fine, f"the schema's {key!r} is not as docs/tables.md says; mend what it holds")
+    whole = _USUAL | given
     require(not whole["weighted"], "the schema's table is weighted; needed are counts of records")
     layout, count, ignore, never = (whole[k] for k in ("layout", "count", "ignore", "impossible"))
     if "count" in given:  # false: records, as schemas said before there was a layout

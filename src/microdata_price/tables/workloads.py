@@ -105,11 +105,10 @@ def split_shares(workload: Workload, given: Shares) -> tuple[float, ...]:
     others, total = len(workload.names) - len(given), math.fsum(given.values())
     rest = (1 - total) / others if others else 0.0
     least = min([*given.values(), *([rest] if others else [])])
-    require(
-        least >= LEAST_SHARE and total <= 1 + 1e-9 and (others or total >= 1 - 1e-9),
-        f"the shares add up to {total:.10g}, and the least of all is {least:.3g}; needed is 1, or "
-        f"less where some query sets have none and share the rest, and {LEAST_SHARE:g} for each",
-    )
+    fine = least >= LEAST_SHARE and total <= 1 + 1e-9 and (others or total >= 1 - 1e-9)
+    said = f"the shares add up to {total:.10g}, the least is {least:.3g}; needed is 1, or less"
+    less = f"where some query sets have none and share the rest, and {LEAST_SHARE:g} for each"
+    require(fine, f"{said} {less}")
     return tuple(round(given[n], 15) if n in given else rest for n in workload.names)
 
 
@@ -120,11 +119,9 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     query set that is not what `parse_workload` makes of its name is an `InputError`.
     """
     names = _names(schema, queries.name)
-    require(
-        queries.shape == schema.shape and _same(queries, _query_set(schema, names)),
-        f"the query set {queries.name!r} does not ask what its name says of this schema; make the "
-        "workload with parse_workload",
-    )
+    fine = queries.shape == schema.shape and _same(queries, _query_set(schema, names))
+    said = f"the query set {queries.name!r} does not ask what its name says of this schema"
+    require(fine, f"{said}; make the workload with parse_workload")
     cells = np.unique(queries.labels, return_index=True)[1]
     told = {n: np.array(schema.values_of(n), object)[schema.places(n)[cells]] for n in names}
     return pd.DataFrame({name: told.get(name, "") for name in schema.names}, range(len(cells)))
