@@ -30,8 +30,7 @@ def read(written):
 def test_bounds_are_rounded_outward_and_stay_near(value, digits):
     low, high = read(at_least(value, digits)), read(at_most(value, digits))
     assert low <= value <= high
-    tiny = 10.0 ** (1 - digits) * abs(value) * 1.0001
-    assert high - low <= 2 * tiny or abs(value) < 1e-300
+    assert high - low <= 2.0002 * 10.0 ** (1 - digits) * abs(value) or abs(value) < 1e-300
     near = pytest.approx(value, rel=0.51 * 10.0 ** (1 - digits), abs=5e-324)
     assert read(format_number(value, digits)) == near
 

@@ -52,8 +52,7 @@ def test_the_chain_begins_and_ends_at_what_integrals_say(d):
 
 @pytest.mark.parametrize("levels", cases(epsilon=EPSILONS, rho=RHOS, delta=DELTAS), ids=str)
 def test_misprints_at_every_level(levels):
-    said = filled("misprints", **levels)
-    assert says(said[0], 1 / levels["epsilon"])
+    assert says(filled("misprints", **levels)[0], 1 / levels["epsilon"])
     found = misprints.Findings(**levels)
     m, exact, loose = found.loose
     group = ApproximateDP(levels["epsilon"], levels["delta"]).group_delta(m)
@@ -80,8 +79,7 @@ def test_printed_inequalities_are_false_where_the_pages_say_so():
     # The information is at most rho m^2 nats, m = ceil(y), and the printed left side 4 rho y^2.
     y = np.linspace(0.01, 6, 60_001)
     fine = 4 * y**2 >= np.ceil(y) ** 2 / math.log(2)
-    edges = y[1:][fine[1:] & ~fine[:-1]]
-    np.testing.assert_allclose(edges, [0.6006, 1.2011], atol=2e-4)
+    np.testing.assert_allclose(y[1:][fine[1:] & ~fine[:-1]], [0.6006, 1.2011], atol=2e-4)
     assert fine[(y > 0.601) & (y <= 1)].all()
     assert "in $[0.6006, 1]$ and from 1.2011 on (ours)" in PROSE
     # Numbers of no level.

@@ -166,8 +166,7 @@ def test_what_is_known_of_each_method():
     assert total == pytest.approx(128 - math.exp(-6 / 8) * (6 * 8 + 64))
     (total,), *_ = ke.known_errors("sequential", w, (Gaussian(11.0), *noise[1:]), truth)
     assert total == float(clipped(Gaussian(11.0), 6).squared_error)
-    back = Workload(w.query_sets[::-1])
-    others += ke.known_errors("sequential", back, noise, truth[::-1])
+    others += ke.known_errors("sequential", Workload(w.query_sets[::-1]), noise, truth[::-1])
     for method in ("nnls", "maxfit", "reweighted"):
         others += ke.known_errors(method, w, noise, truth)
     assert all(np.isnan(e).all() for e in others)

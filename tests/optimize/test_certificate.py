@@ -122,8 +122,9 @@ def test_runs_that_miss_are_solved_again_and_named_where_both_solvers_miss(monke
     assert certificate.conic.tolist() == [0, 1, 0, 0, 1, 0]
     np.testing.assert_array_equal(solution.x, right.x)
     again = broken
-    with pytest.raises(CertificateError, match=r"2 of 6 runs \(numbers from 0: 1, 4\)"):
-        solve(problem)
+    for names, said in ((None, "1, 4"), (np.arange(6) + 10, "11, 14")):
+        with pytest.raises(CertificateError, match=rf"2 of 6 runs \(numbers from 0: {said}\)"):
+            solve(problem, names=names)
 
 
 @pytest.mark.parametrize(("many", "more"), [(10, ""), (11, ", ...")])

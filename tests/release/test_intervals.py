@@ -174,8 +174,7 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     workload = parse_workload("identity", schema)
     m = measured(PureDP(1.0), table=np.ones(3), schema=schema, workload=workload)
     half = {t.queries.name: t.half for t in finish(m, "nnls").told}
-    law = m.mechanism.noise[0]
-    assert half["a"] == half["b"] == half_width(law, 2, 1 - room.LEVEL)
+    assert half["a"] == half["b"] == half_width(m.mechanism.noise[0], 2, 1 - room.LEVEL)
 
 
 def test_a_public_total_is_exact():

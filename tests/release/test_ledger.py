@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from command_line import refused, run
 from microdata_price.exceptions import InputError
 from microdata_price.model.conversion import approximate_together
-from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.release import ledger
 from microdata_price.release.budget import Entry, add_up, guarantee_from
 from microdata_price.release.folder import entry_of, load_measured
@@ -110,6 +110,8 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path, capsys):
             account.spend(entry("3", level))
     with pytest.raises(InputError, match=r"epsilon = 0\.3\d* was spent on 'persons' already, over"):
         account.limit(PureDP(0.2))
+    with pytest.raises(InputError, match="the guarantee must be"):
+        Account(account.path, "fresh").limit(ApproximateDP(1.0, 1e-6))
     assert account.path.read_text() == before
     assert account.limit(ConcentratedDP(1.0)) == PureDP(0.3)
     account.spend(entry("4", ConcentratedDP(0.5)))

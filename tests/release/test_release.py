@@ -450,10 +450,11 @@ def test_no_record_is_published_where_none_can_be(tmp_path, method, known):
 
 def test_words_that_programs_misread_are_named(tmp_path):
     schema = Schema(("code",), (("NA", "None", "01", "-1", 'x, "y"'),))
-    workload = parse_workload("sum, identity", schema)
+    workload = parse_workload("identity, sum", schema)
     given = {"table": np.arange(3.0, 8), "schema": schema, "workload": workload}
-    publish(measured(**given), "nnls", tmp_path / "o")
+    publish(measured(**given), "consensus", tmp_path / "o")
     text = (tmp_path / "o" / "README.txt").read_text()
+    assert "three fits that err differently." in text  # and agree on the sum where it comes first
     assert re.search("NA, None: a word, not a missing value.* leading zeros", text)
     assert [r["code"] for r in rows(tmp_path / "o" / "table_integer.csv")] == [*schema.values[0]]
     plain = Schema(("code",), (("0", "10", "0x"),))

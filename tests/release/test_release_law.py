@@ -38,8 +38,7 @@ def chance_of_noise(noise, law):
     """Compare every value's count and every tail's count with a law of integer noise."""
     values = np.arange(-200, 201)
     hits = (noise.ravel()[:, None] == values).sum(axis=0)
-    tails = (noise.ravel()[:, None] > values).sum(axis=0)
-    counts = np.concatenate([hits, tails])
+    counts = np.concatenate([hits, (noise.ravel()[:, None] > values).sum(axis=0)])
     return smallest_chance(counts, noise.size, np.concatenate([law.pmf(values), law.sf(values)]))
 
 

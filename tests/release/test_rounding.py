@@ -116,8 +116,7 @@ def test_very_many_cells_are_rounded_by_a_smaller_program_at_nearly_the_same_cos
 @given(data=st.data())
 def test_more_ways_are_kept_within_about_one(data):
     """Within one wherever any rounding is."""
-    shape = (2, 2, 2)
-    workload = marginals(shape, (), (0, 1), (0, 2), (1, 2))
+    workload = marginals((2, 2, 2), (), (0, 1), (0, 2), (1, 2))
     assert not two_hierarchies(workload)
     fitted = data.draw(hnp.arrays(float, 8, elements=st.floats(0, 3, allow_subnormal=False)))
     table = round_table(fitted, workload)
@@ -179,8 +178,7 @@ def test_what_cannot_be_rounded_or_is_no_table_is_refused(monkeypatch):
 def test_many_cells_come_near_and_always_alike(seed, shape, integer, most, monkeypatch):
     """By exchanges, and within one with an integer program."""
     monkeypatch.setattr(rounding, "_INTEGER", integer)
-    pairs = itertools.combinations(range(len(shape)), 2)
-    workload = marginals((*shape, 2), (), *pairs)
+    workload = marginals((*shape, 2), (), *itertools.combinations(range(len(shape)), 2))
     rng = np.random.default_rng(seed)
     fitted = rng.gamma(0.3, 2.0, workload.shape)
     fitted = np.where(rng.random(fitted.shape) < 0.4, np.ceil(fitted), fitted)

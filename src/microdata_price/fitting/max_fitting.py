@@ -55,7 +55,7 @@ def _solve(m: Measurements) -> tuple[Distance, Array, Certificate]:
     missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
     if missed.size:
         new = exact_distance(sets, m.select(missed).answers, stds)
-        found, better = solve(_second_stage(m.select(missed), new.value))
+        found, better = solve(_second_stage(m.select(missed), new.value), names=missed)
         distance = distance.replace_runs(missed, new)
         solution = solution.replace_runs(missed, found)
         certificate = certificate.replace_runs(missed, better)

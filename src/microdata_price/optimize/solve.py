@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,6 +18,7 @@ from .proximal import solve_proximal
 from .structured import solve_structured
 
 Array = NDArray[np.float64]
+Solved = tuple[Solution, Certificate]
 
 _CONIC_CELLS = 10_000  # cells beyond which the conic solver may take minutes and gigabytes
 
@@ -59,7 +62,7 @@ def attempt(
     return solution, certificate.combine(certify(problem, solution))
 
 
-def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certificate]:
+def solve(problem: Problem, least_norm: bool = True, names: Any = None) -> Solved:
     """Solve a batch of problems, each run with its certificate.
 
     The fast solvers are asked first (see `attempt`); a run that misses `WORST_TOLERANCE` is solved
@@ -68,11 +71,9 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
 
     Parameters
     ----------
-    problem
-        Any problem.
-    least_norm
-        Whether a table that the queries leave open must be that of least norm; if only its answers
-        matter, that stage is saved.
+    problem, least_norm, names
+        Any problem; whether a table that the queries leave open must be that of least norm (if only
+        its answers matter, that stage is saved); what messages call the runs, else numbers from 0.
 
     Raises
     ------
@@ -93,17 +94,16 @@ def solve(problem: Problem, least_norm: bool = True) -> tuple[Solution, Certific
     if missed.size:
         part = problem.select(missed)
         weigh = cells_weigh(part)
-        patient = part.cells > _CONIC_CELLS and weigh
-        patient &= all(t.radius is None for t in part.terms)
+        patient = weigh and part.cells > _CONIC_CELLS and all(t.radius is None for t in part.terms)
         again = solve_structured(part, patient=True) if patient else solve_conic(part)
         proof = certify(part, again)
         if least_norm and not weigh:
             again, proof = _settle(part, again, proof, counts=1.0)
         solution = solution.replace_runs(missed, again)
         certificate = certificate.replace_runs(missed, proof if patient else proof.by_conic())
-        missed = np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))
-    if missed.size:
-        some = ", ".join(str(r) for r in missed[:10]) + (", ..." if missed.size > 10 else "")
+    if (missed := np.flatnonzero(~(certificate.per_run <= WORST_TOLERANCE))).size:
+        called = missed if names is None else names[missed]
+        some = ", ".join(map(str, called[:10])) + ", ..." * (missed.size > 10)
         raise CertificateError(
             f"{missed.size} of {problem.runs} runs (numbers from 0: {some}) have no optimal answer "
             f"within {WORST_TOLERANCE:g}; the worst certificate is {certificate.worst:.2g}. The "

@@ -184,5 +184,5 @@ class Account:
             if before and (over := beyond(cap, add_up(before))):
                 spent = f"{over} was spent on {self.name!r} already"
                 raise InputError(f"{spent}, over {cap.describe()}")
-            self._append(stream, lines, {"cap": cap.fields()})
+            self._append(stream, lines, {"cap": guarantee_from(cap.fields()).fields()})
             return old

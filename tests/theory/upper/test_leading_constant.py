@@ -183,8 +183,7 @@ def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
     else:
         g, x = float(threshold(x0, target)), project(x0, target)
         Z = float(np.maximum(z - h, 0).max(initial=0.0, where=big & seen))
-        X = float(x0.max(initial=0.0, where=~big))
-        assert g <= Z + X + wrong + 1e-6
+        assert g <= Z + float(x0.max(initial=0.0, where=~big)) + wrong + 1e-6
     assert abs(x.sum() - q.sum()) <= wrong + 1e-6
 
 

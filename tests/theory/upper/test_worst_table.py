@@ -230,8 +230,7 @@ def test_divergence_variance_and_quantiles_by_other_quadrature(noise, order, p):
     assert whole(density) == pytest.approx(1, abs=1e-9)
     for share in (p, 0.49):
         assert whole(density, noise.upper_quantile(share)) == pytest.approx(share, rel=2e-4)
-    second = whole(lambda x: x * x * density(x))
-    assert noise.variance == pytest.approx(second, rel=1e-8)
+    assert noise.variance == pytest.approx(whole(lambda x: x * x * density(x)), rel=1e-8)
     expected = math.log(whole(power)) / (order - 1)
     assert noise.renyi(order) == pytest.approx(expected, rel=1e-6, abs=1e-8)
 
