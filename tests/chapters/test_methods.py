@@ -107,9 +107,10 @@ def test_the_order_of_priority_decides_what_is_exact_and_what_is_pinned_at_zero(
 
 def test_low_answers_are_those_below_the_cutoff():
     answers, level, cut, _, _ = DETAIL.cutoff
-    ordered = np.sort(answers)
-    assert cut == min(ordered[ordered > level], default=np.inf)
+    assert cut == min(np.sort(answers)[np.sort(answers) > level], default=np.inf)
     assert DETAIL.low[0] == (answers < cut).sum()
+    said = " ".join(filled("algorithms_in_detail", dataset="Level32-2d", epsilon=8.0, runs=9))
+    assert ("none of the runs is a cell low" in said, "below zero too" in said) == (True, False)
     off = fit_reweighted(DETAIL.case.measurements).cells - DETAIL.case.truth
     assert says(DETAIL.variants.iloc[0]["cells"], (off**2).sum(axis=1).mean(), 0.01)
 

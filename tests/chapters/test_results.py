@@ -5,6 +5,7 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
+from chapter_texts import filled
 
 from microdata_price.base.data import data_path
 from microdata_price.chapters import all_results, benchmark, first_order, how_checked, scorecard
@@ -64,6 +65,7 @@ def test_medians_bias_the_hidden_share_and_marks_and_ends_of_the_map():
     alone = prices.at("nnls", 99, 1)["sum"]
     assert alone > 1.1 > 1.05 > prices.at("nnls", 0, 200)["sum"]
     assert ["±" in text for text in prices.corners[::2]] == [False, True]
+    assert "Small cells cost next to nothing" in " ".join(filled("benchmark", epsilon=9.0, runs=9))
     assert prices.all_but_one_empty(100, 8).loc["nnls", "sum"] == alone
     draws = np.random.default_rng(3).laplace(scale=4.0, size=(20_000, 101))
     down = -np.sort(-np.column_stack([draws[:, 0] + 1e6, draws[:, 1:100]]))

@@ -16,10 +16,7 @@ WHOLE = {
         {"runs": 2, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 5, "dataset": "Level00-2d", "epsilon": 0.1},
     ],
-    "better_method": [
-        *({"runs": 3, "epsilons": [e], "rhos": []} for e in (0.05, 10.0)),
-        {"runs": 3, "epsilons": [], "rhos": [0.005]},
-    ],
+    "better_method": cases(runs=[3], epsilons=([0.05], [10.0], []), rhos=([], [], [0.005])),
     "benchmark": [{"runs": 8, "epsilon": e} for e in (10.0, 0.05)],
     "dice": [{"students": 1}, {"students": 1000}],
     "five_methods": [

@@ -201,8 +201,7 @@ class Findings(Methods):
         names = self.case.workload.names
         sides = [n for n in names if n.startswith("marginal")]
         orders = [[*names], ["sum", "identity", *sides], ["identity", "sum", *sides]]
-        m = self.case.measurements
-        fits = {tuple(o): fit_sequential(reordered(m, o)) for o in orders}
+        fits = {tuple(o): fit_sequential(reordered(self.case.measurements, o)) for o in orders}
         return {o: set_errors(self.case, [f])["error"].droplevel(0) for o, f in fits.items()}
 
     @property
@@ -256,10 +255,11 @@ class Findings(Methods):
 
     @cached_property
     def lows(self):
-        """Over all runs: mean low cells, those that hold records, the median of 2 w^2."""
+        """Over all runs: mean low cells, those that hold records, the median of 2 w^2 (if any)."""
         w = self.steps[-1]
         missed = (w.low & self.full).sum(axis=1)
-        return Mean.of(w.low_count), Mean.of(missed), float(np.median(2 * w.downweight**2))
+        down = w.downweight[w.low_count > 0] if w.low_count.any() else w.downweight
+        return Mean.of(w.low_count), Mean.of(missed), float(np.median(2 * down**2))
 
     @property
     def open_table(self):
