@@ -7,7 +7,6 @@ import pandas as pd
 from scipy import optimize
 
 from ..base.numbers import Mean, format_number
-from ..errors.estimates import root_ratio
 from ..errors.known import ols_variances
 from ..fitting import (
     METHODS,
@@ -27,6 +26,7 @@ from ..model.noise import max_quantile
 from ..model.workload import Workload
 from ..theory.upper.exact_errors import clipped_sum
 from ..theory.upper.projection import threshold
+from . import cases
 from .cases import LABELS, SAME, Methods, bench_case, percent, reordered, set_errors, short_case
 
 SHOWN = ("ols", "nnls", "sequential", "reweighted")
@@ -48,12 +48,6 @@ def balanced_level(noise, empty, full):
     return float(optimize.brentq(
         lambda g: empty * float(noise.excess(g).first) - (full + 1) * g, 0.0, top
     ))  # fmt: skip
-
-
-def root(errors):
-    """Root mean square, in counts, with its standard error."""
-    square = Mean.of(errors**2)
-    return Mean(*map(float, root_ratio(square.value, square.error, 1.0)))
 
 
 class Findings(Methods):
@@ -155,7 +149,7 @@ class Findings(Methods):
             answers[-1][:, cell] = self.case.truth[cell] + place * self.noise.std
             m = Measurements(part.workload, tuple(answers), part.noise)
             sums = [f(m).cells.sum(axis=1) - self.case.truth.sum() for f in (fit_nnls, fit_max)]
-            rows.append([*map(root, sums), Mean.of(max_distance(m).value)])
+            rows.append([*(cases.root_mean(e**2) for e in sums), Mean.of(max_distance(m).value)])
         return np.array(PLACES), *zip(*rows, strict=True)
 
     # Sequential fitting.

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import Mean, format_number
-from ..errors.estimates import total_errors
+from ..errors.estimates import root_ratio, total_errors
 from ..errors.known import known_errors
 from ..errors.sums import answer_errors, sum_errors
 from ..exceptions import InputError
@@ -31,6 +31,12 @@ def percent(share):
 def written(value, error):
     """Write a value with its standard error; without one where rounding is all of it."""
     return format_number(value, se=error if error > 1e-5 * abs(value) else None)
+
+
+def root_mean(squares):
+    """Return the root of a mean over runs with its standard error."""
+    square = Mean.of(squares)
+    return Mean(*map(float, root_ratio(square.value, square.error, 1.0)))
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from ..base.numbers import Mean, format_number, runs_within
-from ..errors.estimates import root_ratio
 from ..fitting import fit
 from ..model.measurement import measure, noise_for
 from ..model.privacy import PureDP
@@ -21,6 +20,7 @@ from ..theory.upper.exact_errors import clipped, clipped_sum
 from ..theory.upper.fitted_errors import cell_errors, vanishing_chance
 from ..theory.upper.operating_points import clipping, fitted, weighted
 from ..theory.upper.projection import threshold
+from .cases import root_mean
 
 AT_ONCE = 4_000_000  # cells of all runs that are held at a time
 
@@ -127,9 +127,8 @@ class Findings:
             exact[way, "cell"] = cell_errors(*noises, self.d, self.q, weight).squared_error
         found = {}
         for way, query in product(self.ways, ("cell", "total")):
-            square = Mean.of((getattr(way, query) - self.q) ** 2)
+            simulated = root_mean((getattr(way, query) - self.q) ** 2).times(1 / unit)
             known = exact.get((way.label, query))
-            simulated = Mean(*map(float, root_ratio(square.value, square.error, unit**2)))
             found[way.label, query] = simulated, known and math.sqrt(known) / unit
         return found
 

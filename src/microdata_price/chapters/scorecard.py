@@ -176,9 +176,9 @@ class Findings:
             {
                 "data set": rows["dataset"],
                 "method": [METHODS[m].label for m in rows["method"]],
-                "value": list(
-                    map(PRINTED.get, zip(rows["query_set"], rows["metric"], strict=True))
-                ),
+                "value": [
+                    PRINTED[key] for key in zip(rows["query_set"], rows["metric"], strict=True)
+                ],
                 "published": [format_number(p, 4) for p in rows["published"]],
                 "ours": list(map(str, map(Mean, rows["value"], rows["standard_error"]))),
                 "z": rows["z"],
