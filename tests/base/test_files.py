@@ -32,10 +32,8 @@ def test_nothing_is_overwritten(tmp_path):
     with new_folder(tmp_path / "out", private=False) as folder:
         (folder / "a").write_text("first")
     for name, said in (("out", "exists already"), ("late", "exists"), ("no/new", "create it")):
-        with (
-            pytest.raises(InputError, match=said),
-            new_folder(tmp_path / name, private=False) as folder,
-        ):
+        made = new_folder(tmp_path / name, private=False)
+        with pytest.raises(InputError, match=said), made:
             (tmp_path / "late").mkdir()
     assert (tmp_path / "out" / "a").read_text() == "first"
     assert sorted(p.name for p in tmp_path.iterdir()) == ["late", "out"]
@@ -77,8 +75,7 @@ def test_a_place_that_refuses_is_named_as_it_was_chosen(tmp_path, monkeypatch, k
     monkeypatch.setattr(tempfile, "mkstemp", refusing)
     with pytest.raises(PermissionError) as caught:
         kind(tmp_path / "a")
-    assert caught.value.filename == str(tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert (caught.value.filename, list(tmp_path.iterdir())) == (str(tmp_path), [])
 
 
 def test_a_folder_that_takes_no_file_is_refused_before_work(tmp_path, monkeypatch):

@@ -51,8 +51,7 @@ def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line):
 )
 def test_values_arrive_in_the_declared_type(name, given_value, wanted):
     found = coerce(DECLARED[name], given_value)
-    assert found == wanted
-    assert type(found) is type(wanted)
+    assert (found, type(found)) == (wanted, type(wanted))
 
 
 NO_NUMBERS = ("yes", "no", "on", "1_000", "1,000", "1:30", "0x10", "0o10", "0b1", "1e", "--1")

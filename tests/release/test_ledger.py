@@ -298,7 +298,6 @@ def test_a_full_disk_leaves_the_ledger_as_it_was(account, monkeypatch, tmp_path)
     together = add_up(account.state()[0])
     assert (together.total, "replaced" in together.neighbours) == (PureDP(4.25), True)
     account.limit(PureDP(4.5))
-    with pytest.raises(
-        InputError, match=r"epsilon = 5\.25 \(twice the epsilon, four times the rho"
-    ):
+    said = r"epsilon = 5\.25 \(twice the epsilon, four times the rho"
+    with pytest.raises(InputError, match=said):
         account.spend(entry("3", PureDP(0.5)))

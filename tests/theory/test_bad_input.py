@@ -62,8 +62,7 @@ BAD = [
     ("more than sqrt", asymmetric.best_rates, (1.0, 10, math.sqrt(2))),
     *(("theta", certified_split, (PURE, 10, theta)) for theta in (0.0, 1.0, math.nan)),
     ("theta", split_sides, (PURE, 10, [0.5, 1.0])),
-    ("knots must", SmoothNoise, ((), ())),
-    ("knots must", SmoothNoise, ((2.0, 1.0), (1.0, 1.0, 1.0))),
+    *(("knots must", SmoothNoise, g) for g in (((), ()), ((2.0, 1.0), (1.0, 1.0, 1.0)))),
     *(("knots must", SmoothNoise, ((1.0,), bends)) for bends in ((0.0, 0.0), (1.0, -1.0))),
     ("knots must", SmoothNoise, ((math.inf,), (1.0, 1.0))),
     ("between 0 and 1", core_and_flanks, (0.125, 1.0, 0.9, 8.0, 60.0)),
@@ -101,12 +100,9 @@ BAD += [
     (words, functools.partial(function, **errors), (PURE, d))
     for function in (lower_bounds, reached)
     for words, d, errors in (
-        ("either the sum error", 10, {}),
-        ("either the sum error", 10, {"sum_error": 1.0, "point_error": 1.0}),
-        ("sum error is 0", 10, {"sum_error": 0}),
-        ("sum error is nan", 10, {"sum_error": math.nan}),
-        ("point error is -1", 10, {"point_error": -1}),
-        ("point error is inf", 10, {"point_error": math.inf}),
+        *(("either the sum error", 10, e) for e in ({}, {"sum_error": 1.0, "point_error": 1.0})),
+        *((f"sum error is {e}", 10, {"sum_error": e}) for e in (0, -1, math.nan, math.inf)),
+        *((f"point error is {e}", 10, {"point_error": e}) for e in (0, -1, math.nan, math.inf)),
         ("point error is 1e-16; it must lie between", 10, {"point_error": 1e-16}),
         ("sum error is 1e.31; it must lie between", 10, {"sum_error": 1e31}),
         ("sum error is 1e-20; it must lie between", 10, {"sum_error": [1.0, 1e-20, 1e-21]}),
