@@ -98,8 +98,9 @@ def test_a_schema_is_written_and_read_back(schema):
 def test_what_a_file_may_say(tmp_path):
     path = tmp_path / "s.json"
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(InputError, match="must be a regular file"):  # at once
-        load_schema(tmp_path / "pipe")
+    for name, said in (("pipe", "must be a regular file"), ("x" * 300, "x is locked, or no")):
+        with pytest.raises(InputError, match=said):  # at once
+            load_schema(tmp_path / name)
     text = """{"columns": {"sex": ["f", 1], "age": {"from": -1, "to": 2, "empty": "none"},
      "pay": {"cuts": [18, 65.5], "other": "odd"}, "tract": ["1", "2", "3"]},
      "groups": {"county": {"tract": {"A": ["3", "1"], "B": ["2"]}}, "state": {"county": {"S": ["A",
@@ -156,6 +157,7 @@ CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in
         ),
         ('{"columns": {"a*b": ["x"]}}', "a comma, semicolon or star"),
         ('{"columns": {"a": [1.5]}}', "texts or whole numbers"),
+        ('{"columns": {"a": {"from": 0, "to": 9, "stepp": 2}}}', "schema's column 'a' 'stepp'"),
         ('{"columns": {"a": {"cuts": [3, 1]}}}', "do not rise"),
         ('{"columns": {"a": {"cuts": [1e400]}}}', "must have a list of values"),
         ('{"columns": {"a": {"values": ["x"], "other": null}}}', "that is no text"),
@@ -200,8 +202,7 @@ def test_what_is_no_schema_is_refused(tmp_path, text, message):
 )
 def test_workloads_are_read_in_their_order(text, schema, names, axes):
     workload = parse_workload(text, schema)
-    assert workload.names == names
-    assert [q.axes for q in workload.query_sets] == axes
+    assert (workload.names, [q.axes for q in workload.query_sets]) == (names, axes)
     assert workload.shape == schema.shape
 
 

@@ -32,9 +32,9 @@ _GROUPS = '"groups": {"county": {"tract": {"A": ["a1", "a2"], "B": ["b1"]}}}'
 _USUAL: dict[str, Any] = {"columns": {}, "groups": {}, "impossible": [], "layout": "", "ignore": []}
 _USUAL |= {"count": COUNT, "totals": True, "weighted": False}
 NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,17})?", re.ASCII)
+_FORM = dict.fromkeys(("values", "from", "to", "cuts", "other", "empty"))  # of a column
 _ELSE = (("count", False), ("ignore", "*"))
-_OF_CUTS = rf"{NUMBER.pattern}( to below {NUMBER.pattern}| or more)?"
-_HARMLESS = re.compile(rf"[+-][\d.][\w ., ]*|{_OF_CUTS}")
+_SAFE = re.compile(rf"[+-][\d.][\w ., ]*|{NUMBER.pattern}( to below {NUMBER.pattern}| or more)?")
 
 
 @dataclass(frozen=True)
@@ -245,7 +245,7 @@ def plain(text: object) -> str:
 
 
 def _fault(text: str) -> str:
-    if text.startswith(("=", "+", "-", "@")) and not _HARMLESS.fullmatch(text):
+    if text.startswith(("=", "+", "-", "@")) and not _SAFE.fullmatch(text):
         return "spreadsheets would run as a formula"
     odd = next((c for c in text if not c.isprintable() or c == "\ufffd"), "")
     return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
@@ -295,6 +295,8 @@ def _called(cut: float) -> str:
 
 def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     form = given if isinstance(given, dict) else {"values": given}
+    for key in form:
+        find(f"key of the schema's column {name!r}", key, _FORM)
     kind = set(form) - {"other", "empty"}
     low, high, cuts = form.get("from"), form.get("to"), form.get("cuts")
     fine = isinstance(cuts, list) and all(type(c) in (int, float) and abs(c) < 1e99 for c in cuts)
@@ -320,8 +322,7 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
 def _group(name: str, given: Any) -> Group:
     ((of, parts),) = given.items() if isinstance(given, dict) and len(given) == 1 else [("", {})]
     require(parts and isinstance(parts, dict), f"the group {name!r} must be given as in {_GROUPS}")
-    members = tuple(_words(part, f"group {name!r}") for part in parts.values())
-    return Group(name, of, tuple(parts), members)
+    return Group(name, of, (*parts,), tuple(_words(v, f"group {name!r}") for v in parts.values()))
 
 
 def parse_schema(text: str) -> Schema:
@@ -342,8 +343,7 @@ def parse_schema(text: str) -> Schema:
     require(isinstance(given, dict), f"the schema must be an object such as {_EXAMPLE}")
     for key, value in given.items():
         fine = type(value) is type(find("key of a schema", key, _USUAL)) or (key, value) in _ELSE
-        if key == "impossible" and fine:
-            fine = all(isinstance(rule, dict) and rule for rule in value)
+        fine = fine and (key != "impossible" or all(isinstance(r, dict) and r for r in value))
         require(fine, f"the schema's {key!r} is not as docs/tables.md says; mend what it holds")
     whole = _USUAL | given
     require(not whole["weighted"], "the schema's table is weighted; needed are counts of records")
@@ -364,13 +364,13 @@ def parse_schema(text: str) -> Schema:
 
 def load_schema(path: Path) -> Schema:
     """Read a schema file (JSON in UTF-8; see `parse_schema`); an error names it."""
-    require(path.is_file(), f"{path} is missing, or a pipe; a schema must be a regular file")
     try:
+        require(path.is_file(), "it is missing, or a pipe; a schema must be a regular file")
         data = path.read_bytes()
         marked = data[:2] in (b"\xff\xfe", b"\xfe\xff")
         return parse_schema(data.decode("utf-16" if marked else "utf-8-sig"))
-    except UnicodeDecodeError:
-        raise InputError(f"{path} is not a text file in UTF-8; a schema is a JSON file") from None
+    except (OSError, UnicodeDecodeError):
+        raise InputError(f"{path} is locked, or no text in UTF-8; a schema is JSON text") from None
     except InputError as error:
         raise InputError(f"{path}: {error}") from None
 
