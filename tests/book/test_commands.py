@@ -57,7 +57,7 @@ RUN = [
     ("chapter -f binary.yaml", "binary.yaml is not YAML"),
     ("chapter --param-grid epsilon", "NAME=V1,V2"),
     ("chapter --param-grid epsilon=0.5,0", "epsilon is 0"),
-    ("chapter --param-grid epsilon=1,2,1.0", "epsilon = 1.0 is given twice"),
+    ("chapter --param-grid epsilon=1,2,1.0", "epsilon = 1 is given twice"),
     ("chapter --param-grid epsilon=1 --param-grid epsilon=3", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 -p epsilon 2", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),

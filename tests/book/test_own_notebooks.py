@@ -124,14 +124,16 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(home):
 
 def test_a_run_that_fails_leaves_its_notebook_as_far_as_it_came_unless_it_refuses(home, capsys):
     write(home / "bad.ipynb", ("code", "print(3)\n1 / 0"))
-    write(home / "refuses.ipynb", ("code", REFUSES))
-    far, refusal = "as far as it came: ", "\nmicrodata-price: refuses, cell 1: epsilon is 0; it"
+    write(home / "refuses.ipynb", N, ("code", f"n\n{REFUSES}"))
+    far = ": failed\nthe notebook as far as it came: "
+    refusal = ": refused\nmicrodata-price: refuses, cell 2 with n = 4: epsilon is 0; it"
     # Never over a file that is there.
-    for given, code, said in (("bad", 1, far), ("out.failed", 1, far), ("refuses", 2, refusal)):
+    cases = {"bad.ipynb": far, "out.failed.ipynb": far, "refuses.ipynb -p n 4": refusal}
+    for given, said in cases.items():
         with pytest.raises(SystemExit) as stop:
-            main(["run", f"{given}.ipynb", "--out", "out"])
+            main(["run", *given.split(), "--out", "out"])
         out, err = capsys.readouterr()
-        assert (stop.value.code, out, "Traceback" in err) == (code, "", False)
+        assert (stop.value.code, out, "Traceback" in err) == (1 + (said is refusal), "", False)
         assert said in err
     kept = {f"out.failed{n}.ipynb" for n in ("", "-1")}
     assert {p.name for p in home.iterdir()} == {"bad.ipynb", "refuses.ipynb", *kept}
@@ -269,8 +271,7 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, m
     names = "n0, n1, n2, n3, n4"
     assert said == [f"taken from an earlier run of the same code, data and values: {names}"]
     told = [json.loads(r.executed.cells[0].outputs[0].text) for r in runs]
-    assert {t[0] for t in told} == {0}
-    assert {t[1] for t in told} == {sys.platform == "linux"}
+    assert {(t[0], t[1]) for t in told} == {(0, sys.platform == "linux")}
     assert not [t[6] for t in told if Path(t[6]).exists()]
     for column in ([(t[2], t[3]) for t in told], [t[4] for t in told], [t[5] for t in told]):
         assert len({*column}) == 5
@@ -301,8 +302,7 @@ def test_new_text_and_tags_amid_the_same_code_compute_nothing_anew(home):
         assert not failed.exists()
         found = run.executed.cells
         told = [c.source for c in found if "injected-parameters" not in notebook.tags(c)]
-        assert told == [source for _, source, *_ in cells]
-        assert found[-1].outputs[0].text == "result 40\n"
+        assert (told, found[-1].outputs[0].text) == ([c[1] for c in cells], "result 40\n")
         assert "injected-parameters" in notebook.tags(found[2])
         assert notebook.tags(found[0]) == list(cells[0][2:])
     assert said[1].startswith("taken from an earlier run of the same code, data and values")

@@ -1,6 +1,6 @@
 """The explorer's draws against the package, its page, its folder and its cache."""
 
-from unittest.mock import Mock
+from unittest.mock import Mock, call
 
 import numpy as np
 import pytest
@@ -107,10 +107,11 @@ def test_it_is_computed_again_only_when_something_changed(tmp_path, monkeypatch)
     build = Mock(side_effect=lambda folder, *_, **__: folder.mkdir())
     monkeypatch.setattr(explorer, "build_explorer", build)
     editions = (Edition(), Edition(runs=50), Edition(solutions=False), Edition(epsilon=0.2))
-    root, cache = SOURCES.parents[1], tmp_path / "cache"
-    first, again, students, other = (explorer.explorer_folder(root, e, cache) for e in editions)
-    assert first == again == students != other
-    assert [call.kwargs["edition"] for call in build.mock_calls] == [editions[0], editions[3]]
+    root, cache, say = SOURCES.parents[1], tmp_path / "cache", Mock()
+    first, again, plain, other = (explorer.explorer_folder(root, e, cache, say) for e in editions)
+    assert first == again == plain != other
+    assert [made.args[2] for made in build.mock_calls] == [editions[0], editions[3]]
+    assert say.mock_calls == [call("computing the explorer's numbers, which takes minutes")] * 2
 
 
 def test_of_two_builds_at_once_the_slower_takes_what_the_quicker_made(tmp_path):

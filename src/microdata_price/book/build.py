@@ -29,7 +29,7 @@ _THEIRS = "You are reading the students' edition."
 _LINKED = f'<a href="../{STUDENTS}/index.html">Open the students\' edition</a>.'
 _ELSEWHERE = "It is not part of this site; `make book STUDENTS=yes` puts it there."
 
-Extras = Mapping[str, Callable[[Path, Edition, Path], Path]]
+Extras = Mapping[str, Callable[[Path, Edition, Path, Report], Path]]
 """By the name of the folder in ``book/`` and in the site: what computes it, with a cache."""
 
 
@@ -83,6 +83,7 @@ def _stage(
     cache: Path,
     target: Path,
     students: str,
+    report: Report,
 ) -> str:
     """Write all that the builder reads into a new folder; return its hash with the builder's."""
     found = stage_notebooks(root, edition, runs, target, facts)
@@ -102,7 +103,7 @@ def _stage(
     _write(target / "_config.yml", site_config(root, edition.title, told.strip()))
     for name, compute in extras.items():
         if (root / "book" / name).is_dir():
-            folder = compute(root, edition, cache / name)
+            folder = compute(root, edition, cache / name, report)
             book_site.copy_tree(folder, target / EXTRA / name)
     stage_redirects(root, target / EXTRA)
     files = [p for p in target.rglob("*") if p.is_file()]
@@ -171,7 +172,7 @@ def build(
     site.parent.mkdir(parents=True, exist_ok=True)
     with watched_folder(site.parent, ".unfinished-") as (home, _):
         key = "".join(
-            _stage(root, one, runs, facts, extras or {}, cache, home / name, said)
+            _stage(root, one, runs, facts, extras or {}, cache, home / name, said, report)
             for name, (one, said) in editions.items()
         )
         if book_site.signature(site, book_site.RECORD) == key:

@@ -26,7 +26,7 @@ from .build import COMPUTED, stage_notebooks
 from .kernel import watched_folder
 from .parameters import TAG, Parameter, check
 from .plain import with_links
-from .plan import FOLDERS, Chapter, Edition, find_root, notebook_paths, plain, toc_entries
+from .plan import FOLDERS, Chapter, Edition, find_root, in_words, notebook_paths, plain, toc_entries
 from .run import Report, Run, run_all
 from .stage import outputs_told
 
@@ -59,8 +59,8 @@ def _combinations(
     rows = itertools.product(*grid.values())
     found = [check(declared, dict(zip(grid, row, strict=True)), where) for row in rows]
     if twice := [row for i, row in enumerate(found) if row in found[:i]]:
-        given = ", ".join(f"{name} = {value}" for name, value in twice[0].items())
-        raise InputError(f"{where}: {given} is given twice; a comparison needs each value once")
+        said = "is given twice; a comparison needs each value once"
+        raise InputError(f"{where}: {in_words(twice[0])} {said}")
     return found
 
 
@@ -126,7 +126,7 @@ def run_one(
         try:
             for chapter, row in zip(chapters, varied, strict=True):
                 if row:
-                    report("with " + ", ".join(f"{name} = {value}" for name, value in row.items()))
+                    report(f"with {in_words(row)}")
                 runs += run_all(root, [chapter], kept, {}, report)
         except BuildError:
             failed = kept / f"{path.stem}.failed.ipynb"
@@ -208,9 +208,9 @@ def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict
             continue
         lines.append("\n::::{grid} 1 1 2 2\n:gutter: 2\n")
         for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
-            level = ", ".join(f"{name} = {value}" for name, value in values.items())
             shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
-            lines.append("\n\n".join([f":::{{grid-item}}\n**{level}**", *shown]) + "\n:::\n")
+            start = f":::{{grid-item}}\n**{in_words(values)}**"
+            lines.append("\n\n".join([start, *shown]) + "\n:::\n")
         lines.append("::::")
     return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}
 

@@ -143,10 +143,8 @@ def check(
     checked = {}
     for name, value in given.items():
         if not parameters:
-            raise InputError(
-                f"{where}: there is no parameter {name!r}, as the notebook declares none; set "
-                "them, one a line, in a cell with the tag 'parameters'"
-            )
+            said = "the notebook declares none; set them, one a line, in a cell with the tag"
+            raise InputError(f"{where}: there is no parameter {name!r}, as {said} 'parameters'")
         try:
             checked[name] = coerce(find("parameter", name, parameters), value)
             _check_range(name, checked[name])

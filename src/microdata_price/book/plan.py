@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -39,6 +39,11 @@ def plain(value: object) -> str:
     return str(value).removesuffix(".0" if isinstance(value, float) else "")
 
 
+def in_words(values: Mapping[str, Any]) -> str:
+    """Write parameters with their values."""
+    return ", ".join(f"{name} = {plain(value)}" for name, value in values.items())
+
+
 @dataclass(frozen=True)
 class Edition:
     """The levels that a whole book is computed at; ``None`` leaves the notebooks' own."""
@@ -70,7 +75,7 @@ class Edition:
     @property
     def levels(self) -> str:
         """The given levels in words; empty for the default book."""
-        return ", ".join(f"{k} = {plain(v)}" for k, v in self.given.items())
+        return in_words(self.given)
 
     @property
     def title(self) -> str:
@@ -100,10 +105,8 @@ def find_root(*starts: Path) -> Path:
         for folder in (start.resolve(), *start.resolve().parents):
             if (folder / "book" / "_toc.yml").is_file():
                 return folder
-    raise InputError(
-        f"no book was found at or above {Path.cwd()}; run this in the project's checkout, the "
-        "folder that holds book/_toc.yml"
-    )
+    said = "run this in the project's checkout, the folder that holds book/_toc.yml"
+    raise InputError(f"no book was found at or above {Path.cwd()}; {said}")
 
 
 def toc_entries(root: Path) -> list[str]:

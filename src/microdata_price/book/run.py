@@ -21,7 +21,7 @@ from ..exceptions import BuildError, InputError
 from . import notebook
 from .kernel import kernels
 from .parameters import TAG
-from .plan import Chapter
+from .plan import Chapter, in_words
 
 AT_A_TIME = 2
 _WRITTEN_OVER = re.compile(r"^.*\r(?=[^\n])", re.MULTILINE)  # as a bar of progress is
@@ -156,12 +156,12 @@ def _execute(chapter: Chapter, values: Mapping[str, Any], draft: Path, manager: 
         raise BuildError(f"notebook {chapter.name!r} failed in no cell of its own: {said}")
     position, cell = stopped[0]
     if said.startswith(kind := f"{InputError.__name__}: "):  # a value that only a cell can judge
-        raise InputError(f"{chapter.name}, cell {position}: {said.removeprefix(kind)}")
+        at = f" with {in_words(chapter.values)}" if chapter.values else ""
+        raise InputError(f"{chapter.name}, cell {position}{at}: {said.removeprefix(kind)}")
     said = said or "it ends the run (SystemExit), so that the cells after it were not run"
-    raise BuildError(
-        f"notebook {chapter.name!r} failed in cell {position} (of all cells, text included), which "
-        f"begins {cell.source.strip().splitlines()[0]!r}: {said}"
-    )
+    begins = cell.source.strip().splitlines()[0]
+    place = f"cell {position} (of all cells, text included), which begins {begins!r}"
+    raise BuildError(f"notebook {chapter.name!r} failed in {place}: {said}")
 
 
 def _compute(chapter: Chapter, folders: Paths, place: Path, manager: Any) -> Run:
@@ -226,7 +226,8 @@ def run_all(
                     report(f"notebook {name}: {found[name].seconds:.0f} s")
                 except (BuildError, InputError) as error:
                     failures.append(error)
-                    report(f"notebook {name}: failed")
+                    ended = "refused" if isinstance(error, InputError) else "failed"
+                    report(f"notebook {name}: {ended}")
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
             raise

@@ -78,9 +78,8 @@ def quote(text: str, page: str, found: Found) -> str:
     def value(match: re.Match[str]) -> str:
         book, name = match.groups()
         if name not in found.quoted.get(book, {}):
-            raise BuildError(
-                f"page {page!r} quotes {match[0]!r}, which notebook {book!r} does not define"
-            )
+            said = f"page {page!r} quotes {match[0]!r}, which notebook {book!r} does not define"
+            raise BuildError(said)
         return found.quoted[book][name]
 
     return _QUOTED.sub(value, text)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ from ..base.colours import on_dark
 from ..base.files import new_folder
 from ..base.provenance import code_key, digest, digest_files, digest_json
 from ..book.plan import Edition, grid_specs
+from ..book.run import Report
 from ..chapters.explorer.draws import draws_data
 from ..chapters.explorer.plane import LEVELS, START, plane_data
 from ..chapters.explorer.said import numbers_said
@@ -100,9 +100,13 @@ def kept_folder(
     return folder
 
 
-def explorer_folder(root: Path, edition: Edition, cache: Path) -> Path:
+def explorer_folder(root: Path, edition: Edition, cache: Path, report: Report) -> Path:
     """Return the explorer of an edition of the checkout at ``root`` from the cache, or build it."""
     levels = {k: v for k, v in edition.given.items() if k != "runs"}
     kept = cache / f"{code_key(root, [f'import {plane_data.__module__}'])}.pickle"
-    build = partial(build_explorer, edition=edition, workers=2, kept=kept)
+
+    def build(out: Path, sources: Path) -> None:
+        report("computing the explorer's numbers, which takes minutes")
+        build_explorer(out, sources, edition, workers=2, kept=kept)
+
     return kept_folder(root, "explorer", __name__, levels, cache, build)

@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 
 from ..book.plan import Edition
+from ..book.run import Report
 from ..chapters.dice import SIDES, VALUES, clipped_sum_law, signed_sum_law
 from .build import kept_folder, script, write_page
 
@@ -14,7 +15,7 @@ STUDENTS = 24  # a class for which the page rolls if nobody has dice
 SHOWN = {"sides": SIDES, "students": STUDENTS, "people": 3, "limit": 1000}
 
 
-def dice_folder(root: Path, _edition: Edition, cache: Path) -> Path:
+def dice_folder(root: Path, _edition: Edition, cache: Path, _report: Report) -> Path:
     """Return the page's folder from the cache, or write it there."""
     laws = {"signed": signed_sum_law(1).tolist(), "clipped": clipped_sum_law(1).tolist()}
     data = script("DICE", {"values": [int(v) for v in VALUES], **laws, **SHOWN})

@@ -26,10 +26,8 @@ MARKS = re.compile(r"\{[a-z][a-z:_-]*\}`|^\s*(?::{3,}|`{3,})\s*\{", re.MULTILINE
 def plain(text: str, what: str) -> str:
     """Return text that every reader of Markdown understands; refuse a role or a directive."""
     if mark := MARKS.search(text):
-        raise InputError(
-            f"{what} has the mark {mark.group().strip()!r}, which Jupyter would show as it is; "
-            "write plain Markdown with ordinary links"
-        )
+        said = "which Jupyter would show as it is; write plain Markdown with ordinary links"
+        raise InputError(f"{what} has the mark {mark.group().strip()!r}, {said}")
     if not text.strip():
         raise InputError(f"{what} is empty")
     return text.strip()
@@ -74,10 +72,8 @@ def show(thing: Figure | pd.DataFrame, name: str, caption: str, alt: str = "") -
     """
     kind = "figure" if isinstance(thing, Figure) else "table"
     if not re.fullmatch(r"[a-z][a-z0-9]*(-[a-z0-9]+)*", name):
-        raise InputError(
-            f"the {kind}'s name is {name!r}; it must be lower-case letters, digits and hyphens, "
-            "for example 'difficult-histograms'"
-        )
+        said = "lower-case letters, digits and hyphens, for example 'difficult-histograms'"
+        raise InputError(f"the {kind}'s name is {name!r}; it must be {said}")
     about = {"name": name, "caption": _sentence(caption, f"caption of {kind} {name!r}")}
     text = about["caption"]
     shown = f'<a id="{name}"></a>**{kind.capitalize()}.** {text}'
@@ -117,10 +113,8 @@ def certificate(*fits: Fit | float) -> None:
 def offer(name: str, content: str, label: str) -> None:
     """Put a link on a notebook's page by which readers download a text file."""
     if not re.fullmatch(r"[a-z0-9][a-z0-9_-]*\.[a-z0-9]+", name):
-        raise InputError(
-            f"the file's name is {name!r}; it must be lower-case letters, digits, '-' and '_' with "
-            "an ending, for example 'errors.csv'"
-        )
+        said = "lower-case letters, digits, '-' and '_' with an ending, for example 'errors.csv'"
+        raise InputError(f"the file's name is {name!r}; it must be {said}")
     if not content:
         raise InputError(f"the file {name!r} is empty")
     size = f"{len(content.encode()) / 1000:,.0f} kB"
