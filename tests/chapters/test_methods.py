@@ -19,6 +19,7 @@ from microdata_price.chapters import (
 )
 from microdata_price.chapters.your_own_table import MEMBERS, PUBLIC
 from microdata_price.errors.sums import answer_errors
+from microdata_price.exceptions import InputError
 from microdata_price.fitting import METHODS, fit, fit_reweighted, microdata_methods, paper_methods
 from microdata_price.grid.run import run_grid
 from microdata_price.grid.spec import GridSpec
@@ -184,6 +185,8 @@ def test_the_texts_of_your_own_table_hold_at_every_level(epsilon):
     assert says(together, 1.5 * level, rel=2e-3)
     worst = your_own_table.Findings("", "", "sum, marginals", epsilon, 40, 1).worst
     assert len({tuple(worst[name].str.contains("±")) for name in ("root error", "price")}) == 1
+    with pytest.raises(InputError, match=r"'own\.json', without a table"):
+        your_own_table.table_at("", "own.json")
 
 
 @pytest.mark.parametrize("with_schema", [True, False])

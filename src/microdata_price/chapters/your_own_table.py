@@ -11,7 +11,7 @@ from ..fitting import METHODS, microdata_methods
 from ..model.privacy import PureDP
 from ..price.simulation import price_table
 from ..tables.read import read_matrix, read_table
-from ..tables.schemas import Schema, load_schema, schema_path
+from ..tables.schemas import Schema, load_schema, require, schema_path
 from ..tables.workloads import parse_workload
 from .cases import written
 
@@ -41,6 +41,7 @@ MEMBERS = np.array(
 def table_at(table, schema):
     """Return the schema and the counts of the table at a path; of the invented one without."""
     if not table:
+        require(not schema, f"schema is {schema!r}, without a table; give both, or neither")
         return PUBLIC, MEMBERS
     path = Path(table)
     given = Path(schema) if schema else schema_path(path)
