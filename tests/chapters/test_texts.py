@@ -1,12 +1,14 @@
 """Texts of the chapters whose claims are tested apart: whole, at many levels; none in the code."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
-from chapter_texts import DELTAS, EPSILONS, RHOS, cases, filled
+from chapter_texts import DELTAS, EPSILONS, NOTEBOOKS, RHOS, SAMPLED, cases, filled
 
 import microdata_price.chapters
+from microdata_price.book import notebook
 
 WHOLE = {
     "all_results": [{}, {"epsilon": 10.0, "rho": 50.0}],
@@ -38,6 +40,14 @@ WHOLE = {
 @pytest.mark.parametrize(("chapter", "levels"), [(c, v) for c in WHOLE for v in WHOLE[c]], ids=str)
 def test_texts_are_whole_at_any_level(chapter, levels):
     filled(chapter, **levels)
+
+
+def test_every_text_that_must_tell_its_standard_errors_is_there():
+    """Else a text that begins anew would no longer be asked for them."""
+    sources = [c.source for p in NOTEBOOKS.glob("*.ipynb") for c in notebook.read(p).cells]
+    said = re.sub(r"{{.*?}}", "1", "\n".join(sources))
+    starts = SAMPLED.split("|")
+    assert [s for s in starts if not re.search(rf"^(ALT: )?\**{s}", said, re.M)] == []
 
 
 def test_chapters_compute_and_hold_no_prose():

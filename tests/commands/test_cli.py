@@ -93,18 +93,19 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path):
     (tmp_path / "s.json").write_text('{"columns": {"sex": ["f", "m"]}}')
     read, write = os.pipe()
     os.close(read)
-    for words, error in (
-        ("release --method nnls --out out", write),
-        ("price --runs 5 --methods ols", subprocess.PIPE),
-    ):
-        asked = [*words.split(), "t.csv", "--schema", "s.json", "--epsilon", "1"]
-        asked = [sys.executable, "-m", "microdata_price", *asked]
+    program = [sys.executable, "-m", "microdata_price"]
+    cases = {
+        "release --method nnls --out out": write,
+        "price --runs 5 --methods ols": subprocess.PIPE,
+    }
+    for words, error in cases.items():
+        asked = [*program, *words.split(), "t.csv", "--schema", "s.json", "--epsilon", "1"]
         done = subprocess.run(asked, stdout=write, stderr=error, cwd=tmp_path, timeout=300)
         assert done.returncode == 0
     os.close(write)
     assert not re.search(b"Traceback|BrokenPipe", done.stderr)
     assert (tmp_path / "out" / "manifest.json").is_file()
-    again = [sys.executable, "-m", "microdata_price", "release", "--again", "out", "--out", "two"]
+    again = [*program, "release", "--again", "out", "--out", "two"]
     with open("/dev/full", "w") as full:
         done = subprocess.run(again, stdout=full, stderr=subprocess.PIPE, cwd=tmp_path, timeout=300)
     assert done.stderr.startswith(b"microdata-price: <stdout> fails (No space left on device); all")
@@ -124,3 +125,5 @@ def test_help_shows_an_example_keeps_its_tables_and_shows_no_code_of_the_parser(
     told = CliRunner().invoke(cli.group, [name, "--help"], catch_exceptions=False)
     assert (told.exit_code, "\\b" in told.output, "\b" in told.output) == (0, False, False)
     assert re.search(rf"Examples?[^:]*:\s+microdata-price {name} [-\w]", told.output)
+    default = "[default: TABLE's name, .schema.json for .csv]"
+    assert (default in " ".join(told.output.split())) == (name == "price")

@@ -340,6 +340,7 @@ def test_what_runs_did_not_show_is_not_called_known(counts):
                 assert a.price_error > 0
                 assert abs(a.price - b.price) <= 5 * a.price_error + 5 * b.price_error
                 assert "exact" not in with_error(a.price, a.price_error)
+        assert "of the plain mean\nwhere few runs differ from signed" in report(made, CELLS[1])
 
 
 @pytest.mark.parametrize("runs", [2, 3])

@@ -471,6 +471,8 @@ def test_the_command(inputs, command, capsys):
     assert "Guarantee: pure differential privacy with epsilon = 1," in printed
     assert "differ by one record added or removed" in printed
     assert "at most pure differential privacy with epsilon = 2." in printed
+    moved = re.search(r"by\s+more\s+than\s+(\d\.\d{3})\.", (out / "README.txt").read_text())[1]
+    assert f"; rounding moved told counts by at most {moved}.\n" in printed
     before = {p: p.read_bytes() for p in out.iterdir()}
     code, printed, error = command(*words)
     assert (code, printed) == (2, "")
