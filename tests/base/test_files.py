@@ -77,8 +77,7 @@ def test_a_place_that_refuses_is_named_as_it_was_chosen(tmp_path, monkeypatch, k
     monkeypatch.setattr(tempfile, "mkstemp", refusing)
     with pytest.raises(PermissionError) as caught:
         kind(tmp_path / "a")
-    assert caught.value.filename == str(tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    assert (caught.value.filename, list(tmp_path.iterdir())) == (str(tmp_path), [])
 
 
 def test_a_folder_that_takes_no_file_is_refused_before_work(tmp_path, monkeypatch):

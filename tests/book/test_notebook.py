@@ -140,13 +140,11 @@ def test_stripping_is_idempotent_and_keeps_content_and_tags(tmp_path, monkeypatc
     once = notebook.strip(nb)
     assert notebook.strip(once) == once
     assert [c.source for c in once.cells] == [c.source for c in nb.cells]
-    assert once.cells[1].metadata == {"tags": ["parameters"]}
-    assert once.cells[1].outputs == []
+    assert (once.cells[1].metadata, once.cells[1].outputs) == ({"tags": ["parameters"]}, [])
     assert once.cells[3].metadata["jupyter"] == {"source_hidden": True}
     nbformat.validate(once)
     ids, again = ([c.id for c in make_notebook(*[("code", "x")] * 3).cells] for _ in range(2))
-    assert len({*ids}) == 3
-    assert ids == again
+    assert (len({*ids}), ids) == (3, again)
     # So does the command, in place.
     (path := tmp_path / "x.ipynb").write_text(nbformat.writes(nb), encoding="utf-8")
     monkeypatch.setattr(sys, "argv", ["x", "strip", str(path), str(tmp_path / "none.ipynb")])

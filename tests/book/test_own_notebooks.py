@@ -269,8 +269,7 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, m
     names = "n0, n1, n2, n3, n4"
     assert said == [f"taken from an earlier run of the same code, data and values: {names}"]
     told = [json.loads(r.executed.cells[0].outputs[0].text) for r in runs]
-    assert {t[0] for t in told} == {0}
-    assert {t[1] for t in told} == {sys.platform == "linux"}
+    assert ({t[0] for t in told}, {t[1] for t in told}) == ({0}, {sys.platform == "linux"})
     assert not [t[6] for t in told if Path(t[6]).exists()]
     for column in ([(t[2], t[3]) for t in told], [t[4] for t in told], [t[5] for t in told]):
         assert len({*column}) == 5

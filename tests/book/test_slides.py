@@ -39,8 +39,7 @@ def plan(title):
 
 def test_the_slides_keep_to_the_clock_to_both_plans_and_to_the_notes():
     titles = re.findall(r"^#+ (.*)$", text("slides"), re.MULTILINE)
-    assert len(CLOCK) == len(titles)
-    assert [a for a, _ in CLOCK] == [0, *ENDS[:-1]]
+    assert (len(CLOCK), [a for a, _ in CLOCK]) == (len(titles), [0, *ENDS[:-1]])
     assert all(a < b for a, b in CLOCK)
     assert ENDS[-1] == 40
     fifty, longer = (plan(f"A lesson of {n} minutes") for n in ("fifty", "seventy-five"))

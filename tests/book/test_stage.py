@@ -112,8 +112,7 @@ def test_a_download_has_its_results_and_reads_whole_alone():
     assert "`pip install .` in the folder" in staged(nb)[1][0].source
     assert text.source.endswith("See the plane, [here](#y), [home](https://x.org). Roll dice.")
     assert parameters.source.startswith("epsilon = 0.25  # level")
-    assert setup.source == "import math"
-    assert [o.metadata for o in shows.outputs] == [{}, {}]
+    assert (setup.source, [o.metadata for o in shows.outputs]) == ("import math", [{}, {}])
     assert shows.outputs[1].data["text/markdown"] == "a"
 
 

@@ -47,8 +47,7 @@ def test_sums_of_blocks_are_the_sums_of_the_whole(batch, cuts):
         for a, b in itertools.pairwise([0, *sorted(c for c in cuts if c < runs), runs])
     ]
     joined = sum(parts[1:], parts[0])
-    assert joined.runs.tolist() == whole.runs.tolist()
-    assert joined.runs.sum() == runs
+    assert (joined.runs.tolist(), joined.runs.sum()) == (whole.runs.tolist(), runs)
     np.testing.assert_allclose(joined.queries, whole.queries, rtol=1e-12, atol=1e-9)
     np.testing.assert_allclose(joined.totals, whole.totals, rtol=1e-12, atol=1e-9)
 

@@ -43,8 +43,7 @@ def same(frame, other):
 
 def test_columns_and_rows_are_the_contracts(whole):
     assert tuple(whole.errors.columns) == ERROR_COLUMNS
-    assert tuple(whole.queries.columns) == QUERY_COLUMNS
-    assert len(whole.errors) == 2 * 5 * (3 + 7 + 7)
+    assert (tuple(whole.queries.columns), len(whole.errors)) == (QUERY_COLUMNS, 2 * 5 * (3 + 7 + 7))
     assert len(whole.queries) == 2 * 5 * (101 + 121 + 250)
     e, q, keys = whole.errors, whole.queries, ["dataset", "privacy", "level", "method", "query_set"]
     assert not e.duplicated([*keys, "metric"]).any()
@@ -130,8 +129,7 @@ def test_a_part_equals_that_part_of_the_whole(whole, tmp_path):
 def test_the_files_say_what_made_them_and_are_not_computed_again(whole):
     for name in FILES:
         about = json.loads(pq.read_schema(whole.folder / name).metadata[b"microdata-price"])
-        assert about["parameters"]["runs"] == 260
-        assert about["made_by"] == blocks.blocks_code()
+        assert (about["parameters"]["runs"], about["made_by"]) == (260, blocks.blocks_code())
     names = {p.name for p in whole.folder.iterdir() if not p.name.startswith(".")}
     assert names == {*FILES, "manifest.json"}
     before = [(whole.folder / name).stat().st_mtime_ns for name in FILES]
@@ -162,8 +160,7 @@ def test_a_table_of_ones_own():
     table = np.array([[40.0, 0.0, 3.0], [0.0, 0.0, 7.0]])
     data = DataSet("mine", "own", table, Workload.table((2, 3)))
     found = evaluate(data, PureDP(0.5), runs=300, rng=np.random.default_rng(1)).errors
-    assert set(found["family"]) == {"own"}
-    assert tuple(found.columns) == ERROR_COLUMNS
+    assert (set(found["family"]), tuple(found.columns)) == ({"own"}, ERROR_COLUMNS)
     ols = found.query("method == 'ols' and query_set == 'sum'")
     assert ols["exact"].item() == pytest.approx(128 * 6 / 12)
     for methods, runs, said in ((("nlns",), 3, "no method 'nlns'"), (("ols",), 0, "runs is 0")):

@@ -200,8 +200,7 @@ def test_what_is_no_schema_is_refused(tmp_path, text, message):
 )
 def test_workloads_are_read_in_their_order(text, schema, names, axes):
     workload = parse_workload(text, schema)
-    assert workload.names == names
-    assert [q.axes for q in workload.query_sets] == axes
+    assert (workload.names, [q.axes for q in workload.query_sets]) == (names, axes)
     assert workload.shape == schema.shape
 
 

@@ -114,8 +114,7 @@ def test_both_ways_agree(guarantee, d):
 
 def test_what_is_not_reached_has_a_note():
     found = reached(PureDP(0.5), 10**6, sum_error=1.0)
-    assert set(found.values.values()) == {None}
-    assert set(found.notes) == set(found.values)
+    assert (set(found.values.values()), set(found.notes)) == ({None}, set(found.values))
     assert "2.83" in found.notes["asymmetric"]
     far = reached(PureDP(0.5), int(1e250), point_error=1e30)
     assert all(v is None or math.isfinite(v) for v in far.values.values())
@@ -210,5 +209,4 @@ def test_only_misprinted_mechanisms_and_smaller_noise_fail_the_audit(levels):
     assert set(bounds) == {tr.paper_bound(levels[0], levels[2]), least, max(least - 1, 1)}
     misprint = found["M_epsilon as printed: DGeo(1/epsilon)"]
     assert misprint.worst == pytest.approx(1 / levels[0])
-    assert misprint.holds == (levels[0] >= 1)
-    assert audit_lifted_noise(levels[1]).worst == math.inf
+    assert (misprint.holds, audit_lifted_noise(levels[1]).worst) == (levels[0] >= 1, math.inf)
