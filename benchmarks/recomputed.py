@@ -376,7 +376,7 @@ SAMPLE: list[tuple[str, str, Callable[[], object]]] = [
     ("misprints", "printed noise has the variance {}", lambda: geometric_variance(1 / EPSILON)),
     (
         "misprints",
-        "records the exact term is {}",
+        "the exact term is {}",
         lambda: 1e6 * DELTA * -math.expm1(-6 * EPSILON) / math.expm1(EPSILON),
     ),
     ("misprints", "the mean is {}", lambda: normal_largest(1000)),

@@ -159,8 +159,7 @@ def test_each_section_is_a_slide_with_its_notes_and_its_time(built):
     deck = built[1].parent / "slides"
     page = parsed(deck / "index.html")
     asked = [n.get("src") or n.get("href") for n in page.select("link, script")]
-    assert len(asked) == 7
-    assert [name for name in asked if not (deck / str(name)).is_file()] == []
+    assert (len(asked), [name for name in asked if not (deck / str(name)).is_file()]) == (7, [])
     first, second = page.select(".slides > section")
     assert page.title.get_text().lower().endswith("the price of microdata: slides")
     assert "Open the slides" not in page.get_text()

@@ -140,8 +140,7 @@ def test_stripping_is_idempotent_and_keeps_content_and_tags(tmp_path, monkeypatc
     once = notebook.strip(nb)
     assert notebook.strip(once) == once
     assert [c.source for c in once.cells] == [c.source for c in nb.cells]
-    assert once.cells[1].metadata == {"tags": ["parameters"]}
-    assert once.cells[1].outputs == []
+    assert (once.cells[1].metadata, once.cells[1].outputs) == ({"tags": ["parameters"]}, [])
     assert once.cells[3].metadata["jupyter"] == {"source_hidden": True}
     nbformat.validate(once)
     ids, again = ([c.id for c in make_notebook(*[("code", "x")] * 3).cells] for _ in range(2))

@@ -23,7 +23,12 @@ _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸�
 # Texts that start so have simulated numbers, which carry standard errors.
 SAMPLED = r"The highest price|The price of the sum|The worst cell of|The full cell|The benchmark"
 SAMPLED += r"|The consensus fit|Averaged over|On `PUMA|On tables that|Total squared|In \d+ of"
-SAMPLED += r"|By itself|Red is|Median price|Where all cells|What each theorem"
+SAMPLED += r"|By itself|Red is|Median price|Where all cells|What each theorem|All \d+ experiments"
+SAMPLED += r"|The share of"
+# What reads oddly, or is false, where a number is 0 or 1.
+_COUNTED = "people|records|cells|streets|answers|runs|tables|rows|columns|levels|times"
+_ODD = r"(at least|less than|a \$C\$ of) 0(?![.\d])|\bthe 0 [a-z]|\b0 of [\d,]+ answers|"
+_ODD += rf"up to 0\b(?![.\d])|(?<![\d.,−/-])(?<!- )1\$? ({_COUNTED})\b"
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 
@@ -65,7 +70,7 @@ def check(said):
         assert text[0].isupper() or text[0] in "*-[#$|" or text[0].isdigit(), text
         assert text.rstrip("*").endswith((".", "!", "?", ")", ":", "$", "|")), text
         assert not re.search(r"\b(nan|inf|True|False|None(?! of))\b|  |\.\.|\d\.\d{7,}", text), text
-        assert not re.search(r"(at least|less than) 0(?![.\d])", text), f"nothing told: {text}"
+        assert not re.search(_ODD, text), f"nothing told, or oddly: {text}"
         assert text.count("$") % 2 == 0, text
         assert re.search("±|tandard error", text) or not re.match(SAMPLED, text.lstrip("*")), text
         assert not re.search(r"(?<![\w.,×])\d{5,}(?![\d.])", text), f"thousands together: {text}"

@@ -5,9 +5,10 @@ import math
 
 import numpy as np
 import pytest
+from chapter_texts import says
 
 from microdata_price.chapters.dice import Activity, clipped_sum_law, signed_sum_law
-from microdata_price.chapters.lesson import Lesson
+from microdata_price.chapters.lesson import Lesson, demand
 from microdata_price.exceptions import InputError
 
 ROLLS = [red - white for red in range(1, 7) for white in range(1, 7)]
@@ -49,7 +50,7 @@ def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     with np.errstate(over="ignore"):
         demanded = m - np.exp(epsilon * m) * signed / d
     assert found.demanded == pytest.approx(max(demanded.max(), 0))
-    assert found.best_m == demanded.argmax()
+    assert found.best_m == 1 + demanded[1:].argmax()
     (clip_sum, clip_cell), (keep_sum, keep_cell) = found.marks
     assert (clip_sum > 1) == (epsilon < 20)
     assert clip_cell < 1
@@ -58,5 +59,8 @@ def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     assert found.must <= keep_cell
     assert found.must_sum <= clip_sum
     assert keep_sum <= 1 + 1e-12
+    said = found.values
+    assert says(said["clip_error"], clip_sum * signed)
+    assert (said["must"], found.must > 0) in (("nothing", False), (demand(found.must), True))
     _, first, second = found.densities
     assert np.maximum(first / second, second / first).max() == pytest.approx(math.exp(epsilon))

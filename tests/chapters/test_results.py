@@ -77,6 +77,18 @@ def test_medians_bias_the_hidden_share_and_marks_and_ends_of_the_map():
     assert (one.groupby("size")["sum"].sum().nunique(), one.equals(again)) == (1, True)
 
 
+def test_shares_of_bias_scatter_no_more_than_their_errors_say():
+    size = 200, 50, 2  # repeats, runs, queries
+    e = np.random.default_rng(5).normal([3.0, 0.0], [2.0, 3.0], size)
+    told = {"bias": e.mean(1), "variance": e.var(1), "standard_error": (e * e).std(1) / 49**0.5}
+    rows = pd.DataFrame({name: values.ravel() for name, values in told.items()})
+    same = {"family": "1d", "privacy": "pure", "level": 1.0, "method": "nnls", "runs": 50}
+    rows = rows.assign(dataset=np.repeat(range(200), 2), query_set="identity", **same)
+    shares = ex.bias_shares(rows)
+    assert shares["share"].mean() == pytest.approx(9 / 22, abs=0.02)
+    assert 1 < shares["error"].mean() / shares["share"].std() < 3
+
+
 def test_section_5_numbers_exact_printed_and_by_hand(card):
     assert [round(v, 3) for v in card.ols_sums["exact"]] == [105.785, *15 * [110.592]]
     real = published_tables().query("dataset != 'Level00-2d'").set_index("method")

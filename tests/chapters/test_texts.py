@@ -14,7 +14,7 @@ WHOLE = {
     "all_results": [{}, {"epsilon": 10.0, "rho": 50.0}],
     "algorithms_in_detail": [
         *cases(runs=[20], epsilon=EPSILONS)[1:],
-        {"runs": 20, "privacy": "zcdp", "rho": 4.5},
+        *cases(runs=[20], privacy=["zcdp"], rho=[4.5, 50.0], dataset=["PUMA1304600", "Level32-2d"]),
         {"runs": 2, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 5, "dataset": "Level00-2d", "epsilon": 0.1},
     ],
@@ -23,12 +23,14 @@ WHOLE = {
     "dice": [{"students": 1}, {"students": 1000}],
     "five_methods": [
         *cases(runs=[40], epsilon=EPSILONS)[1:],
-        {"runs": 40, "privacy": "zcdp", "rho": 0.005},
+        *cases(
+            runs=[40], privacy=["zcdp"], rho=[5e-3, 0.01], dataset=["PUMA1304600", "Level01-2d"]
+        ),
         {"runs": 40, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 2, "dataset": "Stair-2d"},
     ],
     "how_checked": [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}],
-    "lesson": [{}, {"epsilon": 0.05}, {"epsilon": 20.0}, {"d": 2}],
+    "lesson": [{}, {"epsilon": 0.05}, {"epsilon": 20.0}, {"d": 2, "students": 1}],
     "plane": [{}, {"epsilon": 50.0, "rho": 50.0, "d": 2}, {"epsilon": 3.0, "rho": 4.5, "d": 2}],
     "proofs_of_the_paper": cases(
         runs=[60], epsilon=EPSILONS, rho=RHOS, delta=DELTAS, d=(1000, 2, 10**4)

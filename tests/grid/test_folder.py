@@ -77,8 +77,7 @@ def test_killed_or_interrupted_at_any_moment_it_goes_on_to_the_last_bit(
         assert 2 <= int(said[1]) <= kept
     result = run_grid(SPEC, folder, workers=1)
     assert result.reused >= kept
-    assert result.computed == BLOCKS - result.reused
-    assert bytes_of(folder) == bytes_of(whole)
+    assert (result.computed, bytes_of(folder)) == (BLOCKS - result.reused, bytes_of(whole))
     assert not (folder / "blocks").exists()
 
 
@@ -173,8 +172,7 @@ def test_damaged_blocks_are_made_again_and_lost_ones_an_error(whole, tmp_path, m
         patch.setattr(GridFolder, "tidy", lambda _: None)
         assert run_grid(SPEC, tmp_path, workers=1).reused == BLOCKS - 4
     (tmp_path / ".errors.parquet.x7").write_bytes(b"half")
-    assert len(saved(tmp_path)) == BLOCKS
-    assert run_grid(SPEC, tmp_path, workers=1).computed == 0
+    assert (len(saved(tmp_path)), run_grid(SPEC, tmp_path, workers=1).computed) == (BLOCKS, 0)
     assert {p.name for p in tmp_path.iterdir()} == {*FILES, "manifest.json", ".manifest.json.lock"}
     assert bytes_of(tmp_path) == bytes_of(whole)
     for name in ("errors.parquet", "queries.parquet"):

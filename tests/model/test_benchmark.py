@@ -45,8 +45,7 @@ def test_synthetic_tables_cell_by_cell():
     }
     for kind, behind in expected.items():
         cells = [10_000, *behind]
-        assert len(cells) == 100
-        assert benchmark.data_set(f"{kind}-1d").table.tolist() == cells
+        assert (len(cells), benchmark.data_set(f"{kind}-1d").table.tolist()) == (100, cells)
         table = benchmark.data_set(f"{kind}-2d").table
         assert [table[i % 10, i // 10] for i in range(100)] == cells
 

@@ -67,8 +67,7 @@ def test_pinned_cells_are_those_of_sums_that_must_be_zero():
     pairs, one = (QuerySet.from_labels(x, "q") for x in ([0, 0, 1, -1], [0, -1, -1, -1]))
     stack = Stack.of(Problem((term(pairs, [0, 3], np.inf), term(one, [0], np.inf))))
     pinned, rows = pinned_cells(stack)
-    assert pinned.tolist() == [True, True, False, False]
-    assert rows.tolist() == [True, False, True]
+    assert (pinned.tolist(), rows.tolist()) == ([True, True, False, False], [True, False, True])
     assert hold_pinned(stack, rows, np.array([-2.0, 1.0, -1.0])).tolist() == [1.0, 1.0, -1.0]
 
 

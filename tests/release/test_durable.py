@@ -311,8 +311,7 @@ def test_everything_is_on_the_disk_before_it_appears_as_the_umask_says(inputs, m
     after = [(folder, name) for folder, name, there in synced if there]
     assert (after[0][1], after[-1][1]) == (out.parent.name, "out")
     assert {name for _, name in after[1:-1]} == {p.name for p in out.iterdir()} == set(moved)
-    assert moved[-1] == MANIFEST
-    assert lock.call_args.args[0].name == str(out / MANIFEST)
+    assert (moved[-1], lock.call_args.args[0].name) == (MANIFEST, str(out / MANIFEST))
     for folder in (out, again):
         assert folder.stat().st_mode & 0o777 == 0o750
         assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o640}

@@ -112,8 +112,7 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path, capsys):
         account.limit(PureDP(0.2))
     with pytest.raises(InputError, match="the guarantee must be"):
         Account(account.path, "fresh").limit(ApproximateDP(1.0, 1e-6))
-    assert account.path.read_text() == before
-    assert account.limit(ConcentratedDP(1.0)) == PureDP(0.3)
+    assert (account.path.read_text(), account.limit(ConcentratedDP(1.0))) == (before, PureDP(0.3))
     account.spend(entry("4", ConcentratedDP(0.5)))
     with pytest.raises(InputError, match=f"{never} was spent on"):
         account.limit(PureDP(9.0))

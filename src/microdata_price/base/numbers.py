@@ -132,10 +132,7 @@ def _outward(value: float, digits: int, rounding: str) -> float:
 def _fixed(number: float, places: int) -> str:
     if places < 0:
         number = round(number, places)
-    text = f"{number:,.{max(places, 0)}f}"
-    if places > 0 and math.floor(abs(number)) == abs(number):
-        text = text.rstrip("0").rstrip(".")
-    return text.replace("-", "−")
+    return f"{number:z,.{max(places, 0)}f}".replace("-", "−")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from ..grid.spec import GridSpec
 from ..model.benchmark import FAMILIES
 from ..model.privacy import level_of
 from . import experiments as ex
+from .cases import written
 from .experiments import DEAR, LABELS, MICRO, QUERY_NAMES
 from .grids import RUNS_ALONE, grid_part
 
@@ -98,6 +99,7 @@ class Findings:
         row = pd.concat(own).sort_values("price").iloc[-1]
         return {
             "price": row["price"],
+            "told": written(row["price"], row["price_error"]),
             "method": METHODS[row["method"]].title,
             "dataset": row["dataset"],
             "of": {"sum": "sum", "identity": "worst cell"}[row["query_set"]],

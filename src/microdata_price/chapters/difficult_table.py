@@ -101,11 +101,6 @@ class Findings:
         return 100 * vanishing_chance(self.noise, self.noise, self.d, self.q)
 
     @property
-    def counted(self):
-        """The same percentage, of the runs."""
-        return Mean.of(100.0 * (self.ways[2].cell == 0))
-
-    @property
     def kept_mean(self):
         return self.q + cell_errors(self.noise, self.noise, self.d, self.q).bias
 

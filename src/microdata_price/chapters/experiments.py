@@ -19,8 +19,7 @@ QUERY_NAMES = {"sum": "sum", "marginal1": "rows", "marginal2": "columns", "ident
 MICRO = microdata_methods(paper_methods())
 LABELS = {m: METHODS[m].label for m in MICRO}
 
-# Prices above this are marked.
-DEAR = 1.5
+DEAR = 1.5  # prices above this are marked
 
 _SUMS = {"rows": 1, "columns": 0}
 _KEYS = ["dataset", "family", "privacy", "level", "query_set", "metric"]
@@ -121,11 +120,17 @@ def price_matrix(prices, query_set, metric="total"):
 
 
 def bias_shares(queries):
-    """Return the share of squared bias, from 0 to 1, in each total error of microdata."""
-    keys = ["dataset", "family", "privacy", "level", "method", "query_set"]
-    parts = squared_parts(queries[queries["method"].isin(MICRO)], keys).reset_index()
-    whole = parts["squared_bias"] + parts["variance"]
-    return parts.assign(share=(parts["squared_bias"] / whole.where(whole > 0)).fillna(0.0))
+    """Return the share of squared bias, from 0 to 1, in each total error of microdata.
+
+    Its ``error`` adds up those of the queries: no less than the standard error, to first order.
+    """
+    own, keys = queries[queries["method"].isin(MICRO)], [*_KEYS[:4], "method", "query_set"]
+    off = 2 * own["bias"].abs() * np.sqrt(own["variance"] / (own["runs"] - 1))
+    errors = own.assign(off=off).groupby(keys, sort=False)[["off", "standard_error"]].sum()
+    parts = squared_parts(own, keys).join(errors).reset_index()
+    whole = (parts["squared_bias"] + parts["variance"]).replace(0, np.nan)
+    share = (parts["squared_bias"] / whole).fillna(0.0)
+    return parts.assign(share=share, error=(parts["off"] + share * parts["standard_error"]) / whole)
 
 
 def sparsity(tables=None):

@@ -8,7 +8,6 @@ import numpy as np
 from ..base.numbers import at_least, at_most, format_number
 from ..model.measurement import measure
 from ..model.noise import Laplace
-from ..model.noise_discrete import DoubleGeometric
 from ..model.privacy import PureDP
 from ..model.workload import Workload
 from ..theory.difficult import difficult_table
@@ -34,6 +33,11 @@ def largest_upwards(noise, d):
     k = np.arange(1, 1075)  # beyond it 2^-k is 0 in floating point
     lost = np.cumsum(0.5**k / k)[np.minimum(d, k.size).astype(int) - 1]
     return np.asarray(extremes(noise, d).mean) - noise.scale * lost
+
+
+def demand(ratio, digits=3):
+    """Write what a bound demands of an error, over that of a signed answer."""
+    return f"{at_least(ratio, digits)} signed errors or more" if ratio > 0 else "nothing"
 
 
 class Lesson:
@@ -108,7 +112,7 @@ class Lesson:
     @property
     def best_m(self):
         m, demanded = self.promised
-        return int(m[np.argmax(demanded)])
+        return max(1, int(m[np.argmax(demanded)]))  # the theorem has no m = 0
 
     @property
     def most_there(self):
@@ -167,7 +171,6 @@ class Lesson:
             "signed": n(self.signed),
             "one_bias": n(self.one_bias),
             "all_biases": n(self.all_biases, 2),
-            "whole_biases": n(self.d * float(clipped(DoubleGeometric(self.epsilon), 0.0).bias), 3),
             "students": n(a.students),
             "one_roll": n(a.one_mean, 2),
             "zero_rolls": n(a.zero_percent, 2),
@@ -182,9 +185,9 @@ class Lesson:
             "held": n(self.held),
             "moved": n(self.best_m),
             "most_there": at_most(self.most_there, 2),
-            "demanded": at_least(self.demanded),
-            "must": at_least(self.must),
-            "must_sum": at_least(self.must_sum, 2),
-            "clip_sum": n(self.marks[0][0], 3),
+            "must": demand(self.must),
+            "must_sum": demand(self.must_sum, 2),
+            "clip_sum": n(self.marks[0][0]),
+            "clip_error": n(self.marks[0][0] * self.signed),
             "keep_cell": n(self.marks[1][1]),
         }

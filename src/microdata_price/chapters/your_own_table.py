@@ -90,13 +90,6 @@ class Findings:
         return int((away > sure).sum()), int((away < -sure).sum())
 
     @property
-    def biased(self):
-        """The largest share of squared bias in a method's error on a query set."""
-        rows = self.micro[self.micro["squared_error"] > 0]
-        share = rows["squared_bias"] / rows["squared_error"]
-        return rows.assign(share=100 * share).loc[share.idxmax()]
-
-    @property
     def worst(self):
         """The two dearest queries of each method."""
         rows = self.priced.worst(2)
