@@ -257,9 +257,7 @@ def test_the_room_that_is_held_is_enough_whatever_the_values_are_called(tmp_path
     schema = parse_schema(json.dumps({"columns": {"å" * 999: [k * "ñ" for k in range(1, 200)]}}))
     (tmp_path / "t.csv").write_text(f"{'å' * 999},count\n{50 * 'ñ'},3\n", encoding="utf-8")
     sizes, write = [], release_keep._write
-    monkeypatch.setattr(
-        release_keep, "_write", lambda p, data: sizes.append(len(data)) or write(p, data)
-    )
+    monkeypatch.setattr(release_keep, "_write", lambda p, d: sizes.append(len(d)) or write(p, d))
     planned = plan_release(schema, parse_workload(f"sum, {'å' * 999}", schema), PureDP(1.0))
     release(tmp_path / "t.csv", planned, "ols", tmp_path / "out")
     _, _, held, answers, manifest = sizes[:5]
