@@ -45,7 +45,8 @@ PURE, LAPLACE = PureDP(1.0), Laplace(1.0)
 CUT = TruncatedDoubleGeometric(0.5, 8)
 TINY = DoubleGeometric(1e-6)
 HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
-first_above = validity.first_above
+GUARANTEES = PURE, ConcentratedDP(1.0)
+first_above, sure = validity.first_above, functools.partial(certified_fit, even=True)
 few_records = functools.partial(point_error_bound, max_records=3)
 no_records = functools.partial(point_error_bound, "first_moment", PURE, 10, 1.0)
 BAD = [
@@ -100,6 +101,7 @@ BAD = [
     ("cells", operating_points.clipping, (PURE, 1)),
     ("weight", operating_points.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
     *(("s must be 1", Reports, (1.0, 100.0, *x, 50.0)) for x in ((0.9, 0.02), (1.0, 0.07))),
+    *(("sum error is", sure, (g, 10, D)) for g in GUARANTEES for D in (-3.0, 0.0, math.nan)),
     ("epsilon", Reports, (0.0, 100.0, 1.0, 0.02, 50.0)),
     ("larger", Reports, (1.0, 10.0, 1.0, 0.05, 5.0)),
     ("ln nu", Reports, (1.0, 100.0, 1.0, 0.05, 2.0)),
@@ -134,7 +136,7 @@ ONE_BOUND, CORNERS = (point_error_bound, sum_error_bound), ("clipping", "mapped"
 WITH_A_GUARANTEE = [
     *((CUT_DP, getattr(upper_bounds, f), 10) for f in ("certified", "exact_clipping")),
     *((CUT_DP, remap.map_at), (CUT_DP, output_pair, 5.0), (CUT_DP, certified_split, 10)),
-    (CUT_DP, functools.partial(certified_fit, even=True), 10, 3.0),
+    (CUT_DP, sure, 10, 3.0),
     *((ZCDP, operating_points.asymmetric, 10), (ZCDP, packing_slack, HUGE, None)),
     (PURE, variants.approximate_corollary, 10, 1.0),
     *(("pure", functools.partial(f, sum_error=1.0), 10) for f in (lower_bounds, reached)),
