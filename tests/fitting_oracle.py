@@ -113,10 +113,8 @@ def reweighted(m, run, gamma=0.99):
         few = (y for j, y in enumerate(np.sort(b), 1) if max_exceeds(f, j, y) <= 1 - gamma)
         low = b < next(few, np.inf)
         n = int(low.sum())
-        downweight = max(1.0, float(max_median(f, n))) if n else 1.0
-        terms += zip(
-            a, b, 1 / np.where(low, 2 * f.variance * downweight**2, f.variance), strict=True
-        )
+        down = max(1.0, float(max_median(f, n))) if n else 1.0
+        terms += zip(a, b, 1 / np.where(low, 2 * f.variance * down**2, f.variance), strict=True)
         if n:
             terms.append((a[low].sum(axis=0), b[low].sum(), 1 / (2 * n * f.variance)))
     return least_squares(*(np.array(t) for t in zip(*terms, strict=True)))

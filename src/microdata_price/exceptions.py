@@ -57,8 +57,8 @@ def unknown_name(kind: str, given: str, known: Iterable[str]) -> InputError:
     "there is no method 'nlns'; did you mean nnls or ols? Known are: ols, nnls"
     """
     names = list(known)
-    near = [name for name in names if name.casefold() == given.casefold()]
-    near = near or difflib.get_close_matches(given, names, n=3, cutoff=0.5)
+    near = [name for name in names if name.casefold() == str(given).casefold()]
+    near = near or difflib.get_close_matches(str(given), names, n=3, cutoff=0.5)
     hint = f"; did you mean {' or '.join(near)}?" if near else "."
     return InputError(f"there is no {kind} {given!r}{hint} Known are: {', '.join(names)}")
 

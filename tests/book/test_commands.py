@@ -131,9 +131,7 @@ def test_where_values_come_from_and_the_page_is_private(quick, monkeypatch, caps
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("moment", ["run_all", "run_builder"])
-def test_nothing_of_a_true_table_is_left_when_a_run_is_stopped(
-    quick, monkeypatch, capsys, moment, number
-):
+def test_nothing_of_a_true_table_is_left_when_stopped(quick, monkeypatch, capsys, moment, number):
     root, _ = quick
     (root / "true.csv").write_text("SECRET")
     monkeypatch.chdir(root)

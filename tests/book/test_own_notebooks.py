@@ -94,8 +94,7 @@ REFUSES = "from microdata_price.model.privacy import PureDP\nPureDP(0)"
 FAILURES = [
     ("import os, signal\nos.kill(os.getpid(), 9)", "the kernel ended while it ran"),
     ("import os\nos._exit(0)", "the kernel ended while it ran"),
-    ("print(n))", "SyntaxError"),
-    ("%%nosuch\nn", "it could not be run"),
+    *(("print(n))", "SyntaxError"), ("%%nosuch\nn", "it could not be run")),
     ("%%bash\nexit 3", "returned non-zero exit status 3"),
     *((end, "it calls exit(), which ends the kernel; leave it out") for end in ("exit()", "quit")),
     ("import sys\nsys.exit(3)", "SystemExit: 3"),
@@ -165,8 +164,7 @@ REFUSED = [
     (of_kernel(name="ir", display_name="R", language="R"), "for 'R'"),
     (of_kernel(name="julia-1.9", display_name="Julia 1.9"), "for 'julia-1.9'"),
     (of_kernel("julia", name="julia-1.9", display_name="Julia"), "for 'julia'"),
-    ({**WHOLE, "cells": []}, "has no cell with code"),
-    (EXECUTED, "is an executed copy"),
+    *(({**WHOLE, "cells": []}, "has no cell with code"), (EXECUTED, "is an executed copy")),
 ]
 
 

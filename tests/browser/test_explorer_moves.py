@@ -54,12 +54,9 @@ PRIVACY = """
 @pytest.mark.parametrize(
     ("setting", "steps"),
     [
-        ("", PRESET),
-        ("#view=draws", PLAY),
-        (ALL, PRIVACY),
+        *(("", PRESET), ("#view=draws", PLAY), (ALL, PRIVACY)),
         # What the plane draws is explained beside it, and nowhere else.
-        (ALL, f"sees {ABOUT} = drawn"),
-        ("#view=draws&draw=7", f"hides {ABOUT}"),
+        *((ALL, f"sees {ABOUT} = drawn"), ("#view=draws&draw=7", f"hides {ABOUT}")),
     ],
 )
 def test_each_action_has_its_effect(desk, setting, steps):
@@ -135,8 +132,7 @@ def test_keys_move_every_slider_to_the_packages_numbers(desk):
 def test_mouse_and_finger_move_sliders_and_the_plane(desk, phone):
     go(desk, "#privacy=zcdp&hide=none")
     for selector, name, shares in (
-        ("#rho", "rho", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)),
-        ("#plane", "sum", (0.4, 0.7)),
+        *(("#rho", "rho", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)), ("#plane", "sum", (0.4, 0.7))),
     ):
         seen, box = [now(desk)["state"][name]], desk.locator(selector).bounding_box()
         for share in shares:
@@ -208,9 +204,7 @@ def test_links_are_copied_a_table_of_ones_own_too_and_the_picture_is_saved(desk)
 
 
 def test_links_of_the_page_and_of_the_book_lead_to_settings(desk, site):
-    settings = {
-        *desk.eval_on_selector_all("a[data-setting]", "all => all.map(a => a.dataset.setting)")
-    }
+    settings = {*desk.eval_on_selector_all("a[data-setting]", "x => x.map(a => a.dataset.setting)")}
     for page in (*PAGES, "slides/index"):
         text = (site / f"{page}.html").read_text("utf-8")
         found = re.findall(r'explorer/index\.html#([^"]*=[^"]*)"', text)

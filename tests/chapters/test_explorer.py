@@ -25,8 +25,7 @@ from microdata_price.theory.upper.upper_bounds import certified_truncated, exact
 
 ROUNDING = 1.01 / (2 * SCALE)
 SETTINGS = [
-    ("pure", PureDP(0.5), {"level": 0}),
-    ("pure", PureDP(3.0), {"level": 1}),
+    *(("pure", PureDP(0.5), {"level": 0}), ("pure", PureDP(3.0), {"level": 1})),
     ("approximate", ApproximateDP(0.5, 1e-6), {"level": 0, "delta": 0}),
     ("approximate", ApproximateDP(0.5, 1e-2), {"level": 0, "delta": 1}),
     ("approximate", ApproximateDP(3.0, 1e-6), {"level": 1, "delta": 0}),

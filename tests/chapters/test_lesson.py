@@ -43,8 +43,7 @@ def test_laws_have_the_stated_moments_and_squared_errors_cross_at_break_even():
 
 @pytest.mark.parametrize(("epsilon", "d"), [(0.5, 1000), (0.1, 50), (2.0, 10**5), (20.0, 1000)])
 def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
-    found = Lesson(epsilon, d)
-    signed = math.sqrt(8) / epsilon
+    found, signed = Lesson(epsilon, d), math.sqrt(8) / epsilon
     assert (found.one_bias, found.all_biases) == pytest.approx((0.5 / epsilon, d / epsilon / 2))
     m = np.arange(0, 2000)
     with np.errstate(over="ignore"):

@@ -73,9 +73,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED)
-def test_what_cannot_be_used_is_one_sentence_and_no_file(
-    arguments, said, capsys, tmp_path, monkeypatch
-):
+def test_what_is_wrong_is_one_sentence_and_no_file(arguments, said, capsys, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     error = refused(capsys, *arguments.split())
     assert (error[:17], error.count("\n")) == ("microdata-price: ", 1)

@@ -1,5 +1,6 @@
 """Estimated errors against NumPy on the raw ones, exact errors against algebra and quadrature."""
 
+import functools
 import itertools
 import math
 
@@ -14,7 +15,7 @@ from fitting_oracle import matrix
 from microdata_price.errors import estimates as est
 from microdata_price.errors import known as ke
 from microdata_price.errors.estimates import Estimate, query_errors
-from microdata_price.errors.sums import sum_errors
+from microdata_price.errors.sums import answer_errors, sum_errors
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.queryset import QuerySet
@@ -40,8 +41,7 @@ batches = st.builds(
 @given(batches, st.sets(st.integers(1, 59), max_size=4))
 def test_sums_of_blocks_are_the_sums_of_the_whole(batch, cuts):
     errors, control = batch
-    runs = len(errors[0])
-    whole = sum_errors(errors, control)
+    runs, whole = len(errors[0]), sum_errors(errors, control)
     parts = [
         sum_errors([e[a:b] for e in errors], [c[a:b] for c in control], first_run=a)
         for a, b in itertools.pairwise([0, *sorted(c for c in cuts if c < runs), runs])
@@ -154,6 +154,26 @@ def test_large_workloads():
     plain = Workload(tuple(QuerySet(q.name, q.shape, q.labels, q.size) for q in sides))
     found, told = (ke.ols_variances(w, [50.0, 9.0, 2.0]) for w in (plain, Workload(sides)))
     np.testing.assert_allclose(np.concatenate(found), np.concatenate(told), rtol=1e-11)
+
+
+BOX, TWO = Workload.table((3, 4)), Workload.table(2)
+APART = functools.partial(ke.known_errors, "sequential", TWO)
+SHAPES = (2, 1), (2, 11), (12,), (0, 12), (2, 3, 4)
+VARIANCES = (1, -1, 1, 1), (1, math.nan, 1, 1), (1, 0, 1, 1), (math.inf,) * 4, (1, 1), (1,) * 5
+WRONG = [
+    *((r"needed is \(runs, 12\)", answer_errors, np.ones(s), np.ones((3, 4)), BOX) for s in SHAPES),
+    ("not a finite number", answer_errors, [[math.nan, 1.0]], [1, 1], TWO),
+    (r"is for shape \(3, 4\)", answer_errors, np.ones((1, 12)), np.ones((4, 3)), BOX),
+    *(("must have 4 positive variances", ke.ols_variances, BOX, v) for v in VARIANCES),
+    *(("must be equally many", APART, [Laplace(1)] * k, [[3.0]] * (3 - k)) for k in (1, 2)),
+    ("not a finite number", APART, [Laplace(1)] * 2, [[3.0], [1.0, math.nan]]),
+]
+
+
+@pytest.mark.parametrize(("said", "call", "given"), [(s, c, given) for s, c, *given in WRONG])
+def test_what_is_no_error_or_variance_is_refused(said, call, given):
+    with pytest.raises(InputError, match=said):
+        call(*given)
 
 
 def test_what_is_known_of_each_method():

@@ -90,9 +90,7 @@ def test_the_folder_is_whole_and_the_page_says_what_the_package_says(built):
     assert EDITION.rho in plane["modes"]["zcdp"]["levels"]
 
 
-def test_a_folder_is_never_written_over_and_a_failed_build_leaves_nothing(
-    built, tmp_path, monkeypatch
-):
+def test_a_folder_is_not_written_over_and_a_failed_one_leaves_nothing(built, tmp_path, monkeypatch):
     for name in ("plane", "draws"):
         monkeypatch.setattr(explorer, f"{name}_data", Mock(return_value=read_data(built, name)))
     with pytest.raises(InputError, match="exists already"):

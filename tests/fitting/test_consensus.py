@@ -53,8 +53,7 @@ def test_on_a_list_no_cell_errs_by_more_than_the_guarantee(seed, size, scale):
 @given(seed=SEEDS)
 def test_a_weighted_mean_of_fits_with_one_total_gains_exactly_their_distance_from_it(seed):
     m = random_measurements(seed)
-    parts = consensus_parts(m)
-    fitted = fit_consensus(m)
+    parts, fitted = consensus_parts(m), fit_consensus(m)
     weights = np.array([p.weight for p in parts])[:, :, None]
     cells = np.array([p.cells for p in parts])
     np.testing.assert_allclose(fitted.cells, (weights * cells).sum(axis=0), rtol=1e-12, atol=0)
@@ -120,8 +119,7 @@ def test_each_part_is_what_its_definition_says(guarantee, shape):
     np.testing.assert_allclose(shrunk, x.value, atol=1e-4)
 
     consistent = Measurements(m.workload, fit_ols(m).answers(), m.noise)
-    cost = 0
-    steps = reweighting(consistent, rules=RULES)
+    cost, steps = 0, reweighting(consistent, rules=RULES)
     for q, a, step in list(zip(m.workload.query_sets, consistent.answers, steps, strict=True))[1:]:
         rows = matrix(q)
         cost += cp.sum(cp.multiply(step.weight[0], cp.square(rows @ x - a[0])))

@@ -69,8 +69,7 @@ def test_what_has_a_closed_form_needs_no_other_solver(shape, kind, monkeypatch):
 @pytest.mark.filterwarnings("error")
 @given(st.integers(1, 12), st.integers(1, 3), st.integers(0, 10**6), st.sampled_from([1, 6, 9, 12]))
 def test_answers_are_those_of_the_whole_problem(cells, others, seed, digits):
-    rng = np.random.default_rng(seed)
-    sets = [QuerySet.identity(cells)]
+    rng, sets = np.random.default_rng(seed), [QuerySet.identity(cells)]
     for k in range(others):
         labels = np.unique(rng.integers(0, 4, cells), return_inverse=True)[1] - rng.integers(0, 2)
         if labels.max() >= 0:

@@ -54,8 +54,7 @@ def test_answers_agree_with_the_definition_solved_by_another_solver(method, seed
     unit = 1 + max(np.abs(a).max() for a in m.answers)
     answers = tuple(a / unit + 0.1 * rng.laplace(size=a.shape) for a in m.answers)
     m = Measurements(m.workload, answers, (type(m.noise[0])(0.1),) * len(m.noise))
-    ours = fit(m, method).cells[0]
-    theirs = ORACLES[method](m, 0)
+    ours, theirs = fit(m, method).cells[0], ORACLES[method](m, 0)
     a, _, _ = stacked(m, 0)
     assert np.abs(a @ (ours - theirs)).max() <= 1e-5
     # Where the answers leave the table open, it is that of least norm.
@@ -146,8 +145,7 @@ def test_runs_do_not_depend_on_each_other(method):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_rows_and_columns_moved_and_swapped_are_so_in_the_fit(method):
-    m = measured(uneven())
-    rng = np.random.default_rng(3)
+    m, rng = measured(uneven()), np.random.default_rng(3)
     rows, columns = rng.permutation(4), rng.permutation(5)
     total, r, c, cells = m.answers
     cells = cells.reshape(-1, 4, 5)[:, rows][:, :, columns].swapaxes(1, 2).reshape(-1, 20)

@@ -50,9 +50,7 @@ def saved(folder):
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("workers", [1, 2])
-def test_killed_or_interrupted_at_any_moment_it_goes_on_to_the_last_bit(
-    whole, tmp_path, workers, how
-):
+def test_killed_or_stopped_at_any_moment_it_goes_on_to_the_last_bit(whole, tmp_path, workers, how):
     folder, pipes = tmp_path / "stopped", dict.fromkeys(("stdout", "stderr"), subprocess.PIPE)
     command = [*GRID, "--out", str(folder), "--workers", str(workers)]
     process = subprocess.Popen(command, **pipes, text=True, start_new_session=True)
@@ -89,17 +87,13 @@ NO_ROOM = r"the disk has no room left for .*/grid \(No space.* what is finished 
     ("at", "problem", "said", "kept"),
     [
         (6, KeyboardInterrupt(), "interrupted; 5 of 32 blocks are kept", 5),
-        (2, CertificateError("run 301: 1e-3"), "run 301", 1),
-        (6, FULL, NO_ROOM, 5),
+        *((2, CertificateError("run 301: 1e-3"), "run 301", 1), (6, FULL, NO_ROOM, 5)),
         ("queries.parquet", FULL, NO_ROOM, BLOCKS),
-        ("errors.parquet", FULL, NO_ROOM, BLOCKS),
-        ("manifest.json", FULL, NO_ROOM, 0),
+        *(("errors.parquet", FULL, NO_ROOM, BLOCKS), ("manifest.json", FULL, NO_ROOM, 0)),
         ("manifest.json", PermissionError(13, "Denied"), r"grid cannot be used \(Denied\)", 0),
     ],
 )
-def test_what_was_written_before_an_error_is_kept(
-    whole, tmp_path, monkeypatch, at, problem, said, kept
-):
+def test_what_an_error_finds_written_is_kept(whole, tmp_path, monkeypatch, at, problem, said, kept):
     written = []
 
     def failing(path, data):

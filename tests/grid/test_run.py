@@ -165,9 +165,12 @@ def test_a_table_of_ones_own():
     assert (set(found["family"]), tuple(found.columns)) == ({"own"}, ERROR_COLUMNS)
     ols = found.query("method == 'ols' and query_set == 'sum'")
     assert ols["exact"].item() == pytest.approx(128 * 6 / 12)
-    for methods, runs, said in ((("nlns",), 3, "no method 'nlns'"), (("ols",), 0, "runs is 0")):
+    for level, methods, runs, said in (
+        *((PureDP(0.5), ["nlns"], 3, "no method 'nlns'"), (PureDP(0.5), ["ols"], 0, "runs is 0")),
+        *((PureDP(0.5), [], 3, "no method is named"), (0.5, ["ols"], 3, "must be PureDP")),
+    ):
         with pytest.raises(InputError, match=said):
-            evaluate(data, PureDP(0.5), methods, runs=runs, rng=np.random.default_rng(1))
+            evaluate(data, level, methods, runs=runs, rng=np.random.default_rng(1))
 
 
 def test_the_fingerprint_covers_every_module_of_a_block():

@@ -26,8 +26,7 @@ LAWS = [
 def weights(law):
     """Every probability that matters, from the definition, in 40 digits."""
     if isinstance(law, DiscreteGaussian):
-        far = int(25 * law.sigma) + 12
-        two = 2 * mp.mpf(law.sigma2)
+        far, two = int(25 * law.sigma) + 12, 2 * mp.mpf(law.sigma2)
         raw = {k: mp.exp(-(mp.mpf(k) ** 2) / two) for k in range(-far, far + 1)}
         total = sum(raw.values())
         return {k: w / total for k, w in raw.items()}

@@ -84,31 +84,34 @@ MISSING = [np.nan, 2], *(np.ma.array([1, 2], t, mask=[False, True]) for t in (fl
 NO_NUMBERS = ["a", 2], ["1", "2"], [2j, 2], [None, 2], *(np.ones(2, t) for t in ("m8[s]", "M8[s]"))
 kind = functools.partial(privacy.guarantee_of, epsilon=0.5)
 HUGE = PureDP, ConcentratedDP, PureDP(1).group, Laplace, Gaussian, noise_discrete.DiscreteGaussian
+NO_SHAPES = (2, 0), (), True, (2.0, 2), 2.5, None, "2", (10**9, 10**9), 10**30
 NO_LEVELS = (0, -1.0, np.nan, np.inf, "3", True)
 # What is said, what is called, and what it is called with, one by one.
 REFUSED = [
     (r"axes to keep are \(0, 0\); each must occur once", kept, (0, 0)),
-    ("must occur once and lie between 0 and 1", kept, (2,), (-1,)),
-    ("side must be a whole number of 1 or more", QuerySet.identity, (2, 0), (), True, (2.0, 2)),
+    ("must occur once and lie between 0 and 1", kept, (2,), (-1,), (0.5,), (np.nan,)),
+    ("side must be a whole number of 1 or more", Workload.table, *NO_SHAPES),
     ("must be whole numbers, shaped as the table", labelled, [0.0], [], 0),
     ("run from 0 to 2 and use 2 of them", labelled, [0, 2]),
-    ("must be 0, 1, 2, ... without a gap", labelled, [-2, 0], [-1, -1]),
+    ("must be 0, 1, 2, ... without a gap", labelled, [-2, 0], [-1, -1], np.uint64([0, 2**64 - 1])),
     (r"has shape \(3,\); query set 'identity' is for", CELLS.answers, [1, 2, 3]),
     (r"has shape \(\); query set 'identity' is for", CELLS.answers, 1),
+    (r"needed is \(..., 2\)", CELLS.spread, 1, [1], [1, 2, 3]),
     ("has no query set; it needs at least one", Workload, ()),
     ("every name must be used once", Workload, (CELLS, CELLS)),
     ("a workload has one shape", Workload, (CELLS, QuerySet.sum_query(3))),
+    ("there is no query set 1. Known are: sum", TWO.__getitem__, 1),
     ("there is no query set 'summ'; did you mean sum", TWO.__getitem__, "summ"),
     ("the sensitivity's order is 3; it must be 1 or 2", TWO.sensitivity, 3),
-    ("PureDP .* or ConcentratedDP", functools.partial(noise_for, TWO), ApproximateDP(1, 1e-6)),
-    ("must have 2 positive shares", shares, (1.0,), (0.0, 1.0), (np.nan, 0.5)),
+    ("PureDP .* or ConcentratedDP", functools.partial(noise_for, TWO), ApproximateDP(1, 1e-6), 1.0),
+    ("must have 2 positive shares", shares, 1.0, (1.0,), (0.0, 1.0), (np.nan, 0.5)),
     ("that add up to 1", shares, (0.5, 0.51)),
-    ("runs is 0", lambda runs: draw([1, 2], runs=runs), 0),
+    ("runs is 1?0*;", lambda runs: draw([1, 2], runs=runs), 0, 10**15),
     ("workload is for shape", draw, [1, 2, 3]),
     (r"cell at \(1,\).* negative", draw, [1, -2]),
     (r"cell at \(0,\).* fraction", draw, [0.5, 2]),
     *(("not a finite number|count is negative or not", call, *MISSING) for call in COUNTED),
-    *(("that is not a number of 64 bits", call, *NO_NUMBERS) for call in COUNTED),
+    *(("that is not a number of 64 bits", call, *NO_NUMBERS) for call in (*COUNTED, shares)),
     ("it must have at least one cell", draw, [], 7),
     ("2 query sets, 1 arrays of answers and 2", answered, ([[7.0]],)),
     (r"needed is \(runs, 2\)", answered, ([[7.0]], [[3.0]])),

@@ -78,8 +78,7 @@ def plain_certificate(problem, x, y):
     most = UNEQUAL * weakest + RESOLVED * np.abs(y).max() if problem.nonnegative else np.inf
     allowed = (matrix * force[:, None]).max(axis=0)
     allowed = np.where(matrix.T @ soft > 0, allowed, np.maximum(allowed, floor))
-    allowed = np.minimum(allowed, most)
-    g = matrix.T @ y
+    allowed, g = np.minimum(allowed, most), matrix.T @ y
     if problem.nonnegative:
         primal = max(primal, -x.min() / least)
     dual = max(dual, ((-g if problem.nonnegative else np.abs(g)) / allowed).max())

@@ -92,8 +92,7 @@ RECIPE = Recipe(large=60, noise=NOISE)
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_workloads_have_the_conic_solvers_answers(kind):
-    rng = np.random.default_rng(KINDS.index(kind))
-    missed = 0
+    rng, missed = np.random.default_rng(KINDS.index(kind)), 0
     for k in range(16):
         sets = random_workload(rng, 60).query_sets if k % 4 else random_sets(rng, "tree")[:-1]
         problem = random_terms(rng, sets, kind, RECIPE, RUNS)
@@ -172,8 +171,7 @@ def test_cells_that_no_query_tells_apart_share_evenly(seed):
     problem = random_terms(rng, sets, KINDS[seed % 4], RECIPE, 2)
     labels = np.array([q.labels for q in sets])
     alike = (labels[:, :, None] == labels[:, None, :]).all(axis=0)
-    counted = (labels >= 0).any(axis=0)
-    merged = merge(problem)
+    counted, merged = (labels >= 0).any(axis=0), merge(problem)
     if merged is None:
         assert alike.sum() == problem.cells
         return

@@ -133,6 +133,17 @@ def extreme_measurements(seed):
     return Measurements(workload, tuple(answers), tuple(noise))
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("method", METHODS)
+def test_a_refused_run_is_named_by_its_own_number(method):
+    workload, rng = Workload.table((3, 4)), np.random.default_rng(0)
+    answers = [rng.normal(10, 5, (4, q.size)) for q in workload.query_sets]
+    for a in answers:
+        a[[1, 3]] *= 1e200  # their squares are beyond all doubles
+    with pytest.raises(CertificateError, match=r"[ :](1, )?3[ )]"):
+        fit(Measurements(workload, answers, [Laplace(1)] * 4), method)
+
+
 @pytest.mark.parametrize("method", METHODS)
 @given(seed=st.integers(0, 2**32 - 1))
 @example(seed=302788)  # noises apart by 10^10: the linear program's multipliers prove nothing
@@ -141,8 +152,7 @@ def extreme_measurements(seed):
 @settings(max_examples=20)
 def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
     """The last to be asked is Clarabel for least squares and HiGHS for max fitting's distance."""
-    m = extreme_measurements(seed)
-    asked = []
+    m, asked = extreme_measurements(seed), []
     with pytest.MonkeyPatch.context() as patch:
         lasts = {"optimize.solve": "solve_conic", "fitting.max_fitting": "exact_distance"}
         for room, name in lasts.items():

@@ -132,8 +132,7 @@ def test_a_run_does_not_depend_on_its_neighbours(seed):
 
 @pytest.mark.parametrize("structure", STRUCTURES)
 def test_contradictions_are_proved(structure):
-    rng = np.random.default_rng(11)
-    proved = 0
+    rng, proved = np.random.default_rng(11), 0
     for _ in range(8):
         good = random_problem(rng, structure, "bounds", Recipe(), runs=3)
         # In run 1 the first query set must be far from what its cells can add up to.

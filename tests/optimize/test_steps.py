@@ -125,8 +125,7 @@ def test_the_projection_satisfies_its_optimality_conditions(long, a, total):
 def test_groups_of_any_sizes_are_projected_one_by_one(seed):
     rng = np.random.default_rng(seed)
     many = int(rng.integers(1, 5))
-    groups = rng.integers(rng.integers(-1, 1), many, 12)
-    unit = 2.0**-30
+    groups, unit = rng.integers(rng.integers(-1, 1), many, 12), 2.0**-30
     a, totals = rng.normal(size=(3, 12)) * 9, np.rint(rng.random((3, many)) * 20 / unit) * unit
     x, g = project_groups(a, groups, totals)
     np.testing.assert_array_equal(x[:, groups == -1], np.maximum(a[:, groups == -1], 0))
@@ -141,8 +140,7 @@ def test_groups_of_any_sizes_are_projected_one_by_one(seed):
 
 @given(seed=st.integers(0, 2**32 - 1), size=st.integers(1, 300), scale=st.floats(1e-6, 1e12))
 def test_sums_on_the_grid_are_exact_in_any_order(seed, size, scale):
-    rng = np.random.default_rng(seed)
-    unit = grid_of(np.array([scale]))
+    rng, unit = np.random.default_rng(seed), grid_of(np.array([scale]))
     assert 2.0**-50 <= unit / scale <= 2.0**-49
     total = np.rint(scale / unit) * unit
     x = rng.dirichlet(np.full(size, 0.2))[None] * total

@@ -182,8 +182,7 @@ def test_of_millions_of_points_one_in_each_place_is_drawn():
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"runs": 1}, "runs is 1"),
-        ({"seed": -1}, "the seed is -1"),
+        *(({"runs": 1}, "runs is 1"), ({"seed": -1}, "the seed is -1")),
         ({"table": np.ma.array([1, 2], mask=[0, 1])}, "not a finite number"),
     ],
 )
@@ -379,9 +378,7 @@ def test_counts_of_records_come_with_their_schema_also_when_a_stop_is_asked_for(
 ):
     write = price_commands.write_whole
     ask = (lambda: os.kill(os.getpid(), signal.SIGINT)) if stopped else bool
-    monkeypatch.setattr(
-        price_commands, "write_whole", lambda *given, new: (ask(), write(*given, new=new))
-    )
+    monkeypatch.setattr(price_commands, "write_whole", lambda *x, new: (ask(), write(*x, new=new)))
     (persons := tmp_path / "p.csv").write_text("sex,age\nf,1\nm,2\nf,3\nx,4\n")  # f is half
     given = tmp_path / "s.json"
     given.write_text('{"columns": {"sex": ["m", "f", "x"]}, "ignore": ["age"]}')

@@ -18,9 +18,7 @@ from microdata_price.tables.schemas import Group, Schema
 from microdata_price.tables.workloads import parse_workload
 from release_samples import SCHEMA, TABLE, measured, rows
 
-LAWS = st.one_of(
-    st.floats(0.05, 4.0).map(DoubleGeometric), st.floats(0.05, 60.0).map(DiscreteGaussian)
-)
+LAWS = st.one_of(st.floats(0.05, 4).map(DoubleGeometric), st.floats(0.05, 60).map(DiscreteGaussian))
 
 
 def law_of_sum(law, terms):
@@ -117,11 +115,9 @@ def test_variances_of_counts_not_asked_are_exact_beside_groups(impossible):
 @pytest.mark.parametrize(
     ("text", "more"),
     [
-        ("sum, marginals, identity", []),
-        ("identity", ["sum", "region", "sex"]),
+        *(("sum, marginals, identity", []), ("identity", ["sum", "region", "sex"])),
         ("sum, region", []),  # nothing asked tells sexes apart
-        ("region", ["sum"]),
-        ("sex, identity", ["sum", "region"]),
+        *(("region", ["sum"]), ("sex, identity", ["sum", "region"])),
     ],
 )
 @pytest.mark.parametrize("method", ["nnls", "ols"])

@@ -510,8 +510,7 @@ def test_the_command_fits_again(inputs, command, capsys):
         ("--epsilon 0", "epsilon is 0; it must be a positive"),
         ("--epsilon 1 --workload sum,age", "'age'"),
         ("--epsilon 1 --share sum=2", "shares"),
-        ("--epsilon 1 --seed 1", "no such option"),
-        ("--epsilon 5", "--weak-protection"),
+        *(("--epsilon 1 --seed 1", "no such option"), ("--epsilon 5", "--weak-protection")),
         ("--epsilon 1 --name p", "both --ledger and --name"),
     ],
 )

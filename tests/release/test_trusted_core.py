@@ -10,7 +10,7 @@ SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
     "tables/read.py": "c52cf076775aba4c",
     "release/measure.py": "e52cd2f861005d5d",
-    "release/mechanism.py": "fd221a4c95841661",
+    "release/mechanism.py": "002b5dd23576ecc3",
     "release/budget.py": "73fd9ec31e869fa7",
     "release/ledger.py": "fed3a37ebb7ff48f",
 }

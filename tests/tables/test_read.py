@@ -66,8 +66,7 @@ def test_nothing_of_a_file_is_held_once_it_is_read(read, monkeypatch):
 @pytest.mark.parametrize(
     ("name", "change"),
     [
-        ("t.csv", str.encode),
-        ("t.txt", lambda t: t.replace(",", ";").encode()),
+        *(("t.csv", str.encode), ("t.txt", lambda t: t.replace(",", ";").encode())),
         ("t.tsv", lambda t: t.replace(",", "\t").encode()),
         ("t.csv", lambda t: t.replace("\n", "\r\n").encode("utf-8-sig")),
         ("t.csv", lambda t: t.replace("\n", "\r").encode()),
@@ -409,8 +408,7 @@ def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "labels in its first row"),
-        ("town,f,m\n", "labels in its first column"),
+        *(("", "labels in its first row"), ("town,f,m\n", "labels in its first column")),
         ("Hill,41,87\nLake,130,12\n", "labels in its first row"),  # its headings are missing
         (",region,sex,count\n0,north,f,3\n1,north,m,4\n", "labels in its first column"),
         ("town,f,m\nx,1,2\nx,3,4\n", "labels in its first column"),

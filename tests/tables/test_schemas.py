@@ -143,8 +143,7 @@ CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in
     ("text", "message"),
     [
         *((text, "is not JSON") for text in ("", "[" * 10**5)),
-        ("[]", "must be an object"),
-        ("{}", "no columns"),
+        *(("[]", "must be an object"), ("{}", "no columns")),
         ('{"columns": {"a": []}}', "no values"),
         ('{"columns": {"a": ["x", " x"]}}', "a value twice"),
         ('{"columns": {"e\\u0301": ["x"], "\\u00e9": ["y"]}}', "two things of one name"),
@@ -212,11 +211,9 @@ def test_workloads_are_read_in_their_order(text, schema, names, axes):
         ("", TWO, "empty part"),
         ("sum, rac1p", TWO, "no column or word of a workload 'rac1p'"),
         ("sum, margnals", TWO, "did you mean marginals"),
-        ("RAC1P*", TWO, "a star without a name"),
-        ("RAC1P*RAC1P", TWO, "a column twice"),
+        *(("RAC1P*", TWO, "a star without a name"), ("RAC1P*RAC1P", TWO, "a column twice")),
         ("sum, RAC1P, marginals", TWO, "'RAC1P' twice"),
-        ("marginals", ONE, "asks for nothing"),
-        ("county, identity", SAME, "twice"),
+        *(("marginals", ONE, "asks for nothing"), ("county, identity", SAME, "twice")),
     ],
 )
 def test_what_is_no_workload_is_refused(text, schema, message):

@@ -10,29 +10,43 @@ from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace, max_exceeds
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
-from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.laws import signed
+from microdata_price.theory.laws.outputs import output_pair
 from microdata_price.theory.lower import gamma_bounds, validity, variants
-from microdata_price.theory.lower.lower_bounds import lower_bounds, point_error_bound
+from microdata_price.theory.lower.lower_bounds import (
+    lower_bounds,
+    point_error_bound,
+    sum_error_bound,
+)
 from microdata_price.theory.proofs import fano_walk, packing_walk
 from microdata_price.theory.proofs.packing import Packing
-from microdata_price.theory.upper import asymmetric, leading_constant, operating_points
+from microdata_price.theory.proofs.slack import packing_slack
+from microdata_price.theory.upper import (
+    asymmetric,
+    leading_constant,
+    operating_points,
+    remap,
+    upper_bounds,
+)
 from microdata_price.theory.upper.concentrated_noise import SmoothNoise, core_and_flanks
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1
 from microdata_price.theory.upper.fitted_errors import cell_errors
 from microdata_price.theory.upper.one_sided import certified_split, split_sides
-from microdata_price.theory.upper.projection import threshold
+from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.reached import reached
 from microdata_price.theory.upper.reports import Reports
 from microdata_price.theory.upper.truncated_sampling import sampled_truncated
 from microdata_price.theory.upper.truncation import smallest_bound
+from microdata_price.theory.upper.worst_table import certified_fit
 
 PURE, LAPLACE = PureDP(1.0), Laplace(1.0)
 CUT = TruncatedDoubleGeometric(0.5, 8)
 TINY = DoubleGeometric(1e-6)
 HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
-first_above = validity.first_above
+GUARANTEES = PURE, ConcentratedDP(1.0)
+first_above, sure = validity.first_above, functools.partial(certified_fit, even=True)
 few_records = functools.partial(point_error_bound, max_records=3)
 no_records = functools.partial(point_error_bound, "first_moment", PURE, 10, 1.0)
 BAD = [
@@ -70,6 +84,8 @@ BAD = [
     ("0 or more", threshold, ([1.0], -1.0)),
     ("finite", threshold, ([1.0, math.nan], 1.0, 1.0)),
     ("at least one cell", threshold, ([], 1.0, 1.0)),
+    *(("needed are", project, ([[1, 2], [3, 4]], t)) for t in (1, [1, 2, 3], [[1], [2]])),
+    ("or unequal rows", project, ([[1, 2], [3]], [1.0, 2.0])),
     *(("weight", threshold, ([1.0], 1.0, weight)) for weight in (-1.0, math.nan)),
     ("0 or more", clipped, (LAPLACE, [-1.0])),
     ("2 or more", cell_errors, (LAPLACE, LAPLACE, 1)),
@@ -84,6 +100,7 @@ BAD = [
     ("cells", operating_points.clipping, (PURE, 1)),
     ("weight", operating_points.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
     *(("s must be 1", Reports, (1.0, 100.0, *x, 50.0)) for x in ((0.9, 0.02), (1.0, 0.07))),
+    *(("sum error is", sure, (g, 10, D)) for g in GUARANTEES for D in (-3.0, 0.0, math.nan)),
     ("epsilon", Reports, (0.0, 100.0, 1.0, 0.02, 50.0)),
     ("larger", Reports, (1.0, 10.0, 1.0, 0.05, 5.0)),
     ("ln nu", Reports, (1.0, 100.0, 1.0, 0.05, 2.0)),
@@ -109,6 +126,21 @@ BAD += [
         *(("number of ", d, {"sum_error": 1.0}) for d in (1, 0, -3, 2.5, math.nan, 10**400)),
     )
 ]
+CUT_DP, ZCDP = ApproximateDP(1.0, 1e-6), ConcentratedDP(0.5)
+ONE_BOUND, CORNERS = (point_error_bound, sum_error_bound), ("clipping", "mapped", "fitted", "split")
+# Of what takes a guarantee: one of the wrong kind, what is called with it, and what comes after it.
+WITH_A_GUARANTEE = [
+    *((CUT_DP, getattr(upper_bounds, f), 10) for f in ("certified", "exact_clipping")),
+    *((CUT_DP, remap.map_at), (CUT_DP, output_pair, 5.0), (CUT_DP, certified_split, 10)),
+    (CUT_DP, sure, 10, 3.0),
+    *((ZCDP, operating_points.asymmetric, 10), (ZCDP, packing_slack, HUGE, None)),
+    (PURE, variants.approximate_corollary, 10, 1.0),
+    *(("pure", functools.partial(f, sum_error=1.0), 10) for f in (lower_bounds, reached)),
+    *(("pure", functools.partial(f, "printed"), 10, 1.0) for f in ONE_BOUND),
+    ("pure", functools.partial(validity.balanced_error, "printed"), 10),
+    *(("pure", getattr(operating_points, f), 10) for f in CORNERS),
+]
+BAD += [("must be .*DP", f, (g, *x)) for wrong, f, *x in WITH_A_GUARANTEE for g in (wrong, 1.0)]
 
 
 @pytest.mark.parametrize(("words", "call", "given"), BAD)

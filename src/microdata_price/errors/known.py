@@ -14,6 +14,7 @@ from scipy.linalg.lapack import dpstrf
 from ..exceptions import InputError, find
 from ..fitting import METHODS
 from ..fitting.own_cells import asks_cells, own_variances
+from ..model.measurement import Measurements
 from ..model.noise import Gaussian, Laplace, Noise
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
@@ -29,21 +30,23 @@ _DENSE_LIMIT, _MOST_QUERIES, _ROUNDED = 4_000_000, 2000, 1e-10
 def ols_variances(workload: Workload, variances: Sequence[float]) -> tuple[Array, ...]:
     """Variance of every query's answer after ordinary least squares, an array a query set.
 
-    OLS is linear and unbiased on what was asked, so these are its expected squared errors, for any
-    noise with these variances and on every table. Where every query set is a marginal, the normal
-    equations split into one scalar for each set S of axes (the functions that depend on these axes
-    and average to zero along each), namely ``lambda_S = sum over sets T containing S of
-    prod_(a not in T) n_a / variance_T``; a query of the marginal T has then the variance ``sum over
-    S in T of prod_(S) (1 - 1/n_a) prod_(T without S) (1/n_a) prod_(not in T) n_a / lambda_S``. For
-    the sum and d cells this is ``variance d/(d + 1)``, and for sum, marginals and cells of r x c
-    ``variance rc/((r + 1)(c + 1))``, for every query alike. Other workloads take orthogonal
-    decompositions of the query matrix; too large a one is refused.
+    A set of infinite variance is only told, not asked. OLS is linear and unbiased on what was
+    asked, so these are its expected squared errors, for any noise with these variances and on every
+    table. Where every query set is a marginal, the normal equations split into one scalar for each
+    set S of axes (the functions that depend on these axes and average to zero along each), namely
+    ``lambda_S = sum over sets T containing S of prod_(a not in T) n_a / variance_T``; a query of
+    the marginal T has then the variance ``sum over S in T of prod_(S) (1 - 1/n_a) prod_(T without
+    S) (1/n_a) prod_(not in T) n_a / lambda_S``. For the sum and d cells this is ``variance d/(d +
+    1)``, and for sum, marginals and cells of r x c ``variance rc/((r + 1)(c + 1))``, for every
+    query alike. Other workloads take orthogonal decompositions of the query matrix; too large a one
+    is refused.
 
     Examples
     --------
     >>> round(float(ols_variances(Workload.table((10, 10)), [128.0] * 4)[0][0]), 3)
     105.785
     """
+    variances = workload.check_positive(variances, "variances")
     if all(q.interactions() for q in workload.query_sets):
         return _marginal_variances(workload, variances)
     others = sum(q.size for q in workload.query_sets if not q.is_identity)
@@ -130,8 +133,9 @@ def known_errors(
     [[1.5], [1.5, 1.5, 1.5]]
     """
     of_method = find("method", method, METHODS)
+    measured = Measurements(workload, tuple(np.asarray(a)[None] for a in truth), tuple(noise))
     if of_method.known == "all":
-        return ols_variances(workload, [n.variance for n in noise])
+        return ols_variances(workload, measured.variances)
     known = tuple(np.full(q.size, np.nan) for q in workload.query_sets)
     first, sum_first = noise[0], workload.query_sets[0].axes == ()
     if of_method.known == "sum" and sum_first and isinstance(first, (Laplace, Gaussian)):

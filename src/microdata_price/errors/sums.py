@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..model.table import check_table
+from ..model.table import check_batch, check_table
 from ..model.workload import Workload
 
 Array = NDArray[np.float64]
@@ -53,10 +53,10 @@ def answer_errors(cells: ArrayLike, table: ArrayLike, workload: Workload) -> tup
     >>> [e.tolist() for e in answer_errors([[3.0, 5.0]], [3, 4], Workload.table(2))]
     [[[1.0]], [[0.0, 1.0]]]
     """
-    truth = check_table(table).ravel()
+    truth = check_table(table, workload.shape).ravel()
+    (fitted,) = check_batch([cells], {"the fitted cells": truth.size})
     # The difference is taken cell by cell: a sum of differences loses less than one of sums.
-    difference = np.asarray(cells, dtype=float) - truth
-    return workload.answers(difference.reshape(-1, *workload.shape))
+    return workload.answers((fitted - truth).reshape(-1, *workload.shape))
 
 
 def sum_errors(

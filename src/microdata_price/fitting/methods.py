@@ -8,7 +8,7 @@ from typing import Literal
 
 from ..base.colours import COLOURS, Dash
 from ..base.threads import one_thread
-from ..exceptions import find
+from ..exceptions import InputError, find
 from ..model.measurement import Measurements
 from ..optimize.memory import check_memory
 from .consensus import fit_consensus
@@ -121,6 +121,8 @@ def check_methods(names: Iterable[str]) -> tuple[str, ...]:
     ('ols', 'nnls')
     """
     wanted = [find("method", str(name), METHODS).name for name in names]
+    if not wanted:
+        raise InputError(f"no method is named; known are: {', '.join(METHODS)}")
     return tuple(name for name in METHODS if name in wanted)
 
 

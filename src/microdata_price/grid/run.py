@@ -16,9 +16,9 @@ from tqdm import tqdm
 
 from ..base.threads import one_thread
 from ..exceptions import InputError
-from ..fitting import paper_methods
+from ..fitting import check_methods, paper_methods
 from ..model.benchmark import DataSet, data_set
-from ..model.privacy import ConcentratedDP, PureDP
+from ..model.privacy import ConcentratedDP, PureDP, check_guarantee
 from .blocks import block_size, fit_block, tasks_of
 from .folder import ERRORS, QUERIES, GridFolder, read_result
 from .spec import GridSpec, Pair, check_runs, check_workers
@@ -202,12 +202,11 @@ def evaluate(
     >>> tables.queries.shape[0]
     101
     """
-    runs = check_runs(runs)
-    size = block_size(data.workload)
-    place = Pair(data.name, guarantee).place
+    runs, methods, size = check_runs(runs), check_methods(methods), block_size(data.workload)
+    place = Pair(data.name, check_guarantee(guarantee, PureDP, ConcentratedDP)).place
     with one_thread():
         blocks = [
             fit_block(data, guarantee, methods, rng, min(size, runs - first), place, first)
             for first in range(0, runs, size)
         ]
-    return tables_of([pair_rows(data, guarantee, tuple(methods), combine(blocks))])
+    return tables_of([pair_rows(data, guarantee, methods, combine(blocks))])

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ..base.numbers import check_whole
-from ..exceptions import InputError, unknown_name
-from ..fitting import METHODS, paper_methods
+from ..exceptions import InputError
+from ..fitting import check_methods, paper_methods
 from ..model.benchmark import data_set, names
 from ..model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
 
@@ -53,15 +53,12 @@ def check_workers(workers: object | None) -> int:
     return check_whole(workers, "workers", 1, most, machine)
 
 
-def _chosen(kind: str, given: Iterable[str], known: Sequence[str]) -> tuple[str, ...]:
-    """Put names into their canonical order, each once."""
-    wanted = list(given)
-    for name in wanted:
-        if name not in known:
-            raise unknown_name(kind, str(name), known)
+def _check_data_sets(given: Iterable[str]) -> tuple[str, ...]:
+    """Put names of data sets into their canonical order, each once."""
+    wanted = [data_set(name).name for name in given]
     if not wanted:
-        raise InputError(f"no {kind} is named; known are: {', '.join(known)}")
-    return tuple(name for name in known if name in wanted)
+        raise InputError(f"no data set is named; known are: {', '.join(names())}")
+    return tuple(name for name in names() if name in wanted)
 
 
 @dataclass(frozen=True)
@@ -86,8 +83,8 @@ class GridSpec:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        put(self, "datasets", _chosen("data set", self.datasets, names()))
-        put(self, "methods", _chosen("method", self.methods, tuple(METHODS)))
+        put(self, "datasets", _check_data_sets(self.datasets))
+        put(self, "methods", check_methods(self.methods))
         put(self, "epsilons", tuple(sorted({check_epsilon(e) for e in self.epsilons}))[::-1])
         put(self, "rhos", tuple(sorted({check_rho(r) for r in self.rhos}))[::-1])
         put(self, "runs", check_runs(self.runs))

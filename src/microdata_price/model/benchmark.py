@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.data import data_path
-from ..exceptions import find, unknown_name
+from ..exceptions import find
 from .table import check_table
 from .workload import Workload
 
@@ -141,13 +141,11 @@ def names(family: str = "all") -> tuple[str, ...]:
     >>> len(names("1d")), len(names("2d")), len(names("pums")), len(names())
     (8, 8, 15, 31)
     """
-    if family == "all":
-        return tuple(name for f in FAMILIES for name in names(f))
-    if family not in FAMILIES:
-        raise unknown_name("family", family, (*FAMILIES, "all"))
-    return tuple(FAMILIES[family].tables())
+    homes = {f.name: (f,) for f in FAMILIES.values()} | {"all": tuple(FAMILIES.values())}
+    return tuple(name for f in find("family", family, homes) for name in f.tables())
 
 
+@functools.cache
 def data_set(name: str) -> DataSet:
     """Return a data set of the benchmark by its name, one of `names`.
 
@@ -161,11 +159,7 @@ def data_set(name: str) -> DataSet:
     812
     """
     homes = {n: family for family in FAMILIES.values() for n in family.tables()}
-    return _data_set(find("data set", str(name), homes), name)
-
-
-@functools.cache
-def _data_set(family: Family, name: str) -> DataSet:
+    family = find("data set", str(name), homes)
     table = family.tables()[name]
     return DataSet(name, family.name, table, Workload.table(table.shape))
 
@@ -188,9 +182,7 @@ def labels(
     >>> labels("race")[0], labels("race", "short_label")[:2]
     ('White alone', ('White', 'Black'))
     """
-    if variable not in ("race", "origin"):
-        raise unknown_name("variable", variable, ("race", "origin"))
-    if form not in ("label", "short_label"):
-        raise unknown_name("form", form, ("label", "short_label"))
+    find("variable", variable, dict.fromkeys(("race", "origin")))
+    find("form", form, dict.fromkeys(("label", "short_label")))
     own = [row for row in _rows("dictionary.csv") if row["variable"] == variable]
     return tuple(row[form] for row in sorted(own, key=lambda row: int(row["code"])))

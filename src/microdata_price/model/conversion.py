@@ -65,12 +65,9 @@ def approximate_together(epsilons: Sequence[float], rho: float, delta: float) ->
 
     found = converted(_LOG_ORDERS)
     best = int(np.argmin(found))
-    step = _LOG_ORDERS[1] - _LOG_ORDERS[0]
+    around = _LOG_ORDERS[best] + np.array([-1, 1]) * (_LOG_ORDERS[1] - _LOG_ORDERS[0])
     near = minimize_scalar(
-        lambda t: float(converted(t)),
-        bounds=(_LOG_ORDERS[best] - step, _LOG_ORDERS[best] + step),
-        method="bounded",
-        options={"xatol": 1e-10},
+        lambda t: float(converted(t)), bounds=around, method="bounded", options={"xatol": 1e-10}
     )
     least, pure = min(float(found[best]), float(near.fun)), math.fsum(epsilons)
     # Above what the last digits of the sums may have taken away.

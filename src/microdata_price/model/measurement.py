@@ -14,8 +14,8 @@ from ..base.batch import Batch, Runs
 from ..base.numbers import check_whole
 from ..exceptions import InputError
 from .noise import Noise
-from .privacy import ConcentratedDP, PureDP
-from .table import check_table
+from .privacy import ConcentratedDP, PureDP, check_guarantee
+from .table import check_batch, check_table
 from .workload import Workload
 
 Array = NDArray[np.float64]
@@ -47,25 +47,15 @@ class Measurements(Batch):
     noise: tuple[Noise, ...]
 
     def __post_init__(self) -> None:
-        answers = tuple(np.asarray(a, dtype=float) for a in self.answers)
-        noise = tuple(self.noise)
-        object.__setattr__(self, "answers", answers)
-        object.__setattr__(self, "noise", noise)
-        sets = self.workload.query_sets
+        answers, noise, sets = tuple(self.answers), tuple(self.noise), self.workload.query_sets
         if not len(answers) == len(noise) == len(sets):
             raise InputError(
                 f"there are {len(sets)} query sets, {len(answers)} arrays of answers and "
                 f"{len(noise)} noise distributions; these must be equally many"
             )
-        runs = answers[0].shape[0] if answers[0].ndim == 2 else 0
-        for q, a in zip(sets, answers, strict=True):
-            if a.shape != (runs, q.size) or runs == 0:
-                raise InputError(
-                    f"the answers to query set {q.name!r} have shape {a.shape}; "
-                    f"needed is (runs, {q.size}), with the same number of runs for every set"
-                )
-            if not np.isfinite(a).all():
-                raise InputError(f"an answer to query set {q.name!r} is not a finite number")
+        sizes = {f"the answers to query set {q.name!r}": q.size for q in sets}
+        object.__setattr__(self, "answers", check_batch(answers, sizes))
+        object.__setattr__(self, "noise", noise)
 
     def select(self, runs: Runs) -> Self:
         """Return the measurements of some of the runs; that there are any is checked."""
@@ -100,21 +90,13 @@ def noise_for(
     >>> [n.variance for n in noise_for(Workload.table(100), ConcentratedDP(0.5), (0.25, 0.75))]
     [4.0, 1.3333333333333333]
     """
-    if not isinstance(guarantee, (PureDP, ConcentratedDP)):
-        raise InputError(
-            f"the guarantee is {guarantee!r}; workloads are measured under PureDP (Laplace noise) "
-            "or ConcentratedDP (Gaussian noise)"
-        )
-    sets = workload.query_sets
+    check_guarantee(guarantee, PureDP, ConcentratedDP)
     if split is None:
-        return (guarantee.noise(workload.sensitivity(guarantee.norm)),) * len(sets)
-    shares = [float(s) for s in split]
-    fits = len(shares) == len(sets) and all(math.isfinite(s) and s > 0 for s in shares)
-    if not fits or abs(math.fsum(shares) - 1) > 1e-9:
-        raise InputError(
-            f"the split is {tuple(split)}; it must have {len(sets)} positive shares, one a query "
-            "set, that add up to 1"
-        )
+        noise = guarantee.noise(workload.sensitivity(guarantee.norm))
+        return (noise,) * len(workload.query_sets)
+    shares = workload.check_positive(split, "shares")
+    if abs(math.fsum(shares) - 1) > 1e-9:
+        raise InputError(f"the split is {shares}; it must have shares that add up to 1")
     return tuple(guarantee.scaled(s).noise() for s in shares)
 
 
@@ -137,8 +119,8 @@ def measure(
     >>> measure([5, 0, 0], Workload.table(3), PureDP(0.5), runs=10, rng=rng).answers[1].shape
     (10, 3)
     """
-    runs = check_whole(runs, "runs")
     truth = workload.answers(check_table(table, workload.shape))
+    runs = check_whole(runs, "runs", 1, 10**9 // sum(a.size for a in truth))  # 8 GB at once
     noise = noise_for(workload, guarantee, split)
     answers = tuple(a + n.sample(rng, (runs, a.size)) for a, n in zip(truth, noise, strict=True))
     return Measurements(workload, answers, noise)

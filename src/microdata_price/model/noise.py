@@ -186,9 +186,8 @@ def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:
     >>> round(float(max_exceeds(Laplace(1.0), 7, max_quantile(Laplace(1.0), 7, 0.01))), 12)
     0.01
     """
-    return noise.upper_quantile(
-        -np.expm1(np.log1p(-np.asarray(p)) / np.asarray(count, dtype=float))
-    )
+    each = np.log1p(-np.asarray(p)) / np.asarray(count, dtype=float)
+    return noise.upper_quantile(-np.expm1(each))
 
 
 def max_median(noise: Noise, count: int | Array) -> Array:

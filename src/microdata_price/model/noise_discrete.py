@@ -58,8 +58,7 @@ class TruncatedDoubleGeometric(WholeNoise):
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the smallest integer t with ``P(z > t) <= p``."""
-        free = DoubleGeometric(self.epsilon).upper_quantile(p)
-        return np.clip(free, -self.bound, self.bound)
+        return np.clip(DoubleGeometric(self.epsilon).upper_quantile(p), -self.bound, self.bound)
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at integers q >= 0, from ``P(z > j)`` for q <= j < bound."""

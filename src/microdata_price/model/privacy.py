@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import check_whole, in_math, not_below
-from ..exceptions import InputError, find
+from ..exceptions import InputError, T, find
 from .noise import Gaussian, Laplace
 
 Array = NDArray[np.float64]
@@ -290,6 +290,16 @@ class ConcentratedDP(_Level):
 
 Guarantee = PureDP | ApproximateDP | ConcentratedDP
 """Any of the three guarantees."""
+
+
+def check_guarantee(given: T, *kinds: type[Guarantee]) -> T:
+    """Return a guarantee of one of some kinds, by default of any, or say why it is none."""
+    wanted = kinds or tuple(KINDS.values())
+    if isinstance(given, wanted):
+        return given
+    named = " or ".join(f"{kind.__name__} ({kind.name})" for kind in wanted)
+    raise InputError(f"the guarantee must be {named}; given is {given!r}")
+
 
 KINDS: dict[str, type[Guarantee]] = {g.kind: g for g in (PureDP, ApproximateDP, ConcentratedDP)}
 """The guarantees by kind."""

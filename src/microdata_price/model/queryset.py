@@ -71,8 +71,8 @@ class QuerySet:
         array([0, 1, 2, 0, 1, 2])
         """
         shape = check_shape(shape)
-        axes = tuple(sorted(int(a) for a in keep))
-        if len(set(axes)) != len(axes) or any(not 0 <= a < len(shape) for a in axes):
+        axes = tuple(a for a in range(len(shape)) if a in keep)
+        if len(axes) != len(keep):
             raise InputError(
                 f"the axes to keep are {tuple(keep)}; each must occur once and lie between 0 and "
                 f"{len(shape) - 1}"
@@ -103,7 +103,7 @@ class QuerySet:
                 f"the labels of query set {name!r} have shape {array.shape} and type "
                 f"{array.dtype}; they must be whole numbers, shaped as the table"
             )
-        flat = array.ravel().astype(np.intp)
+        flat = array.ravel()
         size = int(flat.max()) + 1
         used = np.unique(flat[flat >= 0])
         if flat.min() < -1 or size < 1 or used.size != size:
@@ -112,7 +112,7 @@ class QuerySet:
                 f"{used.size} of them; they must be 0, 1, 2, ... without a gap, and -1 for cells "
                 "left out"
             )
-        return cls(name, array.shape, flat, size)
+        return cls(name, array.shape, flat.astype(np.intp), size)
 
     @property
     def matrix(self) -> sp.csr_array:
@@ -191,5 +191,7 @@ class QuerySet:
         array([5., 7., 7., 0.])
         """
         v = np.asarray(values, dtype=float)
+        if v.shape[-1:] != (self.size,):
+            raise InputError(f"the values have shape {v.shape}; needed is (..., {self.size})")
         spread = v[..., self.labels]
         return np.where(self.labels >= 0, spread, 0.0) if (self.labels < 0).any() else spread

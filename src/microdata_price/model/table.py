@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,30 +13,42 @@ from ..exceptions import InputError
 
 Array = NDArray[np.float64]
 
+_MOST_CELLS = 100_000_000  # each takes 8 bytes in every query set, and many more in a fit
+
 
 def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     """Return a table's shape as a tuple of positive integers, or say why it is none."""
-    given = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    given = tuple(shape) if np.iterable(shape) else (shape,)
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in given)
-    if not given or not whole or any(n < 1 for n in given):
+    if not given or not whole or min(given) < 1 or math.prod(map(int, given)) > _MOST_CELLS:
         raise InputError(
             f"the table's shape is {shape!r}; every side must be a whole number of 1 or more, "
-            "so that the table has cells"
+            f"so that the table has cells, {_MOST_CELLS:,} at most"
         )
     return tuple(int(n) for n in given)
 
 
-def real_numbers(table: ArrayLike) -> Array:
+def real_numbers(table: ArrayLike, what: str = "the table") -> Array:
     """Return numbers as floats, NaN where they are masked, or refuse what are no real numbers."""
     with contextlib.suppress(ValueError):  # of rows that are not equally long
         values: NDArray[np.generic] = np.ma.asarray(table)
         values = np.ma.asarray(values.tolist()) if values.dtype == object else values
         if values.dtype.kind in "biuf":
             return np.asarray(np.ma.filled(values.astype(float, copy=False), np.nan))
-    raise InputError(
-        "the table holds something that is not a number of 64 bits, or rows of unlike length; "
-        "every cell must be a count"
-    )
+    raise InputError(f"in {what} is something that is not a number of 64 bits, or unequal rows")
+
+
+def check_batch(arrays: Sequence[ArrayLike], columns: Mapping[str, int]) -> tuple[Array, ...]:
+    """Return arrays with so many columns, a row for every run, or say why they are none."""
+    found = tuple(real_numbers(a, name) for a, name in zip(arrays, columns, strict=True))
+    runs = len(found[0]) if found[0].ndim else 0
+    for array, (name, size) in zip(found, columns.items(), strict=True):
+        if array.shape != (runs, size) or runs == 0:
+            needed = f"(runs, {size}), with the same number of runs everywhere"
+            raise InputError(f"{name} have shape {array.shape}; needed is {needed}")
+        if not np.isfinite(array).all():
+            raise InputError(f"one of {name} is not a finite number")
+    return found
 
 
 def check_table(table: ArrayLike, shape: tuple[int, ...] | None = None) -> Array:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..exceptions import InputError, unknown_name
+from ..exceptions import InputError, find
 from .queryset import QuerySet
-from .table import check_shape
+from .table import check_shape, real_numbers
 
 Array = NDArray[np.float64]
 
@@ -32,9 +32,8 @@ class Workload:
         object.__setattr__(self, "query_sets", sets)
         if not sets:
             raise InputError("the workload has no query set; it needs at least one")
-        names = [q.name for q in sets]
-        if len(set(names)) != len(names):
-            raise InputError(f"the query sets are called {names}; every name must be used once")
+        if len(set(self.names)) != len(sets):
+            raise InputError(f"the query sets are {self.names}; every name must be used once")
         for q in sets[1:]:
             if q.shape != sets[0].shape:
                 raise InputError(
@@ -71,10 +70,17 @@ class Workload:
 
     def __getitem__(self, name: str) -> QuerySet:
         """Return the query set called ``name``."""
-        for q in self.query_sets:
-            if q.name == name:
-                return q
-        raise unknown_name("query set", name, self.names)
+        return find("query set", name, {q.name: q for q in self.query_sets})
+
+    def check_positive(self, numbers: ArrayLike, what: str) -> list[float]:
+        """Return positive numbers, not all infinite, one a query set, or say why they are none."""
+        found, sets = real_numbers(numbers, f"the {what}"), len(self.query_sets)
+        if found.shape != (sets,) or not (found > 0).all() or np.isinf(found).all():
+            raise InputError(
+                f"the {what} are {numbers!r}; the workload must have {sets} positive {what}, "
+                "one a query set"
+            )
+        return [float(x) for x in found]
 
     def answers(self, table: ArrayLike) -> tuple[Array, ...]:
         """Answer every query set; one array of shape (..., queries) for each.

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from ..exceptions import InputError
 from ..model.noise import Gaussian, Noise
 from ..model.noise_released import DiscreteGaussian, DoubleGeometric
-from ..model.privacy import ConcentratedDP, PureDP, least_double
+from ..model.privacy import ConcentratedDP, PureDP, check_guarantee, least_double
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..tables.workloads import split_shares
-from .budget import ADDED, REPLACED, guarantee_from
+from .budget import ADDED, REPLACED
 
 dp.enable_features("contrib")
 
@@ -122,7 +122,7 @@ def mechanism_for(
     >>> m.name, m.scales[0], m.guarantee, m.replacement
     ('discrete Laplace', 8.0, PureDP(epsilon=0.5), PureDP(epsilon=1.0))
     """
-    guarantee = guarantee_from(guarantee.fields())  # of no other kind, as with a delta
+    check_guarantee(guarantee, PureDP, ConcentratedDP)
     pure, asked = isinstance(guarantee, PureDP), guarantee.level
     measured = [q for q in workload.query_sets if not (known_total and is_total(q))]
     if known_total and not 0 < len(measured) < len(workload.query_sets):

@@ -49,8 +49,7 @@ def group_delta(guarantee, m):
 
 def packing_slack(g, d, C, D, m, a, b, base):
     """How far the inequality of one packing holds, in logarithms, straight from its statement."""
-    k = m - a * C
-    close = base == "close"
+    k, close = m - a * C, base == "close"
     P = 1 - (2 if close else 1) / a**2 - 1 / b**2
     log_n = math.log(d - 1 if close else d)
     log_k = np.log((m + (a * C if close else 0) + b * D) / k)
@@ -125,8 +124,7 @@ def test_printed_bound_is_attained_in_range_and_no_other_k_does_better(g, d, siz
 @settings(max_examples=60)
 def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
     assume(g.signed_error < 3e3)
-    error = size * g.signed_error
-    m = np.arange(1.0, 200_000)
+    error, m = size * g.signed_error, np.arange(1.0, 200_000)
     with np.errstate(all="ignore"):
         if isinstance(g, ConcentratedDP):
             L = np.log(d * m / error)
@@ -187,8 +185,7 @@ def test_the_papers_constants_are_special_cases():
     zcdp = point_error_branches(ConcentratedDP(rho), n + 1, 0.5)
     root = 6 * math.sqrt(rho)
     for branch, value in (
-        (good["k=C"], math.log((d - 1) / 28) / (6 * eps)),
-        (pure["k=C"], 0),
+        *((good["k=C"], math.log((d - 1) / 28) / (6 * eps)), (pure["k=C"], 0)),
         (pure["k=1/epsilon"], (math.log((d - 1) / (24 * eps * 50.0 + 4)) - 2) / (4 * eps)),
         (zcdp["k=C"], math.sqrt(math.log2(n) / 4 - 4) / root),
         (zcdp["k=C (nats)"], math.sqrt(math.log(n) / 4 - math.log(14)) / root),

@@ -26,8 +26,7 @@ PURE, ZCDP = PureDP(1.0), ConcentratedDP(0.125)
 def test_the_small_program_has_the_value_of_the_full_one(factor):
     """All channels on 0, ..., 20, with nothing assumed: the least mean at 0, or squared error."""
     square = factor * m_epsilon(1.0).variance
-    grid = pure.Grid(1.0, 1.0, 1, 20)
-    y = np.arange(21)
+    grid, y = pure.Grid(1.0, 1.0, 1, 20), np.arange(21)
     errors = (y - y[:, None]) ** 2
     mean = np.where(y[:, None] == 0, y, 0)
     near = np.argwhere(errors == 1)
@@ -75,8 +74,7 @@ def test_the_limit_is_reached_by_the_map(epsilon, limit):
 def test_the_known_values_of_the_single_cell_program():
     """In units of 1/epsilon: for weights, for whole numbers, and no less than first moments say."""
     for d, epsilon, *values in (
-        (1000, 0.5, 5.01452, 5.01837),
-        (10**6, 0.5, 11.81585, 11.81756),
+        *((1000, 0.5, 5.01452, 5.01837), (10**6, 0.5, 11.81585, 11.81756)),
         (1000, 1.0, 4.99642, 5.00752),
     ):
         g, D = PureDP(epsilon), math.sqrt(8) / epsilon
@@ -86,8 +84,7 @@ def test_the_known_values_of_the_single_cell_program():
 
 
 def test_zcdp_is_certified_between_first_moments_and_the_map():
-    guarantee = ConcentratedDP(0.125)
-    C = m_rho(0.125).std * (1 + 1e-6)
+    guarantee, C = ConcentratedDP(0.125), m_rho(0.125).std * (1 + 1e-6)
     low = conic.conic_sum_error(guarantee, 1000, C, whole=True)
     weights = conic.conic_sum_error(guarantee, 1000, C, whole=False)
     first = float(lb.sum_error_bound("first_moment", guarantee, 1000, C))
@@ -110,8 +107,7 @@ def test_any_conic_multipliers_prove_a_true_bound():
     rng = np.random.default_rng(3)
     grid, V = conic.ConicGrid(0.125, 12), m_rho(0.125).variance
     found = grid.multipliers(V, 0.9)
-    best = grid.certified(found, V)
-    j = np.arange(13)
+    best, j = grid.certified(found, V), np.arange(13)
     assert 0 < best < m_rho(0.125).pmf(j) @ j + 1e-9
     for _ in range(20):
         a, b, c = rng.uniform(0.5, 2, 3)

@@ -118,8 +118,7 @@ def test_the_audit_finds_a_mechanism_that_is_not_private(monkeypatch, part, brok
 
 
 def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
-    case = Reports(1.0, 100.0, 1.2, 0.05, 20.0)
-    k = np.arange(-800, 801)
+    case, k = Reports(1.0, 100.0, 1.2, 0.05, 20.0), np.arange(-800, 801)
     p = np.exp(case.log_noise(k))
     assert p.sum() == pytest.approx(1, rel=1e-12)
     assert p @ (k - p @ k) ** 2 == pytest.approx(case.variance, rel=1e-10)
@@ -170,8 +169,7 @@ def test_cells_err_by_no_more_than_the_proof_says(seed, kappa, h):
     value = np.where(small & seen & (chance >= alarm), float(case.G), q)
     A = float(value.sum() + case.main.sample(rng, 1)[0] - case.main.mean)
     big = q >= max(case.G, 1)
-    z = np.where(big, z, 0.0)
-    wrong = abs(A - q.sum())
+    z, wrong = np.where(big, z, 0.0), abs(A - q.sum())
     assert (np.abs(x0 - q)[seen & big] <= (np.abs(z) + h + 1e-9)[seen & big]).all()
     target, rest = max(A, 0.0), max(A, 0.0) - x0.sum()
     if rest >= 0:

@@ -129,8 +129,7 @@ SCALES = st.floats(-3, 1.3).map(lambda x: 10.0**x)
 @given(st.floats(0.02, 8), st.integers(1, 60), st.floats(0, 3))
 @settings(max_examples=60)
 def test_profiles_equal_sums_over_all_outputs(e, B, times):
-    z = nd.TruncatedDoubleGeometric(e, B)
-    k = np.arange(-B - 1.0, B + 3)
+    z, k = nd.TruncatedDoubleGeometric(e, B), np.arange(-B - 1.0, B + 3)
     p, q = z.pmf(k), z.pmf(k - 1)
     p[p == 0], q[q == 0] = 0, 0
     epsilon = max(times * e, 1e-9)

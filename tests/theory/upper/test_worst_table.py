@@ -238,8 +238,7 @@ def test_divergence_variance_and_quantiles_by_other_quadrature(noise, order, p):
 @pytest.mark.parametrize(
     ("flank", "W", "R", "least", "most"),
     [
-        (0.7, 6.0, 20.0, 0.5, 0.98),
-        (0.9, 8.0, 60.0, 0.5, 0.98),
+        *((0.7, 6.0, 20.0, 0.5, 0.98), (0.9, 8.0, 60.0, 0.5, 0.98)),
         (0.9, 8.0, 10.0, 1.1, 2.0),  # a core that is too narrow
     ],
 )

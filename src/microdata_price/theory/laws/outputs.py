@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...exceptions import InputError
 from ...model.noise_discrete import DiscreteNoise
-from ...model.privacy import ConcentratedDP, PureDP
+from ...model.privacy import ConcentratedDP, PureDP, check_guarantee
 
 Array = NDArray[np.float64]
 _POINTS = 801  # places where densities are computed
@@ -40,6 +40,7 @@ def output_pair(guarantee: PureDP | ConcentratedDP, count: float) -> OutputPair:
 
     Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP.
     """
+    check_guarantee(guarantee, PureDP, ConcentratedDP)
     if isinstance(guarantee, PureDP):
         scale = 1 / guarantee.epsilon
         x = _places(count, _SCALES * scale)

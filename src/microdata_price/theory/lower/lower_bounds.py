@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ...base.colours import COLOURS, Dash
 from ...exceptions import InputError, find
-from ...model.privacy import Guarantee
+from ...model.privacy import Guarantee, check_guarantee
 from ..given import MOST_POINTS, check_error, check_queries
 from .moment_bounds import moment_point_error, moment_sum_error
 from .packing_bounds import packing_point_error, packing_sum_error
@@ -168,8 +168,8 @@ def _value(
 ) -> Array:
     if not (isinstance(max_records, numbers.Real) and max_records >= 1):
         raise InputError(f"max_records is {max_records!r}; 1 or more is needed (math.inf for all)")
-    value: Array = bound(guarantee, check_queries(d), error, max_records=max_records).value
-    return value
+    given = check_guarantee(guarantee), check_queries(d), error
+    return np.asarray(bound(*given, max_records=max_records).value)
 
 
 class LowerBounds(NamedTuple):
@@ -206,7 +206,7 @@ def lower_bounds(
     >>> list(found.values) == sorted(found.values, key=found.values.get)
     True
     """
-    d = np.asarray(check_queries(points))
+    guarantee, d = check_guarantee(guarantee), np.asarray(check_queries(points))
     if d.ndim:
         raise InputError("the number of point queries must be one number; curves take arrays")
     if d > MOST_POINTS:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ...exceptions import InputError
-from ...model.privacy import Guarantee, check_epsilon
+from ...model.privacy import Guarantee, check_epsilon, check_guarantee
 from ..given import LEAST_ERROR, check_points
 from .lower_bounds import point_error_bound
 from .search import largest_true
@@ -76,7 +76,7 @@ def balanced_error(name: str, guarantee: Guarantee, d: ArrayLike) -> Array:
     >>> balanced_error("first_moment", PureDP(1.0), [10**3, 10**9]).round(2)
     array([ 4.35, 16.89])
     """
-    points = check_points(np.asarray(d, dtype=float))
+    guarantee, points = check_guarantee(guarantee), check_points(np.asarray(d, dtype=float))
     # With D = C, no bound reaches beyond the number of records at which privacy hides nothing.
     reach = guarantee.records(_BEYOND * (np.log(points) + abs(math.log(guarantee.level)) + _BEYOND))
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
-from ...model.privacy import ApproximateDP, check_epsilon
+from ...model.privacy import ApproximateDP, check_epsilon, check_guarantee
 from ..given import check_error, check_queries
 from .moment_bounds import best_records
 
@@ -108,9 +108,9 @@ def approximate_corollary(guarantee: ApproximateDP, d: ArrayLike, sum_error: Arr
     ``C >= m (1 - delta_m) - e^(eps m) D/d`` at the whole part m of ``min(ln(d/(eps D)),
     ln(eps/delta) - ln ln(eps/delta))/eps``.
     """
-    points = check_queries(d)
-    D = np.asarray(sum_error, dtype=float)
-    eps, logs = guarantee.epsilon, math.log(guarantee.epsilon / guarantee.delta)
+    points, D = check_queries(d), check_error(sum_error, "sum error")
+    eps = check_guarantee(guarantee, ApproximateDP).epsilon
+    logs = math.log(eps / guarantee.delta)
     if logs <= 1:
         return np.zeros(np.broadcast_shapes(points.shape, D.shape))
     reach = np.log(points) - np.log(eps * D)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...model.noise_discrete import DiscreteNoise
-from ...model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from ...model.privacy import ApproximateDP, ConcentratedDP, PureDP, check_guarantee
 from ..lower.packing_bounds import group_delta
 from .fano_walk import Information, cell_divergences
 from .packing import Packing
@@ -47,7 +47,8 @@ def packing_slack(guarantee: PureDP | ApproximateDP, packing: Packing, odds: Pac
     <= P(G_i on table 1) + delta' <= P(G_i on table 1) + delta/eps <= K P(any G_i)/(d-1) + delta/eps
     <= K/(d-1) + delta/eps <= 2 max(K/(d-1), delta/eps)``. Without a delta two links are equalities.
     """
-    eps, steps, cells = guarantee.level, packing.steps, packing.d - 1
+    eps = check_guarantee(guarantee, PureDP, ApproximateDP).level
+    steps, cells = packing.steps, packing.d - 1
     shrink = math.exp(-eps * steps)
     delta = shrink * float(group_delta(guarantee, np.array(float(steps))))
     printed = guarantee.delta / eps
@@ -83,7 +84,7 @@ def fano_slack(
     """Share out the slack of Theorem 3, item 3; sampled entropies make two pieces sampled."""
     log_n, log_k = math.log(found.tables), math.log(packing.overlap)
     divergence = sum(cell_divergences(noise, packing.m))
-    allowed = guarantee.rho * packing.steps**2
+    allowed = check_guarantee(guarantee, ConcentratedDP).rho * packing.steps**2
     lost = (
         ("Markov and union", (1 - packing.share - odds.outside) * log_n + odds.outside * log_k),
         ("hit", odds.own * log_k - found.inside[0]),

@@ -20,7 +20,7 @@ from scipy import special
 
 from ...exceptions import InputError
 from ...model.noise import Laplace
-from ...model.privacy import ConcentratedDP, PureDP
+from ...model.privacy import ConcentratedDP, PureDP, check_guarantee
 from ..given import check_points
 from .extremes import SURE, Moments, largest
 from .upper_bounds import Guaranteed
@@ -88,7 +88,7 @@ def split_sides(
     n, share = np.broadcast_arrays(check_points(d), np.asarray(theta, dtype=float))
     if not ((share > 0) & (share < 1)).all():
         raise InputError(f"theta is {theta!r}; it must be between 0 and 1 (both excluded)")
-    noise = guarantee.noise()
+    noise = check_guarantee(guarantee, PureDP, ConcentratedDP).noise()
     cell, total = (noise.std * s ** (-1 / guarantee.norm) for s in (1 - share, share))
     if isinstance(noise, Laplace):
         rates = [(math.sqrt(2) / std,) * 2 for std in (cell, total)]

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...model.noise import Gaussian, Laplace
-from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP, check_guarantee
 from ...theory.given import check_cells
 from .asymmetric import best_rates
 from .exact_errors import worst_clipped_sum
@@ -55,7 +55,7 @@ class Operating:
 
 def half_budget_noise(guarantee: Guarantee) -> Laplace | Gaussian:
     """Return the noise of M'_epsilon or M'_rho, on cells and sum alike."""
-    return guarantee.basis.scaled(0.5).noise()
+    return check_guarantee(guarantee).basis.scaled(0.5).noise()
 
 
 def clipping(guarantee: Guarantee, d: float) -> Operating:
@@ -66,7 +66,7 @@ def clipping(guarantee: Guarantee, d: float) -> Operating:
     >>> round(float(clipping(PureDP(0.5), 1000).D[0]), 1)
     961.1
     """
-    found = exact_clipping(guarantee.basis, check_cells(d))
+    found = exact_clipping(check_guarantee(guarantee).basis, check_cells(d))
     return _one("clip, $M$", "exact", float(found.C), float(found.D))
 
 
@@ -79,7 +79,7 @@ def mapped(guarantee: Guarantee, d: float) -> Operating | None:
     >>> round(float(place.D[0]), 1), bool(place.C[0] == clipping(PureDP(0.5), 1000).C[0])
     (647.4, True)
     """
-    found = map_at(guarantee.basis)
+    found = map_at(check_guarantee(guarantee).basis)
     if found is None:
         return None
     return _one("small counts mapped, $T$", "exact", found.C, float(found.D(check_cells(d))))
@@ -156,16 +156,15 @@ def split(guarantee: Guarantee, d: float, count: int = 17) -> Operating:
 
     The shares go from the one that certifies the least C (below it both errors grow) to 3/4.
     """
-    basis, points = guarantee.basis, check_cells(d)
+    basis, points = check_guarantee(guarantee).basis, check_cells(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified_split(basis, points, every).C.argmin()]
     shares = np.linspace(best, _LARGEST_SHARE, count)
     if count > 2 and best < 0.5:  # with the sum as good as a signed answer's among them
         shares[1 + np.abs(shares[1:-1] - 0.5).argmin()] = 0.5
     D = certified_split(basis, points, shares).D
-    return Operating(
-        "split budget", "certified", _certified(basis, points, D, even=True), D, shares
-    )
+    C = _certified(basis, points, D, even=True)
+    return Operating("split budget", "certified", C, D, shares)
 
 
 def _certified(basis: PureDP | ConcentratedDP, d: float, sums: Array, *, even: bool) -> Array:
@@ -178,7 +177,8 @@ def asymmetric(guarantee: PureDP | ApproximateDP, d: float, count: int = 17) -> 
     D goes over that of `split`; the knob is the rate of the upper tail of the sum's noise, as a
     share of epsilon.
     """
-    epsilon, points = guarantee.epsilon, check_cells(d)
+    epsilon = check_guarantee(guarantee, PureDP, ApproximateDP).epsilon
+    points = check_cells(d)
     D = split(guarantee, points, count).D
     rates = best_rates(epsilon, points, D)
     C = _certified(guarantee.basis, points, D, even=False)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ...exceptions import InputError
+from ...model.table import real_numbers
 
 Array = NDArray[np.float64]
 
@@ -43,10 +44,11 @@ def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) ->
     >>> float(threshold([3.0, 1.0, -2.0], 2.0))
     1.0
     """
-    a, target = np.asarray(answers, dtype=float), np.asarray(total, dtype=float)
-    slack = _slack(weight)
-    if a.ndim == 0 or a.shape[-1] == 0:
-        raise InputError(f"the answers have shape {a.shape}; at least one cell is needed")
+    a, target = real_numbers(answers, "the answers"), real_numbers(total, "the total")
+    slack = 1 / w if (w := check_weight(weight)) else math.inf
+    if a.ndim == 0 or a.shape[-1] == 0 or target.shape != a.shape[:-1]:
+        shapes = f"{a.shape} and {target.shape}; needed are (..., cells) and (...)"
+        raise InputError(f"the answers and the total have shapes {shapes}, with at least one cell")
     if not (np.isfinite(a).all() and np.isfinite(target).all()):
         raise InputError("the answers or the total hold something that is not a finite number")
     if slack == 0 and (target < 0).any():
@@ -55,7 +57,7 @@ def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) ->
             "must be 0 or more (clip it at 0 first)"
         )
     if math.isinf(slack):
-        return np.zeros(np.broadcast_shapes(a.shape[:-1], target.shape))
+        return np.zeros(target.shape)
     down = np.flip(np.sort(a, axis=-1), axis=-1)
     k = np.arange(1, a.shape[-1] + 1)
     candidates = (np.cumsum(down, axis=-1) - target[..., None]) / (slack + k)
@@ -63,11 +65,6 @@ def threshold(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) ->
     none = -target / slack if slack > 0 else down[..., 0]
     last = np.take_along_axis(candidates, np.maximum(kept - 1, 0)[..., None], axis=-1)[..., 0]
     return np.where(kept > 0, last, none)
-
-
-def _slack(weight: float) -> float:
-    w = check_weight(weight)
-    return math.inf if w == 0 else 1 / w
 
 
 def project(answers: ArrayLike, total: ArrayLike, weight: float = math.inf) -> Array:

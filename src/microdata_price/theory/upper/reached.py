@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...exceptions import InputError
-from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP
+from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP, check_guarantee
 from ..given import check_error, check_queries
 from .redrawn import redrawn
 from .remap import LEVELS, map_at
@@ -65,7 +65,7 @@ def reached(
         limit = float(check_error(point_error, "point error"))
     else:
         raise InputError("give either the sum error or the point error")
-    basis = guarantee.basis
+    basis = check_guarantee(guarantee).basis
     unit = float(np.asarray(basis.noise().std))  # the least D: of a sum that has the whole budget
     fit = functools.partial(certified_fit, basis, points)
     # Where d is huge some errors are beyond all doubles.

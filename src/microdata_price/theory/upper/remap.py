@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import optimize, sparse
 
 from ...exceptions import CertificateError
-from ...model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
+from ...model.privacy import ConcentratedDP, PureDP, check_epsilon, check_guarantee, check_rho
 from ..given import check_error, check_points
 
 Array = NDArray[np.float64]
@@ -124,7 +124,7 @@ def best_map(epsilon: float, point_error: float | None = None) -> Remap:
 
 def map_at(guarantee: PureDP | ConcentratedDP, point_error: float | None = None) -> Remap | None:
     """Return `best_map` or `best_gaussian_map`; None at a level at which neither is computed."""
-    zcdp = isinstance(guarantee, ConcentratedDP)
+    zcdp = isinstance(check_guarantee(guarantee, PureDP, ConcentratedDP), ConcentratedDP)
     low, high = LEVELS["zcdp" if zcdp else "pure"]
     if not low <= guarantee.level <= high:
         return None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...model.noise import Gaussian, Laplace
 from ...model.noise_discrete import TruncatedDoubleGeometric
-from ...model.privacy import ConcentratedDP, PureDP, check_delta, check_epsilon
+from ...model.privacy import ConcentratedDP, PureDP, check_delta, check_epsilon, check_guarantee
 from ...theory.given import check_points
 from .exact_errors import AnyNoise, m_epsilon, m_rho, worst_clipped_sum
 from .extremes import Moments, extremes, lemma1
@@ -48,6 +48,7 @@ def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guar
 
     A large count has the whole noise variance; the sum's worst table is in `worst_clipped_sum`.
     """
+    check_guarantee(guarantee, PureDP, ConcentratedDP)
     noise: AnyNoise
     noise = m_epsilon(guarantee.epsilon) if isinstance(guarantee, PureDP) else m_rho(guarantee.rho)
     # Squares below all doubles are rounded upwards: a bound of 0 would be false.
@@ -59,9 +60,8 @@ def exact_clipping(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guar
 def equation_bound(noise: Laplace | Gaussian, largest: Moments) -> Array:
     """Bound C^2 as the proofs of items 3 and 4 end: ``E (|z*| + 2 max |z_j|)^2``, in full."""
     size = 2 * float(noise.excess(0.0).first)
-    return np.asarray(
-        noise.variance + 4 * size * np.asarray(largest.mean) + 4 * np.asarray(largest.square)
-    )
+    square = noise.variance + 4 * size * np.asarray(largest.mean) + 4 * np.asarray(largest.square)
+    return np.asarray(square)
 
 
 def item3(epsilon: float, d: float | Array) -> Guaranteed:
@@ -85,7 +85,8 @@ def certified(guarantee: PureDP | ConcentratedDP, d: float | Array) -> Guarantee
     From ``|x_i - q_i| <= |z_i| + |z*| + max |z_j|`` and Minkowski's inequality ``C <= sd(z) +
     sd(z*) + sqrt(E max z_j^2)``.
     """
-    noise, grown = guarantee.noise(), 0.5 ** (-1 / guarantee.norm)
+    noise = check_guarantee(guarantee, PureDP, ConcentratedDP).noise()
+    grown = 0.5 ** (-1 / guarantee.norm)
     largest = np.sqrt(np.asarray(extremes(noise, d).square))
     C = (noise.std + largest) * grown + noise.std * grown
     return Guaranteed(C, np.full(C.shape, noise.std * grown))

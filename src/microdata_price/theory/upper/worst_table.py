@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from ...model.noise import Gaussian
-from ...model.privacy import ConcentratedDP, PureDP
+from ...model.noise import Gaussian, positive
+from ...model.privacy import ConcentratedDP, PureDP, check_guarantee
 from ..given import check_cells
 from .asymmetric import best_rates, certified_asymmetric
 from .excess_gaussian import GaussianExcess
@@ -256,8 +256,8 @@ def certified_fit(
     >>> round(found.most, 2)
     18.45
     """
-    unit = float(guarantee.records(np.ones(())))
-    n, D = check_cells(d), sum_error / unit
+    unit = float(check_guarantee(guarantee, PureDP, ConcentratedDP).records(np.ones(())))
+    n, D = check_cells(d), positive(sum_error, "the sum error", " of counts") / unit
     if isinstance(guarantee, ConcentratedDP):
         share = 0.5 / D**2
         if not share < 1:
