@@ -193,3 +193,12 @@ def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large(
     check_strength(ALL, made, weak=True)
     assert "a million times likelier" in " ".join(plan.warnings_of(ALL, made))
     assert plan.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []
+
+
+@pytest.mark.parametrize("rho", [1e-4, 0.005, 0.5, 2.0])
+def test_the_chance_of_an_outcome_likelier_than_told_is_one_in_a_million(rho):
+    """Exactly, of one count's discrete Gaussian noise; (epsilon, delta) of sets does not do."""
+    noise = np.arange(-2000, 2001)
+    chances = np.exp(-rho * noise**2) / np.exp(-rho * noise**2).sum()
+    loss = rho * np.abs(2 * noise + 1)  # of one record, which may count for either table
+    assert chances[loss > np.log(plan.times(ConcentratedDP(rho)))].sum() <= plan.SHORT_DELTA

@@ -370,7 +370,7 @@ def test_the_readme_is_one_true_page(known, method, guarantee):
     assert ((lines := page.splitlines())[89:], "{" in page) == ([], False)
     assert all(len(line) <= 88 for line in lines)
     text = " ".join(page.split())
-    times = {PureDP(1.0): "2.72", ConcentratedDP(0.005): "1.54"}[guarantee]
+    times = {PureDP(1.0): "2.72", ConcentratedDP(0.005): "1.73"}[guarantee]
     assert f"at most {times} times smaller or larger" in text
     assert ("one in a million" in text) == isinstance(guarantee, ConcentratedDP)
     assert ("but the number of all records, which is public" in text) == known

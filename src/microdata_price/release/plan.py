@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from ..base.numbers import not_below, rounded_down
 from ..errors.known import ols_variances
 from ..exceptions import InputError
-from ..model.conversion import approximate_together
 from ..model.measurement import Measurements
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.queryset import QuerySet
@@ -62,8 +61,8 @@ def sharpest_std(workload: Workload, mechanism: Mechanism, more: More = ()) -> f
 def times(guarantee: PureDP | ConcentratedDP) -> float:
     """Return by how often one record makes an outcome likelier, but for a chance `SHORT_DELTA`."""
     level = guarantee.level
-    if isinstance(guarantee, ConcentratedDP):
-        level = approximate_together([], level, SHORT_DELTA).epsilon
+    if isinstance(guarantee, ConcentratedDP):  # holds of the outcome itself, half the chance a side
+        level = guarantee.to_approximate(SHORT_DELTA / 2).epsilon
     return math.exp(min(level, 99))
 
 
