@@ -6,11 +6,8 @@ import pytest
 
 from microdata_price.model import noise_released
 from microdata_price.model.noise import Gaussian, Laplace
-from microdata_price.model.noise_discrete import (
-    DiscreteGaussian,
-    DoubleGeometric,
-    TruncatedDoubleGeometric,
-)
+from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
+from microdata_price.model.noise_released import DiscreteGaussian, DoubleGeometric
 from rounding import digits
 
 _digits = digits(40)
