@@ -193,3 +193,6 @@ def test_a_guarantee_without_meaning_is_warned_of_even_where_the_noise_is_large(
     check_strength(ALL, made, weak=True)
     assert "a million times likelier" in " ".join(plan.warnings_of(ALL, made))
     assert plan.warnings_of(ALL, mechanism_for(ALL, PureDP(10.0))) == []
+    for none in (0.5, "pure", ApproximateDP(1.0, 1e-6)):
+        with pytest.raises(InputError, match="the guarantee must be"):
+            plan.times(none)

@@ -244,3 +244,6 @@ def test_shares_are_divided_and_checked():
     for wrong in (*({"sum": s} for s in (0.0, -1.0, float("nan"), 1.0, 2.0)), few):
         with pytest.raises(InputError, match="add up to"):
             workloads.split_shares(workload, wrong)
+    for none in ("a", None, [0.1, 0.2]):
+        with pytest.raises(InputError, match="in the shares is something that is not a number"):
+            workloads.split_shares(workload, {"sum": none, "HISP": 0.1})
