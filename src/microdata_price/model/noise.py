@@ -184,8 +184,7 @@ def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
     Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
     it is the probability of more than ``x``.
     """
-    draws = check_count(count, _DRAWS)
-    return np.asarray(-np.expm1(draws * noise.log_cdf(x)))
+    return np.asarray(-np.expm1(check_count(count, _DRAWS) * noise.log_cdf(x)))
 
 
 def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:

@@ -30,7 +30,7 @@ class TruncatedDoubleGeometric(WholeNoise):
     bound: int  # B, in counts
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, "the noise's epsilon"))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "bound", check_whole(self.bound, "the noise's bound"))
 
     @property

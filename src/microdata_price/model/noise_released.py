@@ -16,6 +16,7 @@ from .noise import Excess, Gaussian, Noise, check_chance, check_count, positive
 from .privacy import check_epsilon
 
 Array = NDArray[np.float64]
+_EXACT = 2.0**53  # from here on doubles skip whole numbers, and a guess cannot be told from others
 
 
 def floored(x: float | Array) -> Array:
@@ -47,9 +48,9 @@ class WholeNoise(Noise, Protocol):
 def _integer_quantile(sf: Callable[[Array], Array], p: Array, guess: Array) -> Array:
     """Return the smallest integer t with ``P(z > t) <= p``, from a guess that is off by a few."""
     t = np.array(np.broadcast_to(guess, p.shape), dtype=float)
-    while (move := (sf(t - 1) <= p) & np.isfinite(t)).any():
+    while (move := (sf(t - 1) <= p) & (np.abs(t) < _EXACT)).any():
         t[...] = t - move
-    while (move := (sf(t) > p) & np.isfinite(t)).any():
+    while (move := (sf(t) > p) & (np.abs(t) < _EXACT)).any():
         t[...] = t + move
     return t
 
@@ -67,10 +68,10 @@ class DoubleGeometric(WholeNoise):
     (1.8413, 0.4621)
     """
 
-    epsilon: float  # the decay per count
+    epsilon: float  # the decay per count; as a share, it may be below the least level
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, "the noise's epsilon"))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, least=1e-60))
 
     @property
     def ratio(self) -> float:

@@ -43,9 +43,9 @@ def _positive(value: object, name: str, example: str, least: float, most: float)
     return number
 
 
-def check_epsilon(value: object, name: str = "epsilon") -> float:
+def check_epsilon(value: object, name: str = "epsilon", least: float = LEAST_LEVEL) -> float:
     """Return epsilon as a float, or say why it cannot be one."""
-    return _positive(value, name, "0.5", LEAST_LEVEL, LARGEST_LEVEL)
+    return _positive(value, name, "0.5", least, LARGEST_LEVEL)
 
 
 def check_rho(value: object, name: str = "rho") -> float:
