@@ -45,7 +45,6 @@ HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
 NOT_FINITE = math.nan, math.inf
 GUARANTEES = PURE, ConcentratedDP(1.0)
 first_above, sure = validity.first_above, functools.partial(certified_fit, even=True)
-wall = leading_constant.sum_wall
 few_records = functools.partial(point_error_bound, max_records=3)
 no_records = functools.partial(point_error_bound, "first_moment", PURE, 10, 1.0)
 BAD = [
@@ -78,7 +77,7 @@ BAD = [
     ("left rate", AsymmetricGeometric, (1.0, math.inf)),
     ("between 0 and epsilon", asymmetric.certified_asymmetric, (1.0, 10, 1.0, 0.5)),
     ("more than sqrt", asymmetric.best_rates, (1.0, 10, math.sqrt(2))),
-    *(("epsilon is", wall, (e,)) for e in (-1.0, True, 0, "a", [0.5, math.nan])),
+    *(("epsilon is", leading_constant.sum_wall, (e,)) for e in (-1, True, 0, "a", [1, math.nan])),
     *(("rate is", leading_constant.least_variance, x) for x in ((-1, 1), (1, 0), (math.nan, 1))),
     *(("count is", vanishing_chance, (LAPLACE, LAPLACE, 10, q)) for q in (-1, math.nan)),
     *(("epsilon is", f, (CUT, e)) for f in (profile, joint_profile) for e in (-1, *NOT_FINITE)),
@@ -142,7 +141,6 @@ BAD += [
 ]
 BOTH_ERRORS = lower_bounds, reached, single_cell_bounds
 ONE_BOUND = point_error_bound, lb.sum_error_bound
-CORNERS = "clipping", "mapped", "fitted", "split"
 # Of what takes a guarantee: one of the wrong kind, what is called with it, and what comes after it.
 WITH_A_GUARANTEE = [
     *((CUT_DP, getattr(upper_bounds, f), 10) for f in ("certified", "exact_clipping")),
@@ -153,7 +151,7 @@ WITH_A_GUARANTEE = [
     *(("pure", functools.partial(f, sum_error=1.0), 10) for f in BOTH_ERRORS),
     *(("pure", functools.partial(f, "printed"), 10, 1.0) for f in ONE_BOUND),
     ("pure", functools.partial(validity.balanced_error, "printed"), 10),
-    *(("pure", getattr(op, f), 10) for f in CORNERS),
+    *(("pure", getattr(op, f), 10) for f in ("clipping", "mapped", "fitted", "split")),
 ]
 BAD += [("must be .*DP", f, (g, *x)) for wrong, f, *x in WITH_A_GUARANTEE for g in (wrong, 1.0)]
 
