@@ -8,16 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price.base.numbers import (
-    Mean,
-    at_least,
-    at_most,
-    check_whole,
-    format_number,
-    runs_within,
-)
-from microdata_price.exceptions import InputError
-from microdata_price.theory.difficult import difficult_table
+from microdata_price.base.numbers import Mean, at_least, at_most, format_number, runs_within
 
 
 def read(written):
@@ -62,21 +53,3 @@ def test_a_simulation_makes_the_runs_asked_for_or_as_many_as_can_be_afforded(run
     made = runs_within(runs, size)
     assert min(runs, 10) <= made <= runs
     assert made == runs or made == 10 or made * size <= 4 * 10**7 < (made + 1) * size
-
-
-@pytest.mark.parametrize(
-    ("said", "call", "given"),
-    [
-        *(("^runs is ", runs_within, (1, 10)), ("^d is ", runs_within, (9, 10**9))),
-        *(("^d is ", runs_within, (9, 0)), (": write it as 1000000$", check_whole, (1e6, "d"))),
-        ("write it as 12$", difficult_table, (12.0, 0.5)),
-        *(("must be finite", at_least, (bad,)) for bad in (math.nan, math.inf)),
-        *(
-            ("standard error to write is", lambda s: format_number(1.0, se=s), (wrong,))
-            for wrong in (-1.0, math.nan, math.inf)
-        ),
-    ],
-)
-def test_what_is_no_number_is_refused_with_what_to_write(said, call, given):
-    with pytest.raises(InputError, match=said):
-        call(*given)

@@ -267,9 +267,7 @@ def test_a_path_and_a_request_in_a_page_fail_the_build_by_page(changed, monkeypa
 
 FAULTS = [
     "at /elsewhere/lib/python3.12/site-packages/x.py:65",
-    "/home/someone/data.csv",
-    "<a href='/tmp/x'>",
-    f"{sys.executable} -m pip",
+    *("/home/someone/data.csv", "<a href='/tmp/x'>", f"{sys.executable} -m pip"),
     f"{Path.home()}/x",
     '<img alt="x" src="https://example.org/x.png">',
     "<script defer src='//example.org/x.js'></script>",

@@ -7,13 +7,9 @@ import pytest
 from chapter_texts import DELTAS, EPSILONS, LEVELS, RHOS, cases, filled, numbers, says
 from scipy import integrate
 
-from microdata_price.chapters import (
-    how_large,
-    plane,
-    privacy_and_errors,
-    what_can_be_reached,
-    why_someone_pays,
-)
+from microdata_price.chapters import how_large, plane, privacy_and_errors
+from microdata_price.chapters import what_can_be_reached as reachable
+from microdata_price.chapters import why_someone_pays as pays
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
 from microdata_price.model.privacy import PureDP
@@ -42,7 +38,7 @@ def test_signed_answers_and_the_texts_of_their_errors(given):
 
 
 def test_more_cells_than_can_be_listed_are_refused():
-    for chapter in (how_large, privacy_and_errors, what_can_be_reached, why_someone_pays):
+    for chapter in (how_large, privacy_and_errors, reachable, pays):
         with pytest.raises(InputError, match=r"d is 1000000000000; .*: every cell is listed"):
             chapter.Findings(d=10**12)
 
@@ -68,7 +64,7 @@ def test_why_someone_pays_by_hand(given):
     must = max(float(np.max(m - np.exp(epsilon * m) * signed / d)), 0.0)
     # A bound that says nothing is not told as one of 0.
     assert says(said[0], must, 0.01) == says(said[1], must / signed, 0.01) == (must > 0)
-    found = why_someone_pays.Findings(**given)
+    found = pays.Findings(**given)
     p = math.exp(-epsilon)
     C = math.sqrt(2 * p) / (1 - p)
     assert found.must_sum == pytest.approx(np.max(d * np.exp(-epsilon * m) * (m - C)), abs=1e-9)
@@ -82,12 +78,12 @@ def test_why_someone_pays_by_hand(given):
 
 
 def test_the_three_kinds_lie_beside_each_other():
-    table = why_someone_pays.Findings().kinds.set_index("privacy")
+    table = pays.Findings().kinds.set_index("privacy")
     assert list(table) == ["pure", "approximate", "zCDP"]
     printed, moments = table.loc[["Theorem 3: $C$", "first moments: $C$"]].astype(float).values
     assert (moments >= printed).all()
     m = np.arange(1, 200)
-    lost = np.exp(0.5 * m) * math.sqrt(32) / why_someone_pays.LARGE
+    lost = np.exp(0.5 * m) * math.sqrt(32) / pays.LARGE
     assert 0 <= np.max(m - lost) / math.sqrt(32) - moments[0] < 0.01
     assert table.loc["first moments: $d$", "pure"] == "132"
 
@@ -107,7 +103,7 @@ def test_what_clip_reaches_by_sums(given):
 
 def test_what_is_reached_as_known_elsewhere():
     exact = cell_errors(Laplace(4.0), Laplace(4.0), 300).squared_error
-    found = what_can_be_reached.Findings(d=300)
+    found = reachable.Findings(d=300)
     assert found.here[1] ** 2 * 32 == pytest.approx(exact, rel=0.02)
     mean = np.sum(1 / np.arange(1, 10**6 + 1))
     assert found.largest == pytest.approx((mean, math.log(1e6) + 1))

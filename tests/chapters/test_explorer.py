@@ -14,7 +14,6 @@ from explorer_data import ENDS, SPLITS, package_bounds, read_data, small_explore
 from microdata_price.chapters.explorer import bounds
 from microdata_price.chapters.explorer import mechanisms as family
 from microdata_price.chapters.explorer.bounds import COUNTS, DRAWN, POINTS, SUMS
-from microdata_price.chapters.explorer.mechanisms import EXPONENTS, KNOTS
 from microdata_price.chapters.explorer.pack import SCALE, pack_counts, pack_logarithms
 from microdata_price.chapters.explorer.plane import compute
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
@@ -179,7 +178,7 @@ def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(pl
     about = {m["key"]: m for m in plane["modes"][kind]["mechanisms"]}
     C, D = (unpacked(about["weighted"][what]) for what in ("C", "D"))
     for d in ENDS:
-        path = places.weighted(basis, d, [0.0, *(d ** -EXPONENTS[k - 1] for k in nodes[1:])])
+        path = places.weighted(basis, d, [0.0, *(d ** -family.EXPONENTS[k - 1] for k in nodes[1:])])
         for found, want in ((C, path.C), (D, path.D)):
             at = found[POINTS.index(d), nodes] * basis.signed_error
             # Half of the digits are quadrature's, of fewer nodes.
@@ -190,9 +189,9 @@ def test_the_weighted_family_is_exact_at_its_knots_and_ends_in_the_projection(pl
 
 def test_the_knots_of_the_weighted_family_are_close_enough():
     # One weight in the middle of the family.
-    basis, e, others = ConcentratedDP(0.5), EXPONENTS[2], (20, 200, 10**8)
-    known = {d: places.weighted(basis, d, [d**-e], order=4) for d in (*KNOTS, *others)}
-    found = family.between_knots({d: (known[d].C, known[d].D) for d in KNOTS}, others)
+    basis, e, others = ConcentratedDP(0.5), family.EXPONENTS[2], (20, 200, 10**8)
+    known = {d: places.weighted(basis, d, [d**-e], order=4) for d in (*family.KNOTS, *others)}
+    found = family.between_knots({d: (known[d].C, known[d].D) for d in family.KNOTS}, others)
     want = [[known[d].C for d in others], [known[d].D for d in others]]
     np.testing.assert_allclose(found, want, rtol=0.01)
 

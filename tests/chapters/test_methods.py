@@ -10,13 +10,9 @@ from scipy import stats
 
 from microdata_price.base.data import data_path
 from microdata_price.base.numbers import Mean
-from microdata_price.chapters import (
-    algorithms_in_detail,
-    better_method,
-    difficult_table,
-    five_methods,
-    your_own_table,
-)
+from microdata_price.chapters import algorithms_in_detail, better_method, difficult_table
+from microdata_price.chapters import five_methods as five
+from microdata_price.chapters import your_own_table as own_table
 from microdata_price.chapters.your_own_table import MEMBERS, PUBLIC
 from microdata_price.errors.sums import answer_errors
 from microdata_price.exceptions import InputError
@@ -29,7 +25,7 @@ from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 
-FIVE, DETAIL = five_methods.Findings(runs=400), algorithms_in_detail.Findings(runs=100)
+FIVE, DETAIL = five.Findings(runs=400), algorithms_in_detail.Findings(runs=100)
 
 
 def test_the_sum_s_ratios_are_those_of_the_simulated_sums():
@@ -52,7 +48,7 @@ def test_the_sum_s_ratios_are_those_of_the_simulated_sums():
 def test_where_no_constraint_binds_no_method_is_said_to_differ_from_least_squares():
     given = {"dataset": "Stair-1d", "privacy": "zcdp", "rho": 2.0, "runs": 40}
     assert "no difference that 40 runs can tell" in filled("five_methods", **given)[0]
-    ratio = five_methods.Findings(**given).ratio("nnls")
+    ratio = five.Findings(**given).ratio("nnls")
     assert abs(ratio.value - 1) < 1e-6 < 0.1 < ratio.error  # 40 runs tell little of the others
 
 
@@ -172,7 +168,7 @@ def test_known_roots_portions_and_the_price_below_what_is_reached(monkeypatch):
 def test_the_texts_of_your_own_table_hold_at_every_level(epsilon):
     said = filled("your_own_table", epsilon=epsilon, runs=40)
     assert all(says(said[2], count) for count in (MEMBERS.sum(), (MEMBERS == 0).sum()))
-    level = min(max(epsilon, your_own_table.LOWEST), your_own_table.HIGHEST)
+    level = min(max(epsilon, own_table.LOWEST), own_table.HIGHEST)
     intervals = next(text for text in said if text.startswith("Each interval"))
     half, wide, count, each, at_once, _ = numbers(intervals)
     # One noisy answer: the least whole number that the noise exceeds with at most 10 %.
@@ -183,10 +179,10 @@ def test_the_texts_of_your_own_table_hold_at_every_level(epsilon):
     assert 0.75 * count < each <= at_once <= count
     together = next(text for text in said if text.startswith("The three folders"))
     assert says(together, 1.5 * level, rel=2e-3)
-    worst = your_own_table.Findings("", "", "sum, marginals", epsilon, 40, 1).worst
+    worst = own_table.Findings("", "", "sum, marginals", epsilon, 40, 1).worst
     assert len({tuple(worst[name].str.contains("±")) for name in ("root error", "price")}) == 1
     with pytest.raises(InputError, match=r"'own\.json', without a table"):
-        your_own_table.table_at("", "own.json")
+        own_table.table_at("", "own.json")
 
 
 @pytest.mark.parametrize("with_schema", [True, False])

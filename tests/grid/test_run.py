@@ -17,7 +17,6 @@ from microdata_price.base.provenance import FOLDER, code_files
 from microdata_price.exceptions import InputError
 from microdata_price.fitting import fit, paper_methods
 from microdata_price.grid import GridSpec, blocks, evaluate, load_errors, load_queries, run_grid
-from microdata_price.grid.blocks import stream
 from microdata_price.grid.spec import Pair
 from microdata_price.grid.tables import ERROR_COLUMNS, QUERY_COLUMNS
 from microdata_price.model.benchmark import DataSet, data_set
@@ -67,7 +66,7 @@ def test_values_are_those_of_the_raw_errors(whole):
     data = data_set("SplitStairs-2d")
     pair = Pair(data.name, ConcentratedDP(0.125))
     given = data.table, data.workload, pair.guarantee
-    parts = [measure(*given, runs=250, rng=stream(pair, 11, b)) for b in (0, 1)]
+    parts = [measure(*given, runs=250, rng=blocks.stream(pair, 11, b)) for b in (0, 1)]
     batches = [parts[0], parts[1].select(slice(10))]
     for method in paper_methods():  # what a grid has where nothing is asked for
         fitted = [fit(m, method) for m in batches]

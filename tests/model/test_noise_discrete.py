@@ -6,11 +6,8 @@ import pytest
 
 from microdata_price.model import noise_released
 from microdata_price.model.noise import Gaussian, Laplace
-from microdata_price.model.noise_discrete import (
-    DiscreteGaussian,
-    DoubleGeometric,
-    TruncatedDoubleGeometric,
-)
+from microdata_price.model.noise_discrete import TruncatedDoubleGeometric
+from microdata_price.model.noise_released import DiscreteGaussian, DoubleGeometric
 from rounding import digits
 
 _digits = digits(40)
@@ -114,6 +111,10 @@ def test_extreme_parameters_do_not_overflow():
     assert DoubleGeometric(1e-6).variance == pytest.approx(2e12, rel=1e-12)
     assert (DoubleGeometric(1e3).variance, DiscreteGaussian(5e-4).variance) == (0.0, 0.0)
     assert DiscreteGaussian(1e14).variance == pytest.approx(1e14, rel=1e-14)
+    pairs = (DoubleGeometric(1e-17), Laplace(1e17)), (DiscreteGaussian(1e34), Gaussian(1e17))
+    for wide, smooth in pairs:  # where doubles skip whole numbers
+        found = wide.upper_quantile([0.1, 0.9])
+        np.testing.assert_allclose(found, smooth.upper_quantile([0.1, 0.9]), rtol=1e-12)
     assert DiscreteGaussian(1e14).excess(0.0).first == pytest.approx(1e7 / np.sqrt(2 * np.pi))
     assert TruncatedDoubleGeometric(1e-7, 10**9).variance == pytest.approx(2e14, rel=1e-9)
 

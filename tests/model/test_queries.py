@@ -11,9 +11,9 @@ from microdata_price.base.data import data_path
 from microdata_price.exceptions import InputError
 from microdata_price.model import noise_discrete, privacy
 from microdata_price.model.benchmark import DataSet, data_set, labels, synthetic
-from microdata_price.model.conversion import approximate_together
+from microdata_price.model.conversion import approximate_together, pure_renyi
 from microdata_price.model.measurement import Measurements, measure, noise_for
-from microdata_price.model.noise import Gaussian, Laplace
+from microdata_price.model.noise import Gaussian, Laplace, max_median, max_quantile
 from microdata_price.model.noise_asymmetric import AsymmetricLaplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
@@ -31,9 +31,8 @@ def test_queries_are_the_rows_of_their_matrices(seed, batch):
     # Flat tables may have the shape of one: 1 of 1 x 4 cells.
     boxed = tables.reshape(batch, *workload.shape)
     matrices = [q.matrix.toarray() for q in workload.query_sets]
-    for q, matrix, answers in zip(
-        workload.query_sets, matrices, workload.answers(boxed), strict=True
-    ):
+    found = zip(workload.query_sets, matrices, workload.answers(boxed), strict=True)
+    for q, matrix, answers in found:
         assert matrix.shape == (q.size, q.cells)
         np.testing.assert_array_equal(matrix.sum(axis=1), q.counts)
         np.testing.assert_array_equal(answers, tables @ matrix.T)
@@ -86,6 +85,11 @@ kind = functools.partial(privacy.guarantee_of, epsilon=0.5)
 HUGE = PureDP, ConcentratedDP, PureDP(1).group, Laplace, Gaussian, noise_discrete.DiscreteGaussian
 NO_SHAPES = (2, 0), (), True, (2.0, 2), 2.5, None, "2", (10**9, 10**9), 10**30
 NO_LEVELS = (0, -1.0, np.nan, np.inf, "3", True)
+TENTH, CUT = noise_discrete.DoubleGeometric(0.1), noise_discrete.TruncatedDoubleGeometric(0.5, 9)
+WHOLE = TENTH, CUT, noise_discrete.DiscreteGaussian(4), noise_discrete.DiscreteGaussian(1e12)
+REAL = Laplace(2), Gaussian(2)
+OF_DRAWS = (lambda n: max_quantile(TENTH, n, 0.1), lambda n: max_median(TENTH, n))
+NO_CHANCES = -1.0, 0.0, 1.0, 2.0, np.nan, [0.5, -1.0]
 # What is said, what is called, and what it is called with, one by one.
 REFUSED = [
     (r"axes to keep are \(0, 0\); each must occur once", kept, (0, 0)),
@@ -110,7 +114,7 @@ REFUSED = [
     ("workload is for shape", draw, [1, 2, 3]),
     (r"cell at \(1,\).* negative", draw, [1, -2]),
     (r"cell at \(0,\).* fraction", draw, [0.5, 2]),
-    *(("not a finite number|count is negative or not", call, *MISSING) for call in COUNTED),
+    *(("not a finite number|count is nan; it must be 0 or", call, *MISSING) for call in COUNTED),
     *(("that is not a number of 64 bits", call, *NO_NUMBERS) for call in (*COUNTED, shares)),
     ("it must have at least one cell", draw, [], 7),
     ("2 query sets, 1 arrays of answers and 2", answered, ([[7.0]],)),
@@ -118,6 +122,16 @@ REFUSED = [
     (r"needed is \(runs, 1\)", answered, ([7.0], [[3.0, 4.0]])),
     ("is not a finite number", answered, ([[7.0]], [[3.0, np.inf]])),
     ("number of runs", answered(([[7.0]], [[3.0, 4.0]])).select, np.zeros(1, bool)),
+    *(("chance is (-1|0|1|2|nan); it", z.upper_quantile, *NO_CHANCES) for z in (*WHOLE, *REAL)),
+    ("chance is (-1|0|1|2|nan); it", lambda p: max_quantile(TENTH, 3, p), *NO_CHANCES),
+    *(("draws is .*; it must be 1 or more", f, 0, 0.5, -1) for f in OF_DRAWS),
+    *(("a whole number of 0", z.excess, 2.5, -1, np.nan) for z in WHOLE),
+    *(("a whole number of 0", functools.partial(clipped, z), 0.5, [1, -1]) for z in WHOLE),
+    *(("count is (-1|nan); it must be 0 or more", z.excess, -1, np.nan) for z in REAL),
+    ("epsilon is -1; it must be", lambda e: pure_renyi(e, 2.0), -1.0),
+    ("order is .* above 1", functools.partial(pure_renyi, 1.0), -2, 1, np.nan, [2, 1]),
+    *((f"0.25 of {g.parameter} = 1e-30 is 2.5e-31;", g(1e-30).scaled, 0.25) for g in HUGE[:2]),
+    (r"there is no data set \"\['x'\]\"", data_set, ["x"]),
     ("there is no data set 'level00-1d'.*Level00-1d", data_set, "level00-1d"),
     ("there is no synthetic table 'Level99'", synthetic, "Level99"),
     ("there is no variable 'age'", labels, "age"),

@@ -139,7 +139,7 @@ def test_the_worst_queries_are_named(made):
 
 
 def test_extreme_levels_are_priced():
-    for epsilon in (1e-3, 1000.0):
+    for epsilon in (1e-30, 1e-3, 1000.0):
         made = price_table([5, 0], *CELLS, PureDP(epsilon), runs=20)
         assert np.isfinite(made.totals["price"]).all()
         assert NOTICE in report(made, CELLS[1])

@@ -110,8 +110,9 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path, capsys):
             account.spend(entry("3", level))
     with pytest.raises(InputError, match=r"epsilon = 0\.3\d* was spent on 'persons' already, over"):
         account.limit(PureDP(0.2))
-    with pytest.raises(InputError, match="the guarantee must be"):
-        Account(account.path, "fresh").limit(ApproximateDP(1.0, 1e-6))
+    for none in (ApproximateDP(1.0, 1e-6), None, 1.0, "pure"):
+        with pytest.raises(InputError, match="the guarantee must be"):
+            Account(account.path, "fresh").limit(none)
     assert (account.path.read_text(), account.limit(ConcentratedDP(1.0))) == (before, PureDP(0.3))
     account.spend(entry("4", ConcentratedDP(0.5)))
     with pytest.raises(InputError, match=f"{never} was spent on"):

@@ -100,9 +100,10 @@ def test_nothing_but_a_total_can_be_public_and_something_else_must_be_asked():
     for alone in (QuerySet.identity(3), QuerySet.sum_query(3)):
         with pytest.raises(InputError, match="must ask for the sum and for something else"):
             mechanism_for(Workload((alone,)), PureDP(0.5), known_total=True)
-    for level in (ApproximateDP(0.5, 1e-6), 0.5, None):
-        with pytest.raises(InputError, match="the guarantee must be PureDP"):
-            mechanism_for(Workload.table(3), level)
+    for level in (ApproximateDP(0.5, 1e-6), 0.5, "pure", None):
+        for call in (plan.times, lambda guarantee: mechanism_for(Workload.table(3), guarantee)):
+            with pytest.raises(InputError, match="the guarantee must be PureDP"):
+                call(level)
     with pytest.raises(InputError, match="only the total can"):
         mechanism_like(Workload.table(3), "discrete Laplace", [2.0, 0.0])
     part = Workload((QuerySet.from_labels([0, 0, -1], "two of three"), QuerySet.identity(3)))

@@ -6,18 +6,7 @@ Every test of chance is exact (binomial) and the chances of all its comparisons 
 
 import numpy as np
 import pytest
-from benchmarks.release_loss import (
-    CHANCE,
-    NEIGHBOUR,
-    TABLE,
-    WORKLOAD,
-    divergence,
-    events,
-    microdata,
-    proven,
-    ratio,
-    releases,
-)
+from benchmarks import release_loss as rl
 from scipy import stats
 
 from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometric
@@ -51,8 +40,8 @@ def chance_of_independence(noise, law):
 
 @pytest.fixture(scope="module", params=[PureDP(1.0), ConcentratedDP(0.25)], ids=["pure", "zcdp"])
 def drawn(request):
-    made = releases(TABLE, request.param, RELEASES)
-    return *made, releases(NEIGHBOUR, request.param, RELEASES)[1]
+    made = rl.releases(rl.TABLE, request.param, RELEASES)
+    return *made, rl.releases(rl.NEIGHBOUR, request.param, RELEASES)[1]
 
 
 LAWS = {PureDP: DoubleGeometric(1.0 / 2), ConcentratedDP: DiscreteGaussian(2 / (2 * 0.25))}
@@ -60,16 +49,18 @@ LAWS = {PureDP: DoubleGeometric(1.0 / 2), ConcentratedDP: DiscreteGaussian(2 / (
 
 
 def noise_of(answers, table):
-    return np.concatenate([a - t for a, t in zip(answers, WORKLOAD.answers(table), strict=True)], 1)
+    return np.concatenate(
+        [a - t for a, t in zip(answers, rl.WORKLOAD.answers(table), strict=True)], 1
+    )
 
 
 def test_the_noise_has_the_right_law(drawn):
     mechanism, first, second = drawn
     law = LAWS[type(mechanism.guarantee)]
     assert mechanism.variances == pytest.approx((law.variance,) * 2, rel=1e-12)
-    noise = np.concatenate([noise_of(first, TABLE), noise_of(second, NEIGHBOUR)])
-    assert chance_of_noise(noise, law) > CHANCE
-    assert chance_of_independence(noise, law) > CHANCE
+    noise = np.concatenate([noise_of(first, rl.TABLE), noise_of(second, rl.NEIGHBOUR)])
+    assert chance_of_noise(noise, law) > rl.CHANCE
+    assert chance_of_independence(noise, law) > rl.CHANCE
     # Noise of another scale, shifted, of continuous origin, or shared between answers is noticed.
     rng, shape = np.random.default_rng(5), noise.shape
     if isinstance(law, DoubleGeometric):
@@ -79,18 +70,18 @@ def test_the_noise_has_the_right_law(drawn):
         other = DiscreteGaussian(law.sigma2 * 1.3).sample(rng, shape)
         rounded = np.trunc(rng.normal(0, law.sigma, shape))
     for wrong in (other, rounded, law.sample(rng, shape) + 1):
-        assert chance_of_noise(wrong, law) < CHANCE
+        assert chance_of_noise(wrong, law) < rl.CHANCE
     shared = np.repeat(law.sample(rng, (len(noise), 1)), 3, axis=1)
-    assert chance_of_independence(shared, law) < CHANCE
+    assert chance_of_independence(shared, law) < rl.CHANCE
 
 
 @pytest.mark.parametrize("method", ["nnls", "maxfit", "sequential", "reweighted"])
 def test_the_empirical_privacy_loss_stays_within_the_claim(drawn, method):
     mechanism, first, second = drawn
-    one = events(first, microdata(mechanism, first, method))
-    two = events(second, microdata(mechanism, second, method))
-    loss = ratio if isinstance(mechanism.guarantee, PureDP) else divergence
-    assert proven(loss, one, two) <= mechanism.guarantee.level
+    one = rl.events(first, rl.microdata(mechanism, first, method))
+    two = rl.events(second, rl.microdata(mechanism, second, method))
+    loss = rl.ratio if isinstance(mechanism.guarantee, PureDP) else rl.divergence
+    assert rl.proven(loss, one, two) <= mechanism.guarantee.level
 
 
 def test_a_loss_beyond_the_claim_would_be_noticed():
@@ -99,17 +90,17 @@ def test_a_loss_beyond_the_claim_would_be_noticed():
     zeros = np.zeros((RELEASES, 2))
 
     def faulty(law, table):
-        return [a + law.sample(rng, (RELEASES, a.size)) for a in WORKLOAD.answers(table)]
+        return [a + law.sample(rng, (RELEASES, a.size)) for a in rl.WORKLOAD.answers(table)]
 
     for loss, law, claim in (
-        (ratio, DoubleGeometric(5.0 / 2), 1.0),
-        (divergence, DiscreteGaussian(2 / (2 * 0.25) / 25), 0.25),
+        (rl.ratio, DoubleGeometric(5.0 / 2), 1.0),
+        (rl.divergence, DiscreteGaussian(2 / (2 * 0.25) / 25), 0.25),
     ):
-        first, second = faulty(law, TABLE), faulty(law, NEIGHBOUR)
-        assert proven(loss, events(first, zeros), events(second, zeros)) > claim
+        first, second = faulty(law, rl.TABLE), faulty(law, rl.NEIGHBOUR)
+        assert rl.proven(loss, rl.events(first, zeros), rl.events(second, zeros)) > claim
         bare = []
-        for table in (TABLE, NEIGHBOUR):
+        for table in (rl.TABLE, rl.NEIGHBOUR):
             answers = faulty(LAWS[PureDP], table)
             answers[1][:, 1] = table[1]
-            bare.append(events(answers, zeros))
-        assert proven(loss, *bare) > claim
+            bare.append(rl.events(answers, zeros))
+        assert rl.proven(loss, *bare) > claim

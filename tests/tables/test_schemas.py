@@ -12,14 +12,9 @@ from hypothesis import strategies as st
 
 from microdata_price.exceptions import InputError
 from microdata_price.model.queryset import QuerySet
+from microdata_price.tables import workloads
 from microdata_price.tables.schemas import RESERVED, Group, Rule, Schema, load_schema, parse_schema
-from microdata_price.tables.workloads import (
-    DEFAULT,
-    parse_workload,
-    query_values,
-    shares_by_set,
-    split_shares,
-)
+from microdata_price.tables.workloads import DEFAULT, parse_workload, query_values
 
 TWO = Schema(("RAC1P", "HISP"), (("1", "2"), ("1", "2", "3")))
 THREE = Schema(("a", "b c", "d"), (("1", "2"), ("1", "2", "3"), ("1", "2")))
@@ -232,20 +227,23 @@ def test_a_query_set_of_another_make_gets_no_names():
 
 def test_shares_are_divided_and_checked():
     workload = parse_workload(DEFAULT, TWO)
-    shares = shares_by_set({"marginals": 0.6, "HISP": 0.1}, TWO, workload)
+    shares = workloads.shares_by_set({"marginals": 0.6, "HISP": 0.1}, TWO, workload)
     assert shares == {"RAC1P": 0.6, "HISP": 0.1}
-    assert split_shares(workload, shares) == pytest.approx((0.15, 0.6, 0.1, 0.15))
-    assert split_shares(workload, {}) == (0.25,) * 4
+    assert workloads.split_shares(workload, shares) == pytest.approx((0.15, 0.6, 0.1, 0.15))
+    assert workloads.split_shares(workload, {}) == (0.25,) * 4
     asked = parse_workload("d*a, identity", THREE)
-    given = shares_by_set({"d * a": 0.1, "d*b c*a": 0.2, "sum": 0.3}, THREE, asked)
+    given = workloads.shares_by_set({"d * a": 0.1, "d*b c*a": 0.2, "sum": 0.3}, THREE, asked)
     assert given == {"a*d": 0.1, "identity": 0.2, "sum": 0.3}  # what is not asked is refused later
     with pytest.raises(InputError, match="two shares; give it one"):
-        shares_by_set({"a*d": 0.1, "d*a": 0.1}, THREE, asked)
+        workloads.shares_by_set({"a*d": 0.1, "d*a": 0.1}, THREE, asked)
     with pytest.raises(InputError, match="each has its own"):
-        shares_by_set({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, TWO, workload)
+        workloads.shares_by_set({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, TWO, workload)
     with pytest.raises(InputError, match="no query set 'hisp'; did you mean HISP"):
-        split_shares(workload, {"hisp": 0.1})
+        workloads.split_shares(workload, {"hisp": 0.1})
     few = dict.fromkeys(workload.names, 0.1)
     for wrong in (*({"sum": s} for s in (0.0, -1.0, float("nan"), 1.0, 2.0)), few):
         with pytest.raises(InputError, match="add up to"):
-            split_shares(workload, wrong)
+            workloads.split_shares(workload, wrong)
+    for none in ("a", None, [0.1, 0.2]):
+        with pytest.raises(InputError, match="in the shares is something that is not a number"):
+            workloads.split_shares(workload, {"sum": none, "HISP": 0.1})

@@ -6,50 +6,53 @@ import math
 import numpy as np
 import pytest
 
+from microdata_price.base.numbers import at_least, check_whole, format_number, runs_within
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Gaussian, Laplace, max_exceeds
 from microdata_price.model.noise_asymmetric import AsymmetricGeometric, AsymmetricLaplace
 from microdata_price.model.noise_discrete import DoubleGeometric, TruncatedDoubleGeometric
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
+from microdata_price.theory.difficult import difficult_table
 from microdata_price.theory.laws import signed
-from microdata_price.theory.laws.outputs import output_pair
+from microdata_price.theory.laws.outputs import clipped_law, log_clipped_law, output_pair
 from microdata_price.theory.lower import gamma_bounds, validity, variants
-from microdata_price.theory.lower.lower_bounds import (
-    lower_bounds,
-    point_error_bound,
-    sum_error_bound,
-)
+from microdata_price.theory.lower import lower_bounds as lb
+from microdata_price.theory.lower.lower_bounds import lower_bounds, point_error_bound
+from microdata_price.theory.lower.single_cells import single_cell_bounds
 from microdata_price.theory.proofs import fano_walk, packing_walk
 from microdata_price.theory.proofs.packing import Packing
 from microdata_price.theory.proofs.slack import packing_slack
-from microdata_price.theory.upper import (
-    asymmetric,
-    leading_constant,
-    operating_points,
-    remap,
-    upper_bounds,
-)
+from microdata_price.theory.upper import asymmetric, leading_constant, remap, upper_bounds
+from microdata_price.theory.upper import operating_points as op
 from microdata_price.theory.upper.concentrated_noise import SmoothNoise, core_and_flanks
 from microdata_price.theory.upper.exact_errors import clipped, clipped_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1
-from microdata_price.theory.upper.fitted_errors import cell_errors
+from microdata_price.theory.upper.fitted_errors import cell_errors, vanishing_chance
 from microdata_price.theory.upper.one_sided import certified_split, split_sides
 from microdata_price.theory.upper.projection import project, threshold
 from microdata_price.theory.upper.reached import reached
 from microdata_price.theory.upper.reports import Reports
 from microdata_price.theory.upper.truncated_sampling import sampled_truncated
-from microdata_price.theory.upper.truncation import smallest_bound
+from microdata_price.theory.upper.truncation import joint_profile, profile, smallest_bound
 from microdata_price.theory.upper.worst_table import certified_fit
 
 PURE, LAPLACE = PureDP(1.0), Laplace(1.0)
+CUT_DP, ZCDP = ApproximateDP(1.0, 1e-6), ConcentratedDP(0.5)
 CUT = TruncatedDoubleGeometric(0.5, 8)
+LAWS, NO_RANGES = (clipped_law, log_clipped_law), ((2.5, 9), (-1, 9), (3, 2.5), (3, 0))
 TINY = DoubleGeometric(1e-6)
 HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
+NOT_FINITE = math.nan, math.inf
 GUARANTEES = PURE, ConcentratedDP(1.0)
 first_above, sure = validity.first_above, functools.partial(certified_fit, even=True)
 few_records = functools.partial(point_error_bound, max_records=3)
 no_records = functools.partial(point_error_bound, "first_moment", PURE, 10, 1.0)
 BAD = [
+    *(("^runs is ", runs_within, (1, 10)), ("^d is ", runs_within, (9, 10**9))),
+    *(("^d is ", runs_within, (9, 0)), (": write it as 1000000$", check_whole, (1e6, "d"))),
+    ("write it as 12$", difficult_table, (12.0, 0.5)),
+    *(("must be finite", at_least, (bad,)) for bad in NOT_FINITE),
+    *(("error to write", lambda s=s: format_number(1.0, se=s), ()) for s in (-1.0, *NOT_FINITE)),
     ("printed bound cannot", few_records, ("printed", PURE, 10, 1.0)),
     *(("max_records is", lambda m=m: no_records(max_records=m), ()) for m in (0, math.nan, "3")),
     ("first_moment", point_error_bound, ("first_moments", PURE, 10, 1.0)),
@@ -74,6 +77,16 @@ BAD = [
     ("left rate", AsymmetricGeometric, (1.0, math.inf)),
     ("between 0 and epsilon", asymmetric.certified_asymmetric, (1.0, 10, 1.0, 0.5)),
     ("more than sqrt", asymmetric.best_rates, (1.0, 10, math.sqrt(2))),
+    *(("epsilon is", leading_constant.sum_wall, (e,)) for e in (-1, True, 0, "a", [1, math.nan])),
+    *(("rate is", leading_constant.least_variance, x) for x in ((-1, 1), (1, 0), (math.nan, 1))),
+    *(("count is", vanishing_chance, (LAPLACE, LAPLACE, 10, q)) for q in (-1, math.nan)),
+    *(("epsilon is", f, (CUT, e)) for f in (profile, joint_profile) for e in (-1, *NOT_FINITE)),
+    *(("is .*; it must be a whole", f, (TINY, *x)) for f in LAWS for x in NO_RANGES),
+    *(("count is", output_pair, (g, math.nan)) for g in GUARANTEES),
+    *(("number of places is", op.split, (PURE, 10, n)) for n in (0, 2.5)),
+    *(("number of point queries is", signed.safe_count, (LAPLACE, d, 0.1)) for d in (0, 2.5, "a")),
+    *(("^d is ", difficult_table, (d, 0.5)) for d in ("a", 2.5, 0, 10**400)),
+    *(("sum error is", variants.approximate_corollary, (CUT_DP, 10, D)) for D in (0, -1, math.nan)),
     *(("theta", certified_split, (PURE, 10, theta)) for theta in (0.0, 1.0, math.nan)),
     ("theta", split_sides, (PURE, 10, [0.5, 1.0])),
     *(("knots must", SmoothNoise, g) for g in (((), ()), ((2.0, 1.0), (1.0, 1.0, 1.0)))),
@@ -97,8 +110,8 @@ BAD = [
     ("above 1/2", leading_constant.needed_lambda, (0.5, 1.0)),
     ("0.001", lambda: leading_constant.needed_lambda(1.0, 1e-4, whole=True), ()),
     ("above 2", leading_constant.cell_share, (2.0,)),
-    ("cells", operating_points.clipping, (PURE, 1)),
-    ("weight", operating_points.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
+    ("cells", op.clipping, (PURE, 1)),
+    ("weight", op.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
     *(("s must be 1", Reports, (1.0, 100.0, *x, 50.0)) for x in ((0.9, 0.02), (1.0, 0.07))),
     *(("sum error is", sure, (g, 10, D)) for g in GUARANTEES for D in (-3.0, 0.0, math.nan)),
     ("epsilon", Reports, (0.0, 100.0, 1.0, 0.02, 50.0)),
@@ -126,19 +139,19 @@ BAD += [
         *(("number of ", d, {"sum_error": 1.0}) for d in (1, 0, -3, 2.5, math.nan, 10**400)),
     )
 ]
-CUT_DP, ZCDP = ApproximateDP(1.0, 1e-6), ConcentratedDP(0.5)
-ONE_BOUND, CORNERS = (point_error_bound, sum_error_bound), ("clipping", "mapped", "fitted", "split")
+BOTH_ERRORS = lower_bounds, reached, single_cell_bounds
+ONE_BOUND = point_error_bound, lb.sum_error_bound
 # Of what takes a guarantee: one of the wrong kind, what is called with it, and what comes after it.
 WITH_A_GUARANTEE = [
     *((CUT_DP, getattr(upper_bounds, f), 10) for f in ("certified", "exact_clipping")),
     *((CUT_DP, remap.map_at), (CUT_DP, output_pair, 5.0), (CUT_DP, certified_split, 10)),
     (CUT_DP, sure, 10, 3.0),
-    *((ZCDP, operating_points.asymmetric, 10), (ZCDP, packing_slack, HUGE, None)),
+    *((ZCDP, op.asymmetric, 10), (ZCDP, packing_slack, HUGE, None)),
     (PURE, variants.approximate_corollary, 10, 1.0),
-    *(("pure", functools.partial(f, sum_error=1.0), 10) for f in (lower_bounds, reached)),
+    *(("pure", functools.partial(f, sum_error=1.0), 10) for f in BOTH_ERRORS),
     *(("pure", functools.partial(f, "printed"), 10, 1.0) for f in ONE_BOUND),
     ("pure", functools.partial(validity.balanced_error, "printed"), 10),
-    *(("pure", getattr(operating_points, f), 10) for f in CORNERS),
+    *(("pure", getattr(op, f), 10) for f in ("clipping", "mapped", "fitted", "split")),
 ]
 BAD += [("must be .*DP", f, (g, *x)) for wrong, f, *x in WITH_A_GUARANTEE for g in (wrong, 1.0)]
 

@@ -14,8 +14,7 @@ from microdata_price.model.noise_discrete import DiscreteGaussian, DoubleGeometr
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.theory.laws import divergences as dv
 from microdata_price.theory.laws import outputs, signed
-from microdata_price.theory.laws.audit import log_clipped_law
-from microdata_price.theory.laws.outputs import clipped_law
+from microdata_price.theory.laws.outputs import clipped_law, log_clipped_law
 from microdata_price.theory.lower import gamma_bounds as gb
 from microdata_price.theory.proofs import fano_walk as fw
 from microdata_price.theory.proofs import packing_walk as pw

@@ -145,7 +145,6 @@ def names(family: str = "all") -> tuple[str, ...]:
     return tuple(name for f in find("family", family, homes) for name in f.tables())
 
 
-@functools.cache
 def data_set(name: str) -> DataSet:
     """Return a data set of the benchmark by its name, one of `names`.
 

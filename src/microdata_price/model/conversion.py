@@ -11,6 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from ..exceptions import InputError
 from .privacy import LEAST_LEVEL, ApproximateDP, check_delta, check_epsilon
+from .table import check_numbers
 
 Array = NDArray[np.float64]
 
@@ -27,7 +28,8 @@ def pure_renyi(epsilon: float, order: ArrayLike) -> Array:
     these two, has the largest: ``log((exp(a epsilon) + exp((1 - a) epsilon)) / (1 + exp(epsilon)))
     / (a - 1)`` at order a. It is at most ``epsilon`` and at most ``a epsilon**2 / 2``.
     """
-    a = np.asarray(order, dtype=float)
+    epsilon = check_epsilon(epsilon)
+    a = check_numbers(order, "the order", lambda x: (x > 1) & (x < math.inf), "a number above 1")
     largest = np.minimum(epsilon, a * epsilon**2 / 2)
     log_sum = np.logaddexp(a * epsilon, (1 - a) * epsilon) - np.logaddexp(0.0, epsilon)
     return np.asarray(np.minimum(largest, np.maximum(log_sum, 0.0) / (a - 1)))

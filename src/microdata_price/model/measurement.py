@@ -49,10 +49,8 @@ class Measurements(Batch):
     def __post_init__(self) -> None:
         answers, noise, sets = tuple(self.answers), tuple(self.noise), self.workload.query_sets
         if not len(answers) == len(noise) == len(sets):
-            raise InputError(
-                f"there are {len(sets)} query sets, {len(answers)} arrays of answers and "
-                f"{len(noise)} noise distributions; these must be equally many"
-            )
+            found = f"{len(sets)} query sets, {len(answers)} arrays of answers and {len(noise)}"
+            raise InputError(f"there are {found} noise distributions; these must be equally many")
         sizes = {f"the answers to query set {q.name!r}": q.size for q in sets}
         object.__setattr__(self, "answers", check_batch(answers, sizes))
         object.__setattr__(self, "noise", noise)
@@ -73,9 +71,7 @@ class Measurements(Batch):
 
 
 def noise_for(
-    workload: Workload,
-    guarantee: PureDP | ConcentratedDP,
-    split: Sequence[float] | None = None,
+    workload: Workload, guarantee: PureDP | ConcentratedDP, split: Sequence[float] | None = None
 ) -> tuple[Noise, ...]:
     """Return the noise on each query set that makes the whole workload satisfy the guarantee.
 

@@ -9,13 +9,14 @@ from reprlib import repr as shown
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import special
 
 from ..exceptions import InputError
+from .table import check_numbers
 
 Array = NDArray[np.float64]
-_LN2 = math.log(2.0)
+_LN2, _DRAWS = math.log(2.0), "the number of draws"
 
 
 class Excess(NamedTuple):
@@ -63,6 +64,20 @@ def positive(value: float, name: str, unit: str) -> float:
     return float(value)
 
 
+def check_chance(p: ArrayLike) -> Array:
+    """Return chances as floats, or say why they are none."""
+    return check_numbers(p, "the chance", lambda x: (x > 0) & (x < 1), "between 0 and 1")
+
+
+def check_count(
+    q: ArrayLike, what: str = "the count", least: float = 0, *, whole: bool = False
+) -> Array:
+    """Return counts as floats, or say why they are none; noise on the integers wants whole ones."""
+    kept, wanted = (np.floor, "a whole number of ") if whole else (np.positive, "")
+    wanted += f"{least:g} or more"
+    return check_numbers(q, what, lambda x: (x >= least) & (x == kept(x)), wanted)
+
+
 @dataclass(frozen=True)
 class Laplace:
     """Laplace noise with density ``exp(-|x|/scale) / (2 scale)`` (the paper's Theorem 1).
@@ -97,7 +112,7 @@ class Laplace:
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the t with ``P(z > t) = p``."""
-        p = np.asarray(p, dtype=float)
+        p = check_chance(p)
         high = -np.log(2 * np.minimum(p, 0.5))
         low = np.log(2 * np.minimum(1 - p, 0.5))
         return np.asarray(self.scale * np.where(p < 0.5, high, low))
@@ -109,7 +124,7 @@ class Laplace:
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at q >= 0: ``b e^(-q/b)/2`` and ``b^2 e^(-q/b)``."""
-        decay = np.exp(-np.asarray(q, dtype=float) / self.scale)
+        decay = np.exp(-check_count(q) / self.scale)
         return Excess(decay * (self.scale / 2), decay * self.scale**2)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
@@ -138,7 +153,7 @@ class Gaussian:
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the t with ``P(z > t) = p``."""
-        return np.asarray(-self.std * special.ndtri(np.asarray(p, dtype=float)))
+        return np.asarray(-self.std * special.ndtri(check_chance(p)))
 
     def pdf(self, x: float | Array) -> Array:
         """Density at x, per count."""
@@ -151,13 +166,12 @@ class Gaussian:
         They are ``std (phi(t) - t P(z > q))`` and ``std^2 ((1 + t^2) P(z > q) - t phi(t))``.
         """
         # Far beyond every tail the squares need not overflow.
-        t = np.minimum(np.asarray(q, dtype=float) / self.std, 1e9)
+        t = np.minimum(check_count(q) / self.std, 1e9)
         # Mills' ratio (1 - Phi(t))/phi(t) keeps the differences accurate far out.
         mills = math.sqrt(math.pi / 2) * special.erfcx(t / math.sqrt(2))
         phi = np.exp(-(t**2) / 2) / math.sqrt(2 * math.pi)
-        return Excess(
-            self.std * phi * (1 - t * mills), self.variance * phi * ((1 + t**2) * mills - t)
-        )
+        first, second = 1 - t * mills, (1 + t**2) * mills - t
+        return Excess(self.std * phi * first, self.variance * phi * second)
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
@@ -170,10 +184,7 @@ def max_exceeds(noise: Noise, count: int | Array, x: float | Array) -> Array:
     Used by the cutoff of reweighted fitting (the paper's Algorithm 2). For noise in whole numbers
     it is the probability of more than ``x``.
     """
-    draws = np.asarray(count, dtype=float)
-    if not (draws >= 0).all():
-        raise InputError(f"the number of draws is {count!r}; it must be 0 or more")
-    return np.asarray(-np.expm1(draws * noise.log_cdf(x)))
+    return np.asarray(-np.expm1(check_count(count, _DRAWS) * noise.log_cdf(x)))
 
 
 def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:
@@ -186,7 +197,7 @@ def max_quantile(noise: Noise, count: int | Array, p: float | Array) -> Array:
     >>> round(float(max_exceeds(Laplace(1.0), 7, max_quantile(Laplace(1.0), 7, 0.01))), 12)
     0.01
     """
-    each = np.log1p(-np.asarray(p)) / np.asarray(count, dtype=float)
+    each = np.log1p(-check_chance(p)) / check_count(count, _DRAWS, 1)
     return noise.upper_quantile(-np.expm1(each))
 
 
@@ -198,4 +209,4 @@ def max_median(noise: Noise, count: int | Array) -> Array:
     >>> round(float(max_median(Gaussian(1.0), 100)), 3)
     2.462
     """
-    return noise.upper_quantile(-np.expm1(-_LN2 / np.asarray(count, dtype=float)))
+    return noise.upper_quantile(-np.expm1(-_LN2 / check_count(count, _DRAWS, 1)))

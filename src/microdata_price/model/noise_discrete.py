@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..base.numbers import check_whole
-from .noise import Excess
+from .noise import Excess, check_count
 from .noise_released import DiscreteGaussian, DoubleGeometric, WholeNoise, floored
 from .privacy import check_epsilon
 
@@ -62,7 +62,7 @@ class TruncatedDoubleGeometric(WholeNoise):
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at integers q >= 0, from ``P(z > j)`` for q <= j < bound."""
-        q = np.asarray(q, dtype=float)
+        q = check_count(q, whole=True)
         steps = np.maximum(self.bound - q, 0)
         scale = np.exp(-self.epsilon * (q + 1)) / (1 + self.ratio)
         plain = np.expm1(-self.epsilon * steps) / math.expm1(-self.epsilon)

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
-from .noise import Excess, Gaussian, Noise, positive
+from .noise import Excess, Gaussian, Noise, check_chance, check_count, positive
 from .privacy import check_epsilon
 
 Array = NDArray[np.float64]
+_EXACT = 2.0**53  # from here on doubles skip whole numbers, and a guess cannot be told from others
 
 
 def floored(x: float | Array) -> Array:
@@ -44,13 +45,12 @@ class WholeNoise(Noise, Protocol):
         return np.exp(self.log_cdf(-floored(x) - 1))
 
 
-def _integer_quantile(sf: Callable[[Array], Array], p: float | Array, guess: Array) -> Array:
+def _integer_quantile(sf: Callable[[Array], Array], p: Array, guess: Array) -> Array:
     """Return the smallest integer t with ``P(z > t) <= p``, from a guess that is off by a few."""
-    p = np.asarray(p, dtype=float)
     t = np.array(np.broadcast_to(guess, p.shape), dtype=float)
-    while (move := (sf(t - 1) <= p) & np.isfinite(t)).any():
+    while (move := (sf(t - 1) <= p) & (np.abs(t) < _EXACT)).any():
         t[...] = t - move
-    while (move := (sf(t) > p) & np.isfinite(t)).any():
+    while (move := (sf(t) > p) & (np.abs(t) < _EXACT)).any():
         t[...] = t + move
     return t
 
@@ -68,10 +68,10 @@ class DoubleGeometric(WholeNoise):
     (1.8413, 0.4621)
     """
 
-    epsilon: float  # the decay per count
+    epsilon: float  # the decay per count; as a share, it may be below the least level
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, least=1e-60))
 
     @property
     def ratio(self) -> float:
@@ -97,16 +97,15 @@ class DoubleGeometric(WholeNoise):
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the smallest integer t with ``P(z > t) <= p``."""
-        p = np.asarray(p, dtype=float)
-        with np.errstate(divide="ignore"):
-            high = -np.log(p * (1 + self.ratio)) / self.epsilon - 1
-            low = np.log((1 - p) * (1 + self.ratio)) / self.epsilon
+        p = check_chance(p)
+        high = -np.log(p * (1 + self.ratio)) / self.epsilon - 1
+        low = np.log((1 - p) * (1 + self.ratio)) / self.epsilon
         guess = np.ceil(np.where(high >= 0, high, np.minimum(low, 0)))
         return _integer_quantile(self.sf, p, guess)
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at integers q >= 0: ``r^q/(2 sinh epsilon)``, ``r^q V/2``."""
-        decay = np.exp(-self.epsilon * np.asarray(q, dtype=float))
+        decay = np.exp(-self.epsilon * check_count(q, whole=True))
         first = self.ratio / -math.expm1(-2 * self.epsilon)
         return Excess(decay * first, decay * (self.variance / 2))
 
@@ -210,12 +209,12 @@ class DiscreteGaussian(WholeNoise):
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the smallest integer t with ``P(z > t) <= p``."""
-        guess = np.ceil(Gaussian(self.sigma).upper_quantile(p))
-        return _integer_quantile(self.sf, p, np.asarray(guess))
+        p = check_chance(p)
+        return _integer_quantile(self.sf, p, np.ceil(Gaussian(self.sigma).upper_quantile(p)))
 
     def excess(self, q: float | Array) -> Excess:
         """Moments of ``(z - q)+`` at integers q >= 0."""
-        q = np.asarray(q, dtype=float)
+        q = check_count(q, whole=True)
         if self.sigma < _WIDE:
             return Excess(self._look_up(self._tails[1], q), self._look_up(self._tails[2], q))
         # Midpoint rule from q + 1/2 with its first correction, g'(q + 1/2)/24 for the sum of g.

@@ -34,35 +34,31 @@ def _positive(value: object, name: str, example: str, least: float, most: float)
         with contextlib.suppress(OverflowError):  # of a whole number beyond all doubles
             given = f"{(number := float(value)):g}"
     if not 0 < number < math.inf:
-        raise InputError(
-            f"{name} is {given}; it must be a positive finite number, for example {example}"
-        )
+        wanted = f"a positive finite number, for example {example}"
+        raise InputError(f"{name} is {given}; it must be {wanted}")
     if not least <= number <= most:
         bound = f"at least {least:g}" if number < least else f"at most {most:g}"
-        raise InputError(
-            f"{name} is {number:g}; it must be {bound}, as numbers of 64 bits hold no answer "
-            f"beyond, for example {example}"
-        )
+        why = f"as numbers of 64 bits hold no answer beyond, for example {example}"
+        raise InputError(f"{name} is {number:g}; it must be {bound}, {why}")
     return number
 
 
-def check_epsilon(value: object, name: str = "epsilon") -> float:
+def check_epsilon(value: object, name: str = "epsilon", least: float = LEAST_LEVEL) -> float:
     """Return epsilon as a float, or say why it cannot be one."""
-    return _positive(value, name, "0.5", LEAST_LEVEL, LARGEST_LEVEL)
+    return _positive(value, name, "0.5", least, LARGEST_LEVEL)
 
 
-def check_rho(value: object) -> float:
+def check_rho(value: object, name: str = "rho") -> float:
     """Return rho as a float, or say why it cannot be one."""
-    return _positive(value, "rho", "0.125", LEAST_LEVEL, LARGEST_LEVEL)
+    return _positive(value, name, "0.125", LEAST_LEVEL, LARGEST_LEVEL)
 
 
 def check_delta(value: object) -> float:
     """Return delta as a float in (0, 1), or say why it cannot be one."""
     number = _positive(value, "delta", "1e-6", LEAST_DELTA, math.inf)
     if number >= 1:
-        raise InputError(
-            f"delta is {number:g}; it must be between 0 and 1 (both excluded), for example 1e-6"
-        )
+        wanted = "between 0 and 1 (both excluded), for example 1e-6"
+        raise InputError(f"delta is {number:g}; it must be {wanted}")
     return number
 
 
@@ -159,7 +155,7 @@ class PureDP(_EpsilonLevel):
 
     def scaled(self, share: float) -> PureDP:
         """Return the guarantee with ``share`` times this budget."""
-        return PureDP(self.epsilon * share)
+        return PureDP(check_epsilon(self.epsilon * share, f"{share:g} of {self._levels()}"))
 
     def noise(self, sensitivity: float = 1.0) -> Laplace:
         """Return the noise for queries of this L1 sensitivity (the paper's Theorem 1)."""
@@ -252,7 +248,7 @@ class ConcentratedDP(_Level):
 
     def scaled(self, share: float) -> ConcentratedDP:
         """Return the guarantee with ``share`` times this budget."""
-        return ConcentratedDP(self.rho * share)
+        return ConcentratedDP(check_rho(self.rho * share, f"{share:g} of {self._levels()}"))
 
     def noise(self, sensitivity: float = 1.0) -> Gaussian:
         """Return the noise for queries of this L2 sensitivity (the paper's Theorem 2)."""

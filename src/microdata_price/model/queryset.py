@@ -73,10 +73,8 @@ class QuerySet:
         shape = check_shape(shape)
         axes = tuple(a for a in range(len(shape)) if a in keep)
         if len(axes) != len(keep):
-            raise InputError(
-                f"the axes to keep are {tuple(keep)}; each must occur once and lie between 0 and "
-                f"{len(shape) - 1}"
-            )
+            wanted = f"each must occur once and lie between 0 and {len(shape) - 1}"
+            raise InputError(f"the axes to keep are {tuple(keep)}; {wanted}")
         size = math.prod(shape[a] for a in axes)
         sides = tuple(n if i in axes else 1 for i, n in enumerate(shape))
         index = np.arange(size, dtype=np.intp).reshape(sides)
@@ -99,19 +97,16 @@ class QuerySet:
         """
         array = np.asarray(labels)
         if array.ndim == 0 or array.size == 0 or not np.issubdtype(array.dtype, np.integer):
-            raise InputError(
-                f"the labels of query set {name!r} have shape {array.shape} and type "
-                f"{array.dtype}; they must be whole numbers, shaped as the table"
-            )
+            found = f"the labels of query set {name!r} have shape {array.shape}"
+            wanted = "they must be whole numbers, shaped as the table"
+            raise InputError(f"{found} and type {array.dtype}; {wanted}")
         flat = array.ravel()
         size = int(flat.max()) + 1
         used = np.unique(flat[flat >= 0])
         if flat.min() < -1 or size < 1 or used.size != size:
-            raise InputError(
-                f"the labels of query set {name!r} run from {flat.min()} to {flat.max()} and use "
-                f"{used.size} of them; they must be 0, 1, 2, ... without a gap, and -1 for cells "
-                "left out"
-            )
+            found = f"the labels of query set {name!r} run from {flat.min()} to {flat.max()}"
+            wanted = "they must be 0, 1, 2, ... without a gap, and -1 for cells left out"
+            raise InputError(f"{found} and use {used.size} of them; {wanted}")
         return cls(name, array.shape, flat.astype(np.intp), size)
 
     @property
@@ -164,10 +159,8 @@ class QuerySet:
         if x.ndim >= k and x.shape[-k:] == self.shape:
             x = x.reshape(*x.shape[:-k], self.cells)
         elif x.ndim == 0 or x.shape[-1] != self.cells:
-            raise InputError(
-                f"the table has shape {x.shape}; query set {self.name!r} is for tables of shape "
-                f"{self.shape}"
-            )
+            wanted = f"query set {self.name!r} is for tables of shape {self.shape}"
+            raise InputError(f"the table has shape {x.shape}; {wanted}")
         if self.axes is not None:
             drop = tuple(a - k for a in range(k) if a not in self.axes)
             boxed = x.reshape(*x.shape[:-1], *self.shape)

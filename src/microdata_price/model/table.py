@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +21,8 @@ def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
     given = tuple(shape) if np.iterable(shape) else (shape,)
     whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in given)
     if not given or not whole or min(given) < 1 or math.prod(map(int, given)) > _MOST_CELLS:
-        raise InputError(
-            f"the table's shape is {shape!r}; every side must be a whole number of 1 or more, "
-            f"so that the table has cells, {_MOST_CELLS:,} at most"
-        )
+        wanted = "every side must be a whole number of 1 or more, so that the table has cells"
+        raise InputError(f"the table's shape is {shape!r}; {wanted}, {_MOST_CELLS:,} at most")
     return tuple(int(n) for n in given)
 
 
@@ -36,6 +34,17 @@ def real_numbers(table: ArrayLike, what: str = "the table") -> Array:
         if values.dtype.kind in "biuf":
             return np.asarray(np.ma.filled(values.astype(float, copy=False), np.nan))
     raise InputError(f"in {what} is something that is not a number of 64 bits, or unequal rows")
+
+
+def check_numbers(
+    given: ArrayLike, what: str, fits: Callable[[Array], NDArray[np.bool_]], wanted: str
+) -> Array:
+    """Return numbers that all fit as floats, or name one that does not and say what is wanted."""
+    numbers = real_numbers(given, what)
+    good = fits(numbers)
+    if not good.all():
+        raise InputError(f"{what} is {numbers[~good].flat[0]:g}; it must be {wanted}")
+    return numbers
 
 
 def check_batch(arrays: Sequence[ArrayLike], columns: Mapping[str, int]) -> tuple[Array, ...]:
@@ -63,10 +72,9 @@ def check_table(table: ArrayLike, shape: tuple[int, ...] | None = None) -> Array
     ):
         if wrong.any():
             where = tuple(int(i) for i in np.argwhere(wrong)[0])
-            raise InputError(
-                f"the cell at {where} (counting from 0) is {what}; every cell must be a whole "
-                f"number of records, 0 or more ({int(wrong.sum())} such cells)"
-            )
+            wanted = "every cell must be a whole number of records, 0 or more"
+            said = f"the cell at {where} (counting from 0) is {what}; {wanted}"
+            raise InputError(f"{said} ({int(wrong.sum())} such cells)")
     if shape is not None and counts.shape != shape:
         raise InputError(f"the table has shape {counts.shape}; the workload is for shape {shape}")
     return counts

@@ -36,10 +36,8 @@ class Workload:
             raise InputError(f"the query sets are {self.names}; every name must be used once")
         for q in sets[1:]:
             if q.shape != sets[0].shape:
-                raise InputError(
-                    f"query set {sets[0].name!r} is for tables of shape {sets[0].shape} and "
-                    f"{q.name!r} for shape {q.shape}; a workload has one shape"
-                )
+                both = f"{sets[0].name!r} is for tables of shape {sets[0].shape} and {q.name!r} for"
+                raise InputError(f"query set {both} shape {q.shape}; a workload has one shape")
 
     @classmethod
     def table(cls, shape: int | Sequence[int]) -> Workload:
@@ -76,10 +74,8 @@ class Workload:
         """Return positive numbers, not all infinite, one a query set, or say why they are none."""
         found, sets = real_numbers(numbers, f"the {what}"), len(self.query_sets)
         if found.shape != (sets,) or not (found > 0).all() or np.isinf(found).all():
-            raise InputError(
-                f"the {what} are {numbers!r}; the workload must have {sets} positive {what}, "
-                "one a query set"
-            )
+            wanted = f"the workload must have {sets} positive {what}, one a query set"
+            raise InputError(f"the {what} are {numbers!r}; {wanted}")
         return [float(x) for x in found]
 
     def answers(self, table: ArrayLike) -> tuple[Array, ...]:

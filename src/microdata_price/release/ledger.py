@@ -15,6 +15,7 @@ from typing import IO, Any
 
 from ..base.files import sync_file
 from ..exceptions import InputError, unknown_name
+from ..model.privacy import ConcentratedDP, PureDP, check_guarantee
 from .budget import Budget, Entry, Level, add_up, guarantee_from
 
 try:
@@ -179,10 +180,10 @@ class Account:
 
     def limit(self, cap: Level) -> Level | None:
         """Set the cap from now on, not below what was spent; return the one until now, if any."""
+        check_guarantee(cap, PureDP, ConcentratedDP)
         with self._opened() as (stream, lines):
             before, old = self._spent(lines)
-            if before and (over := beyond(cap, add_up(before))):
-                spent = f"{over} was spent on {self.name!r} already"
-                raise InputError(f"{spent}, over {cap.describe()}")
-            self._append(stream, lines, {"cap": guarantee_from(cap.fields()).fields()})
+            if before and (it := beyond(cap, add_up(before))):
+                raise InputError(f"{it} was spent on {self.name!r} already, over {cap.describe()}")
+            self._append(stream, lines, {"cap": cap.fields()})
             return old

@@ -13,7 +13,7 @@ from ..base.numbers import not_below, rounded_down
 from ..errors.known import ols_variances
 from ..exceptions import InputError
 from ..model.measurement import Measurements
-from ..model.privacy import ConcentratedDP, PureDP
+from ..model.privacy import ConcentratedDP, PureDP, check_guarantee
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..optimize.memory import check_memory
@@ -60,7 +60,7 @@ def sharpest_std(workload: Workload, mechanism: Mechanism, more: More = ()) -> f
 
 def times(guarantee: PureDP | ConcentratedDP) -> float:
     """Return by how often one record makes an outcome likelier, but for a chance `SHORT_DELTA`."""
-    level = guarantee.level
+    level = check_guarantee(guarantee, PureDP, ConcentratedDP).level
     if isinstance(guarantee, ConcentratedDP):  # holds of the outcome itself, half the chance a side
         level = guarantee.to_approximate(SHORT_DELTA / 2).epsilon
     return math.exp(min(level, 99))
@@ -75,9 +75,8 @@ def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> li
         found.append(f"WEAK PROTECTION: {said}")
     if times(g) > WEAK_TIMES:
         said = f"at {g.parameter} = {not_below(g.level)} one record may make what is published"
-        found.append(
-            f"WEAK PROTECTION: {said} more than a million times likelier, as good as certain."
-        )
+        said += " more than a million times likelier, as good as certain."
+        found.append(f"WEAK PROTECTION: {said}")
     return found
 
 

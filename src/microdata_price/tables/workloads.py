@@ -11,6 +11,7 @@ import pandas as pd
 
 from ..exceptions import find, unknown_name
 from ..model.queryset import QuerySet
+from ..model.table import real_numbers
 from ..model.workload import Workload
 from .schemas import KEYWORDS, Schema, require
 
@@ -27,11 +28,9 @@ def _query_set(schema: Schema, names: Sequence[str]) -> QuerySet:
         return QuerySet.identity(schema.shape)
     title = "*".join(names)
     if schema.possible is None and set(names) <= set(schema.columns):
-        axes = [schema.columns.index(name) for name in names]
-        return QuerySet.marginal(schema.shape, axes, title)
+        return QuerySet.marginal(schema.shape, [*map(schema.columns.index, names)], title)
     labels = schema.labels(names)
-    size = int(labels.max()) + 1
-    if size in (1, schema.cells):  # the solvers know these two by their axes
+    if (size := int(labels.max()) + 1) in (1, schema.cells):  # solvers know these by their axes
         return (QuerySet.sum_query if size == 1 else QuerySet.identity)(schema.shape, title)
     return QuerySet.from_labels(labels.reshape(schema.shape), title)
 
@@ -102,9 +101,10 @@ def split_shares(workload: Workload, given: Shares) -> tuple[float, ...]:
     """Return each query set's share of the budget; those not named share what is left alike."""
     for name in given:
         find("query set", name, dict.fromkeys(workload.names))
-    others, total = len(workload.names) - len(given), math.fsum(given.values())
+    shares = real_numbers([*given.values()], "the shares").tolist()
+    others, total = len(workload.names) - len(given), math.fsum(shares)
     rest = (1 - total) / others if others else 0.0
-    least = min([*given.values(), *([rest] if others else [])])
+    least = min([*shares, rest] if others else shares)
     fine = least >= LEAST_SHARE and total <= 1 + 1e-9 and (others or total >= 1 - 1e-9)
     said = f"the shares add up to {total:.10g}, the least is {least:.3g}; needed is 1, or less"
     less = f"where some query sets have none and share the rest, and {LEAST_SHARE:g} for each"

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ..base.numbers import check_whole
 from ..model.privacy import check_epsilon
-from ..theory.given import check_points
 
 
 def difficult_table(d: int, epsilon: float) -> NDArray[np.float64]:
@@ -17,7 +16,6 @@ def difficult_table(d: int, epsilon: float) -> NDArray[np.float64]:
 
     That number is rounded up, since records are whole (the paper's Remark 2 leaves that open).
     """
-    check_points(float(d))
-    table = np.zeros(check_whole(d, "d"))
+    table = np.zeros(check_whole(d, "d", most=10**8))
     table[0] = math.ceil(math.log(d) / check_epsilon(epsilon))
     return table

@@ -47,13 +47,8 @@ def test_any_multipliers_prove_the_least_weighted_loss_of_all_channels(weights, 
     loss = np.array(weights)[:, None] * (j - j[:, None]) ** 2 + mean * np.where(j[:, None], 0, j)
     near = np.concatenate([np.eye(8)[1:] - math.exp(0.7) * np.eye(8)[:-1]] * 2)
     near[7:] = near[7:, ::-1]
-    found = linprog(
-        loss.ravel(),
-        A_ub=np.kron(near, np.eye(8)),
-        b_ub=np.zeros(14 * 8),
-        A_eq=np.kron(np.eye(8), np.ones(8)),
-        b_eq=np.ones(8),
-    )
+    steps, sums = np.kron(near, np.eye(8)), np.kron(np.eye(8), np.ones(8))
+    found = linprog(loss.ravel(), A_ub=steps, b_ub=np.zeros(14 * 8), A_eq=sums, b_eq=np.ones(8))
     sure = pure.Grid(0.7, 1.0, 1, 7).certified_value(pure.Multipliers(np.array(weights), mean))
     assert sure == pytest.approx(found.fun, rel=1e-7, abs=1e-9)
 

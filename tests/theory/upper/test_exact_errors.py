@@ -15,9 +15,8 @@ from by_quadrature import expected
 from microdata_price.model import noise_discrete as nd
 from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
-from microdata_price.theory.upper import exact_errors as exact
 from microdata_price.theory.upper import fitted_errors as fe
-from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, m_epsilon
+from microdata_price.theory.upper.exact_errors import clipped, clipped_sum, worst_clipped_sum
 from microdata_price.theory.upper.excess_laplace import LaplaceExcess, excess_sum
 from microdata_price.theory.upper.extremes import extremes, lemma1, lemma1_split
 from microdata_price.theory.upper.projection import project, threshold
@@ -118,16 +117,16 @@ def test_clipping_errors_equal_direct_sums_or_quadrature(noise, q):
 def test_no_table_beats_the_worst_of_two(noise):
     """Every table of up to 4 cells with counts up to 7, and hundreds of random larger ones."""
     for d in (1, 2, 3, 4):
-        worst = float(exact.worst_clipped_sum(noise, d).squared_error)
+        worst = float(worst_clipped_sum(noise, d).squared_error)
         for table in itertools.combinations_with_replacement(range(8), d):
             assert at_most(clipped_sum(noise, table), worst)
     zero = clipped_sum(noise, [0], [10**6])
-    found = exact.worst_clipped_sum(noise, 10**6)
+    found = worst_clipped_sum(noise, 10**6)
     assert found.all_zero
     assert float(found.squared_error) == pytest.approx(zero, rel=1e-13)
     # Large tables win up to five cells at small epsilon, and up to exp(epsilon) or so at large.
     for epsilon, d in ((0.01, (5, 6)), (10.0, (20_000, 30_000))):
-        assert exact.worst_clipped_sum(m_epsilon(epsilon), d).all_zero.tolist() == [False, True]
+        assert worst_clipped_sum(DoubleGeometric(epsilon), d).all_zero.tolist() == [False, True]
 
 
 def over_their_number(n, p, r, s):

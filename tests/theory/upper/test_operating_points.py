@@ -19,7 +19,6 @@ from microdata_price.theory.upper import upper_bounds as ub
 from microdata_price.theory.upper.extremes import lemma1
 from microdata_price.theory.upper.one_sided import certified_split
 from microdata_price.theory.upper.reached import reached
-from microdata_price.theory.upper.upper_bounds import certified_truncated
 from rounding import at_most
 
 SOME = [PureDP(0.5), PureDP(10.0), ConcentratedDP(0.125)]
@@ -42,7 +41,7 @@ def test_every_place_is_allowed(guarantee):
         if not isinstance(guarantee, ConcentratedDP) or d == 10**6:
             places += points.fitted(guarantee, d)
         if isinstance(guarantee, ApproximateDP):
-            found = certified_truncated(guarantee.epsilon, guarantee.delta, d)
+            found = ub.certified_truncated(guarantee.epsilon, guarantee.delta, d)
             one = np.atleast_1d(found.C), np.atleast_1d(found.D)
             places.append(points.Operating("truncated", "certified", *one, np.zeros(1)))
         for place in places:
@@ -86,7 +85,7 @@ def test_what_is_reached_beside_a_sum_error(guarantee, d):
         if "asymmetric" in found:
             assert found["asymmetric"] <= found["split_budget"] * (1 + 1e-9)
         if isinstance(guarantee, ApproximateDP):
-            sure = certified_truncated(guarantee.epsilon, guarantee.delta, d)
+            sure = ub.certified_truncated(guarantee.epsilon, guarantee.delta, d)
             want = pytest.approx(float(sure.C)) if sure.D <= D else None
             assert found["truncated"] == want
 

@@ -26,6 +26,7 @@ from ...model.privacy import check_delta, check_epsilon, check_rho
 from ..upper.asymmetric import best_rates
 from ..upper.exact_errors import m_epsilon, m_rho
 from ..upper.truncation import joint_profile, paper_bound, profile, smallest_bound
+from .outputs import log_clipped_law
 
 Array = NDArray[np.float64]
 LogLaw = Callable[[int], Array]
@@ -60,14 +61,6 @@ class Audit:
         # Losses are differences of logarithms, which carry an absolute rounding error.
         rounding = 0.0 if self.measure == "delta" else 1e-13
         return self.worst <= self.claimed * (1 + 1e-9) + rounding
-
-
-def log_clipped_law(noise: DiscreteNoise, count: int, high: int) -> Array:
-    """Return the logarithms of the law of ``count + z`` clipped to ``0..high``, far tails too."""
-    law = np.array(noise.log_pmf(np.arange(high + 1.0) - count))
-    law[0] = noise.log_cdf(np.asarray(-float(count)))
-    law[-1] = noise.log_cdf(np.asarray(float(count - high)))
-    return law
 
 
 def worst_loss(law: LogLaw, counts: tuple[int, ...]) -> tuple[float, int]:

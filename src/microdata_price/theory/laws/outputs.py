@@ -7,7 +7,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...exceptions import InputError
+from ...base.numbers import check_whole
+from ...model.noise import check_count
 from ...model.noise_discrete import DiscreteNoise
 from ...model.privacy import ConcentratedDP, PureDP, check_guarantee
 
@@ -16,14 +17,18 @@ _POINTS = 801  # places where densities are computed
 _SCALES, _DEVIATIONS = 5.0, 3.5  # how far they go beyond both counts
 
 
+def log_clipped_law(noise: DiscreteNoise, count: int, high: int) -> Array:
+    """Return the logarithms of the law of ``count + z`` clipped to ``0..high``, far tails too."""
+    count, high = check_whole(count, "the count", 0), check_whole(high, "the range's end")
+    law = np.array(noise.log_pmf(np.arange(high + 1.0) - count))
+    law[0] = noise.log_cdf(np.asarray(-float(count)))
+    law[-1] = noise.log_cdf(np.asarray(float(count - high)))
+    return law
+
+
 def clipped_law(noise: DiscreteNoise, count: int, high: int) -> Array:
     """Return the law of ``count + z`` clipped to ``0..high``, one probability a whole number."""
-    if not high > 0:
-        raise InputError(f"the range runs from 0 to {high}; it must hold two integers or more")
-    law = np.asarray(noise.pmf(np.arange(high + 1.0) - count))
-    law[0] = float(noise.sf(np.asarray(count - 1.0)))
-    law[-1] = float(noise.sf(np.asarray(high - count - 1.0)))
-    return law
+    return np.asarray(np.exp(log_clipped_law(noise, count, high)))
 
 
 class OutputPair(NamedTuple):
@@ -41,6 +46,7 @@ def output_pair(guarantee: PureDP | ConcentratedDP, count: float) -> OutputPair:
     Laplace noise of scale 1/epsilon under pure DP, Gaussian noise of variance 1/(2 rho) under zCDP.
     """
     check_guarantee(guarantee, PureDP, ConcentratedDP)
+    check_count(count)
     if isinstance(guarantee, PureDP):
         scale = 1 / guarantee.epsilon
         x = _places(count, _SCALES * scale)

@@ -8,13 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...base.numbers import mean_and_error
-from ...exceptions import InputError
+from ...base.numbers import check_whole, mean_and_error
 from ...model.measurement import measure
-from ...model.noise import Laplace
+from ...model.noise import Laplace, check_chance
 from ...model.privacy import ConcentratedDP, PureDP
 from ...model.table import check_table
 from ...model.workload import Workload
+from ..given import check_points
 
 Array = NDArray[np.float64]
 
@@ -36,8 +36,7 @@ def sampled_signed(
     table: ArrayLike, guarantee: PureDP | ConcentratedDP, runs: int, rng: np.random.Generator
 ) -> SampledErrors:
     """Simulate the mechanism of Theorem 1 or 2 on the sum and the cells of a list."""
-    if runs < 2:
-        raise InputError(f"runs is {runs}; it must be 2 or more, so that there are standard errors")
+    check_whole(runs, "runs", 2, hint=", so that there are standard errors")
     truth = check_table(table)
     found = measure(truth, Workload.table(truth.size), guarantee, runs=runs, rng=rng)
     squares = (found.answers[0][:, 0] - truth.sum()) ** 2
@@ -55,6 +54,5 @@ def safe_count(noise: Laplace, d: int, chance: float) -> int:
 
     By the union bound ``d exp(-q/b)/2 <= chance``, so q is ``b ln(d/(2 chance))``, rounded up.
     """
-    if not 0 < chance < 1:
-        raise InputError(f"the chance is {chance!r}; it must lie between 0 and 1")
-    return max(math.ceil(noise.scale * math.log(d / (2 * chance))), 0)
+    odds = float(check_points(d) / (2 * check_chance(chance)))
+    return max(math.ceil(noise.scale * math.log(odds)), 0)

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import optimize, sparse
 
 from ...model.noise_discrete import DoubleGeometric
-from ...model.privacy import ConcentratedDP, Guarantee, PureDP
+from ...model.privacy import ConcentratedDP, Guarantee, PureDP, check_guarantee
 from ..given import check_error, check_queries
 from .single_cells_zcdp import MOST_RHO, conic_line, conic_point_error, conic_sum_error
 
@@ -261,7 +261,7 @@ def single_cell_bounds(
         PureDP: (channel_sum_error, channel_point_error),
         ConcentratedDP: (conic_sum_error, conic_point_error),
     }
-    if type(guarantee) not in bounds:
+    if type(check_guarantee(guarantee)) not in bounds:
         none = {"channel": 0.0, "channel_whole": 0.0}
         return none, f"channel and channel_whole are not computed with a delta: {_INSTEAD}"
     bound, given = bounds[type(guarantee)][point_error is None], point_error or sum_error

@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ...exceptions import InputError
 from ...model.noise import Gaussian, Laplace
 from ...model.noise_discrete import DiscreteGaussian, DiscreteNoise, DoubleGeometric
 from ...model.privacy import check_epsilon, check_rho
@@ -58,10 +57,7 @@ def clipped(noise: AnyNoise, counts: ArrayLike) -> Clipped:
     >>> bool(error[0] == DoubleGeometric(0.5).variance / 2)
     True
     """
-    q = real_numbers(counts)
-    if not (q >= 0).all():
-        raise InputError("a count is negative or not a number; every count must be 0 or more")
-    q = np.minimum(q, _FAR)
+    q = np.minimum(real_numbers(counts, "the count"), _FAR)
     first, second = noise.excess(q)
     return Clipped(np.asarray(first), np.asarray(noise.variance - second - 2 * q * first))
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...exceptions import InputError
-from ...model.noise import Gaussian, Laplace
+from ...model.noise import Gaussian, Laplace, check_count
 from ...theory.given import check_cells
 from .exact_errors import clipped, clipped_sum
 from .excess_gaussian import GaussianExcess
@@ -49,9 +49,7 @@ def cell_errors(
     the sum's is over six times the cells', digits are lost.
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
-    q = float(count)
-    if not q >= 0:
-        raise InputError(f"the cell's count is {count!r}; it must be 0 or more")
+    q = float(check_count(count))
     if w == 0:
         bias, square = clipped(cell_noise, q)
         return CellErrors(float(bias), float(square))
@@ -107,9 +105,9 @@ def vanishing_chance(
     """
     n, w = _check(cell_noise, sum_noise, d, weight)
     law = excess_sum(cell_noise, sum_noise, n)
-    g, weights = thresholds(cell_noise, sum_noise, n, w, 1.0, count)
-    below = law.below(g, (g / w + count)[:, None])[:, 0]
-    return float(weights @ (cell_noise.pdf(g - count) * (1 - below)))
+    g, weights = thresholds(cell_noise, sum_noise, n, w, 1.0, q := float(check_count(count)))
+    below = law.below(g, (g / w + q)[:, None])[:, 0]
+    return float(weights @ (cell_noise.pdf(g - q) * (1 - below)))
 
 
 def _down(

@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 
 from ...exceptions import InputError
 from ...model.privacy import check_epsilon
+from ...model.table import check_numbers
 
 Array = NDArray[np.float64]
 
@@ -35,8 +36,8 @@ def least_variance(right: ArrayLike, left: ArrayLike) -> Array:
     >>> float(least_variance(1.0, 1.0).round(4))  # the double geometric noise of epsilon 1
     1.8413
     """
-    up, down = (np.exp(-np.asarray(t, dtype=float)) for t in (right, left))
-    return np.asarray(up / (1 - up) ** 2 + down / (1 - down) ** 2)
+    rates = [check_numbers(t, "the rate", lambda x: x > 0, "positive") for t in (right, left)]
+    return np.asarray(sum(np.exp(-t) / np.expm1(-t) ** 2 for t in rates))
 
 
 def sum_wall(epsilon: ArrayLike) -> Array:
@@ -47,7 +48,7 @@ def sum_wall(epsilon: ArrayLike) -> Array:
     >>> sum_wall([0.1, 0.5, 1.0]).round(4)
     array([1.9983, 1.9588, 1.8413])
     """
-    eps = np.asarray(epsilon, dtype=float)
+    eps = np.asarray(np.vectorize(check_epsilon, otypes=[float])(epsilon))
     return np.asarray(eps**2 * least_variance(eps, eps))
 
 
@@ -59,9 +60,8 @@ def needed_lambda(c: ArrayLike, epsilon: float, *, whole: bool = False) -> Array
     >>> needed_lambda(1.0, 0.5).round(4), needed_lambda(1.0, 0.5, whole=True).round(4)
     (np.float64(3.4135), np.float64(3.4357))
     """
-    eps, at = check_epsilon(epsilon), np.asarray(c, dtype=float)
-    if not (at > 0.5).all():
-        raise InputError(f"the constant is {c!r}; it must be a number above 1/2")
+    eps = check_epsilon(epsilon)
+    at = check_numbers(c, "the constant", lambda x: x > 0.5, "a number above 1/2")
     w, turn = 1 - 1 / (2 * at), eps / (4 * at)
     # ln(sinh(w eps/2)/sinh(eps/2)), accurate also where w is near 1
     change = -turn + np.log(-np.expm1(-w * eps)) - math.log(-math.expm1(-eps))
@@ -125,7 +125,5 @@ def cell_share(lam: ArrayLike) -> Array:
 
     Its inverse is the leading constant that asymmetric noise alone has.
     """
-    value = np.asarray(lam, dtype=float)
-    if not (np.isfinite(value) & (value > 2)).all():
-        raise InputError(f"lambda is {lam!r}; it must be a number above 2")
+    value = check_numbers(lam, "lambda", lambda x: (x > 2) & (x < math.inf), "a number above 2")
     return np.asarray(1 - 1 / np.sqrt(value - 1))

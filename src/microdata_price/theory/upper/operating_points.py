@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ...base.numbers import check_whole
 from ...model.noise import Gaussian, Laplace
 from ...model.privacy import ApproximateDP, ConcentratedDP, Guarantee, PureDP, check_guarantee
 from ...theory.given import check_cells
@@ -159,7 +160,7 @@ def split(guarantee: Guarantee, d: float, count: int = 17) -> Operating:
     basis, points = check_guarantee(guarantee).basis, check_cells(d)
     every = np.linspace(0.01, _LARGEST_SHARE, 400)
     best = every[certified_split(basis, points, every).C.argmin()]
-    shares = np.linspace(best, _LARGEST_SHARE, count)
+    shares = np.linspace(best, _LARGEST_SHARE, check_whole(count, "the number of places"))
     if count > 2 and best < 0.5:  # with the sum as good as a signed answer's among them
         shares[1 + np.abs(shares[1:-1] - 0.5).argmin()] = 0.5
     D = certified_split(basis, points, shares).D

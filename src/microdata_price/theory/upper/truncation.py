@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ...exceptions import InputError
 from ...model.noise_discrete import TruncatedDoubleGeometric
 from ...model.privacy import check_delta, check_epsilon
+from ...model.table import check_numbers
 
 Array = NDArray[np.float64]
 
@@ -48,7 +49,8 @@ def privacy_losses(noise: TruncatedDoubleGeometric) -> Losses:
 
 def delta_of(losses: Losses, epsilon: ArrayLike) -> Array:
     """Return the least delta at each epsilon: the mean of ``(1 - exp(epsilon - loss))+``."""
-    gap = np.asarray(epsilon, dtype=float)[..., None] - losses.loss
+    e = check_numbers(epsilon, "epsilon", lambda x: (x >= 0) & (x < math.inf), "0 or more")
+    gap = e[..., None] - losses.loss
     return np.asarray((losses.probability * np.maximum(-np.expm1(np.minimum(gap, 0)), 0)).sum(-1))
 
 
