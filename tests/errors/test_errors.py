@@ -30,12 +30,8 @@ def draw(seed, runs, sizes):
     return [np.maximum(c, -1) + rng.normal(0.5, 1, c.shape) for c in control], control
 
 
-batches = st.builds(
-    draw,
-    st.integers(0, 2**32 - 1),
-    st.integers(1, 60),
-    st.lists(st.integers(1, 5), min_size=1, max_size=4),
-)
+sizes = st.lists(st.integers(1, 5), min_size=1, max_size=4)
+batches = st.builds(draw, st.integers(0, 2**32 - 1), st.integers(1, 60), sizes)
 
 
 @given(batches, st.sets(st.integers(1, 59), max_size=4))
