@@ -10,6 +10,8 @@ from unittest.mock import Mock
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.spatial import cKDTree
 
 from command_line import refused, run
@@ -18,9 +20,11 @@ from microdata_price.errors.known import ols_variances
 from microdata_price.exceptions import InputError
 from microdata_price.figures.price import bias_and_variance, errors_by_count, prices
 from microdata_price.fitting import METHODS, microdata_methods
-from microdata_price.model.benchmark import data_set
-from microdata_price.model.measurement import noise_for
+from microdata_price.grid import evaluate
+from microdata_price.model.benchmark import DataSet, data_set
+from microdata_price.model.measurement import measure, noise_for
 from microdata_price.model.privacy import ConcentratedDP, PureDP
+from microdata_price.model.workload import Workload
 from microdata_price.price.report import NOTICE, _drawn, price_files, report, summary, with_error
 from microdata_price.price.simulation import price_table
 from microdata_price.tables.read import read_table
@@ -109,15 +113,11 @@ def test_one_quantity_has_one_value(runs, asked):
                 np.testing.assert_allclose(told, worst, rtol=1e-9, atol=root)
 
 
-@pytest.mark.parametrize(
-    ("value", "error", "text"),
-    [
-        *((1.3874, 0.0213, "1.387 ± 0.021"), (1234.5, 17.0, "1,234 ± 17")),
-        *((0.5, 0.0, "0.5 (exact)"), (3.04, 0.96, "3.04 ± 0.96"), (1.0, np.nan, "1 ± ?")),
-    ],
-)
-def test_a_price_is_written_as_far_as_it_is_known(value, error, text):
-    assert with_error(value, error) == text
+def test_a_price_is_written_as_far_as_it_is_known():
+    several = (1.3874, 0.0213, "1.387 ± 0.021"), (1234.5, 17.0, "1,234 ± 17")
+    more = (0.5, 0.0, "0.5 (exact)"), (3.04, 0.96, "3.04 ± 0.96"), (1.0, np.nan, "1 ± ?")
+    for value, error, text in (*several, *more):
+        assert with_error(value, error) == text
 
 
 def test_the_same_seed_gives_the_same_price(real):
@@ -179,17 +179,35 @@ def test_of_millions_of_points_one_in_each_place_is_drawn():
     assert cKDTree(those.T).query(places.T)[0].max() <= np.sqrt(2) * (1 + 1e-9)
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        *(({"runs": 1}, "runs is 1"), ({"seed": -1}, "the seed is -1")),
-        ({"table": np.ma.array([1, 2], mask=[0, 1])}, "not a finite number"),
-    ],
-)
-def test_bad_input_is_refused(change, message):
-    given = {"table": [1, 2], "methods": METHODS, "runs": 10, **change}
-    with pytest.raises(InputError, match=message):
-        price_table(schema=TWO, workload=CELLS[1], guarantee=PureDP(1.0), **given)
+def test_bad_input_is_refused():
+    masked = {"table": np.ma.array([1, 2], mask=[0, 1])}
+    few, negative = ({"runs": 1}, "runs is 1"), ({"seed": -1}, "the seed is -1")
+    for change, message in (few, negative, (masked, "not a finite number")):
+        given = {"table": [1, 2], "methods": METHODS, "runs": 10, **change}
+        with pytest.raises(InputError, match=message):
+            price_table(schema=TWO, workload=CELLS[1], guarantee=PureDP(1.0), **given)
+
+
+@given(st.lists(st.integers(1, 10**6), min_size=2, max_size=5), st.booleans(), st.integers(0, 99))
+def test_noise_that_rounding_drowns_is_refused_and_just_above_it_all_is_right(counts, pure, seed):
+    """No cell is near 0, so that these methods are least squares."""
+    methods = ("ols", "nnls", "reweighted", "sequential_ols", "consensus")
+    kind = PureDP if pure else ConcentratedDP
+    data = DataSet("mine", "own", counts, Workload.table(len(counts)))
+    schema = Schema(("cell",), (tuple("abcde"[: len(counts)]),))
+    unit = noise_for(data.workload, kind(1.0))[0].std / sum(counts)
+    near, beyond = (kind((ratio * unit) ** kind.norm) for ratio in (0.999e11, 1.001e11))
+    more = {"runs": 30, "rng": np.random.default_rng(seed)}
+    for simulate in (
+        lambda: price_table(counts, schema, data.workload, beyond, runs=30),
+        lambda: evaluate(data, beyond, methods, **more),
+        lambda: measure(counts, data.workload, beyond, **more),
+    ):
+        with pytest.raises(InputError, match="is lost in the rounding of 64-bit numbers; choose a"):
+            simulate()
+    errors = evaluate(data, near, methods, **more).errors.query("metric == 'total'")
+    exact = errors[errors["method"] == "ols"].set_index("query_set")["exact"]
+    np.testing.assert_allclose(errors["estimate_cv"], exact[errors["query_set"]], rtol=1e-3)
 
 
 def written(path, schema, text):

@@ -191,7 +191,7 @@ def evaluate(
     Raises
     ------
     InputError
-        An unknown method, or no whole number of runs.
+        An unknown method, no whole number of runs, or noise that rounding would drown.
     CertificateError
         As for `run_grid`.
 

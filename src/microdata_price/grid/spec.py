@@ -10,6 +10,7 @@ from ..base.numbers import check_whole
 from ..exceptions import InputError
 from ..fitting import check_methods, paper_methods
 from ..model.benchmark import data_set, names
+from ..model.measurement import truth_and_noise
 from ..model.privacy import ConcentratedDP, PureDP, check_epsilon, check_rho
 
 PAPER_EPSILONS = (1.0, 0.5, 0.1)
@@ -48,9 +49,8 @@ def check_workers(workers: object | None) -> int:
     """
     if workers is None:
         return processors()
-    most = max(8, 4 * processors())
     machine = f" on this machine of {processors()} processors"
-    return check_whole(workers, "workers", 1, most, machine)
+    return check_whole(workers, "workers", 1, max(8, 4 * processors()), machine)
 
 
 def _check_data_sets(given: Iterable[str]) -> tuple[str, ...]:
@@ -91,6 +91,9 @@ class GridSpec:
         put(self, "seed", check_whole(self.seed, "seed", 0, 2**64 - 1))
         if not self.epsilons and not self.rhos:
             raise InputError("no privacy level is given; name one or more of epsilon or rho")
+        for pair in self.pairs:  # what cannot be simulated is refused before anything is
+            data = data_set(pair.dataset)
+            truth_and_noise(data.table, data.workload, pair.guarantee)
 
     @classmethod
     def choose(

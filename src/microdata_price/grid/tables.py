@@ -21,7 +21,7 @@ from ..errors.known import known_errors, ols_variances
 from ..exceptions import InputError
 from ..fitting import CONTROL
 from ..model.benchmark import DataSet
-from ..model.measurement import noise_for
+from ..model.measurement import truth_and_noise
 from ..model.privacy import ConcentratedDP, PureDP
 from .blocks import BlockResult
 
@@ -91,14 +91,12 @@ def pair_rows(
     """Turn the sums of one data set at one level into rows."""
     workload = data.workload
     sizes = [q.size for q in workload.query_sets]
-    truth = workload.answers(data.table)
-    noise = noise_for(workload, guarantee, split)
+    truth, noise = truth_and_noise(data.table, workload, guarantee, split)
     try:
         exact_control = np.concatenate(ols_variances(workload, [n.variance for n in noise]))
     except InputError:  # too large to be known; the control variates are then left out
         exact_control = np.full(sum(sizes), np.nan)
-    parts = np.split(exact_control, np.cumsum(sizes)[:-1])
-    exact_totals = np.array([part.sum() for part in parts])
+    exact_totals = np.array([p.sum() for p in np.split(exact_control, np.cumsum(sizes)[:-1])])
     control = result.sums[CONTROL]
     rows: PairRows = [], []
     for method in methods:
@@ -138,8 +136,7 @@ def pair_rows(
 
 def conic_calls(errors: pd.DataFrame) -> int:
     """Return how often the conic solver was asked for all fits of an error table."""
-    fits = errors.drop_duplicates(["dataset", "privacy", "level", "method"])
-    return int(fits["conic_calls"].sum())
+    return int(errors.drop_duplicates([*KEYS[:-1]])["conic_calls"].sum())
 
 
 def tables_of(parts: list[PairRows]) -> Tables:

@@ -20,6 +20,10 @@ from .workload import Workload
 
 Array = NDArray[np.float64]
 
+# Of a true answer over its noise. Beyond it the rounding of doubles, and what certificates allow,
+# move fits by whole noises; up to it they move squared errors by 1 % at most (no cells asked).
+_MOST_RATIO = 1e11
+
 
 @dataclass(frozen=True, eq=False)
 class Measurements(Batch):
@@ -88,12 +92,30 @@ def noise_for(
     """
     check_guarantee(guarantee, PureDP, ConcentratedDP)
     if split is None:
-        noise = guarantee.noise(workload.sensitivity(guarantee.norm))
-        return (noise,) * len(workload.query_sets)
+        return (guarantee.noise(workload.sensitivity(guarantee.norm)),) * len(workload.query_sets)
     shares = workload.check_positive(split, "shares")
     if abs(math.fsum(shares) - 1) > 1e-9:
         raise InputError(f"the split is {shares}; it must have shares that add up to 1")
     return tuple(guarantee.scaled(s).noise() for s in shares)
+
+
+def truth_and_noise(
+    table: ArrayLike,
+    workload: Workload,
+    guarantee: PureDP | ConcentratedDP,
+    split: Sequence[float] | None = None,
+) -> tuple[tuple[Array, ...], tuple[Noise, ...]]:
+    """Return true answers and the noise on them, or refuse noise that rounding would drown."""
+    truth = workload.answers(check_table(table, workload.shape))
+    noise = noise_for(workload, guarantee, split)
+    largest, least = max(float(a.max()) for a in truth), min(n.std for n in noise)
+    if largest > _MOST_RATIO * least:
+        raise InputError(
+            f"{guarantee.parameter} is {guarantee.level:g}: beside a count of {largest:,.0f} its "
+            f"noise, {least:.2g} counts, is lost in the rounding of 64-bit numbers; choose a "
+            f"smaller {guarantee.parameter} (a count may be {_MOST_RATIO:g} times the noise)"
+        )
+    return truth, noise
 
 
 def measure(
@@ -115,8 +137,7 @@ def measure(
     >>> measure([5, 0, 0], Workload.table(3), PureDP(0.5), runs=10, rng=rng).answers[1].shape
     (10, 3)
     """
-    truth = workload.answers(check_table(table, workload.shape))
+    truth, noise = truth_and_noise(table, workload, guarantee, split)
     runs = check_whole(runs, "runs", 1, 10**9 // sum(a.size for a in truth))  # 8 GB at once
-    noise = noise_for(workload, guarantee, split)
     answers = tuple(a + n.sample(rng, (runs, a.size)) for a, n in zip(truth, noise, strict=True))
     return Measurements(workload, answers, noise)

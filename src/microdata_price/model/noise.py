@@ -36,24 +36,19 @@ class Noise(Protocol):
     @property
     def variance(self) -> float:
         """Variance, in squared counts."""
-        ...
 
     @property
     def std(self) -> float:
         """Standard deviation, in counts."""
-        ...
 
     def log_cdf(self, x: float | Array) -> Array:
         """Logarithm of ``P(z <= x)``, accurate in both tails."""
-        ...
 
     def upper_quantile(self, p: float | Array) -> Array:
         """Return the t with ``P(z > t) = p``."""
-        ...
 
     def sample(self, rng: np.random.Generator, size: int | tuple[int, ...]) -> Array:
         """Draw independent values for a simulation (never for a release)."""
-        ...
 
 
 def positive(value: float, name: str, unit: str) -> float:

@@ -107,7 +107,3 @@ class AsymmetricGeometric(_Rates):
         """Draw independent values for a simulation (never for a release)."""
         up, down = (rng.geometric(-math.expm1(-t), size) for t in (self.right, self.left))
         return np.asarray(up - down, dtype=float)
-
-
-TwoRates = AsymmetricLaplace | AsymmetricGeometric
-"""Either noise; rates are per count, moments in counts and squared counts."""

@@ -34,7 +34,6 @@ class WholeNoise(Noise, Protocol):
 
     def log_pmf(self, k: float | Array) -> Array:
         """Logarithm of ``P(z = k)`` at integers k; minus infinity where it is 0."""
-        ...
 
     def pmf(self, k: float | Array) -> Array:
         """Probability ``P(z = k)`` at integers k."""

@@ -165,10 +165,6 @@ class PureDP(_EpsilonLevel):
         """Return what is guaranteed between data sets ``size`` records apart."""
         return PureDP(self.epsilon * _group_size(size))
 
-    def group_delta(self, size: int) -> float:
-        """Return the delta between data sets ``size`` records apart: none."""
-        return self.delta * _group_size(size)
-
     def to_zcdp(self) -> ConcentratedDP:
         """Return the zCDP guarantee that every such mechanism has, ``epsilon**2 / 2``."""
         return ConcentratedDP(least_double(Fraction(self.epsilon) ** 2 / 2))
@@ -273,10 +269,6 @@ class ConcentratedDP(_Level):
     def records(self, nats: Array) -> Array:
         """Return how many records apart tables are that are told apart by so many nats."""
         return np.asarray(np.sqrt(nats / self.rho))
-
-    def to_zcdp(self) -> ConcentratedDP:
-        """Return the guarantee itself, as `PureDP.to_zcdp` does."""
-        return self
 
     def to_approximate(self, delta: float) -> ApproximateDP:
         """Return an (epsilon, delta) guarantee that follows: ``rho + 2 sqrt(rho ln(1/delta))``."""

@@ -56,8 +56,7 @@ class QuerySet:
     @classmethod
     def identity(cls, shape: int | Sequence[int], name: str = "identity") -> QuerySet:
         """Build the point queries: one for each cell."""
-        shape = check_shape(shape)
-        return cls.marginal(shape, keep=tuple(range(len(shape))), name=name)
+        return cls.marginal(shape, keep=range(len(check_shape(shape))), name=name)
 
     @classmethod
     def marginal(
@@ -79,9 +78,8 @@ class QuerySet:
         sides = tuple(n if i in axes else 1 for i, n in enumerate(shape))
         index = np.arange(size, dtype=np.intp).reshape(sides)
         labels = np.broadcast_to(index, shape).ravel()
-        if name is None:
-            name = "marginal" + "x".join(str(a + 1) for a in axes)
-        return cls(name, shape, labels, size, axes)
+        own = "marginal" + "x".join(str(a + 1) for a in axes)
+        return cls(own if name is None else name, shape, labels, size, axes)
 
     @classmethod
     def from_labels(cls, labels: ArrayLike, name: str) -> QuerySet:

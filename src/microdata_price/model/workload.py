@@ -46,10 +46,9 @@ class Workload:
         A list has no marginals beside its sum and its cells.
         """
         shape = check_shape(shape)
-        sets = [QuerySet.sum_query(shape)]
-        if len(shape) > 1:
-            sets += [QuerySet.marginal(shape, keep=(a,)) for a in range(len(shape))]
-        return cls((*sets, QuerySet.identity(shape)))
+        axes = range(len(shape)) if len(shape) > 1 else ()
+        marginals = (QuerySet.marginal(shape, keep=(a,)) for a in axes)
+        return cls((QuerySet.sum_query(shape), *marginals, QuerySet.identity(shape)))
 
     @property
     def shape(self) -> tuple[int, ...]:

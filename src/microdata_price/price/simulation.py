@@ -18,7 +18,7 @@ from ..fitting import CONTROL, METHODS, check_methods, microdata_methods
 from ..grid.blocks import BlockResult, block_size, fit_block
 from ..grid.tables import combine, pair_rows, sharpest, squared_parts
 from ..model.benchmark import DataSet
-from ..model.measurement import noise_for
+from ..model.measurement import truth_and_noise
 from ..model.privacy import ConcentratedDP, PureDP
 from ..model.table import check_table
 from ..model.workload import Workload
@@ -128,7 +128,7 @@ def price_table(
     ------
     InputError
         A table that is none, a query set that its name does not describe, an unknown method, too
-        few runs, or a workload too large for exact errors.
+        few runs, noise lost in rounding, or a workload too large for exact errors.
 
     Examples
     --------
@@ -143,7 +143,8 @@ def price_table(
     for asked in workload.query_sets:
         query_values(schema, asked)  # a name is right or there is none
     split = split_shares(workload, shares) if shares else None
-    noise = [n.variance for n in noise_for(workload, guarantee, split)]
+    answers, laws = truth_and_noise(data.table, workload, guarantee, split)
+    noise = [law.variance for law in laws]
     exact = ols_variances(workload, noise)  # first, as a workload may be too large for it
     margins = Margins(data.table, schema, workload)
     errors, parts, found = list[dict[str, Any]](), list[pd.DataFrame](), dict[str, Array]()
@@ -168,9 +169,8 @@ def price_table(
         if by_set[row["query_set"]].size == 1:
             known = row["squared_error"], row["standard_error"]
             found[row["method"]][2:, ends[row["query_set"]] - 1] = known
-    always, truth = margins.table(totals, noise), np.concatenate(workload.answers(data.table))
-    told = (schema, workload, truth, np.concatenate(exact), found)
-    return Price(guarantee, runs, totals, always, split, *told)
+    told = (schema, workload, np.concatenate(answers), np.concatenate(exact), found)
+    return Price(guarantee, runs, totals, margins.table(totals, noise), split, *told)
 
 
 def _totals(
