@@ -136,7 +136,7 @@ def test_first_moment_bounds_equal_a_search_over_all_whole_numbers(g, d, size):
             delta = group_delta(g, m)
             points = m * (1 - delta) - np.exp(np.minimum(g.epsilon * m, 690)) * error / d
             rest = m * (1 - delta) - error
-            sums = np.where(rest > 0, np.log(d) - g.epsilon * m + np.log(np.abs(rest)), -np.inf)
+            sums = np.where(rest > 0, math.log(d) - g.epsilon * m + np.log(np.abs(rest)), -np.inf)
     best = pytest.approx(max(0.0, float(np.nanmax(points))), rel=1e-9, abs=1e-9)
     assert float(lb.point_error_bound("first_moment", g, d, error)) == best
     assume(error < 1e5)
