@@ -29,7 +29,7 @@ def check_shape(shape: int | Sequence[int]) -> tuple[int, ...]:
 def real_numbers(table: ArrayLike, what: str = "the table") -> Array:
     """Return numbers as floats, NaN where they are masked, or refuse what are no real numbers."""
     with contextlib.suppress(ValueError):  # of rows that are not equally long
-        values: NDArray[np.generic] = np.ma.asarray(table)
+        values: NDArray[np.generic] = np.ma.array(table, copy=False)  # in the order it has
         values = np.ma.asarray(values.tolist()) if values.dtype == object else values
         if values.dtype.kind in "biuf":
             return np.asarray(np.ma.filled(values.astype(float, copy=False), np.nan))
