@@ -64,7 +64,7 @@ NO_LISTS = ("[1:30]", "[[1]]", "[0x10]", "0.1, 0.5", "[1", "[" * 700)
     [
         *[("epsilon", v) for v in (True, None, [0.5], 0, -1, math.inf, math.nan, *NO_NUMBERS)],
         *[("runs", v) for v in (2.5, 0, 1, True, math.inf, 10**400, *NO_NUMBERS)],
-        *[("epsilons", v) for v in (0.5, [], [0.5, 0], [0.5, "x"], *NO_LISTS)],
+        *[("epsilons", v) for v in (0.5, [], [0.5, 0], [0.5, "x"], [3, 1, 3.0], *NO_LISTS)],
         *[("rho", 0), ("delta", 0), ("delta", 1), ("seed", -1), ("seed", "x"), ("name", 5)],
         *[("fast", v) for v in (1, "maybe", "on", "1")],
         *[("ds", v) for v in ([1], [10, 2.5])],

@@ -27,7 +27,7 @@ SAMPLED += r"|By itself|Red is|Median price|Where all cells|What each theorem|Al
 SAMPLED += r"|The share of"
 # What reads oddly, or is false, where a number is 0 or 1.
 _COUNTED = "people|records|cells|streets|answers|runs|tables|rows|columns|levels|times"
-_ODD = r"(at least|less than|a \$C\$ of) 0(?![.\d])|\bthe 0 [a-z]|\b0 of [\d,]+ answers|"
+_ODD = r"\bby – |(at least|less than|a \$C\$ of) 0(?![.\d])|\bthe 0 [a-z]|\b0 of [\d,]+ answers|"
 _ODD += rf"up to 0\b(?![.\d])|(?<![\d.,−/-])(?<!- )1\$? ({_COUNTED})\b"
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 

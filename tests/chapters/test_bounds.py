@@ -112,12 +112,17 @@ def test_what_is_reached_as_known_elsewhere():
     assert paper >= least
     values = np.arange(-least, least + 1.0)
     assert found.cap**2 == pytest.approx(least**2 + 2 * (found.cut.pmf(values) @ values**2))
+    found = reachable.Findings(epsilon=5.0, delta=0.01, runs=200)  # what is drawn keeps to the cap
+    assert max(m.value for m in found.simulated) <= found.cap
 
 
 @pytest.mark.parametrize("given", LEVELS, ids=str)
 def test_both_ends_of_each_gap(given, capsys):
     found = how_large.Findings(**given)
-    assert says(filled("how_large", **given)[0], found.gap.high, 0.01)
+    said = filled("how_large", **given)
+    assert says(said[0], found.gap.high, 0.01)
+    # Where no map is better than clip none is told.
+    assert ("The map reaches" in " ".join(said)) == (found.slope[0] < found.slope[1])
     # With two huge cells each loses less, which runs on the same noise tell.
     one, two, less = (numbers(line) for line in capsys.readouterr().out.splitlines()[-4:-1])
     assert one[1] ** 2 - two[1] ** 2 == pytest.approx(less[0], rel=0.05)

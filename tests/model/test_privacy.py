@@ -57,8 +57,7 @@ def test_no_pure_mechanism_has_a_larger_divergence(epsilon, order):
     assert largest == pytest.approx(attained, rel=1e-6, abs=rounding)
     a = order  # Laplace noise on a count: Mironov (2017), Table II
     falling = a * np.exp((a - 1) * epsilon) + (a - 1) * np.exp(-a * epsilon)
-    laplace = np.log(falling / (2 * a - 1)) / (a - 1)
-    assert laplace <= largest * (1 + 1e-9) + rounding
+    assert np.log(falling / (2 * a - 1)) / (a - 1) <= largest * (1 + 1e-9) + rounding
 
 
 def exact_delta(epsilons, sigma, epsilon):

@@ -134,6 +134,8 @@ def _check_range(name: str, value: Any) -> None:
             LEVELS[one](entry)
         if isinstance(entry, (int, float)) and entry < _LEAST.get(one, -math.inf):
             raise InputError(f"{name} is {entry}; it must be {_LEAST[one]} or more")
+    if one in LEVELS and isinstance(value, list) and len({*value}) < len(value):
+        raise InputError(f"{name} is {value}, which repeats a level; give each level once")
 
 
 def check(

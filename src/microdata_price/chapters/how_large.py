@@ -22,7 +22,7 @@ from ..theory.upper.leading_constant import (
 )
 from ..theory.upper.operating_points import fitted, weighted, weighted_certified
 from ..theory.upper.redrawn import redrawn
-from ..theory.upper.remap import LEVELS, best_gaussian_map, best_map
+from ..theory.upper.remap import map_at
 from ..theory.upper.upper_bounds import exact_clipping
 from ..theory.upper.worst_table import certified_fit
 from .levels import Levels
@@ -144,10 +144,9 @@ class Findings(Levels):
         return float(exact_clipping(self.pure, self.d).D) / self.signed
 
     @cached_property
-    def map(self):
-        """Clip's output mapped, or clip where the program is too large."""
-        low, high = LEVELS["pure"]
-        return best_map(self.epsilon) if low <= self.epsilon <= high else None
+    def mapped(self):
+        """Clip's output mapped; None where the program is too large, or nothing is gained."""
+        return map_at(self.pure)
 
     @cached_property
     def beside(self):
@@ -162,14 +161,14 @@ class Findings(Levels):
         """The least D at clip's C, for outputs in whole numbers or weights, in signed errors."""
         C = DoubleGeometric(self.epsilon).std * (1 + 1e-9)
         low = channel_sum_error(self.pure, self.d, C, whole=whole)
-        high = float(self.map.D(self.d)) / self.signed if self.map else self.clip
+        high = float(self.mapped.D(self.d)) / self.signed if self.mapped else self.clip
         return Ends(low / self.signed, high)
 
     @cached_property
     def slope(self):
         """Limits of epsilon times the sum's error over d: the map's and clip's."""
         own = self.epsilon / (2 * math.sinh(min(self.epsilon, 600)))
-        return self.epsilon * float(np.abs(self.map.bias).max()) if self.map else own, own
+        return self.epsilon * float(np.abs(self.mapped.bias).max()) if self.mapped else own, own
 
     @cached_property
     def beside_moments(self):
@@ -209,8 +208,7 @@ class Findings(Levels):
         g, unit = self.zcdp, self.zcdp.signed_error
         clip = exact_clipping(g, self.d)
         C, high = float(clip.C), float(clip.D)
-        if LEVELS["zcdp"][0] <= self.rho <= LEVELS["zcdp"][1]:
-            found = best_gaussian_map(self.rho)
+        if found := map_at(g):
             C, high = found.C, min(high, float(found.D(self.d)))
         moments = float(sum_error_bound("first_moment", g, self.d, C))
         program = conic_sum_error(g, self.d, C, whole=True)

@@ -123,8 +123,7 @@ def test_no_lower_bound_is_above_what_is_reached(seed):
     given_error = {"sum_error" if rng.random() < 0.5 else "point_error": error}
     cells, _ = pure.single_cell_bounds(guarantee, d, **given_error)
     best = max(lb.lower_bounds(guarantee, d, **given_error).values.values())
-    values = reached(guarantee, d, **given_error).values
-    for name, value in values.items():
+    for name, value in reached(guarantee, d, **given_error).values.items():
         low = cells["channel_whole" if name in {"clipping", "remap"} else "channel"]
         assert value is None or max(low, best) <= value * (1 + 1e-9)
 
@@ -203,8 +202,7 @@ def test_clipping_goes_wrong_as_often_as_proved(eps, d, m, share, ratio):
     z = m_epsilon(eps)
     # P(x_i < k), plus Markov's bound on P(x_* > m + h) by the squared error of the sum.
     low = float(z.sf(np.asarray(m - math.ceil(k)))) if k > 0 else 0.0
-    high = clipped_sum(z, [m, 0], [1, d - 1]) / h**2
-    assert chance <= min(low + high, 1.0) + 1e-12
+    assert chance <= min(low + clipped_sum(z, [m, 0], [1, d - 1]) / h**2, 1.0) + 1e-12
 
 
 def test_the_difficult_tables_own_error():

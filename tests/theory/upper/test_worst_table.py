@@ -171,18 +171,21 @@ def test_redrawn_noise_at_the_signed_answers_error_and_about_it(delta, D, value,
     assert found.cell.left + found.total.left == pytest.approx(0.5)
 
 
-@pytest.mark.parametrize("d", [2, 3])
-def test_truncated_noise_by_enumeration(d, monkeypatch):
-    noise, runs = TruncatedDoubleGeometric(0.5, 4), 20_000
-    monkeypatch.setattr(truncated_sampling, "_ENTRIES", 9 * 7000)  # in parts
-    z = np.indices((9,) * (d + 1)).reshape(d + 1, -1).T - 4.0
+@pytest.mark.parametrize(("e", "B", "d"), [(0.5, 4, 2), (0.5, 4, 3), (7.5, 1, 8)])
+def test_truncated_noise_by_enumeration(e, B, d):
+    noise, runs = TruncatedDoubleGeometric(e, B), 20_000
+    z = np.indices((2 * B + 1,) * (d + 1)).reshape(d + 1, -1).T - float(B)
     chance = noise.pmf(z).prod(axis=1)
     z[:, 0] += 1e4
     square = (project(z[:, :d], 1e4 + z[:, d])[:, 0] - 1e4) ** 2
-    exact, spread = math.sqrt(chance @ square), math.sqrt(chance @ square**2)
+    # Exact are the means over both noises, and the part in which no empty cell has any.
+    parts = np.reshape([chance, chance * square], (2, 2 * B + 1, -1, 2 * B + 1)).sum((1, 3))
+    some, sums = np.delete(parts, parts.shape[1] // 2, axis=1)
+    exact = math.sqrt(chance @ square)
+    spread = math.sqrt(some.sum() * (sums**2 / some).sum() - sums.sum() ** 2)
     C, se = truncated_sampling.sampled_truncated(noise, d, runs=runs, seed=1)
     assert abs(C - exact) < 5 * se
-    assert 2 * exact * se == pytest.approx(math.sqrt((spread**2 - exact**4) / runs), rel=0.05)
+    assert 2 * exact * se == pytest.approx(spread / math.sqrt(runs), rel=0.05)
 
 
 RHO = 0.125

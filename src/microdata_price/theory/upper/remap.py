@@ -30,8 +30,8 @@ _REACH = ((4.5, 2), (8.0, 4), (12.0, 12))  # deviations, and more: mapped, bound
 _FEW = 3  # how far a count is moved, if not to 0 (zCDP)
 _OPTIONS = {"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10}
 _RAISED = 1e-3  # the chance to raise the largest count that is mapped, under zCDP
-LEVELS = {"pure": (0.04, 700.0), "zcdp": (0.002, 0.5)}
-"""Of epsilon and rho: below the first the program is too large, above the second there is none."""
+LEVELS = {"pure": (0.04, _LARGEST), "zcdp": (0.002, 0.5)}
+"""Of epsilon and rho: below the first the program is too large, above the second none is better."""
 
 
 class Remap(NamedTuple):

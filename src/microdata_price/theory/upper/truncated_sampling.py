@@ -13,7 +13,7 @@ from ...model.noise_discrete import TruncatedDoubleGeometric
 from ...theory.given import check_points
 
 Array = NDArray[np.float64]
-_ENTRIES = 4_000_000  # numbers held at once
+_ROUNDING = 1e-9  # of the error: what the arithmetic may lose where runs hardly differ
 
 
 def sampled_truncated(
@@ -22,36 +22,40 @@ def sampled_truncated(
     """Estimate the root error of one large cell among d - 1 empty ones, and its standard error.
 
     Cells and sum carry truncated noise. Of the empty cells only how many carry each value matters,
-    so that any d takes the same time.
+    so that any d takes the same time. The noises of the large cell and the sum are averaged over
+    exactly, and so is the event that no empty cell has any noise: runs may miss what is rare.
     """
     points = check_points(d)
     if points < 2 or points > 2**62:
         raise InputError(f"the number of cells is {d!r}; it must be between 2 and 2^62")
     if runs < 2:
         raise InputError(f"runs is {runs}; it must be 2 or more, so that there is an error bar")
-    values = np.arange(-noise.bound, noise.bound + 1.0)
-    p = noise.pmf(values)
+    n, rng = int(points) - 1, np.random.default_rng(seed)
+    own = np.arange(-noise.bound, noise.bound + 1.0)
+    p = noise.pmf(own)
     p /= p.sum()
-    rng = np.random.default_rng(seed)
-    block = max(1, _ENTRIES // values.size)
-    squares = []
-    for start in range(0, runs, block):
-        size = min(block, runs - start)
-        counts = rng.multinomial(int(points) - 1, p, size=size).astype(float)
-        own, star = noise.sample(rng, size), noise.sample(rng, size)
-        squares.append((own - _threshold(values, counts, own - star)) ** 2)
-    square = np.concatenate(squares)
-    root = math.sqrt(float(square.mean()))
-    spread = float(standard_error(square))
-    return root, spread / (2 * root) if root > 0 else 0.0
+    moments = [np.convolve(p * own**k, p) for k in range(3)]
+    targets = np.arange(-2.0 * noise.bound, 2 * noise.bound + 1)  # the cell's noise less the sum's
+    other = np.where(own == 0, 0.0, p)
+    some, other = other.sum(), other / other.sum()
+    quiet = n * math.log1p(-some)  # the logarithm of the chance that no empty cell has noise
 
+    def square(counts: Array) -> float:
+        """Average the squared error over both noises: the level solves ``g - H(g) = target``."""
+        above = np.cumsum(np.pad(counts, noise.bound)[:0:-1])
+        reached = targets - np.append(np.cumsum(above)[::-1], 0.0)
+        level = np.interp(targets, reached, targets)
+        return float(moments[0] @ level**2 - 2 * moments[1] @ level + moments[2].sum())
 
-def _threshold(values: Array, counts: Array, target: Array) -> Array:
-    """Solve ``g - sum of counts (values - g)+ = target`` for g, one for each run."""
-    # From above: at the k largest distinct values the sum has so many terms, adding up to that.
-    down, number = values[::-1], np.cumsum(counts[:, ::-1], axis=1)
-    total = np.cumsum(counts[:, ::-1] * down, axis=1)
-    candidates = (target[:, None] + total) / (1 + number)
-    kept = (down > candidates).sum(axis=1)
-    none = np.concatenate([target[:, None], candidates], axis=1)
-    return np.take_along_axis(none, kept[:, None], axis=1)[:, 0]
+    squares = np.empty(runs)
+    for run in range(runs):
+        # First come cells without noise, then one that has some, then any.
+        first = min(n - 1, int(math.log1p(rng.random() * math.expm1(quiet)) / math.log1p(-some)))
+        counts = rng.multinomial(n - 1 - first, p) + rng.multinomial(1, other)
+        counts[noise.bound] += first
+        squares[run] = square(counts.astype(float))
+    none = square(np.where(own == 0, float(n), 0.0))
+    share = -math.expm1(quiet)
+    root = math.sqrt((1 - share) * none + share * float(squares.mean()))
+    spread = share * float(standard_error(squares)) / (2 * root)
+    return root, max(spread, _ROUNDING * root)
