@@ -1,7 +1,7 @@
 """Kill long work at random moments and take it up again: the same bytes, and nothing half-written.
 
-``python -m benchmarks.kills`` kills a small grid, a release and a comparison of runs, each again and
-again, with the signals that cannot be held; ``--keep`` puts the counts into ``data/checks.csv``.
+``python -m benchmarks.kills`` kills a small grid, a release and a comparison of runs, each again
+and again, with signals that cannot be held; ``--keep`` puts the counts into ``data/checks.csv``.
 """
 
 from __future__ import annotations
