@@ -1,7 +1,7 @@
 """Kill long work at random moments and take it up again: the same bytes, and nothing half-written.
 
-``python -m benchmarks.kills`` kills a small grid, a release and a notebook's run, each again and
-again, with the signals that cannot be held; ``--keep`` puts the counts into ``data/checks.csv``.
+``python -m benchmarks.kills`` kills a small grid, a release and a comparison of runs, each again
+and again, with signals that cannot be held; ``--keep`` puts the counts into ``data/checks.csv``.
 """
 
 from __future__ import annotations
@@ -33,21 +33,25 @@ def bytes_of(folder: Path, *names: str) -> list[str]:
     return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in names]
 
 
-def whole(*words: object) -> float:
-    """Run a command to its end; return its seconds."""
+def whole(*words: object) -> tuple[float, str]:
+    """Run a command to its end; return its seconds and what it says on standard error."""
     begun = time.monotonic()
-    subprocess.run([*COMMAND, *map(str, words)], check=True, capture_output=True)
-    return time.monotonic() - begun
+    done = subprocess.run([*COMMAND, *map(str, words)], check=True, capture_output=True, text=True)
+    return time.monotonic() - begun, done.stderr
 
 
-def killed(after: float, *words: object) -> int | None:
-    """Kill a command after some seconds; return how many processes outlive it, if it was killed."""
-    process = subprocess.Popen(
-        [*COMMAND, *map(str, words)],
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )
+def killed(after: float, *words: object, told: Path = Path(os.devnull)) -> int | None:
+    """Kill a command after some seconds; return how many processes outlive it, if it was killed.
+
+    What it says on standard error goes into a file.
+    """
+    with told.open("w") as stream:
+        process = subprocess.Popen(
+            [*COMMAND, *map(str, words)],
+            stdout=subprocess.DEVNULL,
+            stderr=stream,
+            start_new_session=True,
+        )
     try:
         process.wait(after)
     except subprocess.TimeoutExpired:
@@ -61,7 +65,7 @@ def killed(after: float, *words: object) -> int | None:
 def grids(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
     """Kill a grid, and go on until it is done: its two files are those of one that was let be."""
     names = ("errors.parquet", "queries.parquet")
-    seconds = whole(*GRID, "--out", folder / "whole")
+    seconds, _ = whole(*GRID, "--out", folder / "whole")
     right = bytes_of(folder / "whole", *names)
     kills = same = finished = outlived = 0
     while kills < number:
@@ -83,7 +87,7 @@ def releases(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
     table.write_text(COUNTS)
     schema.write_text(SCHEMA)
     words = ("release", table, "--schema", schema, "--epsilon", 0.5)
-    seconds = whole(*words, "--out", folder / "whole")
+    seconds, _ = whole(*words, "--out", folder / "whole")
     kills = fine = 0
     while kills < number:
         out = folder / str(kills)
@@ -103,19 +107,29 @@ def releases(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
 
 
 def runs(folder: Path, rng: random.Random, number: int) -> tuple[int, int]:
-    """Kill a notebook's run: no process or folder of it is left, and the next one succeeds."""
-    words = ("run", "dice", "--out")
-    seconds = whole(*words, folder / "whole")
+    """Kill a comparison of a chapter's runs: no process or folder of it is left, it goes on.
+
+    The same command takes every run that had finished, and does the others.
+    """
+    new, log = time.time_ns() // 1000, folder / "told.txt"  # seeds that no earlier run has had
+
+    def compared(first: int) -> tuple[str, ...]:
+        return "run", "dice", "--param-grid", f"seed={first},{first + 1}", "--out"
+
+    seconds, _ = whole(*compared(new), folder / "whole")
     kills = fine = 0
     while kills < number:
-        out = folder / str(kills)
-        left = killed(rng.uniform(0, seconds), *words, out)
+        new += 2
+        out = folder / str(new)
+        left = killed(rng.uniform(0, seconds), *compared(new), out, told=log)
         if left is None:
             continue
         kills += 1
         stay = [*folder.glob(".unfinished-*")]
-        whole(*words, out)
-        fine += not left and not stay and any(out.rglob("*.html"))
+        finished = log.read_text().count("notebook dice: ")
+        _, said = whole(*compared(new), out)
+        went_on = said.count("taken from an earlier run") >= finished
+        fine += went_on and not left and not stay and len([*out.glob("*.ipynb")]) == 2
     return kills, fine
 
 

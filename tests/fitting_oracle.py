@@ -1,7 +1,4 @@
-"""The paper's definitions of the methods, written down plainly for cvxpy and HiGHS.
-
-One run at a time, with none of the project's own solvers, as an oracle for the tests.
-"""
+"""The paper's methods by cvxpy and HiGHS, a run at a time, with none of the project's solvers."""
 
 import contextlib
 import warnings

@@ -66,6 +66,4 @@ def test_pages_are_finished_in_the_same_way_each_time(tmp_path, address):
     ],
 )
 def test_a_preview_has_no_names_and_no_links_of_its_own(shown, kept):
-    node = BeautifulSoup(shown, "html.parser").find(id="a")
-    assert node is not None
-    assert preview(node) == kept
+    assert preview(BeautifulSoup(shown, "html.parser").find(id="a")) == kept

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import nbformat
 import psutil
@@ -121,21 +122,35 @@ def test_every_failure_is_a_sentence_that_names_notebook_and_cell(home):
         assert (kept / f"bad{i:02}.failed.ipynb").is_file()
 
 
-def test_a_run_that_fails_leaves_its_notebook_as_far_as_it_came_unless_it_refuses(home, capsys):
+def test_what_ran_before_a_stop_and_how_far_a_failure_came_is_kept(home, capsys, monkeypatch):
+    chapter = home.parent / "checkout" / "notebooks" / "judges.ipynb"
+    for path in (home / "judges.ipynb", chapter):
+        write(path, N, ("code", f"print(n)\n{REFUSES[:-2]}n)"))
     write(home / "bad.ipynb", ("code", "print(3)\n1 / 0"))
     write(home / "refuses.ipynb", N, ("code", f"n\n{REFUSES}"))
     far = ": failed\nthe notebook as far as it came: "
     refusal = ": refused\nmicrodata-price: refuses, cell 2 with n = 4: epsilon is 0; it"
     # Never over a file that is there.
     cases = {"bad.ipynb": far, "out.failed.ipynb": far, "refuses.ipynb -p n 4": refusal}
+    goes_on = "what ran is kept: the same command goes on from there\nmicrodata-price: "
+    cases[f"{chapter} --param-grid n=4,0"] = f": refused\n{goes_on}judges, cell 2 with n = 0"
+    cases["judges.ipynb --param-grid n=4,0"] = f": refused\nwhat ran is in {home}/out.unfinished\n"
     for given, said in cases.items():
         with pytest.raises(SystemExit) as stop:
             main(["run", *given.split(), "--out", "out"])
         out, err = capsys.readouterr()
-        assert (stop.value.code, out, "Traceback" in err) == (1 + (said is refusal), "", False)
+        assert (stop.value.code, out, "Traceback" in err) == (1 + (": refused" in said), "", False)
         assert said in err
-    kept = {f"out.failed{n}.ipynb" for n in ("", "-1")}
-    assert {p.name for p in home.iterdir()} == {"bad.ipynb", "refuses.ipynb", *kept}
+    left = "bad.ipynb refuses.ipynb judges.ipynb out.failed.ipynb out.failed-1.ipynb out.unfinished"
+    assert {p.name for p in home.iterdir()} == {*left.split()}
+    (ran,) = (home / "out.unfinished").iterdir()
+    assert (ran.name, notebook.read(ran).cells[-1].outputs[0].text) == ("judges-n-4.ipynb", "4\n")
+    monkeypatch.setattr(book_one, "_pages", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(SystemExit, match="130"):  # stopped while its page is made
+        main(["run", str(chapter), "-p", "n", "4"])
+    assert f"data and values: judges\n{goes_on.splitlines()[0]}\n" in capsys.readouterr().err
+    kept = chapter.parents[1] / "book" / "_generated" / "notebooks"
+    assert [p.name for p in kept.rglob("*.ipynb")] == ["executed.ipynb"]
 
 
 PRINTS = {"cell_type": "code", "source": "print(7)", "metadata": {}, "outputs": []}
@@ -252,10 +267,7 @@ print(json.dumps([seen, "microdata_price.base.numbers" in sys.modules, *kept, os
 
 
 def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, monkeypatch):
-    """Kernels are forked from one process that has imported what they import.
-
-    A user without a name, as in a container, gets a home for that time.
-    """
+    """Kernels are forked from a process that has imported; a user without a name gets a home."""
     monkeypatch.setattr(os.path, "expanduser", str)
     monkeypatch.setattr(book_run, "AT_A_TIME", 6)
     code = [FORKED] * 5 + ["1 / 0"]

@@ -40,23 +40,20 @@ def plan(title):
 def test_the_slides_keep_to_the_clock_to_both_plans_and_to_the_notes():
     titles = re.findall(r"^#+ (.*)$", text("slides"), re.MULTILINE)
     assert (len(CLOCK), [a for a, _ in CLOCK]) == (len(titles), [0, *ENDS[:-1]])
-    assert all(a < b for a, b in CLOCK)
-    assert ENDS[-1] == 40
+    assert (all(a < b for a, b in CLOCK), ENDS[-1]) == (True, 40)
     fifty, longer = (plan(f"A lesson of {n} minutes") for n in ("fifty", "seventy-five"))
     for rows in (fifty, longer):
         assert [a for a, *_ in rows] == [0, *(b for _, b, *_ in rows[:-1])]
     assert (fifty[-1][:2], longer[-1][:2]) == ((40, 50), (65, 75))
     for begin, end, first, last in fifty[:-1]:
         shown = [number for number, e in enumerate(ENDS, 1) if begin < e <= end]
-        assert shown == list(range(first, last + 1)), (begin, end)
-        assert end in ENDS
+        assert (shown, end in ENDS) == (list(range(first, last + 1)), True), (begin, end)
     # The second part of the slides, moved on by the dice.
     (_, half, *_), (begin, end, *_), moved, *_ = longer
     assert half == 24 in ENDS
     assert moved[:2] == (24 + end - begin, 40 + end - begin)
     noted = [int(m) for m in re.findall(r"^\| (\d+) \|", text("lesson"), re.MULTILINE)]
-    assert noted[-1] == 40
-    assert {*noted} <= {*ENDS}
+    assert ({*noted} <= {*ENDS}, noted[-1]) == (True, 40)
     short = text("lesson").partition("**If time is short**")[2].partition("\n")[0]
     assert {*re.findall(r'"([A-Z][^"]+)"', short)} <= {*titles}
 

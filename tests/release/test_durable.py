@@ -234,10 +234,7 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
 def test_what_can_fail_is_tried_before_anything_is_spent(
     inputs, command, account, monkeypatch, name, book, change, said
 ):
-    """Of names, places, the system, and another who takes the place while the table is read.
-
-    Before that the table is not opened: it is none.
-    """
+    """Names, places, the system, another who takes the place: until then the table is none."""
     table, _, out = inputs
     if change:
         monkeypatch.setattr(*change)

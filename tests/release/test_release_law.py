@@ -1,7 +1,6 @@
 """Two thousand releases of a small table: the noise's law and the privacy loss.
 
-Every test of chance is exact (binomial) and the chances of all its comparisons together are below
-1e-9, so a failure means a fault. Each is also shown to notice a fault of the size that matters.
+Tests of chance are exact: all together fail by chance below 1e-9, and each notices a real fault.
 """
 
 import numpy as np

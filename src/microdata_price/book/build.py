@@ -38,6 +38,13 @@ def default_site(root: Path, edition: Edition) -> Path:
     return root / "book" / "_build" / edition.slug / "html"
 
 
+def cache_folder(root: Path, otherwise: Path) -> Path:
+    """Return the folder of kept results: the checkout's, or where that is read-only another."""
+    cache = root / "book" / "_generated"
+    usable = os.access(cache if cache.exists() else cache.parent, os.W_OK)
+    return cache if usable else otherwise / cache.name
+
+
 def _write(path: Path, text: str) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(text, encoding="utf-8")
@@ -153,9 +160,7 @@ def build(
         raise InputError(f"{site} lies among the book's sources; choose a folder elsewhere")
     own = site, book_site.RECORD, "an earlier site"
     book_site.claim(*own)
-    planned, cache = chapters(root, edition), root / "book" / "_generated"
-    if not os.access(cache if cache.exists() else cache.parent, os.W_OK):
-        cache = site.parent / cache.name  # a checkout may be read-only
+    planned, cache = chapters(root, edition), cache_folder(root, site.parent)
     folders, facts = compute_folders(planned, edition, cache / "grid", report)
     try:
         runs = run_all(root, planned, cache / "notebooks", folders, report)

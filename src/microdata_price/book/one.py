@@ -16,15 +16,16 @@ from typing import Any
 
 import yaml
 
-from ..base.files import stopping_politely
+from ..base.files import deferred_stop, stopping_politely
 from ..base.provenance import digest
-from ..exceptions import BuildError, InputError, unknown_name
+from ..exceptions import BuildError, InputError, find
 from ..figures.picture import for_the_site
+from ..model.privacy import ConcentratedDP, PureDP
 from . import notebook
 from . import site as book_site
-from .build import COMPUTED, stage_notebooks
+from .build import COMPUTED, cache_folder, stage_notebooks
 from .kernel import watched_folder
-from .parameters import TAG, Parameter, check
+from .parameters import TAG, Parameter, Values, check
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, find_root, in_words, notebook_paths, plain, toc_entries
 from .run import Report, Run, run_all
@@ -46,15 +47,10 @@ def _find_notebook(given: str) -> tuple[Path, Path]:
     if path.suffix == ".ipynb" or os.path.isfile(given):  # which passes over what is no path
         return path, find_root(path.resolve().parent)
     root = find_root()
-    known = {p.stem: p for p in notebook_paths(root)}
-    if given not in known:
-        raise unknown_name("notebook", given, known)
-    return known[given], root
+    return find("notebook", given, {p.stem: p for p in notebook_paths(root)}), root
 
 
-def _combinations(
-    declared: Mapping[str, Parameter], grid: Grid, where: str
-) -> list[dict[str, Any]]:
+def _combinations(declared: Mapping[str, Parameter], grid: Grid, where: str) -> Sequence[Values]:
     """Return every combination of several values of some parameters, checked."""
     rows = itertools.product(*grid.values())
     found = [check(declared, dict(zip(grid, row, strict=True)), where) for row in rows]
@@ -62,6 +58,18 @@ def _combinations(
         said = "is given twice; a comparison needs each value once"
         raise InputError(f"{where}: {in_words(twice[0])} {said}")
     return found
+
+
+def _check_read(declared: Mapping[str, Parameter], chapters: Sequence[Chapter]) -> None:
+    """Refuse a level that is given and that the kind of privacy of all runs does not read."""
+    both = {"privacy", "epsilon", "rho"} <= {*declared}
+    kinds = {str(c.values.get("privacy", declared["privacy"].default)) for c in chapters if both}
+    for own, other in itertools.permutations((PureDP, ConcentratedDP)):
+        if kinds == {own.kind} and other.parameter in chapters[0].values:
+            raise InputError(
+                f"{chapters[0].name}: {other.parameter} is not read where privacy is {own.kind!r}; "
+                f"give {own.parameter}, or -p privacy {other.kind}"
+            )
 
 
 def file_name(*words: object) -> str:
@@ -75,21 +83,26 @@ def file_name(*words: object) -> str:
     return f"{name[:_LONGEST_NAME]}-{digest(*parts)[:8]}"
 
 
-def _paths_here(values: Mapping[str, Any]) -> dict[str, Any]:
+def _paths_here(values: Values) -> dict[str, Any]:
     """Make relative paths absolute that exist in the caller's folder."""
     named = {k: str(v) for k, v in values.items() if k in _PATHS}
     return {**values, **{k: str(Path(v).absolute()) for k, v in named.items() if os.path.exists(v)}}
 
 
-def run_one(
-    given: str, values: Mapping[str, Any], grid: Grid, out: Path | None, report: Report
-) -> Path:
+def _beside(place: Path, kind: str, ending: str = "") -> Path:
+    """Return a name beside a run's folder that nothing has."""
+    names = (f"{place.name}.{kind}{-n or ''}{ending}" for n in itertools.count())
+    return next(p for p in map(place.with_name, names) if not os.path.lexists(p))
+
+
+def run_one(given: str, values: Values, grid: Grid, out: Path | None, report: Report) -> Path:
     """Execute a notebook and return the path of its first page.
 
     `given` is a path or the name of a chapter, `values` are its parameters; each combination of a
     `grid` is a run, and all are compared on one page. The folder is made anew; without `out` it is
     one in ``results``. What cannot be used is an `InputError`, before anything runs where that is
-    known; a cell that fails is a `BuildError`. Nothing is taken from, or kept for, another run.
+    known; a cell that fails is a `BuildError`. A chapter's runs are kept for the next time, of
+    another notebook those before a stop are put beside `out`; confidential ones are not.
     """
     path, root = _find_notebook(given)
     original = notebook.read(path)
@@ -101,6 +114,7 @@ def run_one(
     base = _paths_here(checked)
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
     chapters = [Chapter(path, original, base | row) for row in varied]
+    _check_read(declared, chapters)
     own = f"made by microdata-price run {digest(str(path), repr(checked), repr(grid))[:8]}"
     if out is None:
         told = {k: [v] for k, v in checked.items()} | {**grid}
@@ -119,30 +133,31 @@ def run_one(
     written = declared["table"].default if "table" in declared else "table" in set().union(*first)
     secret = any(chapter.values.get("table", written) for chapter in chapters)
     place = out.resolve()
-    names = (f"{place.name}.failed{-n or ''}.ipynb" for n in itertools.count())
+    # Of a chapter the same code, data and values give the same; what lies at a path may change.
+    known = not secret and path in notebook_paths(root) and not {*_PATHS} & {*values, *grid}
     place.parent.mkdir(parents=True, exist_ok=True)
     with stopping_politely(), watched_folder(place.parent, ".unfinished-") as (home, _):
-        kept, runs = home / "runs", list[Run]()
+        kept, runs = (cache_folder(root, home) if known else home) / "notebooks", list[Run]()
         try:
             for chapter, row in zip(chapters, varied, strict=True):
                 if row:
                     report(f"with {in_words(row)}")
                 runs += run_all(root, [chapter], kept, {}, report)
-        except BuildError:
-            failed = kept / f"{path.stem}.failed.ipynb"
-            if failed.is_file() and not secret:
-                beside = next(p for p in map(place.with_name, names) if not os.path.lexists(p))
-                report(f"the notebook as far as it came: {shutil.move(failed, beside)}")
-            raise
-        try:
+                name = file_name(path.stem, *itertools.chain(*row.items())) if row else path.stem
+                notebook.write(runs[-1].executed, home / "out" / f"{name}.ipynb")
             page = _write(root, home, runs, varied, own)
-        except (BuildError, InputError, OSError):
+        except BaseException as error:
+            with deferred_stop():
+                failed = kept / f"{path.stem}.failed.ipynb"
+                if failed.is_file() and isinstance(error, BuildError) and not secret:
+                    moved = shutil.move(failed, _beside(place, "failed", ".ipynb"))
+                    report(f"the notebook as far as it came: {moved}")
+                failed.unlink(missing_ok=True)
+                if runs and not kept.is_relative_to(home):
+                    report("what ran is kept: the same command goes on from there")
+                elif runs and not secret:
+                    report(f"what ran is in {(home / 'out').rename(_beside(place, 'unfinished'))}")
             raise
-        except Exception as error:
-            raise BuildError(
-                f"notebook {path.stem!r} ran, but no page could be made of it: "
-                f"{type(error).__name__}: {' '.join(str(error).split())}"
-            ) from error
         if secret:
             (home / "out").chmod(0o700)
         earlier = out.exists()
@@ -154,22 +169,23 @@ def run_one(
     return out / "html" / page
 
 
-def _write(
-    root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]], own: str
-) -> str:
-    """Write the executed notebooks and their pages into a folder; return the first page's name."""
-    draft = home / "out"
-    draft.mkdir()
-    for run, row in zip(runs, varied, strict=True):
-        name = file_name(run.name, *itertools.chain(*row.items()))
-        shutil.copyfile(run.path, draft / f"{name if row else run.name}.ipynb")
-    page = f"{_pages(root, runs, varied, home / 'book')}.html"
-    site = book_site.run_builder(home / "book", home / "site", strict=False)
-    for path in site.rglob("*.html"):
-        path.write_text(_AWAY.sub(r"\1", path.read_text("utf-8")), "utf-8")
-    (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
-    site.rename(draft / "html")
-    book_site.sign(draft, MARK, own)
+def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Values], own: str) -> str:
+    """Write the pages of executed notebooks beside them; return the first page's name."""
+    try:
+        page = f"{_pages(root, runs, varied, home / 'book')}.html"
+        site = book_site.run_builder(home / "book", home / "site", strict=False)
+        for path in site.rglob("*.html"):
+            path.write_text(_AWAY.sub(r"\1", path.read_text("utf-8")), "utf-8")
+        (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
+        site.rename(home / "out" / "html")
+        book_site.sign(home / "out", MARK, own)
+    except (BuildError, InputError, OSError):
+        raise
+    except Exception as error:
+        raise BuildError(
+            f"notebook {runs[0].name!r} ran, but no page could be made of it: "
+            f"{type(error).__name__}: {' '.join(str(error).split())}"
+        ) from error
     return page
 
 
@@ -190,7 +206,7 @@ def _shown(output: Any, name: str, files: dict[str, bytes]) -> str:
     return f"```{{raw}} html\n{kept}\n```"
 
 
-def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict[str, bytes]:
+def comparison(runs: Sequence[Run], varied: Sequence[Values]) -> dict[str, bytes]:
     """Return the files of the page that compares runs: every cell whose outputs differ."""
     cells = [
         [[o for of, o in outputs_told([c]) if not _UNSEEN & {*of}] for c in run.own_cells]
@@ -215,9 +231,7 @@ def comparison(runs: Sequence[Run], varied: Sequence[Mapping[str, Any]]) -> dict
     return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}
 
 
-def _pages(
-    root: Path, runs: Sequence[Run], varied: Sequence[Mapping[str, Any]], target: Path
-) -> str:
+def _pages(root: Path, runs: Sequence[Run], varied: Sequence[Values], target: Path) -> str:
     """Stage the notebook, what it refers to, and the comparison of several runs."""
     first = f"notebooks/{runs[0].name}"
     stage_notebooks(root, Edition(), runs[:1], target, {})

@@ -20,6 +20,7 @@ from ..exceptions import InputError, find
 from ..model.privacy import check_delta, check_epsilon, check_rho
 
 TAG = "parameters"
+Values = Mapping[str, Any]  # of parameters, by name
 _WORDS = {int: "a whole number", float: "a finite number", bool: "true or false"}
 _WORDS |= {type(None): "none", str: "text"}
 _KINDS = {"None" if kind is type(None) else kind.__name__: kind for kind in _WORDS}

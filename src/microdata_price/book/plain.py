@@ -1,9 +1,8 @@
 """From a notebook's plain Markdown, tags and links to the text that the site's builder reads.
 
-A notebook has no mark of the builder. What the site adds is told by tags (a cell tagged
-``theorem`` becomes a box, one tagged ``proof``, ``solution`` or ``fold`` folds, those tagged
-``switch`` are shown one at a time) and by ordinary links: to a box, figure, table or equation, to
-the glossary, to the list of sources. The builder itself resolves places and warns of broken links.
+A notebook has no mark of the builder. What the site adds is told by tags (``theorem`` makes a box,
+``proof``, ``solution`` and ``fold`` fold, ``switch`` shows one at a time) and by ordinary links to
+boxes, figures, tables, equations, terms and sources. The builder itself warns of broken ones.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ import nbformat
 
 from ..exceptions import BuildError
 from . import notebook
-from .notebook import FOLDS, SWITCH
+from .notebook import FOLDS, SWITCH, Notebook
 
 GLOSSARY = "reference/notation.md"
 KINDS = ("figure", "table")
@@ -48,12 +47,12 @@ def with_links(text: str, page: str) -> str:
     return _LINK.sub(replace, text)
 
 
-def markdown(source: str) -> notebook.Notebook:
+def markdown(source: str) -> Notebook:
     """Return a text cell."""
     return nbformat.from_dict({"cell_type": "markdown", "metadata": {}, "source": source})
 
 
-def text_of(cell: notebook.Notebook, page: str) -> str:
+def text_of(cell: Notebook, page: str) -> str:
     """Return a text cell's source for the builder: its links, its equations and its own place."""
     source = _TAGGED.sub(
         lambda m: f"({Path(page).name}-eq-{m['tag']})=\n{m[0]}", with_links(cell.source, page)
@@ -62,7 +61,7 @@ def text_of(cell: notebook.Notebook, page: str) -> str:
     return f"({own})=\n{source}" if own else source
 
 
-def head(role: str, cell: notebook.Notebook) -> re.Match[str] | None:
+def head(role: str, cell: Notebook) -> re.Match[str] | None:
     """Return the title that opens a box, fold or state: ``**Theorem 3.1 (Its title).**``."""
     found = _HEAD.match(cell.source) if cell.cell_type == "markdown" else None
     if found and role in ("fold", SWITCH):
@@ -70,15 +69,12 @@ def head(role: str, cell: notebook.Notebook) -> re.Match[str] | None:
     return found if found and found["title"].lower().startswith(role) else None
 
 
-def assemble(
-    page: str, pieces: Sequence[tuple[notebook.Notebook, list[notebook.Notebook]]]
-) -> list[notebook.Notebook]:
+def assemble(page: str, pieces: Sequence[tuple[Notebook, list[Notebook]]]) -> list[Notebook]:
     """Put what is staged of each cell into the boxes, folds and tabs that its tags name.
 
-    Each begins with a text cell that has its title, and goes on over the cells that follow with
-    the same tag.
+    Each begins with a text cell that has its title, and goes on over the next of the same tag.
     """
-    parts: list[tuple[notebook.Notebook, list[notebook.Notebook]]] = []
+    parts: list[tuple[Notebook, list[Notebook]]] = []
     for cell, staged in pieces:
         role = notebook.role(cell)
         goes_on = role and parts and notebook.role(parts[-1][0]) == role
@@ -86,7 +82,7 @@ def assemble(
             parts[-1][1].extend(staged)
         else:
             parts.append((cell, [*staged]))
-    made: list[notebook.Notebook] = []
+    made: list[Notebook] = []
     exercise = role = ""
     for cell, cells in parts:
         before, role = role, notebook.role(cell)
@@ -113,7 +109,7 @@ def assemble(
     return made
 
 
-def _opened(page: str, role: str, cells: Sequence[notebook.Notebook]) -> tuple[str, str]:
+def _opened(page: str, role: str, cells: Sequence[Notebook]) -> tuple[str, str]:
     """Return the title of a box, fold or state, and what its first cell says after it."""
     found = head(role, cells[0]) if cells else None
     texts = [c.source for c in cells if c.cell_type == "markdown"]
@@ -132,9 +128,6 @@ def _opened(page: str, role: str, cells: Sequence[notebook.Notebook]) -> tuple[s
 
 
 def _fold_opening(role: str, title: str) -> str:
-    shown = re.sub(
-        r"\$(.+?)\$",
-        r'<span class="math notranslate">\\(\1\\)</span>',
-        html.escape(title, quote=False),
-    )
+    shown = html.escape(title, quote=False)
+    shown = re.sub(r"\$(.+?)\$", r'<span class="math notranslate">\\(\1\\)</span>', shown)
     return f'<details class="fold {role}">\n<summary>{shown}</summary>\n<div class="fold-body">\n'

@@ -1,7 +1,6 @@
 """Slides from a page of the book: one section a slide, with the speaker's notes and clock.
 
-The book shows ``teach/slides.md`` as a page to read; this module makes a deck of the finished page,
-with reveal.js and the look of ``book/slides/`` beside it.
+The page ``teach/slides`` becomes a deck, with reveal.js and the look of ``book/slides/`` beside it.
 """
 
 from __future__ import annotations

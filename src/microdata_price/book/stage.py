@@ -18,7 +18,8 @@ from ..figures.picture import for_the_site
 from ..page.output import METADATA_KEY
 from ..page.say import render as fill
 from . import notebook
-from .parameters import TAG
+from .notebook import Notebook
+from .parameters import TAG, Values
 from .plain import assemble, head, markdown, text_of, with_links
 from .plan import FOLDERS
 
@@ -44,14 +45,14 @@ class Found:
     files: dict[str, str] = field(default_factory=dict)
 
 
-def outputs_told(cells: list[notebook.Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
+def outputs_told(cells: list[Notebook]) -> Iterator[tuple[dict[str, Any], Any]]:
     """Yield what each output of cells says of itself to the book, with the output."""
     for cell in cells:
         for output in cell.get("outputs", []):
             yield output.get("metadata", {}).get(METADATA_KEY, {}), output
 
 
-def collect(name: str, executed: notebook.Notebook, found: Found) -> None:
+def collect(name: str, executed: Notebook, found: Found) -> None:
     """Read what one executed notebook computed for the text, its pictures and its files."""
     texts = found.quoted.setdefault(name, {})
     for ours, output in outputs_told(executed.cells):
@@ -95,7 +96,7 @@ def filled(name: str, **values: Any) -> str:
     return fill((Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8"), values)
 
 
-def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) -> str:
+def exercises(notebooks: Mapping[str, Notebook], *, solutions: bool) -> str:
     """Write the list of every exercise of the book's chapters, as a paragraph and a table."""
     chapters: dict[str, list[dict[str, str]]] = {}
     for name, content in notebooks.items():
@@ -114,7 +115,7 @@ def exercises(notebooks: Mapping[str, notebook.Notebook], *, solutions: bool) ->
     return filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
 
 
-def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
+def shown_parameters(source: str, values: Values) -> str:
     """Return the parameters cell with the values that were used in place of its own."""
     lines = source.encode().split(b"\n")
     for node in reversed(ast.parse(source).body):
@@ -129,7 +130,7 @@ def shown_parameters(source: str, values: Mapping[str, Any]) -> str:
     return b"\n".join(lines).decode()
 
 
-def _levels_line(values: Mapping[str, Any]) -> str:
+def _levels_line(values: Values) -> str:
     """Return the line under which the site folds a chapter's parameters and imports."""
 
     def written(value: Any) -> str:
@@ -161,18 +162,16 @@ def _block(ours: Mapping[str, Any]) -> str:
     return str(ours.get("say", ""))
 
 
-def _kept(executed: notebook.Notebook, solutions: bool) -> list[notebook.Notebook]:
+def _kept(executed: Notebook, solutions: bool) -> list[Notebook]:
     """Return copies of the cells that readers get: no values put in, perhaps no solutions."""
     left_out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
     return [nbformat.from_dict(c) for c in executed.cells if not left_out & {*notebook.tags(c)}]
 
 
-def page(
-    name: str, executed: notebook.Notebook, values: Mapping[str, Any], solutions: bool
-) -> notebook.Notebook:
+def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Notebook:
     """Turn an executed notebook, and the values it used, into the one that the builder reads."""
-    pieces: list[tuple[notebook.Notebook, list[notebook.Notebook]]] = []
-    levels: list[notebook.Notebook] = []
+    pieces: list[tuple[Notebook, list[Notebook]]] = []
+    levels: list[Notebook] = []
     for cell in _kept(executed, solutions):
         tags = notebook.tags(cell)
         if cell.cell_type == "markdown":
@@ -203,9 +202,7 @@ def page(
     return nbformat.v4.new_notebook(cells=cells, metadata=notebook.METADATA, nbformat_minor=4)
 
 
-def download(
-    executed: notebook.Notebook, values: Mapping[str, Any], address: str, solutions: bool
-) -> notebook.Notebook:
+def download(executed: Notebook, values: Values, address: str, solutions: bool) -> Notebook:
     """Turn an executed notebook into what readers download: with results, runnable again."""
     kept = _kept(executed, solutions)
     for cell in kept:

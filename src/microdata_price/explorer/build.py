@@ -25,6 +25,8 @@ from ..model.privacy import ConcentratedDP, PureDP
 from ..page.say import render as fill
 from ..theory.lower.lower_bounds import BOUNDS
 
+Levels = Mapping[str, Sequence[float]]  # the stops of sliders, by name
+
 
 def own_colours() -> str:
     """Return the style sheet with each bound's and each method's own colour in both themes."""
@@ -53,16 +55,11 @@ def write_page(out: Path, sources: Path, said: Mapping[str, Any], made: Mapping[
 
 
 def build_explorer(
-    out: Path,
-    sources: Path,
-    edition: Edition,
-    levels: Mapping[str, Sequence[float]] = LEVELS,
-    **how: Any,
+    out: Path, sources: Path, edition: Edition, levels: Levels = LEVELS, **how: Any
 ) -> None:
     """Compute the explorer's numbers and write its folder, which must not exist.
 
-    The edition's levels become stops of the sliders, beside `levels`, and what is shown first; the
-    rest is as for `plane_data`.
+    The edition's levels are shown first, and stops beside `levels`; the rest is for `plane_data`.
     """
     start = START | {name: v for name, v in edition.given.items() if name in levels}
     grid = grid_specs(edition)["grid_dir"]
@@ -73,12 +70,11 @@ def build_explorer(
         min(pure, key=lambda g: abs(g.epsilon - start["epsilon"])),
     )
     said = numbers_said(plane, draws)
-    picture = plane_figure(said["sums"], said["edge"], said["marks"])
     made = {
         "colours.css": own_colours(),
         "plane-data.js": script("EXPLORER_PLANE", plane),
         "draws-data.js": script("EXPLORER_DRAWS", draws),
-        "static.svg": for_the_site(render(picture)),
+        "static.svg": for_the_site(render(plane_figure(said["sums"], said["edge"], said["marks"]))),
     }
     write_page(out, sources, said, made)
 

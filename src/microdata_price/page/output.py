@@ -98,8 +98,7 @@ def show(thing: Figure | pd.DataFrame, name: str, caption: str, alt: str = "") -
 def certificate(*fits: Fit | float) -> None:
     """Report the worst certificate of fits, for the book's page of computations.
 
-    Given are all fits that the notebook uses, or the worst certificate of such fits as a number
-    where the fits themselves are gone, as with an experiment grid.
+    Given are all fits that a notebook uses or, where they are gone, their worst certificate.
     """
     values = [float(f) if isinstance(f, (int, float)) else f.certificate.worst for f in fits]
     if not values or not all(math.isfinite(v) and v >= 0 for v in values):

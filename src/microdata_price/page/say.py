@@ -11,9 +11,6 @@ One line of a notebook's setup cell makes them known, in Jupyter, VS Code and Co
     Lower bounds on $C$ at $d = {{ d|n }}$.
     ALT: Falling curves of the smallest allowed cell error.
 
-    %%table sharper-firsts firsts
-    The least number of cells at which each bound says something.
-
 A text is Markdown with Jinja's ``{{ }}``: ``{{ x|n }}`` writes a number, ``{{ x|low }}`` a lower
 bound rounded down, ``{{ x|high }}`` an upper bound rounded up; ``|n(2)`` keeps two digits. Names
 are the notebook's variables and the attributes of its ``found``; an unknown one is an error. After

@@ -1,7 +1,4 @@
-"""Each lower bound against its own inequality, naive searches, limits and the paper's constants.
-
-Also from which d on bounds say something, and what both errors, and sparse outputs, must pay.
-"""
+"""Lower bounds against their inequalities, naive searches, limits and the paper's constants."""
 
 import itertools
 import math
