@@ -41,7 +41,7 @@ def format_number(value: float, digits: int = 3, *, se: float | None = None) -> 
         error = float(se)
         if not (math.isfinite(error) and error >= 0):
             raise InputError(f"the standard error to write is {se!r}; it must be 0 or more")
-        if error > 0:
+        if error > 1e-12 * abs(number):  # else it is that of rounding
             places = 1 - math.floor(math.log10(error))
             return f"{_fixed(number, places)} ± {_fixed(error, places)}"
         return f"{format_number(number, digits)} ± 0"

@@ -5,6 +5,7 @@ from functools import cached_property
 
 import pandas as pd
 
+from ..base.numbers import listed
 from ..fitting import METHODS, paper_methods
 from ..grid.spec import GridSpec
 from ..model.benchmark import FAMILIES
@@ -37,6 +38,7 @@ class Findings:
         errors = grid_part(self.grid_dir, spec).errors
         self.prices = ex.priced(errors[errors["method"].isin(paper_methods())])
         self.levels = ex.levels(self.prices)
+        self.told = listed([level_of(*pair).math for pair in self.levels])
         self.experiments = ex.experiments(self.prices)
 
     @property
@@ -82,10 +84,13 @@ class Findings:
         """Pairs of data set and level."""
         return len(ex.of_micro(self.prices, "sum")) // len(MICRO)
 
-    @cached_property
-    def best(self):
-        """In how many pairs a method has the smallest error of the sum."""
-        return ex.of_micro(self.prices, "sum").groupby("method")["best"].sum().to_dict()
+    def least(self, method):
+        """In how many pairs a method's sum errs less than all others', by two standard errors."""
+        own = ex.of_micro(self.prices, "sum").fillna({"price_error": 0})
+        wide = own.pivot(index=["dataset", "privacy", "level"], columns="method")
+        price, error = wide["price"], wide["price_error"] ** 2
+        less = price.rsub(price[method], axis=0) < -2 * error.add(error[method], axis=0) ** 0.5
+        return int(less.drop(columns=method).all(axis=1).sum())
 
     def dear(self, method, query_set, metric):
         """In how many pairs a method's price is above the mark."""

@@ -87,7 +87,7 @@ def priced(errors):
 
     Every estimate is the sharpest one: exact where it is known, else with OLS, whose error is
     known, as control variate. New are ``ols`` (OLS's exact squared error), ``price`` (root of the
-    estimate over it), ``price_error`` (its standard error) and ``best`` (the smallest of MICRO).
+    estimate over it) and ``price_error`` (its standard error).
     """
     control = errors[errors["method"] == CONTROL]
     if control.empty:
@@ -97,8 +97,6 @@ def priced(errors):
     value, error = sharpest(found)
     value = np.where(value > 0, value, found["value"])  # a control variate overshot: few runs
     found["price"], found["price_error"] = root_ratio(value, error, found["ols"])
-    micro = found["price"].where(found["method"].isin(MICRO))
-    found["best"] = micro.eq(micro.groupby([found[k] for k in _KEYS]).transform("min"))
     return found
 
 
