@@ -42,10 +42,10 @@ _LARGE = [[500 + 60 * r + 35 * c for c in range(6)] for r in range(4)]
 TABLES = tuple(
     SmallTable(key, title, why, np.array(counts))
     for key, title, why, counts in (
-        ("one", "one filled cell", "one small count among zeros: the hard case",
+        ("one", "one filled cell", "one small count among zeros",
          [[7, *_NONE[1:]], _NONE, _NONE, _NONE]),
         ("stairs", "a staircase", "counts that fall off to nothing", _STAIRS),
-        ("large", "no small cell", "counts far above the noise: the easy case", _LARGE),
+        ("large", "no small cell", "counts of 500 and more", _LARGE),
     )
 )  # fmt: skip
 
