@@ -19,7 +19,7 @@ from .worst_table import certified_fit
 
 MECHANISMS = {
     "clipping": "noisy counts, zero where negative (M): exact worst case",
-    "remap": "ours: the same, small counts mapped to lessen the largest bias (whole numbers): exact",
+    "remap": "ours: the same, small counts mapped for the least bias (whole numbers): exact",
     "split_budget": "fitted to a noisy sum (M'), the best of some splits of the budget: certified",
     "asymmetric": "ours: the same with asymmetric noise, the best of some rates: certified",
     "truncated": "fitted to a noisy sum, truncated noise (M' with a delta): certified",
