@@ -176,6 +176,7 @@ def test_what_is_known_of_each_method():
     w = Workload.table((2, 3))
     truth = w.answers(np.ones((2, 3)))
     noise = (Laplace(8.0), *[Laplace(3.0)] * 3)
+    assert answer_errors(np.ones((2, 5)).T, [1, 1], TWO)[1].flags.f_contiguous  # as given
     assert all(np.isfinite(e).all() for e in ke.known_errors("ols", w, noise, truth))
     (total,), *others = ke.known_errors("sequential", w, noise, truth)
     assert total == pytest.approx(128 - math.exp(-6 / 8) * (6 * 8 + 64))

@@ -1,7 +1,4 @@
-"""Two thousand releases of a small table: the noise's law and the privacy loss.
-
-Tests of chance are exact: all together fail by chance below 1e-9, and each notices a real fault.
-"""
+"""Of 2,000 releases the noise's law and the privacy loss; all fail by chance below 1e-9."""
 
 import numpy as np
 import pytest

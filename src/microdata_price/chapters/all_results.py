@@ -5,7 +5,6 @@ from functools import cached_property
 
 import pandas as pd
 
-from ..base.numbers import listed
 from ..fitting import METHODS, paper_methods
 from ..grid.spec import GridSpec
 from ..model.benchmark import FAMILIES
@@ -38,7 +37,6 @@ class Findings:
         errors = grid_part(self.grid_dir, spec).errors
         self.prices = ex.priced(errors[errors["method"].isin(paper_methods())])
         self.levels = ex.levels(self.prices)
-        self.told = listed([level_of(*pair).math for pair in self.levels])
         self.experiments = ex.experiments(self.prices)
 
     @property

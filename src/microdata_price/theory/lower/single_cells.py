@@ -55,8 +55,7 @@ def channel_sum_error(guarantee: PureDP, d: float, point_error: float, *, whole:
     """Bound the sum's root error from below, given every cell's: the single-cell program.
 
     In counts; 0 where it proves nothing. Outputs are whole numbers or, if not ``whole``, weights.
-    Every range of counts proves a bound, and a larger one proves more. At the least C, and for
-    epsilon of 1/4 or more, whole numbers are within 0.2 % of the limit.
+    Every range of counts proves a bound; a larger one, up to rounding, a better one.
 
     Examples
     --------
