@@ -161,7 +161,8 @@ def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
     assert found.main.must == pytest.approx(least) == pytest.approx(1.77, abs=5e-3)
     assert found.main.uneven == pytest.approx(tried.most / unit, rel=2e-3)
     assert found.factor == pytest.approx(found.main.uneven / least) == pytest.approx(1.84, abs=4e-3)
-    clip, mapped = found.main.clip, found.main.mapped
+    clip, mapped, strong = found.main.clip, found.main.mapped, plane.Plane(PureDP(12.0), 1000)
+    assert strong.uneven == strong.clip.C[0] < 0.02  # clip is better in both errors
     own = math.sqrt(clipped_sum(m_epsilon(0.5), [0], [1000])) / unit
     assert (clip.D[0], mapped.C[0]) == (pytest.approx(own), clip.C[0])
     assert 0.66 < mapped.D[0] / own < 0.69

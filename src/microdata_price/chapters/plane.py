@@ -78,9 +78,9 @@ class Plane:
 
     @cached_property
     def uneven(self):
-        """The C that is certified beside D = 1 at the best rates; a split's under zCDP."""
+        """The C that is certified beside D = 1, at the best rates (zCDP: a split's) or clip's."""
         found = certified_fit(self.guarantee.basis, self.d, self.unit, even=False)
-        return found.most / self.unit
+        return min([found.most / self.unit, *self.clip.C[self.clip.D <= 1]])
 
     @cached_property
     def sum_errors(self):
