@@ -51,8 +51,7 @@ def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     assert found.demanded == pytest.approx(max(demanded.max(), 0))
     assert found.best_m == 1 + demanded[1:].argmax()
     (clip_sum, clip_cell), (keep_sum, keep_cell) = found.marks
-    assert (clip_sum > 1) == (epsilon < 20)
-    assert clip_cell < 1
+    assert (clip_sum > 1, clip_cell < 1) == (epsilon < 20, True)
     assert found.sum_errors[0] < min(clip_sum, keep_sum)
     assert max(clip_sum, keep_sum) < found.sum_errors[-1]
     assert found.must <= keep_cell
@@ -60,6 +59,7 @@ def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     assert keep_sum <= 1 + 1e-12
     said = found.values
     assert says(said["clip_error"], clip_sum * signed)
+    assert says(said["odds_percent"], min(np.exp(epsilon), 100 - 99 * np.exp(-epsilon)))
     assert (said["must"], found.must > 0) in (("nothing", False), (demand(found.must), True))
     _, first, second = found.densities
     assert np.maximum(first / second, second / first).max() == pytest.approx(math.exp(epsilon))

@@ -165,8 +165,8 @@ class Lesson:
         return {
             "epsilon": n(self.epsilon),
             "d": n(self.d),
-            "odds": at_most(math.exp(self.epsilon)),
-            "odds_percent": at_most(min(100.0, math.exp(self.epsilon))),
+            "odds": at_most(odds := math.exp(self.epsilon)),
+            "odds_percent": at_most(min(odds, 100 - 99 / odds)),
             "scale": n(self.whole.scale),
             "signed": n(self.signed),
             "one_bias": n(self.one_bias),
