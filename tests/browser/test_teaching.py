@@ -63,7 +63,7 @@ def test_every_slide_is_whole_large_and_accessible_and_answers_wait(deck):
     ("page", "first", "last"),
     [
         ("teach/take_home", "Setting. A table has", "Nor that the mean over the cells"),
-        ("teach/lesson", "Before. A red and a white die", "by at least"),
+        ("teach/lesson", "Before. A red and a white die", "they demand"),
         ("dice/sheet", "Nobody lives in your street", "In one sentence"),
     ],
 )
