@@ -227,10 +227,11 @@ def test_another_edition_has_its_own_folder_title_and_numbers(built, monkeypatch
 
 def test_a_checkout_may_be_read_only(changed, tmp_path, monkeypatch):
     before, real = {*changed.rglob("*")}, os.access
-    unbuilt(monkeypatch)
+    given = unbuilt(monkeypatch)
     monkeypatch.setattr(os, "access", lambda p, to: changed not in Path(p).parents and real(p, to))
-    book.build(changed, Edition(epsilon=0.3), tmp_path / "site", lambda _: None)
+    book.build(changed, Edition(epsilon=30), tmp_path / "site", lambda _: None)
     assert {*changed.rglob("*")} == before
+    assert "Sentences" in given["_config.yml"].split()  # of other levels
 
 
 def test_faults_in_a_page_and_a_page_that_does_not_exist_fail_the_build(changed):
@@ -323,12 +324,12 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     root, _ = built
     monkeypatch.chdir(root)
     out = tmp_path / "out"
-    first = run_one("chapter", {}, {"epsilon": ["0.1", 1]}, out, lambda _: None)
+    first = run_one("chapter", {}, {"epsilon": ["0.1", 8]}, out, lambda _: None)
     html = first.read_text(encoding="utf-8")
-    assert all(words in html for words in ("epsilon = 0.1", "Twice is 0.2;", "Twice is 2;"))
+    assert all(w in html for w in ("epsilon = 0.1", "is 0.2;", "Twice is 16;", "read for epsilon"))
     page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")
     assert all(words in page for words in ("Twice is 0.2;", "Move it.", ">A plan<"))
     assert not re.findall(r'href="[^"]*(?:explorer/|plan)', page)  # which are not there
-    names = ["chapter-epsilon-0.1.ipynb", "chapter-epsilon-1.ipynb"]
+    names = ["chapter-epsilon-0.1.ipynb", "chapter-epsilon-8.ipynb"]
     assert sorted(p.name for p in out.glob("*.ipynb")) == names
     assert any(c.get("execution_count") for c in notebook.read(out / names[0]).cells)

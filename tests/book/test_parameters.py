@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from microdata_price.book.parameters import check, coerce, declared, read_yaml
+from microdata_price.book.parameters import beyond_reading, check, coerce, declared, read_yaml
 from microdata_price.exceptions import InputError
 
 SOURCE = """\
@@ -96,3 +96,10 @@ def test_a_parameter_file_is_a_mapping_of_names_whose_values_stay_text(text):
     whole = "delta: 1e-3\nruns: 010\nname: no\nepsilons: [0.1, 010]\nseed:\n"
     told = {"delta": "1e-3", "runs": "010", "name": "no", "epsilons": ["0.1", "010"], "seed": ""}
     assert read_yaml(whole) == told
+
+
+def test_a_page_computed_at_levels_at_which_nobody_read_its_sentences_says_so():
+    near = {"epsilon": 0.05, "rho": None, "runs": 20, "d": 10, "epsilons": [5, 1]}
+    far = {"epsilon": 5.1, "rho": 9e-4, "delta": 0.1, "runs": 19, "d": 9, "rhos": [1, 4], "seed": 1}
+    said = [beyond_reading(near | {name: value}).split(" from ")[0] for name, value in far.items()]
+    assert said == [*(f"Sentences were read for {n}" for n in [*[*far][:5], "rho"]), ""]

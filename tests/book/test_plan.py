@@ -33,11 +33,9 @@ def test_editions_have_folders_and_titles_of_their_own():
     # Published comparisons stay at their level, and share the grid that has it.
     default = grid_specs(Edition())
     assert default["grid_dir"] == default["published_dir"]
-    other = grid_specs(Edition(epsilon=0.25, runs=50))
-    assert other["grid_dir"].epsilons == (0.25,)
-    published = other["published_dir"]
-    assert (published.epsilons, published.rhos, len(published.datasets)) == ((0.5,), (), 16)
-    assert {s.runs for s in other.values()} == {50}
+    whole, published, _ = (other := grid_specs(Edition(epsilon=0.25, runs=50))).values()
+    assert (whole.epsilons, published.epsilons, published.rhos) == ((0.25,), (0.5,), ())
+    assert ({s.runs for s in other.values()}, len(published.datasets)) == ({50}, 16)
 
 
 def test_levels_reach_the_parameters_of_their_name_and_its_plural(tmp_path):
@@ -74,16 +72,12 @@ def test_the_key_changes_with_what_matters_and_with_nothing_else(tmp_path, chang
     package = tmp_path / "src" / PACKAGE
     files = {"__init__.py": "", "a.py": "from .sub import b", "sub/__init__.py": ""}
     files |= {"deep.py": "from . import c", "c.py": "import numpy", "other.py": ""}
-    files |= {
-        "sub/b.py": f"def g():\n    import {PACKAGE}.deep as m",
-        "sub/readme.txt": "{{ name }}",
-    }
-    for name, text in {**files, "../../data/x.csv": "1"}.items():
+    files |= {"sub/b.py": f"def g():\n    import {PACKAGE}.deep as m", "../../data/x.csv": "1"}
+    for name, text in {**files, "sub/readme.txt": "{{ name }}"}.items():
         (package / name).parent.mkdir(parents=True, exist_ok=True)
         (package / name).write_text(text, encoding="utf-8")
     source = ["from microdata_price.a import b"]
-    before = code_key(tmp_path, source)
-    assert code_key(tmp_path, source) == before
+    assert (before := code_key(tmp_path, source)) == code_key(tmp_path, source)
     (package / changed).write_text("f = 2", encoding="utf-8")
     assert (code_key(tmp_path, source) != before) == (changed in MATTERS)
 

@@ -17,8 +17,9 @@ from ..exceptions import BuildError, InputError
 from . import finish, notebook, stage
 from . import site as book_site
 from .kernel import watched_folder
+from .parameters import beyond_reading
 from .plain import with_links
-from .plan import Edition, chapters, compute_folders, toc_entries
+from .plan import Edition, chapters, compute_folders, in_words, toc_entries
 from .run import Report, Run, run_all
 from .site import faults_of_site, machine_paths, redirect, repository, site_config
 
@@ -76,7 +77,7 @@ def stage_notebooks(
         made = stage.download(run.executed, run.values, address, edition.solutions)
         notebook.write(made, target / "downloads" / f"{run.name}.ipynb")
     told = {"runs": runs, "pages": {r.name for r in shown}, "certificates": found.certificates}
-    told |= {"levels": edition.levels, "grid": facts, "versions": versions()}
+    told |= {"levels": in_words(edition.given), "grid": facts, "versions": versions()}
     _write(target / f"{COMPUTED}.md", stage.filled("computed", **told))
     return found
 
@@ -100,14 +101,14 @@ def _stage(
         path = target / f"{entry}.md"
         if path.is_file():
             text = path.read_text(encoding="utf-8")
-            text = text if edition.solutions else stage.without_solutions(text)
-            text = with_links(stage.quote(text, entry, found), entry)
-            path.write_text(text, encoding="utf-8")
+            text = text if edition.solutions else stage.SOLUTION.sub("", text)
+            path.write_text(with_links(stage.quote(text, entry, found), entry), encoding="utf-8")
         elif not path.with_suffix(".ipynb").is_file():
             raise BuildError(f"book/_toc.yml lists a page that does not exist: {entry}")
-    told = f"This edition was computed at {edition.levels}. " if edition.levels else ""
-    told += "" if edition.solutions else "This is the students' edition, without solutions."
-    _write(target / "_config.yml", site_config(root, edition.title, told.strip()))
+    told = [f"This edition was computed at {in_words(edition.given)}."] if edition.given else []
+    told.append(beyond_reading(edition.given))
+    told += [] if edition.solutions else ["This is the students' edition, without solutions."]
+    _write(target / "_config.yml", site_config(root, edition.title, " ".join(filter(None, told))))
     for name, compute in extras.items():
         if (root / "book" / name).is_dir():
             folder = compute(root, edition, cache / name, report)

@@ -25,7 +25,7 @@ from . import notebook
 from . import site as book_site
 from .build import COMPUTED, cache_folder, stage_notebooks
 from .kernel import watched_folder
-from .parameters import TAG, Parameter, Values, check
+from .parameters import TAG, Parameter, Values, beyond_reading, check
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, find_root, in_words, notebook_paths, plain, toc_entries
 from .run import Report, Run, run_all
@@ -237,8 +237,7 @@ def _pages(root: Path, runs: Sequence[Run], varied: Sequence[Values], target: Pa
     stage_notebooks(root, Edition(), runs[:1], target, {})
     prose = [e for e in toc_entries(root) if e.startswith("reference/") and e != COMPUTED]
     texts = {e: target / f"{e}.md" for e in prose if (target / f"{e}.md").is_file()}
-    pages = [e for e, path in texts.items() if "{{ " not in path.read_text(encoding="utf-8")]
-    pages.append(COMPUTED)
+    pages = [e for e, p in texts.items() if "{{ " not in p.read_text("utf-8")] + [COMPUTED]
     if len(runs) > 1:
         pages.insert(0, first)
         first = "comparison"
@@ -247,6 +246,8 @@ def _pages(root: Path, runs: Sequence[Run], varied: Sequence[Values], target: Pa
             (target / name).write_bytes(content)
     toc = {"format": "jb-book", "root": first, "chapters": [{"file": p} for p in pages]}
     (target / "_toc.yml").write_text(yaml.safe_dump(toc), encoding="utf-8")
-    config = book_site.site_config(root, f"{runs[0].name}, run alone")
+    ours = [run for run in runs if f"notebooks/{run.name}" in toc_entries(root)]
+    beyond = dict.fromkeys(beyond_reading(run.values) for run in ours)
+    config = book_site.site_config(root, f"{runs[0].name}, run alone", " ".join(beyond).strip())
     (target / "_config.yml").write_text(config, encoding="utf-8")
     return first

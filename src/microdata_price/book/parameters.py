@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from ..base.numbers import format_number, listed
 from ..exceptions import InputError, find
 from ..model.privacy import check_delta, check_epsilon, check_rho
 
@@ -125,6 +126,19 @@ def _as(kind: Any, given: Any, item: Any = None) -> Any:
 
 LEVELS = {"epsilon": check_epsilon, "rho": check_rho, "delta": check_delta}
 _LEAST = {"runs": 2, "seed": 0, "d": 2, "repeat": 2, "count": 0, "students": 1}
+# Between these the book's sentences were read; its numbers are computed and certified anywhere.
+_READ = {"epsilon": (0.05, 5), "rho": (0.001, 3), "delta": (1e-12, 0.01), "runs": (20, 10**5)}
+_READ |= {"d": (10, 10**12)}
+
+
+def beyond_reading(values: Values) -> str:
+    """Return a note for a page computed at levels at which its sentences were not read."""
+    found = [
+        f"{n} from {format_number(low)} to {format_number(high)}"
+        for n, (low, high) in _READ.items()
+        if any(not low <= (v or low) <= high for v in (values.get(n), *values.get(f"{n}s", ())))
+    ]
+    return f"Sentences were read for {listed(found)}: some may not fit here." if found else ""
 
 
 def _check_range(name: str, value: Any) -> None:

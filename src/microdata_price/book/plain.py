@@ -93,7 +93,10 @@ def assemble(page: str, pieces: Sequence[tuple[Notebook, list[Notebook]]]) -> li
         text = "\n\n".join([rest, *(c.source for c in cells[1:])]).strip()
         if role in FOLDS:
             named = f"Solution of {exercise}" if exercise and title == "Solution" else title
-            made += [markdown(_fold_opening(role, named)), markdown(rest), *cells[1:]]
+            shown = html.escape(named, quote=False)
+            shown = re.sub(r"\$(.+?)\$", r'<span class="math notranslate">\\(\1\\)</span>', shown)
+            fold = f'<details class="fold {role}">\n<summary>{shown}</summary>'
+            made += [markdown(f'{fold}\n<div class="fold-body">\n'), markdown(rest), *cells[1:]]
             made.append(markdown("</div>\n</details>\n"))
         elif role == SWITCH:  # tabs, which need no script
             tabs = made.pop().source if before == SWITCH else f"{_SET}{{tab-set}}{_SET}"
@@ -125,9 +128,3 @@ def _opened(page: str, role: str, cells: Sequence[Notebook]) -> tuple[str, str]:
         begin = repr(cells[0].source[:50]) if cells else "with nothing"
         raise BuildError(f"page {page!r} has cells tagged {role!r} that begin {begin}; {fault}")
     return found["title"], cells[0].source[found.end() :]
-
-
-def _fold_opening(role: str, title: str) -> str:
-    shown = html.escape(title, quote=False)
-    shown = re.sub(r"\$(.+?)\$", r'<span class="math notranslate">\\(\1\\)</span>', shown)
-    return f'<details class="fold {role}">\n<summary>{shown}</summary>\n<div class="fold-body">\n'

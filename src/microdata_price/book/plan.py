@@ -73,14 +73,9 @@ class Edition:
         return "-".join(parts + ([] if self.solutions else ["students"]))
 
     @property
-    def levels(self) -> str:
-        """The given levels in words; empty for the default book."""
-        return in_words(self.given)
-
-    @property
     def title(self) -> str:
         """The title of the site."""
-        at = f" at {self.levels}" if self.levels else ""
+        at = f" at {in_words(self.given)}" if self.given else ""
         return f"The price of microdata{at}" + ("" if self.solutions else " (students' edition)")
 
 

@@ -86,11 +86,9 @@ def _said(error: Exception) -> str:
         name, words = error.ename, str(error.evalue)
     if "Dead" in name or "died" in words:
         return "the kernel ended while it ran, killed perhaps for want of memory, or by the cell"
-    if words.strip():
-        return f"{name}: {words}"
-    if name in ("CellExecutionError", "<Error>"):
+    if name in ("CellExecutionError", "<Error>") and not words.strip():
         return "it could not be run (no such magic, perhaps)"
-    return f"{name}, without a message"  # an assert or a raise may have no words
+    return f"{name}: {words}" if words.strip() else f"{name}, without a message"
 
 
 def _stopped(cell: notebook.Notebook) -> bool:

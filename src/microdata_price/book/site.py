@@ -161,9 +161,8 @@ def redirect(target: str) -> str:
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Moved</title>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="refresh" content="0; url={target}">\n'
-        f'<main><h1>This page has moved</h1>\n<p><a href="{target}">To its new place</a></p></main>'
-        "\n</html>\n"
+        f'<meta http-equiv="refresh" content="0; url={target}">\n<main><h1>This page has moved</h1>'
+        f'\n<p><a href="{target}">To its new place</a></p></main>\n</html>\n'
     )
 
 

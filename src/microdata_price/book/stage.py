@@ -26,7 +26,7 @@ from .plan import FOLDERS
 # How the list begins of which a reader chooses a prediction; the page's script knows it too.
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
 _QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
-_SOLUTION = re.compile(
+SOLUTION = re.compile(  # of a prose page: what folds with this class
     r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
 )
 _AWAY = re.compile(
@@ -84,11 +84,6 @@ def quote(text: str, page: str, found: Found) -> str:
         return found.quoted[book][name]
 
     return _QUOTED.sub(value, text)
-
-
-def without_solutions(text: str) -> str:
-    """Return a prose page without its solutions: what folds with the class ``solution``."""
-    return _SOLUTION.sub("", text)
 
 
 def filled(name: str, **values: Any) -> str:
