@@ -92,10 +92,9 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
             assert not list(folder.glob(".unfinished-*"))
             taken_up += 1
         again, finished = load_measured(folder)
-        assert finished
+        assert (finished, (folder / "records.csv").exists()) == (True, True)
         for one, two in zip(again.answers, kept.answers, strict=True):
             np.testing.assert_array_equal(one, two)
-        assert (folder / "records.csv").exists()
     assert taken_up >= KILLS // 2  # the moments are spread over all that follows
 
 
@@ -129,8 +128,7 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     edited(out, sha256=sums | {"measurements.csv": sha256(lines).hexdigest()})
     code, printed, _ = run(capsys, "release", "--again", out, "--method", "nnls", "--json")
     assert (code, json.loads(printed)["out"]) == (0, str(out))
-    assert (out / "records.csv").exists()
-    assert answers.read_bytes() == lines
+    assert ((out / "records.csv").exists(), answers.read_bytes()) == (True, lines)
     with pytest.raises(InputError, match="is finished; to fit its measurements anew"):
         release_again(out, "nnls")
 

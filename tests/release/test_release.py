@@ -228,8 +228,7 @@ def test_a_changed_release_is_not_fitted_again(tmp_path):
     publish(measured(), "nnls", folder)
     manifest = folder / "manifest.json"
     whole = manifest.read_text()
-    document = json.loads(whole)
-    mechanism = document["mechanism"]
+    mechanism = (document := json.loads(whole))["mechanism"]
 
     def with_scales(scales, factor=1.0):
         """Change the scales, and the variances by a factor that should go with them."""
@@ -245,27 +244,23 @@ def test_a_changed_release_is_not_fitted_again(tmp_path):
         with pytest.raises(InputError, match=message):
             release_again(folder, "nnls", tmp_path / "second")
 
+    of = {"mechanism": [None, {**mechanism, "scales": 3}], "workload": [None, ["sum"]]}
+    other = [{**mechanism, "variances": {}}, {**mechanism, "name": "discrete Gaussian"}]
+    wrong = {"mechanism": other, "workload": [fewer], "measurement": [None]}
+    wrong |= {"neighbours": ["none"], "guarantee": [{"kind": "pure", "epsilon": 0.1}]}
     for change, message in (
-        ({"guarantee": {"kind": "pure", "epsilon": 0.1}}, "states a guarantee that"),
+        *(({k: v}, "does not describe a measurement") for k in of for v in of[k]),
+        *(({k: v}, "states a guarantee that") for k in wrong for v in wrong[k]),
+        (with_scales(double), "states a guarantee that"),
+        (with_scales({**mechanism["scales"], "sum": 40.0}), "states a guarantee that"),
         ({"guarantee": {"kind": "pure"}}, "the guarantee must"),
         ({"guarantee": {"kind": "zcdp", "epsilon": 1.0}}, "the guarantee must"),
         ({"guarantee": {"kind": "pure", "epsilon": -1}}, "epsilon is -1"),
-        ({"neighbours": "tables of one household"}, "states a guarantee that"),
-        (with_scales(double), "states a guarantee that"),
-        (with_scales({**mechanism["scales"], "sum": 40.0}), "states a guarantee that"),
         # The same total level, divided otherwise: only variances tell.
         (with_scales(swapped), "states variances that|states a guarantee that"),
-        ({"mechanism": {**mechanism, "variances": {}}}, "states a guarantee that"),
         ({"mechanism": {**mechanism, "variances": variances}}, "states variances that"),
-        ({"mechanism": {**mechanism, "name": "discrete Gaussian"}}, "states a guarantee that"),
         ({"mechanism": {**mechanism, "name": "none"}}, "no mechanism 'none'"),
-        ({"mechanism": None}, "does not describe a measurement"),
-        ({"mechanism": {**mechanism, "scales": 3}}, "does not describe a measurement"),
         (with_scales({**mechanism["scales"], "sum": float("nan")}), "does not describe"),
-        ({"workload": fewer}, "states a guarantee that"),
-        ({"workload": None}, "does not describe a measurement"),
-        ({"workload": ["sum"]}, "does not describe a measurement"),
-        ({"measurement": None}, "states a guarantee that"),
         ({"sha256": None}, "is missing or not as the manifest's checksum says"),
         ({**with_scales(double, 4.0), "guarantee": {"kind": "pure", "epsilon": 0.5}}, "variances"),
     ):
@@ -281,16 +276,16 @@ def test_a_changed_release_is_not_fitted_again(tmp_path):
         manifest.write_text(other)
         refuses(message)
     manifest.write_text(whole)
-    known = hashlib.sha256('{"a": 1, "b": "ñ"}'.encode()).hexdigest()
-    assert sealed({"b": "ñ", "a": 1})["checksum"] == known  # as folders have it that are written
+    known = hashlib.sha256('{"a": 1, "b": "ñ"}'.encode())  # as folders have it that are written
+    assert sealed({"b": "ñ", "a": 1})["checksum"] == known.hexdigest()
     text = (folder / "measurements.csv").read_text()
     (folder / "measurements.csv").write_text(text.replace("sum,,,", "sum,,,1"))
     refuses(r"measurements.csv is missing or not as")
     # With its checksum made anew: a variance in the answers' file that the noise does not have.
     changed = re.sub(r",[0-9.]+$", ",1.5", text, count=1, flags=re.M)
     (folder / "measurements.csv").write_text(changed)
-    sums = {**document["sha256"], "measurements.csv": hashlib.sha256(changed.encode()).hexdigest()}
-    edited(folder, sha256=sums)
+    sums = {"measurements.csv": hashlib.sha256(changed.encode()).hexdigest()}
+    edited(folder, sha256=document["sha256"] | sums)
     refuses("states variances that its scales do not give")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["first"]
 

@@ -26,3 +26,10 @@ def test_the_core_is_as_it_was_decided_small_and_listed():
     page = (SOURCES.parents[1] / "docs" / "architecture.md").read_text()
     section = page.split("## The trusted core")[1].split("\n## ")[0]
     assert re.findall(r"^\| `([\w/]+\.py)` \|", section, flags=re.M) == list(files)
+
+
+def test_arrow_reads_no_object_of_python_but_one_that_is_waited_for():
+    """A thread of Arrow's that lets go of it while Python ends would crash the program."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in SOURCES.rglob("*.py"))
+    read = re.findall(r"arrow_csv\.(?:read|open)_csv\((\w\S*),", sources)
+    assert sorted(read) == ["pa.BufferReader(text.getvalue())", "quoted"]

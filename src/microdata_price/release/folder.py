@@ -226,11 +226,12 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
     close = stale or math.isclose(stated.level, derived.level, rel_tol=_NEAR)
     if stated.kind != derived.kind or not close or document.get("neighbours") != said or not same:
         raise _damaged(folder, f"{MANIFEST} states a guarantee that its mechanism does not give")
-    data = io.BytesIO(_checked(folder, document, MEASUREMENTS))
+    text = pa.BufferOutputStream()  # not an object of Python, which Arrow may hold at its end
+    text.write(_checked(folder, document, MEASUREMENTS))
     kinds = {"noisy_answer": pa.int64(), "variance": pa.float64()}
     options = arrow_csv.ConvertOptions(include_columns=list(kinds), column_types=kinds)
     try:
-        read = arrow_csv.read_csv(data, convert_options=options)
+        read = arrow_csv.read_csv(pa.BufferReader(text.getvalue()), convert_options=options)
     except (pa.ArrowInvalid, KeyError):
         raise _damaged(folder, f"{MEASUREMENTS} cannot be read") from None
     answers, variances = (column.to_numpy() for column in read.columns)
