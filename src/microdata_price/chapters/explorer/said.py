@@ -50,7 +50,7 @@ def numbers_said(plane: Mapping[str, Any], draws: Mapping[str, Any]) -> dict[str
         "edge": _edge(guarantee, np.array(d), unit * D) / unit,
         "first": first,
         "printed": BOUNDS["printed"].title,
-        "kept": 100 / (2 * SCALE),
+        "kept": 100 / SCALE,
         "plane": plane,
         "draws": draws,
     }
