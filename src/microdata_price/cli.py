@@ -29,14 +29,17 @@ class _Lazy(click.Group):
         return cast(click.Command, getattr(module, f"{cmd_name.replace('-', '_')}_command"))
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
-        """Refuse an option that is given twice, of which click would take the last."""
+        """Refuse an option given twice, and an empty path: click takes the last, and ``.``."""
         name, command, rest = super().resolve_command(ctx, args)
         if command is not None and not ctx.resilient_parsing:
             inner = click.Context(command, ctx, info_name=name)
             with click.core.augment_usage_errors(inner):  # which names this command's --help
-                given = command.make_parser(inner).parse_args(list(rest))[2]
+                values, _, given = command.make_parser(inner).parse_args(list(rest))
             for o in {o for o in given if given.count(o) > 1 and not getattr(o, "multiple", True)}:
                 raise click.UsageError(f"{o.opts[0]} is given twice; give it once", inner)
+            for o in given:
+                if isinstance(o.type, click.Path) and values.get(str(o.name)) == "":
+                    raise click.BadParameter("it is empty; name a file or a folder", inner, o)
         return name, command, rest
 
 
@@ -91,10 +94,8 @@ def _explained(error: Exception) -> tuple[int, str]:
             return 2, f"{said[0].lower()}{said[1:]}; see {path} --help"
         case click.Abort():
             return 130, str(error.__cause__ or "") or "interrupted"
-        case InputError():
-            return 2, str(error)
-        case BuildError() | CertificateError() | GridStoppedError():
-            return 1, str(error)
+        case InputError() | BuildError() | CertificateError() | GridStoppedError():
+            return 2 if isinstance(error, InputError) else 1, str(error)
         case MemoryError():
             return 1, "there is not enough memory; use a machine with more, or a smaller table"
         case OSError():

@@ -24,11 +24,13 @@ _BARE_POWER = re.compile(r"(?<!× )(?<![\d.,])10(?=[⁻⁰¹²³⁴⁵⁶⁷⁸�
 SAMPLED = r"The highest price|The price of the sum|The worst cell of|The full cell|The benchmark"
 SAMPLED += r"|The consensus fit|Averaged over|On `PUMA|On tables that|Total squared|In \d+ of"
 SAMPLED += r"|By itself|Red is|Median price|Where all cells|What each theorem|All \d+ experiments"
-SAMPLED += r"|The share of"
-# What reads oddly, or is false, where a number is 0 or 1.
+SAMPLED += r"|The share of|Spearman's rank|On the sum the median|Over all tables"
+# What reads oddly, or is false, where a number is 0 or 1, below 0, few or the same as another.
 _COUNTED = "people|records|cells|streets|answers|runs|tables|rows|columns|levels|times"
 _ODD = r"\bby – |(at least|less than|a \$C\$ of) 0(?![.\d])|\bthe 0 [a-z]|\b0 of [\d,]+ answers|"
-_ODD += rf"up to 0\b(?![.\d])|(?<![\d.,−/-])(?<!- )1\$? ({_COUNTED})\b"
+_ODD += r"up to 0\b(?![.\d])|\b(gain|lose)s? −|\bten of \d\b(?!,)|"
+_ODD += r"(?P<same>\d\S+), in place of (?P=same)\b|"
+_ODD += rf"(?<![\d.,−/-])(?<!- )1\$? ({_COUNTED})\b"
 _SUPERSCRIPTS = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789")
 
 

@@ -54,8 +54,7 @@ def test_what_the_slides_quote_is_what_a_student_computes(epsilon, d):
     assert (clip_sum > 1, clip_cell < 1) == (epsilon < 20, True)
     assert found.sum_errors[0] < min(clip_sum, keep_sum)
     assert max(clip_sum, keep_sum) < found.sum_errors[-1]
-    assert found.must <= keep_cell
-    assert found.must_sum <= clip_sum
+    assert (found.must <= keep_cell, found.must_sum <= clip_sum) == (True, True)
     assert keep_sum <= 1 + 1e-12
     said = found.values
     assert says(said["clip_error"], clip_sum * signed)

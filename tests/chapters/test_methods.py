@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from chapter_texts import EPSILONS, cases, filled, numbers, says
+from chapter_texts import EPSILONS, NOTEBOOKS, cases, filled, numbers, says
 from scipy import stats
 
 from microdata_price.base.data import data_path
@@ -125,6 +125,9 @@ def test_the_difficult_table_s_headline_at_every_level(given):
         place = {(0, 0): "neither", (1, 0): "the cell", (0, 1): "the sum", (1, 1): "both"}
         assert f"in {place[*above]}" in told
     assert all(says(said[10], price) == (price > 0) for _, price in found.prices)
+    page = (NOTEBOOKS / "difficult_table.ipynb").read_text(encoding="utf-8")
+    told = [text.count("atched region") for text in (page, said[9])]
+    assert told == [2, 2 * (found.edge[1].max() > 0)]  # only where it is drawn
     assert 0 <= found.worst_certificate < 1e-7
     assert found.prices[0][1] <= found.marks[3][2]
 
@@ -174,8 +177,7 @@ def test_the_texts_of_your_own_table_hold_at_every_level(epsilon):
     # One noisy answer: the least whole number that the noise exceeds with at most 10 %.
     law = DoubleGeometric(level / 4)
     assert 2 * float(law.sf(half)) <= 0.1 < 2 * float(law.sf(half - 1))
-    assert wide > half
-    assert count == 1 + 8 + 12 + 96
+    assert (wide > half, count) == (True, 1 + 8 + 12 + 96)
     assert 0.75 * count < each <= at_once <= count
     together = next(text for text in said if text.startswith("The three folders"))
     assert says(together, 1.5 * level, rel=2e-3)

@@ -42,11 +42,13 @@ def test_what_the_system_refuses_is_one_sentence(monkeypatch, capsys, problem, s
 
 
 PURE, GRID = "bounds --privacy pure --epsilon 1 --points", "grid --runs 5"
+WITH_OUT = "book", "run a", GRID, "check-tables", "price t", "tabulate t", "release t"
 REFUSED = [
     *(("boundz", "did you mean 'bounds'"), (f"{GRID} --dataset PUMA0101300", "did you mean puma")),
     *(("release --share a=b=0_5", "'0_5' is not a number"), (f"{PURE} 9", "either the sum error")),
     *(("run a -p b", "'-p' requires 2 arguments"), (f"{GRID} --methods=", "there is no method ''")),
     ("bounds --epsilom 1", "did you mean '--epsilon'"),
+    *((f"{c} --out=", "'--out': it is empty; name a file or a folder") for c in WITH_OUT),
     *(("book --runs 1.5", "'1.5' is not a whole number"), (f"{PURE} 1 --sum-error 1", "2 or more")),
     ("price", "missing argument 'TABLE'; see microdata-price price --help"),
     ("price none.csv --epsilon 1", "'none.csv' does not exist"),
@@ -89,11 +91,8 @@ def test_a_reader_that_leaves_changes_nothing(tmp_path):
     read, write = os.pipe()
     os.close(read)
     program = [sys.executable, "-m", "microdata_price"]
-    cases = {
-        "release --method nnls --out out": write,
-        "price --runs 5 --methods ols": subprocess.PIPE,
-    }
-    for words, error in cases.items():
+    cases = ("release --method nnls --out out", write), ("price --methods ols", subprocess.PIPE)
+    for words, error in cases:
         asked = [*program, *words.split(), "t.csv", "--schema", "s.json", "--epsilon", "1"]
         done = subprocess.run(asked, stdout=write, stderr=error, cwd=tmp_path, timeout=300)
         assert done.returncode == 0

@@ -147,8 +147,7 @@ def contrast(*colours):
 def test_colours_can_be_told_and_read_on_light_and_dark_paper():
     for part in ("label", "colour", "marker", "dash"):
         assert len({str(getattr(m, part)) for m in METHODS.values()}) == len(METHODS), part
-    paper = on_dark("#ffffff")
-    assert paper == "#121212"
+    assert (paper := on_dark("#ffffff")) == "#121212"
     for style in METHODS.values():
         assert contrast(style.colour, "#ffffff") > 2.2, style
     for name in ("black", "blue", "green", "red", "grey"):  # in which text is written

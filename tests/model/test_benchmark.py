@@ -30,10 +30,9 @@ def test_there_are_31_each_of_its_familys_shape():
     assert [sum(d.family == f for d in sets) for f in benchmark.FAMILIES] == [8, 8, 15]
     assert [len({*benchmark.labels(variable)}) for variable in ("race", "origin")] == [9, 24]
     for d in sets:
-        assert d.table.shape == {"1d": (100,), "2d": (10, 10), "pums": (9, 24)}[d.family]
-        assert d.workload.shape == d.table.shape
-        assert not d.table.flags.writeable
-        assert d.empty_cells == int((d.table.ravel() == 0).sum())
+        shape = {"1d": (100,), "2d": (10, 10), "pums": (9, 24)}[d.family]
+        assert d.workload.shape == d.table.shape == shape
+        assert (d.table.flags.writeable, d.empty_cells) == (False, int((d.table == 0).sum()))
 
 
 def test_synthetic_tables_cell_by_cell():

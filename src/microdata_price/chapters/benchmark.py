@@ -27,6 +27,7 @@ from .grids import RUNS_ALONE, grid_part
 CELLS = 100
 SIZES = (1, 4, 8, 16, 32, 50, 100, 200)
 EMPTIES = (0, 10, 25, 49, 75, 90, 99)
+REDRAWN = 50  # tables of prices, for the standard error of a rank correlation
 
 
 def two_part_list(empty, size, cells=CELLS):
@@ -188,9 +189,10 @@ class Findings:
 
     @cached_property
     def upward(self):
-        """In how many percent of table and level NNLS's mean error of the sum is upward."""
+        """Percent of table and level with NNLS's sum upward on average; by two standard errors."""
         own = self.queries[self.queries["query_set"].eq("sum") & self.queries["method"].eq("nnls")]
-        return 100 * float((own["bias"] > 0).mean())
+        error = np.sqrt(own["variance"] / (own["runs"] - 1))
+        return [100 * float((own["bias"] > k * error).mean()) for k in (0, 2)]
 
     @cached_property
     def privacy(self):
@@ -236,11 +238,22 @@ class Findings:
 
     @cached_property
     def ranks(self):
-        """Spearman's rank correlation of sparsity and price, the median over the levels."""
-        groups = self._sparse.round({"price": 9}).groupby(["method", "privacy", "level"])
-        found = groups[["share", "price"]].apply(lambda g: g.corr("spearman").iloc[0, 1])
-        # Where all prices are one, as sequential fitting's can be, there is no rank to correlate.
-        return found.fillna(0.0).groupby("method").median().to_dict()
+        """Spearman's rank correlation of sparsity and price, the median over the levels.
+
+        Its standard error is its spread where prices are drawn anew, each by its own.
+        """
+        columns, rng = ["method", "privacy", "level"], np.random.default_rng(self.seed)
+        wide = self._sparse.pivot(index=["share", "dataset"], columns=columns)
+        price, error = wide["price"], wide["price_error"].fillna(0.0)
+        share = wide.index.to_frame()["share"].rank()
+
+        def medians(prices):
+            # Where all prices are one, as sequential fitting's can be, nothing correlates.
+            return prices.round(9).rank().corrwith(share).fillna(0.0).groupby("method").median()
+
+        drawn = [medians(price + error * rng.standard_normal(price.shape)) for _ in range(REDRAWN)]
+        spread = pd.DataFrame(drawn).std()
+        return {m: written(value, spread[m]) for m, value in medians(price).items()}
 
     # The tables.
 

@@ -95,9 +95,11 @@ class Findings(Methods):
         rows = [[self.label(m), *map(str, p)] for m, p in self.moved.items()]
         return pd.DataFrame(rows, columns=["method", *columns])
 
-    def lost(self, method):
-        """Mean records that the cells with records lose in all."""
-        return self.moved[method][1].times(-1)
+    @staticmethod
+    def gains(mean, ending="s"):
+        """Say what is gained on average, or lost, as the sign has it."""
+        verb, size = ("lose", mean.times(-1)) if mean.value < 0 else ("gain", mean)
+        return f"{verb}{ending} {size}"
 
     @property
     def max_over_nnls(self):

@@ -70,12 +70,8 @@ class Findings:
         rows = [("fits of the grid", "certified", self.fits, self.fits - self.failed, "make grid")]
         for check, (what, passing, command) in CHECKS.items():
             own = self.written[self.written["check"] == check]
-            rows += [
-                (f"{what} {part}", passing, int(tried), int(passed), command)
-                for part, tried, passed in zip(
-                    own["part"], own["tried"], own["passed"], strict=True
-                )
-            ]
+            parts = zip(own["part"], own["tried"], own["passed"], strict=True)
+            rows += [(f"{what} {part}", passing, int(n), int(k), command) for part, n, k in parts]
         names = ["tried", "passes if", "number", "passed", "command"]
         table = pd.DataFrame(rows, columns=names)
         commands = "`" + table["command"] + "`"  # each at its first row alone

@@ -154,8 +154,7 @@ class Lesson:
     def densities(self):
         """Published counts, and the densities of a lone count of 3 and of 4 with its noise."""
         b = 1 / self.epsilon
-        x = np.linspace(3 - 4 * b, 4 + 4 * b, 601)
-        x = np.unique(np.concatenate([x, [3.0, 4.0]]))
+        x = np.union1d(np.linspace(3 - 4 * b, 4 + 4 * b, 601), [3.0, 4.0])
         return x, *(np.exp(-np.abs(x - q) / b) / (2 * b) for q in (3, 4))
 
     @cached_property

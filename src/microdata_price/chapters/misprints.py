@@ -16,27 +16,21 @@ from ..model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from ..theory.laws.audit import audits
 from ..theory.lower.lower_bounds import BOUNDS, point_error_bound
 from ..theory.lower.printed_bounds import printed_sides
-from ..theory.upper.exact_errors import m_epsilon, m_rho, worst_clipped_sum
+from ..theory.upper.exact_errors import m_epsilon, m_rho
 from ..theory.upper.extremes import extremes, lemma1
 from ..theory.upper.truncation import paper_bound, smallest_bound
+from .proofs_of_the_paper import clipped_sum_error
 from .published import published_tables
 
 LETTERS = {"epsilon": "ε", "rho": "ρ", "delta": "δ"}
 
 
-def clipped(noise, d):
-    """C and D of a clipping mechanism on d cells, exact, in counts."""
-    return noise.std, math.sqrt(float(worst_clipped_sum(noise, d).squared_error))
-
-
 def false_at(guarantee, d, ks):
     """Both sides of the printed inequality on M where it is most false: k, left, right."""
-    noise = (
-        m_rho(guarantee.rho)
-        if isinstance(guarantee, ConcentratedDP)
-        else m_epsilon(guarantee.epsilon)
-    )
-    left, right = (np.atleast_1d(s) for s in printed_sides(guarantee, d, *clipped(noise, d), ks))
+    zcdp = isinstance(guarantee, ConcentratedDP)
+    noise = m_rho(guarantee.rho) if zcdp else m_epsilon(guarantee.epsilon)
+    errors = noise.std, clipped_sum_error(noise, d)
+    left, right = (np.atleast_1d(s) for s in printed_sides(guarantee, d, *errors, ks))
     i = int(np.argmax(right - left))
     return float(np.atleast_1d(ks)[i]), float(left[i]), float(right[i])
 
@@ -60,12 +54,8 @@ class Findings:
     @cached_property
     def printed(self):
         """The loss of item 1 as printed, and the variances of printed and meant noise."""
-        noises = m_epsilon(1 / self.epsilon), m_epsilon(self.epsilon)
-        return {
-            "loss": round(self.audits[1].worst, 9),
-            "variance": noises[0].variance,
-            "meant": noises[1].variance,
-        }
+        printed, meant = (m_epsilon(e).variance for e in (1 / self.epsilon, self.epsilon))
+        return {"loss": round(self.audits[1].worst, 9), "variance": printed, "meant": meant}
 
     @property
     def broken(self):
@@ -94,7 +84,7 @@ class Findings:
     @cached_property
     def square(self):
         """At 10,000 cells: D of M, and the D that the printed form asks for, up to a constant."""
-        return clipped(m_epsilon(self.epsilon), 10_000)[1], (10_000 / self.epsilon) ** 2
+        return clipped_sum_error(m_epsilon(self.epsilon), 10_000), (10_000 / self.epsilon) ** 2
 
     @cached_property
     def loose(self):
@@ -135,7 +125,7 @@ class Findings:
     @property
     def shares(self):
         """D^2 epsilon^2 / d^2 of M with a million cells, at epsilon 0.1 and 10."""
-        return [(clipped(m_epsilon(e), 10**6)[1] * e / 10**6) ** 2 for e in (0.1, 10.0)]
+        return [(clipped_sum_error(m_epsilon(e), 10**6) * e / 10**6) ** 2 for e in (0.1, 10.0)]
 
     @property
     def normal(self):
@@ -154,9 +144,8 @@ class Findings:
 
     @property
     def max_ols(self):
-        return (
-            published_tables().query("metric == 'max' and method == 'ols'")["squared_error"].max()
-        )
+        own = published_tables().query("metric == 'max' and method == 'ols'")
+        return own["squared_error"].max()
 
     @property
     def ols(self):

@@ -156,16 +156,9 @@ class Findings(Levels):
         for plane in self.planes:
             for p in plane.marks:
                 up = rounded_up if p.status == "certified" else float
-                rows.append(
-                    {
-                        "privacy": plane.guarantee.short,
-                        "mechanism": p.name,
-                        "cell error": _HOW[p.status],
-                        "$C$": up(float(p.C[0])),
-                        "$D$": float(p.D[0]),
-                    }
-                )
-        return pd.DataFrame(rows)
+                C, D = float(p.C[0]), float(p.D[0])
+                rows.append((plane.guarantee.short, p.name, _HOW[p.status], up(C), D))
+        return pd.DataFrame(rows, columns=["privacy", "mechanism", "cell error", "$C$", "$D$"])
 
     @cached_property
     def gap(self):
@@ -225,7 +218,8 @@ class Findings(Levels):
         """The difficult table beside an empty and an easy one, for clip and keep the sum."""
         noise, half = DoubleGeometric(self.epsilon), Laplace(2 / self.epsilon)
         rows = []
-        large = math.ceil(60 / self.epsilon)
+        # Above what keep the sum takes off every cell, about 2 ln(d) / epsilon, by 60 / epsilon.
+        large = math.ceil((60 + 2 * math.log(self.d)) / self.epsilon)
         for name, count, others in (
             ("difficult", self.full, 0),
             ("one huge cell", large, 0),
@@ -246,5 +240,7 @@ class Findings(Levels):
 
     @cached_property
     def sparse(self):
-        value = sparse_point_error(self.epsilon, self.d, min(SCARCE, self.d / 2))
-        return rounded_down(float(value) / self.signed)
+        """How many cells are expected to differ from 0, and the least C then."""
+        few = min(SCARCE, self.d / 2)
+        value = sparse_point_error(self.epsilon, self.d, few)
+        return few, rounded_down(float(value) / self.signed)

@@ -104,9 +104,8 @@ class Findings(Levels):
     def losses(self):
         """The three bars as a table."""
         rows = []
-        for name, slack in zip(
-            ("3.1, pure", "3.2, approximate", "3.3, zCDP"), self.slacks, strict=True
-        ):
+        names = "3.1, pure", "3.2, approximate", "3.3, zCDP"
+        for name, slack in zip(names, self.slacks, strict=True):
             steps = (("asked", slack.asked), *slack.lost, ("allowed", slack.allowed))
             rows += [{"theorem": name, "step": s, "nats": format_number(v)} for s, v in steps]
         return pd.DataFrame(rows)

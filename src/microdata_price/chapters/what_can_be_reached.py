@@ -17,6 +17,7 @@ from ..theory.upper.fitted_errors import cell_errors
 from ..theory.upper.truncated_sampling import sampled_truncated
 from ..theory.upper.truncation import paper_bound, profile, smallest_bound
 from ..theory.upper.upper_bounds import item1, item3
+from .cases import written
 from .levels import Levels
 
 LOWEST = 0.3  # signed errors that are drawn
@@ -35,7 +36,7 @@ class Findings(Levels):
 
     sizes = np.unique(np.round(np.geomspace(3, 1e6, 10)))
     many = 10.0 ** np.array([1, 3, 5, 6, 7, 8, 9, 12])  # cells, where noise is truncated
-    some = many[[1, 3, 6, 7]]
+    some = np.array([1, 3, 6, 7])  # of these, in the table
 
     def __post_init__(self):
         super().__post_init__()
@@ -161,12 +162,12 @@ class Findings(Levels):
 
     @cached_property
     def cut_table(self):
-        at = np.isin(self.many, self.some)
+        at, drawn = self.some, [self.simulated[k] for k in self.some]
         return pd.DataFrame(
             {
                 "d": [format_number(d) for d in self.many[at]],
                 "no mechanism below": [rounded_down(float(v)) for v in self.least[at]],
-                "truncated": [str(m) for m, here in zip(self.simulated, at, strict=True) if here],
+                "truncated": [written(m.value, m.error) for m in drawn],
                 "not truncated": self.free[at],
             }
         )

@@ -74,11 +74,9 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     least = f"the {other} error is at least" if any(values.values()) else "no bound says anything"
     some = any(v is not None for v in known.values.values())
     most = "Nonnegative mechanisms that keep to it on all tables (not: -); other error at most:"
+    title = f"{guarantee.describe().capitalize()}, d = {found.points} point queries."
     blocks = [
-        [
-            f"{guarantee.describe().capitalize()}, d = {found.points} point queries.",
-            f"Where the {given} error is at most {found.amount:.15g}, {least}:",
-        ],
+        [title, f"Where the {given} error is at most {found.amount:.15g}, {least}:"],
         [f"  {name:<16} {rounded_down(v, 6):>12.6g}  {meaning}" for name, v, meaning in rows],
         [most if some else "No known nonnegative mechanism keeps to that on every table:"],
         [f"  {name:<16} {text:>12}  {MECHANISMS[name]}" for name, text in reach],

@@ -97,7 +97,7 @@ def tabulate_command(persons: Path, schema: Path, where: dict[str, str], out: Pa
 
     Writes TABLE.csv, one row a cell, and TABLE.schema.json, for `price` and `release`, or neither.
     """
-    check_new(out)  # first: an empty name has no name beside it
+    check_new(out)  # first: what has no name has none beside it
     check_new(beside := schema_path(out))
     plain = out.suffix.lower() in (".csv", ".txt", "")
     require(plain, f"the table is CSV; name it {beside.with_suffix('').with_suffix('.csv')}")

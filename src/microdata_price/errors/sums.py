@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..model.table import check_batch, check_table
+from ..exceptions import InputError
+from ..model.table import check_batch, check_numbers, check_table
 from ..model.workload import Workload
 
 Array = NDArray[np.float64]
@@ -72,16 +73,22 @@ def sum_errors(
     >>> sum_errors([np.array([[3.0], [4.0], [5.0]])], first_run=1).runs
     array([1., 2.])
     """
-    squares = [e * e for e in errors]
-    controls = squares if control is None or control is errors else [c * c for c in control]
-    parts = [np.stack([e.sum(axis=1) for e in part]) for part in (squares, controls)]
+    both = [errors] if control is None or control is errors else [errors, control]
+    both = [[check_numbers(e, "an error", np.isfinite, "a finite number") for e in p] for p in both]
+    shapes = [[e.shape for e in part] for part in both]
+    counts = {s[0] if len(s) == 2 else 0 for s in shapes[0]}
+    if shapes[0] != shapes[-1] or len(counts) != 1 or 0 in counts:
+        said = f"the errors have shapes {shapes[0]}, the control's {shapes[-1]}; needed of both is"
+        raise InputError(f"{said} (runs, queries) a query set, with as many runs everywhere")
+    squares = [[e * e for e in part] for part in both]
+    parts = [np.stack([s.sum(axis=1) for s in part]) for part in (squares[0], squares[-1])]
     halves = [slice((first_run + h) % 2, None, 2) for h in (0, 1)]
 
     def added(e: Array, s: Array, c: Array) -> Array:
         squared, product = (np.einsum("rq,rq->q", s, other) for other in (s, c))
         return np.stack([e.sum(axis=0), s.sum(axis=0), squared, product])
 
-    triples = list(zip(errors, squares, controls, strict=True))
+    triples = list(zip(both[0], squares[0], squares[-1], strict=True))
     queries = [[added(e[half], s[half], c[half]) for e, s, c in triples] for half in halves]
     sums = [
         [t.sum(axis=1), (t**2).sum(axis=1), (t * c).sum(axis=1)]

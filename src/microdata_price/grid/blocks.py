@@ -58,8 +58,7 @@ class BlockResult:
 
     sums: dict[str, ErrorSums]  # by method; OLS is always among them
     certificates: dict[str, float]  # the worst certificate, by method
-    # How often the conic solver was asked, since the fast ones had missed, by method.
-    conic: dict[str, int]
+    conic: dict[str, int]  # how often the fast solvers missed and the conic was asked, by method
 
 
 def block_size(workload: Workload) -> int:

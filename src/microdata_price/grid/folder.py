@@ -152,11 +152,9 @@ class GridFolder:
         about = json.dumps(manifest_of(self.spec)).encode()
         for name, frame in ((QUERIES, queries), (ERRORS, errors)):
             table = pa.Table.from_pandas(frame, preserve_index=False)
-            table = table.replace_schema_metadata(
-                {**(table.schema.metadata or {}), b"microdata-price": about}
-            )
+            told = {**(table.schema.metadata or {}), b"microdata-price": about}
             buffer = io.BytesIO()
-            pq.write_table(table, buffer, compression="zstd")
+            pq.write_table(table.replace_schema_metadata(told), buffer, compression="zstd")
             write_whole(self.path / name, buffer.getvalue())
 
     def tidy(self) -> None:

@@ -109,28 +109,23 @@ def pair_rows(
         place = (data.name, data.family, guarantee.kind, guarantee.level, method)
         keys = dict(zip(KEYS, place, strict=False)) | {"runs": int(sums.runs.sum())}
         # A fit that fails its certificate stops the grid, so none that failed is ever averaged.
-        verdict = {
-            "failures": 0,
-            "worst_certificate": result.certificates[method],
-            "conic_calls": result.conic[method],
-        }
+        worst, conic = result.certificates[method], result.conic[method]
+        verdict = {"failures": 0, "worst_certificate": worst, "conic_calls": conic}
         metrics = _metrics(sizes, workload.names, found, totals, exact)
         rows[0].extend({**keys, **row, **verdict} for row in metrics)
-        rows[1].append(
-            {
-                **keys,
-                "query_set": np.repeat(workload.names, sizes),
-                "query": np.concatenate([np.arange(n) for n in sizes]),
-                "truth": np.concatenate(truth),
-                "bias": found.bias,
-                "variance": found.variance,
-                "mean_squared_error": found.plain.value,
-                "standard_error": found.plain.error,
-                "estimate_cv": found.controlled.value,
-                "se_cv": found.controlled.error,
-                "exact": exact,
-            }
-        )
+        queries = {
+            "query_set": np.repeat(workload.names, sizes),
+            "query": np.concatenate([np.arange(n) for n in sizes]),
+            "truth": np.concatenate(truth),
+            "bias": found.bias,
+            "variance": found.variance,
+            "mean_squared_error": found.plain.value,
+            "standard_error": found.plain.error,
+            "estimate_cv": found.controlled.value,
+            "se_cv": found.controlled.error,
+            "exact": exact,
+        }
+        rows[1].append(keys | queries)
     return rows
 
 

@@ -145,8 +145,7 @@ class DiscreteGaussian(WholeNoise):
     @cached_property
     def _sums(self) -> tuple[float, float]:
         """The variance, and the logarithm of the weights' sum: theta series, converging at once."""
-        s2 = self.sigma2
-        k = np.arange(1, 40)
+        s2, k = self.sigma2, np.arange(1, 40)
         if s2 < 0.3:
             w = np.exp(-(k**2) / (2 * s2))
             variance = 2 * (k**2 * w).sum() / (1 + 2 * w.sum())

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..exceptions import InputError, find
 from .queryset import QuerySet
-from .table import check_shape, real_numbers
+from .table import check_numbers, check_shape, real_numbers
 
 Array = NDArray[np.float64]
 
@@ -85,7 +85,8 @@ class Workload:
         >>> [a.tolist() for a in Workload.table(2).answers([3, 4])]
         [[7.0], [3.0, 4.0]]
         """
-        return tuple(q.answers(table) for q in self.query_sets)
+        cells = check_numbers(table, "a cell of the table", np.isfinite, "a finite number")
+        return tuple(q.answers(cells) for q in self.query_sets)
 
     def sensitivity(self, p: int) -> float:
         """Return the L_p sensitivity: how far one record more moves all answers (Definition 4).

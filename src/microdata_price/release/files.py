@@ -102,6 +102,7 @@ def release_files(release: Release, kept: Iterable[tuple[str, bytes]] = ()) -> d
 def readme_text(release: Release) -> str:
     """Return the README: one page, for any reader, from the text beside this module."""
     measured, ratio = release.measured, times(release.measured.mechanism.guarantee)
+    often = "perhaps more than a million" if ratio > WEAK_TIMES else f"at most {at_most(ratio)}"
     widths: dict[tuple[int, int], list[str]] = {}
     for told in release.told:
         widths.setdefault((told.half, told.wide), []).append(told.queries.name)
@@ -111,7 +112,7 @@ def readme_text(release: Release) -> str:
         widths=widths,
         most=MOST_RECORDS,
         warnings=measured.warnings,
-        times=at_most(ratio) if ratio < WEAK_TIMES else "a million or more",
+        times=often,
         is_total=is_total,
         example=_example(release),
         method=METHODS[release.method],
