@@ -70,9 +70,7 @@ def test_the_command(tmp_path, capsys):
     assert "Together: pure differential privacy with epsilon = 0.75" in printed
     assert "a copy of the same measurement, counted once" in printed
     names.append(tmp_path / "c")
-    code, printed, error = run(capsys, "budget", *names, "--json", "--delta", "1e-9")
-    assert (code, error) == (0, "")
-    document = json.loads(printed)
+    document = json.loads(run(capsys, "budget", *names, "--json", "--delta", "1e-9")[1])
     rho = 0.125 + 0.125 + 0.25**2 / 2
     assert document["total"] == {"kind": "zcdp", "rho": pytest.approx(rho)}
     together = approximate_together([0.5, 0.25], 0.125, 1e-9)
@@ -86,6 +84,8 @@ def test_the_command(tmp_path, capsys):
     publish(measured(known_total=True), "nnls", known := tmp_path / "known")
     told = run(capsys, "budget", names[0], known)[1].split("\n")  # each as its own README says
     assert (told[0][-6:], told[1][-3:], ": two steps)" in told[2]) == (" = 0.5", "= 1", True)
+    document = json.loads(run(capsys, "budget", names[0], known, "--json")[1])
+    assert [r["guarantee"]["epsilon"] for r in document["releases"]] == [0.5, 1]
     assert ", 1.2345649e-06)-" in run(capsys, "budget", *names, "--delta", "1.2345649e-6")[1]
 
 

@@ -219,9 +219,9 @@ def _of_folders(folders: tuple[Path, ...], ledger: Path | None, delta: float) ->
     loaded = {folder: load_measured(folder)[0] for folder in folders}
     budget = add_up([entry_of(folder, made) for folder, made in loaded.items()])
     entries, copies = budget.entries, budget.copies
-    releases = [{"folder": str(e.folder), "guarantee": e.guarantee.fields()} for e in entries]
-    document: dict[str, Any] = {"releases": releases, "copies": [str(e.folder) for e in copies]}
     own = [(e.folder, loaded[e.folder].mechanism.guarantee) for e in entries]  # as its README says
+    releases = [{"folder": str(folder), "guarantee": level.fields()} for folder, level in own]
+    document: dict[str, Any] = {"releases": releases, "copies": [str(e.folder) for e in copies]}
     lines = [f"{folder}: {level.describe()}" for folder, level in own]
     lines += [f"{e.folder}: a copy of the same measurement, counted once" for e in copies]
     if ledger is not None:
