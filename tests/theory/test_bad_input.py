@@ -140,6 +140,7 @@ BAD += [
         ("point error is 1e-16; it must lie between", 10, {"point_error": 1e-16}),
         ("sum error is 1e.31; it must lie between", 10, {"sum_error": 1e31}),
         ("sum error is 1e-20; it must lie between", 10, {"sum_error": [1.0, 1e-20, 1e-21]}),
+        *((r"\[1, 2\]; one number of", 10, {f"{e}_error": [1, 2]}) for e in ("sum", "point")),
         *(("number of ", d, {"sum_error": 1.0}) for d in (1, 0, -3, 2.5, math.nan, 10**400)),
     )
 ]

@@ -28,7 +28,7 @@ class Branch(NamedTuple):
 
 def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, Branch]:
     """Return what each of the paper's choices of k says about C, given D."""
-    equal = _equal_branches(guarantee, d, float(check_error(D, "sum error")), "D")
+    equal = _equal_branches(guarantee, d, float(check_error(D, "sum error", one=True)), "D")
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_point(guarantee.rho, d, D)}
     eps = guarantee.epsilon
@@ -42,7 +42,7 @@ def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, 
 
 def sum_error_branches(guarantee: Guarantee, d: float, C: float) -> dict[str, Branch]:
     """Return what each of the paper's choices of k says about D, given C."""
-    equal = _equal_branches(guarantee, d, float(check_error(C, "point error")), "C")
+    equal = _equal_branches(guarantee, d, float(check_error(C, "point error", one=True)), "C")
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_sum(guarantee.rho, d, C)}
     eps = guarantee.epsilon
