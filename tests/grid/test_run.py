@@ -43,9 +43,8 @@ def same(frame, other):
 def test_columns_and_rows_are_the_contracts(whole):
     assert tuple(whole.errors.columns) == ERROR_COLUMNS
     assert tuple(whole.queries.columns) == QUERY_COLUMNS
-    rows = len(whole.errors), len(whole.queries)
-    assert rows == (2 * 5 * (3 + 7 + 7), 2 * 5 * (101 + 121 + 250))
     e, q, keys = whole.errors, whole.queries, ["dataset", "privacy", "level", "method", "query_set"]
+    assert (len(e), len(q)) == (2 * 5 * (3 + 7 + 7), 2 * 5 * (101 + 121 + 250))
     assert not e.duplicated([*keys, "metric"]).any()
     assert not q.duplicated([*keys, "query"]).any()
     assert e[["runs", "failures"]].eq([260, 0]).all(axis=None)

@@ -105,6 +105,8 @@ def test_wide_gaussian_agrees_with_its_sums(monkeypatch):
 
 
 def test_extreme_parameters_do_not_overflow():
+    for law in (*LAWS, DiscreteGaussian(1e14), Laplace(3.0), Gaussian(2.0)):
+        assert law.log_cdf(np.array([-np.inf, np.inf])).tolist() == [-np.inf, 0.0]
     assert DoubleGeometric(1e-6).variance == pytest.approx(2e12, rel=1e-12)
     assert (DoubleGeometric(1e3).variance, DiscreteGaussian(5e-4).variance) == (0.0, 0.0)
     assert DiscreteGaussian(1e14).variance == pytest.approx(1e14, rel=1e-14)

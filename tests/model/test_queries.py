@@ -18,6 +18,7 @@ from microdata_price.model.noise_asymmetric import AsymmetricLaplace
 from microdata_price.model.privacy import ApproximateDP, ConcentratedDP, PureDP
 from microdata_price.model.queryset import QuerySet
 from microdata_price.model.workload import Workload
+from microdata_price.release.intervals import half_width
 from microdata_price.theory.upper.exact_errors import clipped
 from microdata_price.theory.upper.truncation import smallest_bound
 from random_measurements import random_workload
@@ -89,6 +90,8 @@ TENTH, CUT = noise_discrete.DoubleGeometric(0.1), noise_discrete.TruncatedDouble
 WHOLE = TENTH, CUT, noise_discrete.DiscreteGaussian(4), noise_discrete.DiscreteGaussian(1e12)
 REAL = Laplace(2), Gaussian(2)
 OF_DRAWS = (lambda n: max_quantile(TENTH, n, 0.1), lambda n: max_median(TENTH, n))
+OF_SUMS = (functools.partial(half_width, TENTH, terms) for terms in (1, 3))
+OF_CHANCES = (lambda p: max_quantile(TENTH, 3, p), *OF_SUMS)
 NO_CHANCES = -1.0, 0.0, 1.0, 2.0, np.nan, [0.5, -1.0]
 # What is said, what is called, and what it is called with, one by one.
 REFUSED = [
@@ -121,7 +124,8 @@ REFUSED = [
     ("is not a finite number", answered, ([[7.0]], [[3.0, np.inf]])),
     ("number of runs", answered(([[7.0]], [[3.0, 4.0]])).select, np.zeros(1, bool)),
     *(("chance is (-1|0|1|2|nan); it", z.upper_quantile, *NO_CHANCES) for z in (*WHOLE, *REAL)),
-    ("chance is (-1|0|1|2|nan); it", lambda p: max_quantile(TENTH, 3, p), *NO_CHANCES),
+    *(("chance is (-1|0|1|2|nan); it", f, *NO_CHANCES) for f in OF_CHANCES),
+    ("terms is .*; it must be a whole", lambda n: half_width(TENTH, n, 0.1), 0, -1, 2.5, np.nan),
     *(("draws is .*; it must be 1 or more", f, 0, 0.5, -1) for f in OF_DRAWS),
     *(("a whole number of 0", z.excess, 2.5, -1, np.nan) for z in WHOLE),
     *(("a whole number of 0", functools.partial(clipped, z), 0.5, [1, -1]) for z in WHOLE),

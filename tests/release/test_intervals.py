@@ -65,12 +65,11 @@ def test_the_stated_chances_hold_by_enumeration(guarantee):
     schema = Schema(("sex",), (("f", "m"),))
     workload = parse_workload("identity", schema)  # the total is not asked
     m = measured(guarantee, table=np.zeros(2), schema=schema, workload=workload)
-    told = room.intervals(m, np.zeros(2), (QuerySet.sum_query((2,)),))
+    cells, total = room.intervals(m, np.zeros(2), (QuerySet.sum_query((2,)),))
     law = m.mechanism.noise[0]
     reach = np.arange(-80, 81)
     first, second = np.meshgrid(reach, reach)
     weight = law.pmf(first) * law.pmf(second)
-    cells, total = told
     for noise, half in ((first, cells.half), (first + second, total.half)):
         assert weight[np.abs(noise) <= half].sum() >= 0.9 - 1e-12
         assert weight[np.abs(noise) <= half - 1].sum() < 0.9
@@ -155,8 +154,8 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     by_name = {t.queries.name: t for t in finish(m, "nnls").told}
     law = m.mechanism.noise[0]
     assert by_name["a"].half == half_width(law, 3, 1 - room.LEVEL)  # three of a*b, not 12 cells
-    assert by_name["sum"].half == half_width(law, 6, 1 - room.LEVEL)
-    assert by_name["c"].half == half_width(law, 6, 1 - room.LEVEL)  # six cells
+    six = half_width(law, 6, 1 - room.LEVEL)  # cells, or counts of a*b
+    assert (by_name["sum"].half, by_name["c"].half) == (six, six)
     assert by_name["a"].noisy.tolist() == m.answers[1].reshape(2, 3).sum(axis=1).tolist()
     assert by_name["c"].noisy.tolist() == m.answers[0].reshape(6, 4).sum(axis=0).tolist()
     # Twelve cells of little noise are better than three answers of much.

@@ -156,8 +156,7 @@ def test_where_it_is_not_exact_protection_is_judged_from_below(monkeypatch):
     # As sharp as can be: cells that are asked alone, and two cells of which the total is public.
     for cells, known in (Workload((QuerySet.identity(3),)), False), (Workload.table(2), True):
         made = mechanism_for(cells, PureDP(4.0), known_total=known)
-        std = made.noise[-1].std / np.sqrt(1 + known)
-        assert sharpest_std(cells, made) == pytest.approx(std)
+        assert sharpest_std(cells, made) == pytest.approx(made.noise[-1].std / np.sqrt(1 + known))
 
 
 @pytest.mark.parametrize(

@@ -67,16 +67,14 @@ def cells_of(schema):
 def test_cells_queries_and_their_names_agree_with_a_list_by_hand(schema, data):
     cells = list(cells_of(schema))
     assert schema.cells == len(cells)
-    assert schema.frame().to_dict("records") == [
-        {name: cell[name] for name in schema.columns} for cell in cells
-    ]
+    listed = [{name: cell[name] for name in schema.columns} for cell in cells]
+    assert schema.frame().to_dict("records") == listed
     names = data.draw(st.lists(st.sampled_from(schema.names), min_size=1, unique=True))
     queries = parse_workload("*".join(names), schema).query_sets[0]
-    told = query_values(schema, queries)
+    told = query_values(schema, queries).to_dict("records")
     counts = np.arange(1.0, schema.cells + 1)
-    for values, answer in zip(
-        told.to_dict("records"), queries.answers(counts.reshape(schema.shape)), strict=True
-    ):
+    answers = queries.answers(counts.reshape(schema.shape))
+    for values, answer in zip(told, answers, strict=True):
         said = {name: value for name, value in values.items() if value}
         assert set(said) == set(names) or queries.name == "identity"
         mine = [c for c, cell in zip(counts, cells, strict=True) if said.items() <= cell.items()]
@@ -128,6 +126,12 @@ def test_cut_points_also_below_zero_are_called_what_is_applied(cuts):
     assert [schema.reader("a")(name) for name in told] == [*range(1, len(told) + 1)]
     below = [str(Context(120).next_minus(Decimal(name))) for name in told]  # no double tells them
     assert [schema.reader("a")(field) for field in below] == [*range(len(told))]
+    rising = tuple(sorted(cuts))
+    wrong = [(*rising, 1e99), (np.nan, *rising[1:]), (*rising[:-1], np.inf)]
+    wrong += [rising[1:], rising[::-1], (rising[1], *rising[1:])] if rising[1:] else []
+    for others in wrong:
+        with pytest.raises(InputError, match="'a' has cut points that"):
+            Schema(("a",), schema.values, (Rule(cuts=others),))
 
 
 COLUMNS = '{"columns": {"a": ["x", "y"]}, '

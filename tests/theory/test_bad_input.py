@@ -18,6 +18,8 @@ from microdata_price.theory.laws.outputs import clipped_law, log_clipped_law, ou
 from microdata_price.theory.lower import gamma_bounds, validity, variants
 from microdata_price.theory.lower import lower_bounds as lb
 from microdata_price.theory.lower.lower_bounds import lower_bounds, point_error_bound
+from microdata_price.theory.lower.printed_bounds import printed_point_error, printed_sum_error
+from microdata_price.theory.lower.printed_branches import point_error_branches, sum_error_branches
 from microdata_price.theory.lower.single_cells import single_cell_bounds
 from microdata_price.theory.proofs import fano_walk, packing_walk
 from microdata_price.theory.proofs.packing import Packing
@@ -42,9 +44,10 @@ CUT = TruncatedDoubleGeometric(0.5, 8)
 LAWS, NO_RANGES = (clipped_law, log_clipped_law), ((2.5, 9), (-1, 9), (3, 2.5), (3, 0))
 TINY = DoubleGeometric(1e-6)
 HUGE = packing_walk.clipped_packing(TINY, 10**4, 1e6)
-NOT_FINITE = math.nan, math.inf
+NOT_FINITE, NO_ERRORS = (math.nan, math.inf), (-3.0, 0.0, math.nan)
 GUARANTEES = PURE, ConcentratedDP(1.0)
 first_above, sure = validity.first_above, functools.partial(certified_fit, even=True)
+OF_ERRORS = sure, printed_point_error, printed_sum_error, point_error_branches, sum_error_branches
 few_records = functools.partial(point_error_bound, max_records=3)
 no_records = functools.partial(point_error_bound, "first_moment", PURE, 10, 1.0)
 BAD = [
@@ -113,7 +116,8 @@ BAD = [
     ("cells", op.clipping, (PURE, 1)),
     ("weight", op.weighted_certified, (ConcentratedDP(1.0), 10, [-1.0])),
     *(("s must be 1", Reports, (1.0, 100.0, *x, 50.0)) for x in ((0.9, 0.02), (1.0, 0.07))),
-    *(("sum error is", sure, (g, 10, D)) for g in GUARANTEES for D in (-3.0, 0.0, math.nan)),
+    *(("error is", f, (g, 10, x)) for f in OF_ERRORS for g in GUARANTEES for x in NO_ERRORS),
+    *(("error is", remap.map_at, (g, x)) for g in (PURE, ConcentratedDP(0.1)) for x in NO_ERRORS),
     ("epsilon", Reports, (0.0, 100.0, 1.0, 0.02, 50.0)),
     ("larger", Reports, (1.0, 10.0, 1.0, 0.05, 5.0)),
     ("ln nu", Reports, (1.0, 100.0, 1.0, 0.05, 2.0)),
@@ -136,6 +140,7 @@ BAD += [
         ("point error is 1e-16; it must lie between", 10, {"point_error": 1e-16}),
         ("sum error is 1e.31; it must lie between", 10, {"sum_error": 1e31}),
         ("sum error is 1e-20; it must lie between", 10, {"sum_error": [1.0, 1e-20, 1e-21]}),
+        *((r"\[1, 2\]; one number of", 10, {f"{e}_error": [1, 2]}) for e in ("sum", "point")),
         *(("number of ", d, {"sum_error": 1.0}) for d in (1, 0, -3, 2.5, math.nan, 10**400)),
     )
 ]
@@ -145,9 +150,8 @@ ONE_BOUND = point_error_bound, lb.sum_error_bound
 WITH_A_GUARANTEE = [
     *((CUT_DP, getattr(upper_bounds, f), 10) for f in ("certified", "exact_clipping")),
     *((CUT_DP, remap.map_at), (CUT_DP, output_pair, 5.0), (CUT_DP, certified_split, 10)),
-    (CUT_DP, sure, 10, 3.0),
     *((ZCDP, op.asymmetric, 10), (ZCDP, packing_slack, HUGE, None)),
-    (PURE, variants.approximate_corollary, 10, 1.0),
+    *((CUT_DP, sure, 10, 3.0), (PURE, variants.approximate_corollary, 10, 1.0)),
     *(("pure", functools.partial(f, sum_error=1.0), 10) for f in BOTH_ERRORS),
     *(("pure", functools.partial(f, "printed"), 10, 1.0) for f in ONE_BOUND),
     ("pure", functools.partial(validity.balanced_error, "printed"), 10),

@@ -179,7 +179,7 @@ class DiscreteGaussian(WholeNoise):
         k = floored(x)
         q = np.where(k >= 0, k, -k - 1)
         if self.sigma >= _WIDE:
-            t = q + 0.5
+            t = np.minimum(q + 0.5, 1e9 * self.sigma)  # far beyond every tail, but finite
             slope = -t / self.sigma2 * self.pmf(t)
             above = np.maximum(special.ndtr(-t / self.sigma) + slope / 24, 0)
         else:
@@ -194,7 +194,7 @@ class DiscreteGaussian(WholeNoise):
         with np.errstate(divide="ignore"):
             log_above = np.array(np.log(above))
         # Where the tail itself would be too small to write, its logarithm comes from its terms.
-        for i in np.argwhere(above < 1e-290):
+        for i in np.argwhere((above < 1e-290) & np.isfinite(q)):
             log_above[tuple(i)] = self._log_tail(float(q[tuple(i)]))
         return np.where(k >= 0, np.log1p(-above), log_above)
 

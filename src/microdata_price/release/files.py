@@ -136,13 +136,12 @@ def _example(release: Release) -> dict[str, object]:
 def _columns(schema: Schema) -> list[tuple[str, list[str]]]:
     """Say of each column what programs or readers may take it for."""
     found, rules = [], dict(zip(schema.columns, schema.rules, strict=True))
-    groups = {group.name: group.of for group in schema.groups}
     for name in schema.names:
         values, rule = schema.values_of(name), rules.get(name, Rule())
         notes = [f"{len(values)} values", *[f"others counted at {rule.other!r}"] * bool(rule.other)]
         notes += [f"empty ones at {rule.empty!r}"] * bool(rule.empty)
-        if name in groups:
-            notes.append(f"a group of {groups[name]}, no column of the records")
+        finer = [group.of for group in schema.groups if group.name == name]
+        notes += [f"a group of {of}, no column of the records" for of in finer]
         if misread := [v for v in values if v in MISREAD]:
             notes.append(f"{', '.join(misread)}: a word, not a missing value (keep_default_na)")
         if any(v.isdecimal() and v[0] == "0" and v != "0" for v in values):

@@ -136,8 +136,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
         try:
             draft.rename(out)
         except OSError:  # somebody else was faster
-            other = out.with_name(f"{out.name}-{measured.identity}")
-            draft.rename(other)
+            other = draft.rename(out.with_name(f"{out.name}-{measured.identity}"))
             said = f"{out} was made meanwhile by somebody else; the answers are safe in {other}"
             again = f"microdata-price release --again {other} --method METHOD"
             raise InputError(f"{said}: go on with {again}") from None

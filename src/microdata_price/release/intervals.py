@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft, optimize, special
 
+from ..model.noise import check_chance, check_count
 from ..model.noise_released import DiscreteGaussian, DoubleGeometric
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
@@ -27,6 +28,8 @@ _NO_WEIGHT = 1e6  # times the noise of a sum: what is so uncertain hardly change
 
 def half_width(law: Law, terms: int, chance: float) -> int:
     """Return the least t with ``P(|z_1 + ... + z_terms| > t) <= chance``; of wide sums a bound."""
+    check_chance(chance)
+    check_count(terms, "the number of terms", 1, whole=True)
     if terms == 1:
         return int(law.upper_quantile(chance / 2))
     if law.std * math.sqrt(terms) > _WIDEST:

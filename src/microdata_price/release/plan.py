@@ -70,14 +70,12 @@ def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> li
     """Return what must be said loudly of a mechanism wherever its release is described."""
     found, std, g = [], sharpest_std(workload, mechanism, more), mechanism.guarantee
     if std < WEAK_STD:
-        said = f"a count with a standard deviation of only {rounded_down(std, 2):g} records"
-        said = f"all answers together may tell {said}. Many published counts may be the true ones."
-        found.append(f"WEAK PROTECTION: {said}")
+        said = f"a count with a standard deviation of only {rounded_down(std, 2):g} records. Many"
+        found.append(f"all answers together may tell {said} published counts may be the true ones.")
     if times(g) > WEAK_TIMES:
         said = f"at {g.parameter} = {not_below(g.level)} one record may make what is published"
-        said += " more than a million times likelier, as good as certain."
-        found.append(f"WEAK PROTECTION: {said}")
-    return found
+        found.append(f"{said} more than a million times likelier, as good as certain.")
+    return [f"WEAK PROTECTION: {said}" for said in found]
 
 
 def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: More = ()) -> None:

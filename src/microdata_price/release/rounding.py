@@ -58,8 +58,8 @@ def round_table(table: ArrayLike, workload: Workload) -> NDArray[np.int64]:
     fitted = np.asarray(table, dtype=float).ravel()
     if (n := fitted.size) != workload.cells:
         raise InputError(f"the table to round has {n} cells; the workload is for {workload.cells}")
-    if not np.isfinite(fitted).all() or fitted.min() < 0:
-        raise InputError("the table to round has a cell that is negative or not finite")
+    if not 0 <= fitted.min() <= fitted.max() < 2**63:  # what whole numbers of 64 bits hold
+        raise InputError("the table to round has a cell that is negative, not finite or over 9e18")
     # A solver's last digits must not turn a whole number into one to be rounded.
     slack, near = min(1e-6, 0.1 / fitted.size), np.rint(fitted)
     still = np.abs(fitted - near) <= slack

@@ -70,10 +70,8 @@ class Schema:
     ----------
     columns, values
         The columns' names and, for each, its values as text; column k is axis k of the table.
-    rules
-        For each column the fields that it may have beside its values; by default none.
-    groups
-        Coarser columns, for workloads.
+    rules, groups
+        What fields each column may have beside its values, by default none; coarser columns.
     impossible
         Combinations that cannot occur (structural zeros): in each, columns or groups with values
         that cannot meet. Where there are any, the table is a list of those possible, in order.
@@ -152,9 +150,8 @@ class Schema:
     @cached_property
     def possible(self) -> NDArray[np.bool_] | None:
         """The possible combinations of values, shape `sides`; ``None`` where all are."""
-        if not self.impossible:
-            return None
-        return ~np.asarray(reduce(np.logical_or, (struck for _, struck in self.struck())))
+        every = (struck for _, struck in self.struck())
+        return ~np.asarray(reduce(np.logical_or, every)) if self.impossible else None
 
     def struck(self) -> Iterator[tuple[str, NDArray[np.bool_]]]:
         """Yield each impossible rule's names, and the combinations of values that it rules out."""
@@ -266,10 +263,13 @@ def _check_names(names: Sequence[str]) -> None:
 
 def _check_values(name: str, values: Sequence[str], rule: Rule) -> None:
     fault = next((f"the value {v!r}, which {_fault(v)}" for v in values if _fault(v)), "")
+    cuts, more = rule.cuts, set(values[len(rule.cuts) + 1 :]) - {rule.other, rule.empty}
     if not values or len(set(values)) != len(values):
         fault = "a value twice" if values else "no values"
-    elif any(a >= b for a, b in pairwise(rule.cuts)):
-        fault = "cut points that do not rise"
+    elif not all(a < b for a, b in pairwise((-math.inf, *cuts, math.inf))):
+        fault = "cut points that do not rise, or are not finite"
+    elif cuts and (more or len(values) <= len(cuts)):
+        fault = 'cut points that are not one fewer than the values beside "other" and "empty"'
     elif {rule.other, rule.empty} - {"", *values} or (rule.other and len(values) == 1):
         fault = 'an "other" or "empty" that is not one of at least two values'
     said = f"the schema's column {name!r} has {fault}; list each value once, as in {_EXAMPLE}"

@@ -28,7 +28,7 @@ def check_points(d: ArrayLike, least: int = 1) -> Array:
     return points
 
 
-def check_error(value: ArrayLike, name: str) -> Array:
+def check_error(value: ArrayLike, name: str, one: bool = False) -> Array:
     """Return root errors as positive floats, or say why they cannot be."""
     try:
         errors = np.asarray(np.nan if np.iscomplexobj(value) else value, dtype=float)
@@ -45,6 +45,8 @@ def check_error(value: ArrayLike, name: str) -> Array:
             f"the {name} is {float(beyond.flat[0])!r}; it must lie between {LEAST_ERROR:g} and "
             f"{LARGEST_ERROR:g} counts, as numbers of 64 bits hold no bound beyond"
         )
+    if one and errors.ndim:
+        raise InputError(f"the {name} is {value!r}; one number of counts is needed")
     return errors
 
 

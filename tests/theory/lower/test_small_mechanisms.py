@@ -212,8 +212,7 @@ def test_the_difficult_tables_own_error():
     assert chance >= 1 / 16 - 0.002
     assert va.same_table_error(eps, d, m).error >= m / math.sqrt(80) > m / math.sqrt(128)
     low = va.same_table_error(3.0, 1000, 2)  # below one record
-    bound = low.chance / (1 / (2 - low.k) ** 2 + 1 / low.h**2)
-    assert low.error == pytest.approx(math.sqrt(bound))
+    assert low.error == pytest.approx(math.sqrt(low.chance / (1 / (2 - low.k) ** 2 + 1 / low.h**2)))
 
 
 @given(st.floats(0.05, 3.0), st.floats(1e-12, 0.2), st.floats(1.0, 200.0), st.floats(0.1, 1e4))

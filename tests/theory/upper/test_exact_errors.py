@@ -186,8 +186,7 @@ def test_moments_and_integrals_below_zero_equal_quadrature(n, g, theta):
     some = (lambda z, k=k: max(z - g, 0) ** k * math.exp(-theta * max(z - g, 0)) for k in range(3))
     a, b, c = (expected(Laplace(1.3), f, g) for f in some)
     want = a**n, n * a ** (n - 1) * b, n * a ** (n - 1) * c + n * (n - 1) * a ** (n - 2) * b**2
-    found = [float(x[0]) for x in law.moments(at, np.array(theta))]
-    assert found == pytest.approx(want, rel=1e-10)
+    assert [float(x[0]) for x in law.moments(at, np.array(theta))] == pytest.approx(want, rel=1e-10)
     # The law itself, inverted to 1e-10 or so, on panels.
     nodes, weights = np.polynomial.legendre.leggauss(12)
     s = np.linspace(0, 60, 121)[:-1, None] + (nodes + 1) / 4

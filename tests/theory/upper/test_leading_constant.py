@@ -124,8 +124,7 @@ def test_the_sums_noise_is_a_law_with_the_stated_variance_and_spread():
     assert p @ (k - p @ k) ** 2 == pytest.approx(case.variance, rel=1e-10)
     far = np.arange(-3 * round(case.T), 3 * round(case.T) + 1)
     for s in (1, round(case.T), math.floor(2 * case.T + 2)):
-        change = np.abs(case.log_noise(far - s) - case.log_noise(far))
-        assert change.max() <= case.spread
+        assert np.abs(case.log_noise(far - s) - case.log_noise(far)).max() <= case.spread
     # G is the least count at which an alarm of one record is hidden: the proof's first step.
     sure = case.sigma * case.tau
     hidden = [case.log_p - case.log_phi + case.spread - case.tau * G for G in (case.G, case.G - 1)]

@@ -80,8 +80,7 @@ def test_what_is_reached_beside_a_sum_error(guarantee, d):
         else:
             # The one-sided lemma, which the worst table's error is far below for many cells.
             assert found["split_budget"] <= every.C[every.D <= D].min() * 1.02
-        own = points.clipping(guarantee, d)
-        assert (found["clipping"] is None) == (own.D[0] > D * (1 + 1e-12))
+        assert (found["clipping"] is None) == (points.clipping(guarantee, d).D[0] > D * (1 + 1e-12))
         if "asymmetric" in found:
             assert found["asymmetric"] <= found["split_budget"] * (1 + 1e-9)
         if isinstance(guarantee, ApproximateDP):

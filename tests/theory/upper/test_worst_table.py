@@ -251,8 +251,7 @@ def test_core_and_flanks_keep_to_the_budget_at_every_order(flank, W, R, least, m
     assert pair.total.curvatures == pytest.approx((1.5 * RHO, 0))
     assert pair.cell.curvatures == pytest.approx((RHO / 4, 2 * RHO * flank))
     # The flanks decide how far the largest of very many noises lies.
-    far = float(pair.cell.upper_quantile(1e-20))
-    assert far < R + math.sqrt(math.log(1e20) / (flank * RHO))
+    assert float(pair.cell.upper_quantile(1e-20)) < R + math.sqrt(math.log(1e20) / (flank * RHO))
 
 
 @pytest.mark.parametrize("d", cn.SEARCHED)

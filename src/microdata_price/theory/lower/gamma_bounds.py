@@ -35,7 +35,7 @@ def gamma_sum_error(rho: float, d: ArrayLike, C: float, gamma: float) -> GammaBo
     ``D >= (k (d-1)^gamma exp(-4 rho m^2)/2 - 2 alpha C - k)/alpha`` with ``k = m - alpha C``, for
     the smallest whole m of at least ``alpha C + 1/sqrt(rho)``.
     """
-    r, error = check_rho(rho), float(check_error(C, "point error"))
+    r, error = check_rho(rho), float(check_error(C, "point error", one=True))
     if not 0 < gamma < 1:
         raise InputError(f"gamma is {gamma!r}; it must lie between 0 and 1 (both excluded)")
     alpha = math.sqrt(3 / (1 - gamma))

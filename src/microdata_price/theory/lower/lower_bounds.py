@@ -215,11 +215,11 @@ def lower_bounds(
         )
     given: Literal["sum_error", "point_error"]
     if sum_error is not None and point_error is None:
-        given, other, amount = "sum_error", "C", check_error(sum_error, "sum error")
+        given, other, amount = "sum_error", "C", check_error(sum_error, "sum error", one=True)
         found = {n: b.point_error(guarantee, d, amount) for n, b in BOUNDS.items()}
         branches = point_error_branches(guarantee, float(d), float(amount))
     elif point_error is not None and sum_error is None:
-        given, other, amount = "point_error", "D", check_error(point_error, "point error")
+        given, other, amount = "point_error", "D", check_error(point_error, "point error", one=True)
         found = {n: b.sum_error(guarantee, d, amount) for n, b in BOUNDS.items()}
         branches = sum_error_branches(guarantee, float(d), float(amount))
     else:

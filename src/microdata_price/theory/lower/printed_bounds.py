@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from ...model.privacy import ConcentratedDP, Guarantee
+from ..given import check_error
 from .search import largest_true
 
 Array = NDArray[np.float64]
@@ -70,7 +71,7 @@ def printed_sides(
 
 def printed_point_error(guarantee: Guarantee, d: Array, D: Array) -> Printed:
     """Return the largest C that the printed inequality excludes at some k in its range."""
-    d, D = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(D, dtype=float))
+    d, D = np.broadcast_arrays(np.asarray(d, dtype=float), check_error(D, "sum error"))
 
     def best_k(C: Array) -> Array:
         if isinstance(guarantee, ConcentratedDP):
@@ -121,7 +122,7 @@ def printed_sum_error(guarantee: Guarantee, d: Array, C: Array) -> Printed:
     Solved for D it is ``k (c exp(-2 eps k) - c0)`` up to constants, whose best k has ``1 - 2 eps k
     = W(e c0/c)``, W being Lambert's function; for zCDP the best k comes by bisection.
     """
-    d, C = np.broadcast_arrays(np.asarray(d, dtype=float), np.asarray(C, dtype=float))
+    d, C = np.broadcast_arrays(np.asarray(d, dtype=float), check_error(C, "point error"))
     if isinstance(guarantee, ConcentratedDP):
         rho = guarantee.rho
 

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...model.privacy import ConcentratedDP, Guarantee
+from ..given import check_error
 from .printed_bounds import ZCDP_FIRST, ZCDP_SECOND, in_range
 
 Array = NDArray[np.float64]
@@ -27,7 +28,7 @@ class Branch(NamedTuple):
 
 def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, Branch]:
     """Return what each of the paper's choices of k says about C, given D."""
-    equal = _equal_branches(guarantee, d, D, "D")
+    equal = _equal_branches(guarantee, d, float(check_error(D, "sum error", one=True)), "D")
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_point(guarantee.rho, d, D)}
     eps = guarantee.epsilon
@@ -41,7 +42,7 @@ def point_error_branches(guarantee: Guarantee, d: float, D: float) -> dict[str, 
 
 def sum_error_branches(guarantee: Guarantee, d: float, C: float) -> dict[str, Branch]:
     """Return what each of the paper's choices of k says about D, given C."""
-    equal = _equal_branches(guarantee, d, C, "C")
+    equal = _equal_branches(guarantee, d, float(check_error(C, "point error", one=True)), "C")
     if isinstance(guarantee, ConcentratedDP):
         return {**equal, "k=1/sqrt(rho)": _gamma_sum(guarantee.rho, d, C)}
     eps = guarantee.epsilon

@@ -66,7 +66,7 @@ def channel_sum_error(guarantee: PureDP, d: float, point_error: float, *, whole:
     >>> round(channel_sum_error(guarantee, 1000, C, whole=True) / 1000, 4)
     0.3285
     """
-    n, error = float(check_queries(d)), float(check_error(point_error, "point error"))
+    n, error = float(check_queries(d)), float(check_error(point_error, "point error", one=True))
     grid = _grid(guarantee.epsilon, _RANGE, whole)
     if error**2 < _NEAR * DoubleGeometric(guarantee.epsilon).variance:
         # As far as steps stay as fine as they are: coarser ones would cost more.
@@ -84,7 +84,7 @@ def channel_point_error(guarantee: PureDP, d: float, sum_error: float, *, whole:
 
     Parameters are as for `channel_sum_error`, with D for C.
     """
-    n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
+    n, error = float(check_queries(d)), float(check_error(sum_error, "sum error", one=True))
     reach = _REACHED + max(math.log(n / error / guarantee.epsilon), 0.0)
     grid = _grid(guarantee.epsilon, reach, whole, 2 * _STEP)
     mean = error / grid.step / n

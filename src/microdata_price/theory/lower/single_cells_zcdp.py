@@ -157,7 +157,7 @@ def conic_sum_error(
     guarantee: ConcentratedDP, d: float, point_error: float, *, whole: bool
 ) -> float:
     """Bound the sum's root error from below, given every cell's, under zCDP."""
-    n, error = float(check_queries(d)), float(check_error(point_error, "point error"))
+    n, error = float(check_queries(d)), float(check_error(point_error, "point error", one=True))
     if guarantee.rho > MOST_RHO:
         return 0.0
     a, b = conic_line(guarantee, error, whole=whole)
@@ -168,7 +168,7 @@ def conic_point_error(
     guarantee: ConcentratedDP, d: float, sum_error: float, *, whole: bool
 ) -> float:
     """Bound the worst cell's root error from below, given the sum's, under zCDP."""
-    n, error = float(check_queries(d)), float(check_error(sum_error, "sum error"))
+    n, error = float(check_queries(d)), float(check_error(sum_error, "sum error", one=True))
     if guarantee.rho > MOST_RHO:
         return 0.0
     first = float(moment_point_error(guarantee, np.array(n), np.array(error)).value)

@@ -60,9 +60,9 @@ def reached(
     """
     points, sums = float(check_queries(d)), sum_error is not None
     if sum_error is not None and point_error is None:
-        limit = float(check_error(sum_error, "sum error"))
+        limit = float(check_error(sum_error, "sum error", one=True))
     elif point_error is not None and sum_error is None:
-        limit = float(check_error(point_error, "point error"))
+        limit = float(check_error(point_error, "point error", one=True))
     else:
         raise InputError("give either the sum error or the point error")
     basis = check_guarantee(guarantee).basis

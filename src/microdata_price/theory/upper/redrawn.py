@@ -72,7 +72,7 @@ def redrawn(epsilon: float, delta: float, d: float, sum_error: float) -> Redrawn
     21.67
     """
     eps, n = check_epsilon(epsilon), float(check_points(d, 2))
-    D = float(check_error(sum_error, "sum error"))
+    D = float(check_error(sum_error, "sum error", one=True))
     first = best_rates(eps, min(n, _HUGE), D)
     low = 1 / math.sqrt(D**2 - 1 / eps**2)
     high = math.sqrt(2) / D

@@ -164,7 +164,7 @@ def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     a = np.arange(A + 1)
     law = np.exp(-((a[:, None] - j) ** 2) / (2 * sigma2)) * tail[0] * math.exp(1 / (2 * sigma2))
     law[0] += beyond.sum(1)
-    extra = 0.0 if point_error is None else max(float(point_error) ** 2 - V, 0.0)
+    extra = 0.0 if point_error is None else float(check_error(point_error, "error")) ** 2 - V
     columns = [(k, k + x) for k in range(A + 1) for x in range(-min(k, _FEW), _FEW + 1) if x]
     columns += [(k, 0) for k in range(_FEW + 1, A + 1)]
     k, y = np.array(columns).T
@@ -172,7 +172,7 @@ def best_gaussian_map(rho: float, point_error: float | None = None) -> Remap:
     error = law[k] * moved * ((y + k)[:, None] - 2.0 * j)
     size = np.abs(error).max(axis=0)
     up = np.where((k == A) & (y == A + 1), -1.0, 0.0)
-    room = (lifted + extra) / size
+    room = (lifted + max(extra, 0.0)) / size
     chances, _ = _least_bias(k, error / size, room, up, -_RAISED, law[k] * moved, before)
     found = _law(k, y, chances, A)
     out = np.arange(found.shape[1])
