@@ -129,18 +129,6 @@ def stage_redirects(root: Path, extra: Path) -> None:
         _write(extra / f"{old}.html", redirect(f"{target}{hash_}{place}"))
 
 
-def complaints(runs: Sequence[Run]) -> list[str]:
-    """Return what cells of executed notebooks wrote to standard error, a line each."""
-    return [
-        f"notebook {run.name!r}, cell {count} (of all cells, text included) writes to standard "
-        f"error: {' '.join(output.text.split())[:300]}"
-        for run in runs
-        for count, cell in enumerate(run.own_cells, 1)
-        for output in cell.get("outputs", [])
-        if output.get("name") == "stderr"
-    ]
-
-
 def build(
     root: Path,
     edition: Edition,
@@ -169,7 +157,7 @@ def build(
         for failed in sorted((cache / "notebooks").glob("*.failed.ipynb")):
             report(f"as far as it came: {failed}")
         raise
-    if said := complaints(runs):
+    if said := [line for run in runs for line in run.complaints]:
         raise BuildError("\n".join(said))
     about = (_LINKED if students else _ELSEWHERE) if edition.solutions else _THEIRS
     editions = {"book": (edition, about)}

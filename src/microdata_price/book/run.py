@@ -50,6 +50,17 @@ class Run:
         """Its cells without that of the values that were put in."""
         return [c for c in self.executed.cells if notebook.INJECTED not in notebook.tags(c)]
 
+    @property
+    def complaints(self) -> list[str]:
+        """What its cells wrote to standard error, a line each."""
+        return [
+            f"notebook {self.name!r}, cell {count} (of all cells, text included) writes to "
+            f"standard error: {' '.join(output.text.split())[:300]}"
+            for count, cell in enumerate(self.own_cells, 1)
+            for output in cell.get("outputs", [])
+            if output.get("name") == "stderr"
+        ]
+
 
 def _code(chapter: Chapter) -> list[str]:
     """Return a notebook's Python; an extension that it loads is an import."""
@@ -201,9 +212,10 @@ def run_all(
     places = {c.name: cache / c.name / chapter_key(root, c, folders) for c in chapters}
     found = dict[str, Run]()
     for chapter in chapters:
-        # What is not there, or cannot be used as after a crash, is computed anew.
+        # What is not there, cannot be used as after a crash, or complains is computed anew.
         with suppress(InputError, LookupError, AttributeError):
-            found[chapter.name] = _kept(chapter, places[chapter.name])
+            if not (kept := _kept(chapter, places[chapter.name])).complaints:
+                found[chapter.name] = kept
         (cache / f"{chapter.name}.failed.ipynb").unlink(missing_ok=True)
     todo = [c for c in chapters if c.name not in found]
     if found:
