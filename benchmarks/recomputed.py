@@ -341,7 +341,7 @@ SAMPLE: list[tuple[str, str, Callable[[], object]]] = [
     ("plane", "zCDP clip, .{1,9} exact 0.707 {}", lambda: clip_zcdp(1000)),
     ("plane", "zCDP keep the sum, .{1,9} on its worst table {} 1", lambda: huge_zcdp(1000)),
     ("plane", "first moments exclude signed answers from {} cells", lambda: excludes_from(EPSILON)),
-    ("plane", "easy 120 120 0.495 {}", lambda: math.sqrt(1000 * V) / SIGNED),
+    ("plane", "easy .{3,12} 0.495 {}", lambda: math.sqrt(1000 * V) / SIGNED),
     ("plane", "the larger error is at least {}", lambda: balanced(10**6) / SIGNED),
     ("plane", "epsilon = 10: from d = {}", lambda: excludes_from(10.0)),
     ("plane", "epsilon = 0.01: from d = {}", lambda: excludes_from(0.01)),
