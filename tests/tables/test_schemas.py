@@ -242,7 +242,7 @@ def test_shares_are_divided_and_checked():
         workloads.shares_by_set({"a*d": 0.1, "d*a": 0.1}, THREE, asked)
     with pytest.raises(InputError, match="each has its own"):
         workloads.shares_by_set({"marginals": 0.1, "RAC1P": 0.1, "HISP": 0.1}, TWO, workload)
-    with pytest.raises(InputError, match="no query set 'hisp'; did you mean HISP"):
+    with pytest.raises(InputError, match="no measured query set 'hisp'; did you mean HISP"):
         workloads.split_shares(workload, {"hisp": 0.1})
     few = dict.fromkeys(workload.names, 0.1)
     for wrong in (*({"sum": s} for s in (0.0, -1.0, float("nan"), 1.0, 2.0)), few):

@@ -100,7 +100,7 @@ def shares_by_set(given: Shares, schema: Schema, workload: Workload) -> dict[str
 def split_shares(workload: Workload, given: Shares) -> tuple[float, ...]:
     """Return each query set's share of the budget; those not named share what is left alike."""
     for name in given:
-        find("query set", name, dict.fromkeys(workload.names))
+        find("measured query set", name, dict.fromkeys(workload.names))
     shares = real_numbers([*given.values()], "the shares").tolist()
     others, total = len(workload.names) - len(given), math.fsum(shares)
     rest = (1 - total) / others if others else 0.0
