@@ -21,7 +21,6 @@ def half_a_folder(place, problem):
 
 @pytest.mark.parametrize("problem", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
 def test_a_folder_that_is_not_finished_leaves_nothing(tmp_path, problem):
-    """An error in between, Ctrl-C, and a request to terminate."""
     with pytest.raises(problem) as stop:
         half_a_folder(tmp_path / "out", problem)
     assert getattr(stop.value, "code", 143) == 128 + signal.SIGTERM

@@ -205,7 +205,7 @@ def unbuilt(monkeypatch, text=""):
 
     def run_builder(stage, target, *, strict):
         assert strict
-        given.update({p.name: p.read_text("utf-8") for p in stage.rglob("*.[iy][pm][yl]*")})
+        given.update({p.name: p.read_text("utf-8") for p in stage.rglob("*.[iyh][pmt][ylm]*")})
         target.mkdir()
         (target / "index.html").write_text(text, encoding="utf-8")
         return target
@@ -226,12 +226,15 @@ def test_another_edition_has_its_own_folder_title_and_numbers(built, monkeypatch
 
 
 def test_a_checkout_may_be_read_only(changed, tmp_path, monkeypatch):
-    before, real = {*changed.rglob("*")}, os.access
-    given = unbuilt(monkeypatch)
+    (made := tmp_path / "made").mkdir()
+    (made / "index.html").write_text("<details>\n<summary>Answers</summary>\n7\n</details>\n")
+    (changed / "book" / "play").mkdir()
+    before, real, given = {*changed.rglob("*")}, os.access, unbuilt(monkeypatch)
     monkeypatch.setattr(os, "access", lambda p, to: changed not in Path(p).parents and real(p, to))
-    book.build(changed, Edition(epsilon=30), tmp_path / "site", lambda _: None)
+    theirs, play = Edition(epsilon=30, solutions=False), {"play": lambda *_: made}
+    book.build(changed, theirs, tmp_path / "site", lambda _: None, play)
     assert {*changed.rglob("*")} == before
-    assert "Sentences" in given["_config.yml"].split()  # of other levels
+    assert ("Sentences" in given["_config.yml"].split(), given["index.html"]) == (True, "")
 
 
 def test_faults_in_a_page_and_a_page_that_does_not_exist_fail_the_build(changed):
@@ -297,7 +300,6 @@ def test_whatever_a_page_would_fetch_or_show_of_the_machine_is_found(tmp_path):
 
 @pytest.mark.parametrize("status", [0, 2])
 def test_a_full_disk_is_told_once_though_the_builder_only_warns(tmp_path, monkeypatch, status):
-    """It leaves out style sheets and pages and may end well: half a site."""
     told = "WARNING: Failed to copy a file: OSError(28, 'No space left on device')\n" * 99
     done = subprocess.CompletedProcess([], status, "", told)
     monkeypatch.setattr(subprocess, "run", lambda *_, **__: done)

@@ -58,6 +58,8 @@ def test_the_slides_keep_to_the_clock_to_both_plans_and_to_the_notes():
 
 
 def test_students_get_the_quiz_and_none_of_its_answers():
+    page = (ROOT / "book" / "explorer" / "index.html").read_text(encoding="utf-8")
+    assert ("Answers" in page, "Answers" in SOLUTION.sub("", page)) == (True, False)
     whole, theirs = text("take_home"), SOLUTION.sub("", text("take_home"))
     asked = re.findall(r"^\*\*\d+\.\*\*", theirs, re.MULTILINE)
     assert (whole.count("{dropdown} Answer"), theirs.count("{dropdown}"), len(asked)) == (10, 0, 10)

@@ -1,11 +1,16 @@
 """The methods on single tables: their texts, and what these say in another way."""
 
 import math
+import string
 
 import numpy as np
 import pandas as pd
 import pytest
+from bs4 import BeautifulSoup
 from chapter_texts import EPSILONS, NOTEBOOKS, cases, filled, numbers, says
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 from scipy import stats
 
 from microdata_price.base.data import data_path
@@ -16,6 +21,7 @@ from microdata_price.chapters import your_own_table as own_table
 from microdata_price.chapters.your_own_table import MEMBERS, PUBLIC
 from microdata_price.errors.sums import answer_errors
 from microdata_price.exceptions import InputError
+from microdata_price.figures import own_table as own_figures
 from microdata_price.fitting import METHODS, fit, fit_reweighted, microdata_methods, paper_methods
 from microdata_price.grid.run import run_grid
 from microdata_price.grid.spec import GridSpec
@@ -193,12 +199,24 @@ def test_a_table_of_one_s_own_is_confidential(tmp_path, with_schema):
     if with_schema:
         PUBLIC.frame().assign(count=MEMBERS.ravel().astype(int)).to_csv(path, index=False)
         (tmp_path / "own.schema.json").write_text(PUBLIC.to_json())
-    else:
-        frame = pd.DataFrame(MEMBERS.astype(int), PUBLIC.values[0], list(PUBLIC.values[1]))
+    else:  # also with names that would be formulas and tags
+        names = ["$0 to $9", "<i>$%^$</i>", *PUBLIC.values[1][2:]]
+        frame = pd.DataFrame(MEMBERS.astype(int), PUBLIC.values[0], names)
         frame.to_csv(path, index_label="branch")
     said = filled("your_own_table", table=str(path), runs=10)
     assert "confidential" in said[0]
     assert says(said[2], MEMBERS.sum())
+    public, truth = own_table.table_at(str(path), "")
+    figure = own_figures.counts(truth, public)
+    figure.draw_without_rendering()
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert tuple(labels) == public.values[1]
+
+
+@given(st.text(string.punctuation + "a1", min_size=1))
+def test_names_of_a_table_are_shown_as_they_are(text):
+    page = BeautifulSoup(MarkdownIt().render(f"x {own_table.literal(text)}"), "html.parser")
+    assert (page.get_text(), len(page.find_all())) == (f"x {text}\n", 1)
 
 
 def rows(values):
@@ -258,7 +276,6 @@ def test_the_oracle_s_error_is_that_of_the_posterior_mean(guarantee, name):
 
 
 def test_mbi_saw_the_noise_that_is_drawn_here():
-    """So differences are paired: the kept errors of its exact problem come out again."""
     kept = pd.read_csv(data_path("peers.csv")).query("method == 'fixed-total' & metric == 'total'")
     kept = kept.set_index(["dataset", "query_set"])["value"]
     name, peers = "PUMA0101301", better_method.PEERS

@@ -69,7 +69,6 @@ def test_a_missed_certificate_names_its_place(monkeypatch, run, gap, pair, said)
 
 
 def test_how_often_the_conic_solver_was_asked_is_counted(monkeypatch):
-    """With the fast solvers' answers spoilt for some runs, exactly these are counted."""
     door = importlib.import_module("microdata_price.optimize.solve")
     pair = Pair("Level00-1d", PureDP(0.5))
     task = gb.Task(pair, ("nnls",), 0, 0, 10)

@@ -61,7 +61,6 @@ def test_columns_and_rows_are_the_contracts(whole):
 
 
 def test_values_are_those_of_the_raw_errors(whole):
-    """Draw the same noise, fit the same tables, and let NumPy average all runs at once."""
     data = data_set("SplitStairs-2d")
     pair = Pair(data.name, ConcentratedDP(0.125))
     given = data.table, data.workload, pair.guarantee

@@ -119,8 +119,7 @@ def test_every_kind_is_found_by_its_word_and_says_its_levels(kind):
 def test_noise_and_errors_shrink_with_the_level_as_the_norm_says(guarantee):
     """Noise four times as small is that of the level which holds between groups of four."""
     stronger = guarantee.scaled(4.0**guarantee.norm)
-    assert stronger == guarantee.group(4)
-    assert guarantee.records(stronger.level) == pytest.approx(4)
+    assert (stronger, guarantee.records(stronger.level)) == (guarantee.group(4), pytest.approx(4))
     for s in (1.0, 3.0):  # sensitivities
         assert stronger.noise(4 * s).std == pytest.approx(guarantee.noise(s).std, rel=1e-14)
     # A cell and the sum count each record: 2 in L1, the root of 2 in L2.

@@ -48,7 +48,6 @@ def test_any_problem_is_certified_with_the_answers_of_a_plain_formulation(seed, 
 
 
 def test_rough_answers_are_polished_to_rounding_in_few_steps(monkeypatch):
-    """Each problem goes to Clarabel once, and its first active set is mostly the right one."""
     asked, steps = [], []
     rough, step = conic._clarabel, polish.solve_active
     monkeypatch.setattr(conic, "_TOLERANCES", (0.1,))

@@ -151,7 +151,6 @@ def test_a_refused_run_is_named_by_its_own_number(method):
 @example(seed=1043656718)  # a slope that by rounding is the same at both ends of a search
 @settings(max_examples=20)
 def test_a_fit_is_certified_or_refused_after_every_solver_was_asked(method, seed):
-    """The last to be asked is Clarabel for least squares and HiGHS for max fitting's distance."""
     m, asked = extreme_measurements(seed), []
     with pytest.MonkeyPatch.context() as patch:
         lasts = {"optimize.solve": "solve_conic", "fitting.max_fitting": "exact_distance"}

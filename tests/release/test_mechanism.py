@@ -78,7 +78,6 @@ def test_no_move_of_a_record_loses_more_than_is_said(sets, known, guarantee):
     st.lists(st.integers(1, 3), min_size=1, max_size=4),
 )
 def test_shares_are_what_each_set_spends_and_no_more_than_was_asked(level, kind, shares, sides):
-    """By the paper's Theorems 1 and 2, without the library."""
     workload = Workload.table(tuple(sides))
     asked = kind(max(level, 1e-4) if kind is PureDP else min(level, 1.5))
     named = dict(zip(workload.names[:-1], shares, strict=False))

@@ -81,7 +81,6 @@ def test_the_empirical_privacy_loss_stays_within_the_claim(drawn, method):
 
 
 def test_a_loss_beyond_the_claim_would_be_noticed():
-    """A fifth of the noise that is due, or one cell left without noise."""
     rng = np.random.default_rng(3)
     zeros = np.zeros((RELEASES, 2))
 

@@ -113,7 +113,6 @@ def test_very_many_cells_are_rounded_by_a_smaller_program_at_nearly_the_same_cos
 @settings(max_examples=25)
 @given(data=st.data())
 def test_more_ways_are_kept_within_about_one(data):
-    """Within one wherever any rounding is."""
     workload = marginals((2, 2, 2), (), (0, 1), (0, 2), (1, 2))
     assert not two_hierarchies(workload)
     fitted = data.draw(hnp.arrays(float, 8, elements=st.floats(0, 3, allow_subnormal=False)))
@@ -128,7 +127,6 @@ def test_more_ways_are_kept_within_about_one(data):
 
 
 def test_where_exchanges_do_not_help_an_integer_program_finds_nearly_the_nearest(monkeypatch):
-    """Of all roundings within one of every answer."""
     monkeypatch.setattr(rounding, "_exchanges", lambda add, *_: add)
     workload = marginals((2, 2, 3), (), (0, 1), (0, 2), (1, 2))
     every = np.array(list(itertools.product((0, 1), repeat=12)))
@@ -173,7 +171,6 @@ def test_what_cannot_be_rounded_or_is_no_table_is_refused(monkeypatch):
 )
 @pytest.mark.parametrize("seed", range(3))
 def test_many_cells_come_near_and_always_alike(seed, shape, integer, most, monkeypatch):
-    """By exchanges, and within one with an integer program."""
     monkeypatch.setattr(rounding, "_INTEGER", integer)
     workload = marginals((*shape, 2), (), *itertools.combinations(range(len(shape)), 2))
     rng = np.random.default_rng(seed)

@@ -178,7 +178,6 @@ def test_the_laws_of_two_neighbouring_counts(guarantee):
 )
 @pytest.mark.parametrize("d", [1, 50])
 def test_errors_of_signed_answers_do_not_depend_on_d(guarantee, full, d):
-    """Empty cells are negative half of the time, a cell of nine hardly ever."""
     got = signed.sampled_signed([9] + [0] * (d - 1), guarantee, 5000, np.random.default_rng(d))
     exact = [guarantee.signed_error**2] * 2 + [(full + (d - 1) / 2) / d]
     for mean, error, want in zip(got[::2], got[1::2], exact, strict=True):

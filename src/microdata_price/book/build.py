@@ -113,6 +113,9 @@ def _stage(
         if (root / "book" / name).is_dir():
             folder = compute(root, edition, cache / name, report)
             book_site.copy_tree(folder, target / EXTRA / name)
+            page = target / EXTRA / name / "index.html"
+            if not edition.solutions:
+                _write(page, stage.SOLUTION.sub("", page.read_text(encoding="utf-8")))
     stage_redirects(root, target / EXTRA)
     files = [p for p in target.rglob("*") if p.is_file()]
     own = {*Path(__file__).parent.glob("*.py"), *code_files(FOLDER, [f"import {finish.__name__}"])}

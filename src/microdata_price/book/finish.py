@@ -67,8 +67,7 @@ def finish(site: Path, title: str, address: str) -> None:
             text = text.replace("</title>", f"</title>\n{tags}", 1)
         path.write_text(text, encoding="utf-8")
     found = json.dumps(previews(pages), ensure_ascii=False, indent=0)
-    script = site / "_static" / "previews.js"
-    script.write_text(f"window.bookPreviews = {found};\n", encoding="utf-8")
+    (site / "_static/previews.js").write_text(f"window.bookPreviews = {found};\n", encoding="utf-8")
     draw_card(site / _CARD, title)
 
 

@@ -114,8 +114,7 @@ def kernels(folder: Path, preload: Sequence[str]) -> Iterator[type[AsyncKernelMa
     if preload and sys.platform == "linux":  # elsewhere the system's own libraries forbid to fork
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(["ipykernel.kernelapp", "microdata_price.book.preload"])
-    started: list[Any] = []
-    starting, ended = threading.Lock(), threading.Event()
+    started, starting, ended = list[Any](), threading.Lock(), threading.Event()
 
     class Provisioner(LocalProvisioner):
         async def launch_kernel(self, cmd: list[str], **_given: Any) -> Any:

@@ -26,9 +26,10 @@ from .plan import FOLDERS
 # How the list begins of which a reader chooses a prediction; the page's script knows it too.
 _CHOICE = re.compile(r"^- \(a\) ", re.MULTILINE)
 _QUOTED = re.compile(r"\{\{ *([A-Za-z]\w*)\.([\w.-]+) *\}\}")
-SOLUTION = re.compile(  # of a prose page: what folds with this class
-    r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?", re.S | re.M
-)
+SOLUTION = re.compile(  # what folds with this class on a prose page, or is called answers
+    r"^(`{3,}|:{3,})\{dropdown\}[^\n]*\n:class-container: solution$.*?^\1[ \t]*$\n?"
+    r"|^<details>\n<summary>Answers</summary>.*?^</details>\n", re.S | re.M,
+)  # fmt: skip
 _AWAY = re.compile(
     r"(?<!!)\[([^\[\]]*)\]\((?!#|https?:|mailto:)[^()\s]+\)"
     r"|<a href=\"(?!#|https?:|mailto:)[^\"]*\">([^<]*)</a>"

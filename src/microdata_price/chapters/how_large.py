@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ..base.numbers import at_least, at_most, format_number
+from ..base.numbers import at_least, at_most
 from ..model.noise_discrete import DoubleGeometric
 from ..theory.lower.lower_bounds import point_error_bound, sum_error_bound
 from ..theory.lower.single_cells import channel_point_error, channel_sum_error
@@ -223,13 +223,7 @@ class Findings(Levels):
     @property
     def open_table(self):
         rows = [
-            {
-                "question": name,
-                "number": what,
-                "at least": at_least(ends.low),
-                "at most": at_most(ends.high),
-                "factor": format_number(ends.factor) if ends.low > 0 else "–",
-            }
-            for name, what, ends in self.questions
+            (name, what, at_least(e.low), at_most(e.high), at_most(e.factor) if e.low > 0 else "–")
+            for name, what, e in self.questions
         ]
-        return pd.DataFrame(rows)
+        return pd.DataFrame(rows, columns=["question", "number", "at least", "at most", "factor"])

@@ -1,5 +1,6 @@
 """Your own table: its price, and one release of an invented table."""
 
+import re
 from functools import cached_property
 from pathlib import Path
 
@@ -36,6 +37,11 @@ MEMBERS = np.array(
     ],
     dtype=float,
 )  # members of an invented library, by branch and by the language they borrow most
+
+
+def literal(text):
+    """Return a name or value of a reader's table for a page, which would read its marks."""
+    return re.sub(r"[\\`*_{}\[\]<>&$|~#]", lambda mark: f"&#{ord(mark[0])};", text)
 
 
 def table_at(table, schema):
@@ -76,7 +82,9 @@ class Findings:
     @cached_property
     def micro(self):
         made = self.totals[self.totals["method"].isin(microdata_methods())]
-        return made.assign(label=[METHODS[m].label for m in made["method"]]).sort_values("price")
+        told = {"label": [METHODS[m].label for m in made["method"]]}
+        told["query_set"] = [literal(name) for name in made["query_set"]]
+        return made.assign(**told).sort_values("price")
 
     @property
     def ends(self):
@@ -96,7 +104,7 @@ class Findings:
         root = root_ratio(rows["squared_error"], rows["standard_error"], 1.0)
         shown = {
             "method": [METHODS[m].label for m in rows["method"]],
-            "query": rows["query"],
+            "query": rows["query"].map(literal),
             "true count": rows["truth"].map(format_number),
             "bias": list(map(written, rows["bias"], rows["bias_error"])),
             "root error": list(map(written, *root)),

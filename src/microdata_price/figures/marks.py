@@ -10,9 +10,9 @@ def note(ax, text, at, away, **kwargs):
     return ax.annotate(text, at, xytext=away, textcoords="offset points", **kwargs)
 
 
-def name_rows(ax, names):
+def name_rows(ax, names, **look):
     """Name rows that are drawn at 0, 1, and so on, the first on top."""
-    ax.set_yticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names, **look)
     ax.set_ylim(len(names) - 0.5, -0.5)
     ax.grid(axis="y", visible=False)
 

@@ -34,14 +34,15 @@ def counts(table, schema):
                 ink = "white" if np.log(count) > 0.5 * np.log(top) else COLOURS["black"]
                 look = {"ha": "center", "va": "center", "fontsize": 10.5, "color": ink}
                 ax.text(j, i, f"{count:.0f}", **look)
-    across = ", ".join(schema.columns[1:])
+    across, plain = ", ".join(schema.columns[1:]), {"parse_math": False}  # a $ is a $
     names = [" ".join(values) for values in itertools.product(*schema.values[1:])]
     if rows <= _MOST_LABELS:
-        ax.set_yticks(range(rows), schema.values[0])
+        ax.set_yticks(range(rows), schema.values[0], **plain)
     if across and columns <= _MOST_LABELS:
-        ax.set_xticks(range(columns), names, rotation=45, ha="right", rotation_mode="anchor")
-    ax.set_ylabel(schema.columns[0])
-    ax.set_xlabel(across)
+        look = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+        ax.set_xticks(range(columns), names, **look, **plain)
+    ax.set_ylabel(schema.columns[0], **plain)
+    ax.set_xlabel(across, **plain)
     if not across:
         ax.set_xticks([])
     return figure

@@ -58,7 +58,7 @@ def prices(totals, title=""):
     fine = (1.0, 1.5, 2.0, 3.0, 5.0, 7.0) if high < 6 * low else (1.0, 3.0)
     ax.xaxis.set_major_locator(LogLocator(subs=fine))
     plain_log(ax, "x")
-    name_rows(ax, sets)
+    name_rows(ax, sets, parse_math=False)  # names of a reader's columns: a $ is a $
     ax.set_xlabel("root error over that of signed answers (1 = no price)")
     ax.set_title(title)
     figure.legend(loc="outside lower center", ncols=2)
@@ -88,7 +88,7 @@ def bias_and_variance(totals, title=""):
         ax.set_yticks(place, [METHODS[m].label for m in methods])
         ax.invert_yaxis()
         ax.grid(axis="y", visible=False)
-        ax.set_title(name)
+        ax.set_title(name, parse_math=False)
     axes[-1].set_xlabel("share of signed squared error: squared bias (hatched), variance (plain)")
     figure.suptitle(title)
     return figure
@@ -125,7 +125,7 @@ def errors_by_count(queries, title=""):
         ax.set_axis_off()
     figure.supxlabel("true count, records", fontsize=12)
     figure.supylabel("root error, records", fontsize=12)
-    figure.suptitle(title)
+    figure.suptitle(title, parse_math=False)
     return figure
 
 

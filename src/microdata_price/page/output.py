@@ -105,8 +105,7 @@ def certificate(*fits: Fit | float) -> None:
         raise InputError(
             f"the certificates to report are {values}; give at least one, finite and not negative"
         )
-    worst = max(values)
-    _publish({"text/plain": f"worst certificate {worst:.1e}"}, certificate=worst)
+    _publish({"text/plain": f"worst certificate {max(values):.1e}"}, certificate=max(values))
 
 
 def offer(name: str, content: str, label: str) -> None:

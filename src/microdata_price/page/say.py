@@ -96,9 +96,8 @@ def perform(source: str, names: Mapping[str, Any]) -> str:
     if kind == "say":
         output.say(said, name=label)
         return said
-    thing = eval(expression, {}, _Names(names))
     caption, _, alt = said.partition("\nALT: ")
-    output.show(thing, label, caption, alt)
+    output.show(eval(expression, {}, _Names(names)), label, caption, alt)
     return said
 
 

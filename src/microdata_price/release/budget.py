@@ -88,7 +88,7 @@ def add_up(entries: Sequence[Entry]) -> Budget:
     ConcentratedDP(rho=0.75)
     """
     if not entries:
-        raise InputError("there is no release to add up; give one or more folders")
+        raise InputError("there is no release to add up; give folders, or a ledger with --name")
     mixed = len({e.replaced for e in entries}) == 2
     if mixed:  # replacing a record is at most two steps
         pairs = [(e, e.guarantee if e.replaced else e.guarantee.group(2)) for e in entries]

@@ -242,7 +242,6 @@ EACH_LEVEL = [
 @pytest.mark.parametrize("guarantee", EACH_LEVEL, ids=str)
 @pytest.mark.parametrize("name", BOUNDS)
 def test_the_bound_crosses_where_it_is_said_to(name, guarantee):
-    """At three heights."""
     s = guarantee.signed_error
     first = [first_above(name, guarantee, s, threshold) for threshold in (0.0, 0.5 * s, s)]
     assert first == sorted(first)

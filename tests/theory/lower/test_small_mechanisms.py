@@ -114,7 +114,6 @@ def test_any_conic_multipliers_prove_a_true_bound():
 
 @pytest.mark.parametrize("seed", range(6))
 def test_no_lower_bound_is_above_what_is_reached(seed):
-    """At random levels of each kind, for weights and for whole numbers."""
     rng = np.random.default_rng(seed)
     d, level = int(10 ** rng.uniform(0.31, 9)), float(np.exp(rng.uniform(-2, 2.5)))
     kinds = (PureDP(level), ApproximateDP(level, 1e-6), ConcentratedDP(max(level**2 / 8, 0.02)))
@@ -193,7 +192,6 @@ def test_the_best_number_of_replaced_records_is_found(eps, d, D):
 
 @given(st.floats(0.05, 2.0), st.integers(2, 10**6), st.integers(2, 60), *[st.floats(0.05, 1)] * 2)
 def test_clipping_goes_wrong_as_often_as_proved(eps, d, m, share, ratio):
-    """Clipping treats cells alike, so it goes wrong on each placement, as Markov bounds it."""
     k, h = 0.95 * share * m, 4 * ratio * m
     chance, s = va.placement_chance(eps, d, m, k, h)
     every = np.arange(m + 1)

@@ -114,7 +114,6 @@ def test_clipping_errors_equal_direct_sums_or_quadrature(noise, q):
 
 @pytest.mark.parametrize("noise", NOISES, ids=repr)
 def test_no_table_beats_the_worst_of_two(noise):
-    """Every table of up to 4 cells with counts up to 7, and hundreds of random larger ones."""
     for d in (1, 2, 3, 4):
         worst = float(worst_clipped_sum(noise, d).squared_error)
         for table in itertools.combinations_with_replacement(range(8), d):

@@ -60,7 +60,6 @@ def test_the_constant_inverts_the_formula(epsilon, above, whole):
     ],
 )
 def test_printed_values(epsilon, whole, printed):
-    """The wall, Lambda(1), and the limits at 2.25 and 3."""
     found = [float(lc.sum_wall(epsilon)), float(lc.needed_lambda(1.0, epsilon, whole=whole))]
     found += [lc.leading_constant(lam, epsilon, whole=whole) for lam in (2.25, 3.0)]
     assert found == pytest.approx(printed, abs=5e-4)
