@@ -41,7 +41,7 @@ def chapter(*cells, outputs=()):
     """A chapter as papermill leaves it; its last cell has the outputs."""
     nb = make_notebook(*START, *cells)
     put_in = ("code", "epsilon = 0.25\ngrid_dir = '/secret'", "injected-parameters")
-    nb.cells.insert(2, make_notebook(put_in).cells[0])
+    nb.cells[2:2] = [make_notebook(put_in).cells[0], nbformat.v4.new_raw_cell("raw")]
     if outputs:
         nb.cells[-1].outputs = list(outputs)
     return nb

@@ -159,9 +159,10 @@ def _block(ours: Mapping[str, Any]) -> str:
 
 
 def _kept(executed: Notebook, solutions: bool) -> list[Notebook]:
-    """Return copies of the cells that readers get: no values put in, perhaps no solutions."""
-    left_out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
-    return [nbformat.from_dict(c) for c in executed.cells if not left_out & {*notebook.tags(c)}]
+    """Return copies of the cells that readers get: no raw ones, perhaps no solutions."""
+    out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
+    own = (c for c in executed.cells if c.cell_type != "raw" and not out & {*notebook.tags(c)})
+    return [nbformat.from_dict(c) for c in own]
 
 
 def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Notebook:
@@ -178,8 +179,7 @@ def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Note
         cell.outputs = [output for ours, output in outputs_told([cell]) if not ours]
         cell.pop("id", None)
         if TAG in tags:
-            line = _levels_line(values)
-            shown = {"code_prompt_show": line, "code_prompt_hide": line}
+            shown = dict.fromkeys(("code_prompt_show", "code_prompt_hide"), _levels_line(values))
             cell.source = shown_parameters(cell.source, values)
             cell.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
             levels.append(cell)
