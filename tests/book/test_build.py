@@ -327,7 +327,7 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     monkeypatch.chdir(root)
     out = tmp_path / "out"
     first = run_one("chapter", {}, {"epsilon": ["0.1", 8]}, out, lambda _: None)
-    html = first.read_text(encoding="utf-8")
+    html = parsed(first).get_text()
     assert all(w in html for w in ("epsilon = 0.1", "is 0.2;", "Twice is 16;", "read for epsilon"))
     page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")
     assert all(words in page for words in ("Twice is 0.2;", "Move it.", ">A plan<"))

@@ -225,7 +225,7 @@ def comparison(runs: Sequence[Run], varied: Sequence[Values]) -> dict[str, bytes
         lines.append("\n::::{grid} 1 1 2 2\n:gutter: 2\n")
         for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
             shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
-            start = f":::{{grid-item}}\n**{in_words(values)}**"
+            start = f":::{{grid-item}}\n**`` {in_words(values)} ``**"
             lines.append("\n\n".join([start, *shown]) + "\n:::\n")
         lines.append("::::")
     return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}
