@@ -9,7 +9,8 @@ from scipy import optimize, sparse
 def least_worst_loss(near, epsilon, losses, limited=None, most=0.0):
     """Return the least, over all channels, of the largest expected loss on any table.
 
-    In ``near`` neighbours stand both ways; losses have rows of tables; ``limited`` <= `most`.
+    ``near`` has a row ``i, j`` for each pair of neighbouring tables, both ways; losses have a row
+    for each table, a column for each output. On no table may ``limited`` exceed ``most``, expected.
     """
     n, size = losses[0].shape
     private = np.zeros((len(near), n))

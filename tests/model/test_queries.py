@@ -49,7 +49,6 @@ def test_queries_are_the_rows_of_their_matrices(seed, batch):
 
 @given(st.integers(1, 9), st.floats(0.01, 9.0), st.floats(0.1, 0.9))
 def test_shares_of_the_budget_compose(d, level, share):
-    """Each query set costs what its own noise costs, and together they cost the level."""
     split = (share, 1 - share)
     laplace = noise_for(Workload.table(d), PureDP(level), split)
     assert sum(1 / n.scale for n in laplace) == pytest.approx(level)

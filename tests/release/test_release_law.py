@@ -1,4 +1,4 @@
-"""Of 2,000 releases the noise's law and the privacy loss; all fail by chance below 1e-9."""
+"""The noise's law and the privacy loss of 2,000 releases; by chance one test in 1e9 runs fails."""
 
 import numpy as np
 import pytest
