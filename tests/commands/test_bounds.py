@@ -36,6 +36,7 @@ def test_json_holds_the_packages_numbers(words, guarantee, given, other, capsys)
     cells, note = single_cell_bounds(guarantee, 10**4, **errors)
     assert {name: document[name] for name in (*BOUNDS, *CHANNEL)} == expected.values | cells
     assert (document["branches"], document["reached"]) == (expected.branches, known.values)
+    assert ("0.6006 to 1" in str(document["notes"])) == (guarantee.kind == "zcdp")
     assert document["notes"] == [*expected.notes, *([note] if note else []), *known.notes.values()]
     assert (document["points"], document[f"{given}_error"]) == (10**4, 5.5)
     assert (document["bounds"], document[f"{other}_error"]) == (f"{other}_error", None)

@@ -170,16 +170,14 @@ def test_the_papers_constants_are_special_cases():
     left, right = printed.printed_sides(PureDP(eps), d, C, C, C)
     assert (left, right) == pytest.approx((6 * eps * C, math.log((d - 1) / 28)))
     left, right = printed.printed_sides(ConcentratedDP(rho), d, C, C, C)
-    want = rho * (6 * C) ** 2, math.log2(d - 1) / 4 - math.log2(7) - 1
-    assert (left, right) == pytest.approx(want)
+    assert (left, right) == pytest.approx((rho * (6 * C) ** 2, math.log2((d - 1) / 14**4) / 4))
     # k = 1/eps with D in the place of C where that only weakens.
     left, right = printed.printed_sides(PureDP(eps), d, C, 40.0, 1 / eps)
     assert left == pytest.approx(4 * eps * C + 2)
     assert at_most(math.log((d - 1) / (24 * eps * 40.0 + 4)), right)
     assert (round(printed.ZCDP_FIRST, 4), round(printed.ZCDP_SECOND, 4)) == (0.6006, 1.2011)
     pure, good = (point_error_branches(PureDP(eps), d, D) for D in (50.0, 5.0))
-    n = 10**12 - 1
-    zcdp = point_error_branches(ConcentratedDP(rho), n + 1, 0.5)
+    zcdp = point_error_branches(ConcentratedDP(rho), (n := 10**12 - 1) + 1, 0.5)
     root = 6 * math.sqrt(rho)
     for branch, value in (
         *((good["k=C"], math.log((d - 1) / 28) / (6 * eps)), (pure["k=C"], 0)),

@@ -22,7 +22,7 @@ from ...model.privacy import Guarantee, check_guarantee
 from ..given import MOST_POINTS, check_error, check_queries
 from .moment_bounds import moment_point_error, moment_sum_error
 from .packing_bounds import packing_point_error, packing_sum_error
-from .printed_bounds import Printed, printed_point_error, printed_sum_error
+from .printed_bounds import Printed, printed_point_error, printed_sum_error, range_words
 from .printed_branches import point_error_branches, sum_error_branches
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ class Bound(NamedTuple):
     dash: Dash
     meaning: str
     silent: str
-    """The constants among which none excludes anything, where it says nothing."""
+    """The constants among which none excludes anything, where it says nothing; {y}: their range."""
     ours: bool = True
 
     @property
@@ -77,8 +77,8 @@ BOUNDS = {
             COLOURS["black"],
             (0, (1, 1)),
             "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
-            "k for which it is true: it moves y = 2C + k records into a cell, which then has k or "
-            "more; y must be 1/2 or more (under zCDP from 0.6006 to 1, or 1.2011 or more)",
+            "k for which it is true: it moves y = 2C + k records into a cell; as these are whole "
+            "numbers, y is rounded up, for which the inequality leaves room where y is {y}",
             ours=False,
         ),
         Bound(
@@ -232,7 +232,8 @@ def lower_bounds(
         if n == "first_moment" and other == "D" and values[n] == 0 < chosen["m"]:
             notes.append(f"{n} is below the smallest number that can be written")
         elif values[n] == 0:
-            notes.append(f"{n} says nothing: no {other} is excluded by any {BOUNDS[n].silent}")
+            silent = BOUNDS[n].silent.format(y=range_words(guarantee))
+            notes.append(f"{n} says nothing: no {other} is excluded by any {silent}")
     notes += [f"branch {k} says nothing: {b.reason}" for k, b in branches.items() if b.reason]
     return LowerBounds(
         guarantee,

@@ -34,15 +34,17 @@ class Printed(NamedTuple):
 
 
 def in_range(guarantee: Guarantee, y: float | Array) -> NDArray[np.bool_]:
-    """Say where the printed inequality is true, for ``y = alpha C + k``.
-
-    Pure and approximate DP: from 1/2 on. zCDP, whose right side is in bits: from 0.6006 to 1, and
-    from 1.2011 on.
-    """
+    """Say where the printed inequality is true, for ``y = alpha C + k``; see `range_words`."""
     y = np.asarray(y, dtype=float)
     if isinstance(guarantee, ConcentratedDP):
         return ((y >= ZCDP_FIRST) & (y <= 1)) | (y >= ZCDP_SECOND)
     return y >= 0.5
+
+
+def range_words(guarantee: Guarantee) -> str:
+    """Write the y at which `in_range` holds; the right side of zCDP is in bits."""
+    zcdp = f"from {ZCDP_FIRST:.4f} to 1, or {ZCDP_SECOND:.4f} or more"
+    return zcdp if isinstance(guarantee, ConcentratedDP) else "1/2 or more"
 
 
 def printed_sides(
