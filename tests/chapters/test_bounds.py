@@ -26,8 +26,9 @@ SIZES = (1000, 2, 10**5)
 def test_signed_answers_and_the_texts_of_their_errors(given):
     said = filled("privacy_and_errors", runs=60, **given)
     epsilon = given["epsilon"]
-    *_, root, error, exact, _ = numbers(next(t for t in said if t.startswith("In these")))
+    *_, root, error, exact, _ = numbers(told := next(t for t in said if t.startswith("In these")))
     assert abs(root - exact) < 5 * error
+    assert "So few runs may lack the rare ones" in told
     assert says(said[0], math.sqrt(8) / epsilon)
     assert all(says(said[1], square) for square in (8 / epsilon**2, 1 / given["rho"]))
     found = privacy_and_errors.Findings(epsilon=epsilon, ds=(10, 1000), runs=400)
@@ -65,14 +66,14 @@ def test_why_someone_pays_by_hand(given):
     # A bound that says nothing is not told as one of 0.
     assert says(said[0], must, 0.01) == says(said[1], must / signed, 0.01) == (must > 0)
     found = pays.Findings(**given)
-    p = math.exp(-epsilon)
-    C = math.sqrt(2 * p) / (1 - p)
+    C = math.sqrt(0.5) / math.sinh(epsilon / 2)
     assert found.must_sum == pytest.approx(np.max(d * np.exp(-epsilon * m) * (m - C)), abs=1e-9)
     assert max(found.must_sum - 1e-9, found.sum_errors[0]) <= found.own[0] < found.sum_errors[-1]
     end = math.log(epsilon / (4 * given["delta"])) / (4 * epsilon)
     assert found.ceiling == pytest.approx(end if end > 0.25 else 0.0, rel=1e-3)
     for most, p in zip(found.reached, (found.accurate, found.packing), strict=True):
         assert most <= min(p.overlap, d - 1) + 1e-9
+    assert any(t.startswith("Of so few") for t in said) == (found.reached[0] == d - 1)
     for _, curve, limit in found.ceilings:
         assert (curve <= limit * (1 + 1e-9) + 1e-12).all()
 
@@ -105,8 +106,7 @@ def test_what_is_reached_as_known_elsewhere():
     exact = cell_errors(Laplace(4.0), Laplace(4.0), 300).squared_error
     found = reachable.Findings(d=300)
     assert found.here[1] ** 2 * 32 == pytest.approx(exact, rel=0.02)
-    mean = np.sum(1 / np.arange(1, 10**6 + 1))
-    assert found.largest == pytest.approx((mean, math.log(1e6) + 1))
+    assert found.largest == pytest.approx((np.sum(1 / np.arange(1, 1e6 + 1)), math.log(1e6) + 1))
     paper, least, exact = found.bounds
     assert (exact <= 0.5e-6, paper >= least) == (True, True)
     values = np.arange(-least, least + 1.0)
@@ -165,6 +165,7 @@ def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
     assert far.difficult["keep the sum: cell"][1] == pytest.approx(far.kept[0], rel=1e-5)
     clip, mapped, strong = found.main.clip, found.main.mapped, plane.Plane(PureDP(12.0), 1000)
     assert strong.uneven == strong.clip.C[0] < 0.02  # clip is better in both errors
+    assert (found.main.by_clip, strong.by_clip) == (False, True)
     own = math.sqrt(clipped_sum(m_epsilon(0.5), [0], [1000])) / unit
     assert (clip.D[0], mapped.C[0]) == (pytest.approx(own), clip.C[0])
     assert 0.66 < mapped.D[0] / own < 0.69

@@ -35,7 +35,7 @@ FIVE, DETAIL = five.Findings(runs=400), algorithms_in_detail.Findings(runs=100)
 
 
 def test_the_sum_s_ratios_are_those_of_the_simulated_sums():
-    said = filled("five_methods", runs=400)[0]
+    said, *more = filled("five_methods", runs=400)
     r, c = FIVE.case.table.shape
     ols = FIVE.noise.variance * r * c / ((r + 1) * (c + 1))
     for m, told in (("nnls", "sum is"), ("reweighted", "reweighted fitting")):
@@ -43,6 +43,7 @@ def test_the_sum_s_ratios_are_those_of_the_simulated_sums():
         plain = Mean.of((FIVE.cells[m].sum(axis=1) - 1386) ** 2 / ols)
         assert abs(FIVE.ratio(m).value - plain.value) < 4 * plain.error
         assert FIVE.ratio(m).error < plain.error
+    assert says(next(t for t in more if "lies above the truth" in t), ols)  # each cell's as well
     # Sequential fitting's is exact: the integral of the squared error of max(0, n + z).
     law = stats.laplace(scale=FIVE.noise.std / 2**0.5)
     z = np.linspace(-3000, 3000, 600_001)
@@ -76,16 +77,14 @@ def test_each_waterfall_ends_where_its_steps_lead_and_nnls_between_two_errors():
 def test_one_number_comes_off_every_positive_cell():
     noisy = DETAIL.small_noisy
     for method, level in DETAIL.levels.items():
-        cells = noisy[1:] - level
-        kept = cells if method == "ols" else np.maximum(cells, 0)
+        kept = np.maximum(noisy[1:] - level, -math.inf if method == "ols" else 0)
         assert DETAIL.small[method][1:] == pytest.approx(kept, abs=1e-8)
     assert DETAIL.small["sequential"][0] == pytest.approx(noisy[0])
     # That of NNLS on the table is the sum of its aggregates' excess.
     m, answers = DETAIL.case.measurements, DETAIL.fits["nnls"].answers()
     sets = list(zip(m.workload.query_sets, answers, m.answers, m.variances, strict=True))
     level = sum(q.spread(x - a) * (m.variances[-1] / v) for q, x, a, v in sets[:-1])
-    expected = np.maximum(DETAIL.case.noisy - level, 0)
-    assert DETAIL.cells["nnls"] == pytest.approx(expected, abs=1e-8)
+    assert DETAIL.cells["nnls"] == pytest.approx(np.maximum(DETAIL.case.noisy - level, 0), abs=1e-8)
     _, _, measured, predicted, _ = DETAIL.growth
     assert [m.value for m in measured] == pytest.approx(list(predicted), rel=0.1)
 

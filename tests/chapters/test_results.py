@@ -90,6 +90,7 @@ def test_shares_of_bias_scatter_no_more_than_their_errors_say():
 
 
 def test_section_5_numbers_exact_printed_and_by_hand(card):
+    assert "runs, in place of 1,000" in filled("scorecard", runs=10, repeats=2, epsilon=10.0)[0]
     assert [round(v, 3) for v in card.ols_sums["exact"]] == [105.785, *15 * [110.592]]
     real = published_tables().query("dataset != 'Level00-2d'").set_index("method")
     sums = real[real["query_set"] == "sum"]["squared_error"]

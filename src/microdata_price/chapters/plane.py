@@ -82,6 +82,11 @@ class Plane:
         found = certified_fit(self.guarantee.basis, self.d, self.unit, even=False)
         return min([found.most / self.unit, *self.clip.C[self.clip.D <= 1]])
 
+    @property
+    def by_clip(self):
+        """Whether that is clip's, which needs a sum as good as a signed answer's."""
+        return self.uneven == self.clip.C[0]
+
     @cached_property
     def sum_errors(self):
         sums = np.concatenate([p.D for p in [*self.marks, self.turned]])
@@ -145,10 +150,6 @@ class Findings(Levels):
     def factor(self):
         """Certified over proved, at D = 1; infinite where nothing is proved."""
         return self.main.uneven / self.main.must if self.main.must > 0 else math.inf
-
-    @cached_property
-    def own_sum(self):
-        return float(self.main.clip.D[0])
 
     @cached_property
     def places(self):
