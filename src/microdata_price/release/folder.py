@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from ..base.files import check_new, naming, stopping_politely, sync_file, usual_permissions
+from ..base.files import check_new, command, naming, stopping_politely, sync_file, usual_permissions
 from ..exceptions import InputError
 from ..model.queryset import QuerySet
 from ..tables.schemas import Schema, parse_schema
@@ -119,7 +119,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
     parent = out.absolute().parent
     for left in parent.glob(f"*{_DRAFT}*/{MANIFEST}"):
         if left.parent.name.startswith(f".{out.name}{_DRAFT}"):
-            again = f"microdata-price release --again {left.parent} --out {out} --method METHOD"
+            again = command("release", "--again", left.parent, "--out", out, "--method", "METHOD")
             said = f"{out} was measured by a run that was killed: go on with {again}"
             raise InputError(f"{said}, or remove that folder")
     with naming(parent):
@@ -138,7 +138,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
         except OSError:  # somebody else was faster
             other = draft.rename(out.with_name(f"{out.name}-{measured.identity}"))
             said = f"{out} was made meanwhile by somebody else; the answers are safe in {other}"
-            again = f"microdata-price release --again {other} --method METHOD"
+            again = command("release", "--again", other, "--method", "METHOD")
             raise InputError(f"{said}: go on with {again}") from None
         finally:
             sync_file(parent)
