@@ -75,10 +75,10 @@ def release_command(
     tables that differ by one record added or removed (--known sum: replaced); replacing a record is
     at most two such steps.
 
-    What is not protected: the schema, which is public; persons with k records, who have k times the
-    epsilon, k squared times the rho; what several releases tell together, which `microdata-price
-    budget` adds up and --ledger with --name holds below a cap. Whoever can measure the computer's
-    time or memory while it runs sees more than the folder.
+    What is not protected: the schema and --where, which are public; persons with k records, who
+    have k times the epsilon, k squared times the rho; what several releases tell together, which
+    `microdata-price budget` adds up and --ledger with --name holds below a cap. Whoever can measure
+    the computer's time or memory while it runs sees more than the folder.
 
     The noisy answers are in the folder before anything is fitted. If a later step is stopped, or
     for another method, use --again: measuring again would spend the budget twice.

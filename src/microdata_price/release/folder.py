@@ -98,6 +98,7 @@ def manifest_bytes(measured: Measured, files: Files, more: Mapping[str, Any]) ->
         },
         "workload": {q.name: q.size for q in workload.query_sets},
         "ledger": measured.ledger,
+        "where": measured.where,
         **more,
         "versions": {"python": platform.python_version(), **{n: version(n) for n in _LIBRARIES}},
         "sha256": {name: sha256(data).hexdigest() for name, data in files.items()},
@@ -215,7 +216,7 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
         scales, noted = ({str(n): float(v) for n, v in items} for items in told)
         workload = parse_workload(", ".join(names), schema)
         mechanism = mechanism_like(workload, str(fields["name"]), [scales[n] for n in names])
-        stated = guarantee_from(document["guarantee"])
+        stated, where = guarantee_from(document["guarantee"]), dict(document.get("where", {}))
         same = isinstance(identity, str) and list(scales) == list(noted) == names
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise _damaged(folder, f"{MANIFEST} does not describe a measurement ({error})") from None
@@ -241,7 +242,7 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
         raise _damaged(folder, "it states variances that its scales do not give")
     made = tuple(part.copy() for part in np.split(answers, np.cumsum(sizes)[:-1]))
     line, finished = str(document.get("ledger", "")), document.get("stage") == "finished"
-    return Measured(identity, schema, workload, mechanism, made, line), finished
+    return Measured(identity, schema, workload, mechanism, made, line, where), finished
 
 
 def entry_of(folder: Path, measured: Measured) -> Entry:
