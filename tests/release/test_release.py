@@ -472,7 +472,7 @@ def test_the_command(inputs, command, capsys):
     assert f"; rounding moved told counts by at most {moved}.\n" in printed
     before = {p: p.read_bytes() for p in out.iterdir()}
     code, printed, error = command(*words)
-    assert (code, printed, "exists already and is never overw" in error) == (2, "", True)
+    assert (code, printed, "exists already and is never overwritten" in error) == (2, "", True)
     assert {p: p.read_bytes() for p in out.iterdir()} == before
     words = ["--rho", 0.1, "--workload", "sum;identity", "--json"]
     code, printed, error = command(*words, out=f"{out}2")
