@@ -71,9 +71,8 @@ def test_the_papers_columns_within_standard_errors(card):
 
 def test_the_command_prints_reuses_and_fails(folder, capsys, card, monkeypatch):
     code, text, _ = run(capsys, *CHECK, "--out", folder)
-    assert code == 0
+    assert (code, text.count("PUMA5151255") >= 3) == (0, True)
     assert all(word in text for word in ("Sum: ours", "Published values 4 or more", "ok  "))
-    assert text.count("PUMA5151255") >= 3
     code, text, _ = run(capsys, *CHECK, "--out", folder, "--json")
     document = json.loads(text)
     assert (code, document["passed"], len(document["values"])) == (0, True, 240)

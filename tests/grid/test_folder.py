@@ -150,7 +150,7 @@ def test_folders_that_are_none_or_in_use(tmp_path):
 
 
 def test_damaged_blocks_are_made_again_and_lost_ones_an_error(whole, tmp_path, monkeypatch):
-    load = GridFolder.load
+    load, tmp_path = GridFolder.load, tmp_path / "h\udcff"  # a name that is not UTF-8
     with monkeypatch.context() as patch:
         patch.setattr(GridFolder, "load", lambda f, t: None if t.block == 2 else load(f, t))
         with pytest.raises(InputError, match=r"blocks of Level00-1d at epsilon 0\.5 have vanished"):

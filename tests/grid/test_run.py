@@ -138,8 +138,8 @@ def test_the_files_say_what_made_them_and_are_not_computed_again(whole):
         same(errors, whole.errors)
     for queries in (again.queries, load_queries(str(whole.folder))):
         same(queries, whole.queries)
-    for absent in ("", "no-grid"):  # as in a notebook without a grid
-        with pytest.raises(InputError, match=r"microdata-price grid --out "):
+    for absent, out in (("", "results/"), ("no grid", "'no grid'$")):  # as in a notebook without
+        with pytest.raises(InputError, match=f"microdata-price grid --out {out}"):
             load_errors(absent)
 
 

@@ -3,6 +3,8 @@
 import io
 import json
 import os
+import re
+import shlex
 import signal
 import stat
 import subprocess
@@ -77,6 +79,12 @@ for k in range(-1, kills):  # the first ends by itself
 """
 
 
+def told_in(message):
+    """The command that a message tells, as a shell reads it."""
+    told = re.search("microdata-price (release .*) METHOD", message)[1]
+    return [*shlex.split(told), "nnls"]
+
+
 def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs):
     table, schema, out = inputs
     out.mkdir()
@@ -108,7 +116,7 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
 def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     inputs, command, capsys, monkeypatch, problem, status
 ):
-    out = inputs[2]
+    out = inputs[2].with_name("it's $HOME")
 
     def failing(*_):
         if isinstance(problem, signal.Signals):
@@ -116,7 +124,7 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
         raise problem
 
     monkeypatch.setattr(release_module, "finish", failing)
-    code, _, error = command("--epsilon", 1)
+    code, _, error = command("--epsilon", 1, out=out)
     assert (code, "Traceback" in error) == (status, False)
     assert f"The noisy answers are safe in {out}. Do not measure again" in error
     assert "run the same command again" not in error
@@ -126,7 +134,7 @@ def test_whatever_fails_after_the_measurement_says_how_to_go_on(
     answers.write_bytes(lines)  # as another machine may write them: they stay
     sums = json.loads((out / "manifest.json").read_text())["sha256"]
     edited(out, sha256=sums | {"measurements.csv": sha256(lines).hexdigest()})
-    code, printed, _ = run(capsys, "release", "--again", out, "--method", "nnls", "--json")
+    code, printed, _ = run(capsys, *told_in(error), "--json")
     assert (code, json.loads(printed)["out"]) == (0, str(out))
     assert ((out / "records.csv").exists(), answers.read_bytes()) == (True, lines)
     with pytest.raises(InputError, match="is finished; to fit its measurements anew"):
@@ -189,21 +197,23 @@ def test_an_accident_before_the_answers_are_kept_leaves_no_folder(
 def test_who_loses_a_race_for_a_folder_keeps_the_answers_under_another_name(
     inputs, command, account, when_written
 ):
-    out = inputs[2]
+    out = inputs[2].with_name("my out")
 
     def race():
         out.mkdir(exist_ok=True)
         (out / "other").write_text("somebody else's")
 
     when_written("place", race)
-    code, _, said = command("--epsilon", 1, "--ledger", account.path, "--name", account.name)
+    book = ["--ledger", account.path, "--name", account.name]
+    code, _, said = command("--epsilon", 1, *book, out=out)
     assert (code, "was made meanwhile" in said, "Nothing was kept" in said) == (2, True, False)
-    (other,) = out.parent.glob("out-*")
-    assert f"release --again {other}" in said
+    (other,) = out.parent.glob("my out-*")
+    assert told_in(said)[:3] == ["release", "--again", str(other)]
     assert load_measured(other)[0].identity == account.state()[0][0].identity
     assert [p.name for p in out.iterdir()] == ["other"]
-    other.rename(left := out.with_name(".new.unfinished-x"))  # as a kill leaves it
-    assert f"--again {left} --out" in command("--epsilon", 1, out=out.with_name("new"))[2]
+    other.rename(left := out.with_name(".a new.unfinished-x"))  # as a kill leaves it
+    told = told_in(command("--epsilon", 1, out=(new := out.with_name("a new")))[2])
+    assert told[2:5] == [str(left), "--out", str(new)]
 
 
 @pytest.mark.usefixtures("hangups")

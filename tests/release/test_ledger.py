@@ -3,6 +3,7 @@
 import contextlib
 import errno
 import json
+import shlex
 import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -65,9 +66,8 @@ def test_the_command(tmp_path, capsys):
     shutil.copytree(tmp_path / "a", tmp_path / "copy")
     names = [tmp_path / n for n in ("a", "b", "copy")]
     code, printed, error = run(capsys, "budget", *names)
-    assert (code, error) == (0, "")
+    assert (code, error, "a copy of the same measurement, counted once" in printed) == (0, "", True)
     assert "Together: pure differential privacy with epsilon = 0.75" in printed
-    assert "a copy of the same measurement, counted once" in printed
     names.append(tmp_path / "c")
     document = json.loads(run(capsys, "budget", *names, "--json", "--delta", "1e-9")[1])
     rho = 0.125 + 0.125 + 0.25**2 / 2
@@ -128,11 +128,12 @@ def test_nothing_is_spent_under_a_name_without_a_cap(tmp_path, account):
     before = account.path.read_bytes()
     with pytest.raises(InputError, match=r"'person' has no cap .*--cap-epsilon"):
         Account(account.path, "person").spend(entry("1", PureDP(0.1)))
-    for one in (Account(account.path, "person"), Account(tmp_path / "new", "persons")):
-        with pytest.raises(InputError, match="has no cap"):
-            one.check_ready(tmp_path / "out")
-    assert account.path.read_bytes() == before
-    assert not (tmp_path / "new").exists()
+    for path, name in ((account.path, "person"), (tmp_path / "my new", """it's "odd" $HOME""")):
+        with pytest.raises(InputError, match="has no cap") as error:
+            Account(path, name).check_ready(tmp_path / "out")
+        told = shlex.split(str(error.value).split("microdata-price ")[1])
+        assert told[:6] == ["budget", "--ledger", str(path), "--name", name, "--cap-epsilon"]
+    assert (account.path.read_bytes(), (tmp_path / "my new").exists()) == (before, False)
 
 
 def test_each_measurement_of_a_plan_counts_by_itself(inputs, account):
@@ -201,7 +202,7 @@ def test_the_commands_and_a_ledger_that_was_cut(tmp_path, inputs, capsys):
     assert document["total"] == {"kind": "pure", "epsilon": 2.0}
     assert len(document["measurements"]) == 2
     for part in (["--ledger", path], ["--name", "persons"], ["--cap-epsilon", 1, *folders]):
-        assert run(capsys, "budget", *part)[0] == 2
+        assert "give --ledger and --name" in refused(capsys, "budget", *part)
 
     # Which folders does the ledger count? A fit anew of the same measurement is counted, too.
     assert run(capsys, "release", "--again", folders[0], "--out", tmp_path / "again")[0] == 0

@@ -302,7 +302,9 @@ def test_folders_of_the_version_before_are_taken_up(tmp_path, known):
         edited(tmp_path / "old", **change)
         with pytest.raises(InputError, match="states a guarantee that"):
             load_measured(tmp_path / "old")
-    edited(tmp_path / "old", **{**document, **earlier, **(less if known else {})})
+    assert document.pop("where") == {}
+    document = sealed({**document, **earlier, **(less if known else {})})
+    (tmp_path / "old" / "manifest.json").write_text(json.dumps(document))
     again = release_again(tmp_path / "old", "nnls", tmp_path / "new")
     np.testing.assert_array_equal(again.whole, made.whole)
     assert again.measured.mechanism.guarantee == made.measured.mechanism.guarantee
@@ -439,15 +441,15 @@ def test_no_record_is_published_where_none_can_be(tmp_path, method, known):
         assert len(records) == table.sum()
         assert made.weights.sum() == pytest.approx(table.sum(), rel=1e-12)
         assert "one record replaced" in page
-    again = release_again(out, method, tmp_path / "again")
-    np.testing.assert_array_equal(again.weights, made.weights)
+    again = release_again(out, method, tmp_path / "again").weights
+    np.testing.assert_array_equal(again, made.weights)
 
 
 def test_words_that_programs_misread_are_named(tmp_path):
     schema = Schema(("code",), (("NA", "None", "01", "-1", 'x, "y"'),))
     workload = parse_workload("identity, sum", schema)
-    given = {"table": np.arange(3.0, 8), "schema": schema, "workload": workload}
-    publish(measured(**given), "consensus", tmp_path / "o")
+    m = measured(table=np.arange(3.0, 8), schema=schema, workload=workload)
+    publish(m, "consensus", tmp_path / "o")
     text = (tmp_path / "o" / "README.txt").read_text()
     assert "three fits that err differently." in text  # and agree on the sum where it comes first
     assert re.search("NA, None: a word, not a missing value.* leading zeros", text)
@@ -470,13 +472,12 @@ def test_the_command(inputs, command, capsys):
     assert f"; rounding moved told counts by at most {moved}.\n" in printed
     before = {p: p.read_bytes() for p in out.iterdir()}
     code, printed, error = command(*words)
-    assert (code, printed) == (2, "")
-    assert "exists already and is never overwritten" in error
+    assert (code, printed, "exists already and is never overwritten" in error) == (2, "", True)
     assert {p: p.read_bytes() for p in out.iterdir()} == before
     words = ["--rho", 0.1, "--workload", "sum;identity", "--json"]
     code, printed, error = command(*words, out=f"{out}2")
-    assert (code, error) == (0, "")
     document = json.loads(printed)
+    assert (code, error) == (0, "")
     assert (document["guarantee"]["kind"], document["method"]) == ("zcdp", RECOMMENDED)
     assert document["records"] == len(rows(Path(f"{out}2") / "records.csv"))
     inputs[1].rename(inputs[0].with_suffix(".schema.json"))  # beside the table it is not taken
@@ -488,13 +489,17 @@ def test_the_command_fits_again(inputs, command, capsys):
     table, _, out = inputs
     again = ["release", "--again", out, "--method", "sequential", "--out", f"{out}2"]
     assert "is not the folder of a release" in refused(capsys, *again)
-    assert command("--method", "nnls", "--epsilon", 1)[0] == 0
+    assert command("--method", "nnls", "--epsilon", 1, "--where", "sex=f")[0] == 0
     table.unlink()
     said = refused(capsys, *again, "--epsilon", 1, "--weak-protection")
     assert "takes all from that release: leave out --epsilon, --weak-" in said
     assert "did you mean nnls" in refused(capsys, *again[:3], "--method", "nlns", *again[5:])
     code, printed, _ = run(capsys, *again, "--json")
     assert (code, json.loads(printed)["method"]) == (0, "sequential")
+    for folder in (out, Path(f"{out}2")):
+        page = " ".join((folder / "README.txt").read_text().split())
+        assert "Only rows with sex = 'f' were counted." in page
+        assert load_measured(folder)[0].where == {"sex": "f"}
 
 
 @pytest.mark.parametrize(
@@ -511,6 +516,5 @@ def test_the_command_fits_again(inputs, command, capsys):
 )
 def test_what_the_command_refuses(inputs, command, words, message):
     code, printed, said = command(*words.split())
-    assert (code, printed, "Traceback" in said) == (2, "", False)
-    assert message in said
+    assert (code, printed, "Traceback" in said, message in said) == (2, "", False, True)
     assert sorted(p.name for p in inputs[0].parent.iterdir()) == ["schema.json", "table.csv"]

@@ -45,9 +45,8 @@ LAWS = {PureDP: DoubleGeometric(1.0 / 2), ConcentratedDP: DiscreteGaussian(2 / (
 
 
 def noise_of(answers, table):
-    return np.concatenate(
-        [a - t for a, t in zip(answers, rl.WORKLOAD.answers(table), strict=True)], 1
-    )
+    pairs = zip(answers, rl.WORKLOAD.answers(table), strict=True)
+    return np.concatenate([a - t for a, t in pairs], 1)
 
 
 def test_the_noise_has_the_right_law(drawn):

@@ -135,6 +135,7 @@ def test_cut_points_also_below_zero_are_called_what_is_applied(cuts):
 
 
 COLUMNS = '{"columns": {"a": ["x", "y"]}, '
+SIGNED = [f'"{name}": ["1"]' for name in ("@a", "-5", "+1.5")]  # -5*a is a query set
 CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in range(101)}
 
 
@@ -151,7 +152,7 @@ CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in
         ('{"columns": {"a": ["x\\u200b"]}}', r"U\+200B"),
         *(
             (f'{{"columns": {{{columns}}}}}', "spreadsheets would run as a formula")
-            for columns in ('"a": ["=1+1"]', '"@a": ["1"]', '"a": ["-x"]', '"a": ["1", "+cmd|x"]')
+            for columns in ('"a": ["=1+1"]', '"a": ["-x"]', '"a": ["1", "+cmd|x"]', *SIGNED)
         ),
         ('{"columns": {"a*b": ["x"]}}', "a comma, semicolon or star"),
         ('{"columns": {"a": [1.5]}}', "texts or whole numbers"),
@@ -212,7 +213,7 @@ def test_workloads_are_read_in_their_order(text, schema, names, axes):
         ("sum, margnals", TWO, "did you mean marginals"),
         *(("RAC1P*", TWO, "a star without a name"), ("RAC1P*RAC1P", TWO, "a column twice")),
         ("sum, RAC1P, marginals", TWO, "'RAC1P' twice"),
-        *(("marginals", ONE, "asks for nothing"), ("county, identity", SAME, "twice")),
+        *(("marginals", ONE, "nothing but 'sum' or 'id"), ("county, identity", SAME, "twice")),
     ],
 )
 def test_what_is_no_workload_is_refused(text, schema, message):

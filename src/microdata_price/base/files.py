@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import tempfile
@@ -24,10 +25,13 @@ def check_new(path: Path) -> None:
             f"{path} exists already and is never overwritten; choose another name or move it away"
         )
     if not path.absolute().parent.is_dir():
-        raise InputError(
-            f"the folder {path.parent} does not exist; create it first, or choose another place "
-            f"for {path.name}"
-        )
+        said = f"the folder {path.parent} does not exist; create it first, or choose another place"
+        raise InputError(f"{said} for {path.name}")
+
+
+def command(*words: object) -> str:
+    """Return a command of this package as a shell takes it, whatever is in names and paths."""
+    return shlex.join(["microdata-price", *map(str, words)])
 
 
 def claim_folder(path: Path, mark: str, what: str) -> None:
@@ -38,10 +42,8 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
             f"{path} cannot be a folder, because {there} is not one; choose another with --out"
         )
     if not os.access(there, os.W_OK | os.X_OK):
-        raise InputError(
-            f"nothing may be written in the folder {there}; choose another with --out, or change "
-            "its permissions"
-        )
+        said = f"nothing may be written in the folder {there}; choose another with --out"
+        raise InputError(f"{said}, or change its permissions")
     # A kill may have left a draft of the mark.
     used = path.exists() and any(not p.name.startswith(f".{mark}.") for p in path.iterdir())
     if used and not (path / mark).is_file():

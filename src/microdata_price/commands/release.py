@@ -9,7 +9,7 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from ..base.files import stopping_politely
+from ..base.files import command, stopping_politely
 from ..base.numbers import at_most, not_below
 from ..exceptions import InputError
 from ..fitting import METHODS, REASON, RECOMMENDED
@@ -75,10 +75,10 @@ def release_command(
     tables that differ by one record added or removed (--known sum: replaced); replacing a record is
     at most two such steps.
 
-    What is not protected: the schema, which is public; persons with k records, who have k times the
-    epsilon, k squared times the rho; what several releases tell together, which `microdata-price
-    budget` adds up and --ledger with --name holds below a cap. Whoever can measure the computer's
-    time or memory while it runs sees more than the folder.
+    What is not protected: the schema and --where, which are public; persons with k records, who
+    have k times the epsilon, k squared times the rho; what several releases tell together, which
+    `microdata-price budget` adds up and --ledger with --name holds below a cap. Whoever can measure
+    the computer's time or memory while it runs sees more than the folder.
 
     The noisy answers are in the folder before anything is fitted. If a later step is stopped, or
     for another method, use --again: measuring again would spend the budget twice.
@@ -119,10 +119,9 @@ def _released(
             return release(table, planned, method, out, account, asked["where"], steps.append)
     except BaseException as error:
         if "kept" in steps:
-            options.warn(
-                f"The noisy answers are safe in {out}. Do not measure again; go on at no cost "
-                f"with: microdata-price release --again {out} --method METHOD"
-            )
+            again = command("release", "--again", out, "--method", "METHOD")
+            said = f"The noisy answers are safe in {out}. Do not measure again; go on at no cost"
+            options.warn(f"{said} with: {again}")
             if isinstance(error, OSError):  # its usual advice is to run the same command again
                 reason = error.strerror or type(error).__name__
                 raise InputError(f"the system refused to go on ({reason}); mend that") from error
@@ -187,10 +186,11 @@ def budget_command(
     released. With --ledger and FOLDERS it says which it counts; status 1 if one is missing.
     """
     delta, cap = check_delta(levels["delta"]), (levels["cap_epsilon"], levels["cap_rho"])
-    if cap == (None, None) and name is None:
+    if cap == (None, None) and name is None and (folders or ledger is None):
         document, text = _of_folders(folders, ledger, delta)
     elif ledger is None or name is None or folders:
-        raise InputError("for an account and its cap give --ledger and --name, without FOLDERS")
+        said = "for an account and its cap give --ledger and --name, without FOLDERS"
+        raise InputError(f"{said}; for what a ledger counts give --ledger and FOLDERS")
     else:
         account = Account(ledger, name)
         old = None if cap == (None, None) else account.limit(options.guarantee_of(*cap, "cap-"))

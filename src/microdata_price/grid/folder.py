@@ -16,7 +16,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ..base.files import claim_folder, write_whole
+from ..base.files import claim_folder, command, write_whole
 from ..errors.sums import ErrorSums
 from ..exceptions import InputError, system_sentence
 from ..fitting import CONTROL
@@ -175,11 +175,10 @@ def read_result(folder: str | Path, name: str) -> pd.DataFrame:
         )
     path = Path(folder) / name
     if not path.is_file():
-        raise InputError(
-            f"there is no {name} in {folder}; compute it with: microdata-price grid --out {folder}"
-        )
+        again = command("grid", "--out", folder)
+        raise InputError(f"there is no {name} in {folder}; compute it with: {again}")
     try:
-        return pd.read_parquet(path)
+        return pd.read_parquet(pa.OSFile(bytes(path)))  # by a name that Arrow takes as it is
     except Exception:
         raise InputError(
             f"{path} is damaged; remove the folder {folder}, and compute it again"

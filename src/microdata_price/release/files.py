@@ -21,7 +21,6 @@ from ..tables.schemas import COUNT, Rule, Schema
 from ..tables.workloads import query_values
 from . import folder
 from .intervals import Told
-from .mechanism import is_total
 from .plan import WEAK_TIMES, Array, Measured, times
 
 _TEMPLATES = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
@@ -111,9 +110,7 @@ def readme_text(release: Release) -> str:
         release=release,
         widths=widths,
         most=MOST_RECORDS,
-        warnings=measured.warnings,
         times=often,
-        is_total=is_total,
         example=_example(release),
         method=METHODS[release.method],
         columns=_columns(measured.schema),

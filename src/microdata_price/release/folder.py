@@ -22,7 +22,7 @@ import pandas as pd
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
-from ..base.files import check_new, naming, stopping_politely, sync_file, usual_permissions
+from ..base.files import check_new, command, naming, stopping_politely, sync_file, usual_permissions
 from ..exceptions import InputError
 from ..model.queryset import QuerySet
 from ..tables.schemas import Schema, parse_schema
@@ -98,6 +98,7 @@ def manifest_bytes(measured: Measured, files: Files, more: Mapping[str, Any]) ->
         },
         "workload": {q.name: q.size for q in workload.query_sets},
         "ledger": measured.ledger,
+        "where": measured.where,
         **more,
         "versions": {"python": platform.python_version(), **{n: version(n) for n in _LIBRARIES}},
         "sha256": {name: sha256(data).hexdigest() for name, data in files.items()},
@@ -119,7 +120,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
     parent = out.absolute().parent
     for left in parent.glob(f"*{_DRAFT}*/{MANIFEST}"):
         if left.parent.name.startswith(f".{out.name}{_DRAFT}"):
-            again = f"microdata-price release --again {left.parent} --out {out} --method METHOD"
+            again = command("release", "--again", left.parent, "--out", out, "--method", "METHOD")
             said = f"{out} was measured by a run that was killed: go on with {again}"
             raise InputError(f"{said}, or remove that folder")
     with naming(parent):
@@ -138,7 +139,7 @@ def draft_for(planned: Measured, out: Path, kept: Callable[[], object]) -> Itera
         except OSError:  # somebody else was faster
             other = draft.rename(out.with_name(f"{out.name}-{measured.identity}"))
             said = f"{out} was made meanwhile by somebody else; the answers are safe in {other}"
-            again = f"microdata-price release --again {other} --method METHOD"
+            again = command("release", "--again", other, "--method", "METHOD")
             raise InputError(f"{said}: go on with {again}") from None
         finally:
             sync_file(parent)
@@ -215,7 +216,7 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
         scales, noted = ({str(n): float(v) for n, v in items} for items in told)
         workload = parse_workload(", ".join(names), schema)
         mechanism = mechanism_like(workload, str(fields["name"]), [scales[n] for n in names])
-        stated = guarantee_from(document["guarantee"])
+        stated, where = guarantee_from(document["guarantee"]), dict(document.get("where", {}))
         same = isinstance(identity, str) and list(scales) == list(noted) == names
     except (KeyError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
         raise _damaged(folder, f"{MANIFEST} does not describe a measurement ({error})") from None
@@ -241,7 +242,7 @@ def load_measured(folder: Path) -> tuple[Measured, bool]:
         raise _damaged(folder, "it states variances that its scales do not give")
     made = tuple(part.copy() for part in np.split(answers, np.cumsum(sizes)[:-1]))
     line, finished = str(document.get("ledger", "")), document.get("stage") == "finished"
-    return Measured(identity, schema, workload, mechanism, made, line), finished
+    return Measured(identity, schema, workload, mechanism, made, line, where), finished
 
 
 def entry_of(folder: Path, measured: Measured) -> Entry:

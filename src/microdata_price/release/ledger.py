@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from ..base.files import sync_file
+from ..base.files import command, sync_file
 from ..exceptions import InputError, unknown_name
 from ..model.privacy import ConcentratedDP, PureDP, check_guarantee
 from .budget import Budget, Entry, Level, add_up, guarantee_from
@@ -162,9 +162,9 @@ class Account:
         if not here.parent.is_dir():
             raise InputError(f"the ledger's folder {here.parent} does not exist; create it first")
         if not self.path.is_file() or self._spent(read_ledger(self.path))[1] is None:
-            said = f"{self.name!r} has no cap in {self.path}; set it first: microdata-price budget"
-            given = f"--ledger {self.path} --name {self.name!r} --cap-epsilon EPSILON"
-            raise InputError(f"{said} {given} (or --cap-rho)")
+            set_it = command("budget", "--ledger", self.path, "--name", self.name, "--cap-epsilon")
+            said = f"{self.name!r} has no cap in {self.path}; set it first: {set_it} EPSILON"
+            raise InputError(f"{said} (or --cap-rho)")
 
     def spend(self, entry: Entry) -> str:
         """Write down a measurement before it is made; return the checksum of its line."""

@@ -58,11 +58,9 @@ def measure_privately(
     return measure(plan_release(schema, workload, guarantee, *shares, **more), table)
 
 
-def measure_file(
-    path: Path, planned: Measured, where: Mapping[str, str] | None, spend: Spend, keep: Keep
-) -> Measured:
+def measure_file(path: Path, planned: Measured, spend: Spend, keep: Keep) -> Measured:
     """Read a table and measure it: the one place where a release opens the file."""
-    table = read_table(path, planned.schema, where)
+    table = read_table(path, planned.schema, planned.where)
     with deferred_stop():  # no budget is spent for nothing: the answers are kept
         keep(measured := measure(planned, table, spend))
     return measured

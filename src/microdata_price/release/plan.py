@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -99,6 +99,7 @@ class Measured:
     mechanism: Mechanism
     answers: tuple[NDArray[np.int64], ...] = ()  # read-only, one a query set; none before measuring
     ledger: str = ""  # the checksum of the line that counts it, empty without a ledger
+    where: Mapping[str, str] = field(default_factory=dict)  # which rows alone were read, if any
 
     def __post_init__(self) -> None:
         for array in self.answers:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -55,10 +56,12 @@ def release(
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
-    ``path`` and ``where`` are those of `read_table`. The answers are kept before a fit; if that
-    fails, `release_again` costs nothing. Of both steps, "counted" and "kept", ``told`` is called.
+    ``path`` and ``where``, which is published, are those of `read_table`. The answers are kept
+    before a fit; if it fails, `release_again` costs nothing. Of both steps, "counted" and "kept",
+    ``told`` is called.
     """
     check_methods([method])
+    planned = replace(planned, where={n: str(v) for n, v in (where or {}).items()})
     if account is not None:
         account.check_ready(out)
 
@@ -69,7 +72,7 @@ def release(
         return line
 
     with draft_for(planned, out, lambda: told("kept")) as keep:
-        measured = measure_file(path, planned, where, spend, keep)
+        measured = measure_file(path, planned, spend, keep)
     complete(out, release_files(result := finish(measured, method)))
     return result
 

@@ -39,10 +39,10 @@ LARGEST_COUNT = 10**12  # so that every total is exact in floating point
 _NO_COUNT = "column {!r} holds no whole number of records in digits, at most a million million"
 _NOBODY = "all columns are empty; leave out what is no record, write a word where one is"
 _PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-_ALONE: Any = {"partitioning": None}  # what the folder's name says is none of its columns
+_NULLS: Any = {"dtype_backend": "numpy_nullable"}  # each value as it is, whatever others are
 _RAW: Any = {"header": None, "dtype": object, "na_filter": False}  # two columns may have one name
-_FRAMES: dict[str, tuple[Callable[..., Any], str]] = {
-    ".parquet": (partial(pd.read_parquet, dtype_backend="numpy_nullable", **_ALONE), "pyarrow"),
+_FRAMES: dict[str, tuple[Callable[..., Any], str]] = {  # OSFile: any name, and no column of it
+    ".parquet": (lambda path: pd.read_parquet(pa.OSFile(bytes(path)), **_NULLS), "pyarrow"),
     ".xlsx": (partial(pd.read_excel, engine="openpyxl", **_RAW), "openpyxl"),
     ".dta": (pd.read_stata, "pandas"),
     **dict.fromkeys((".sav", ".zsav"), (pd.read_spss, "pyreadstat")),
@@ -164,9 +164,8 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header, names = headers[mark], [str(k) for k in range(len(headers[mark]))]
     # Several threads would not know a damaged row's number.
-    read = arrow_csv.ReadOptions(
-        use_threads=False, column_names=names, skip_rows_after_names=1, block_size=1 << 24
-    )
+    read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=1 << 24)
+    read.skip_rows_after_names = 1
     parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     parse.ignore_empty_lines = len(header) > 1
 
@@ -335,8 +334,9 @@ def _cells(part: Mapping[str, _Fields], rows: Whole, schema: Schema, faults: Fau
     empty = np.all([part[name].each(str.__len__) == 0 for name in schema.columns], axis=0)
     some = ~empty | (schema.count in part)  # no record has only empty fields, but a cell may
     faults[_NOBODY].append(rows[~some])
-    for name, place in zip(schema.columns, places, strict=True):
-        faults[f"the schema does not list the value in {name!r}"].append(rows[some & (place < 0)])
+    for name, rule, place in zip(schema.columns, schema.rules, places, strict=True):
+        said = f"the schema does not list the value in {name!r}"
+        faults[said + ", or it is empty" * (not rule.empty)].append(rows[some & (place < 0)])
     good = some & (np.min(places, axis=0, initial=0) >= 0)
     for group in (group for group in schema.groups if group.name in part):
         axis, of = schema.from_axis(group.name)
@@ -380,7 +380,7 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         for name, column in zip(header[1:], lines[-1].T, strict=True):
             faults[_NO_COUNT.format(name)].append(rows[column < 0])
     for what, own in (("row", header[1:]), ("column", labels)):
-        fine = len(set(own)) == len(own) and not all(map(NUMBER.fullmatch, own))
+        fine = len({*own}) == len(own) and all(own) and not all(map(NUMBER.fullmatch, own))
         said = f"{path} needs labels in its first {what}, each once, not numbers: it must be a"
         require(fine, f"{said} matrix of counts; else write a schema (docs/tables.md)")
     _check(path, faults)

@@ -251,7 +251,7 @@ def _fault(text: str) -> str:
 def _check_names(names: Sequence[str]) -> None:
     folded = [name.casefold() for name in names]
     for name, fold in zip(names, folded, strict=True):
-        fault = _fault(name)
+        fault = _fault(name) or _fault(f"{name}*")  # query sets of several columns are named so
         if set(name) & set(",;*"):
             fault = "holds a comma, semicolon or star, which have a meaning in workloads"
         elif name in KEYWORDS or fold in RESERVED:

@@ -80,7 +80,7 @@ def parse_workload(text: str, schema: Schema) -> Workload:
             twice = f"{new.name!r} twice (once as {known.name!r})" if known else ""
             require(not twice, f"the workload asks for {twice}; asking once is more accurate")
             sets.append(new)
-    require(sets, f"the workload {text!r} asks for nothing beside the sum; ask for 'sum, identity'")
+    require(sets, f"the workload {text!r} asks for nothing but 'sum' or 'identity'; name these")
     return Workload(tuple(sets))
 
 
