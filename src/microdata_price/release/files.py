@@ -25,7 +25,6 @@ from .plan import WEAK_TIMES, Array, Measured, times
 
 _TEMPLATES = jinja2.Environment(trim_blocks=True, undefined=jinja2.StrictUndefined)
 MOST_RECORDS = 20_000_000  # a table of more records is written as a table only
-_WIDTH = 88  # of the README's lines
 # Words that common programs read as a missing value.
 MISREAD = ("", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "<NA>", "n/a", "#N/A")
 
@@ -116,7 +115,7 @@ def readme_text(release: Release) -> str:
         columns=_columns(measured.schema),
     )
     parts = (part.strip("\n") for part in text.split("\n\n") if part.strip())
-    return "\n\n".join(p if p.startswith("  ") else textwrap.fill(p, _WIDTH) for p in parts) + "\n"
+    return "\n\n".join(p if p.startswith("  ") else textwrap.fill(p, 88) for p in parts) + "\n"
 
 
 def _example(release: Release) -> dict[str, object]:

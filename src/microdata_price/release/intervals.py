@@ -27,12 +27,12 @@ _NO_WEIGHT = 1e6  # times the noise of a sum: what is so uncertain hardly change
 
 
 def half_width(law: Law, terms: int, chance: float) -> int:
-    """Return the least t with ``P(|z_1 + ... + z_terms| > t) <= chance``; of wide sums a bound."""
+    """Return the least t with ``P(|z_1 + ... + z_n| > t) <= chance``; a bound if wide or rare."""
     check_chance(chance)
     check_count(terms, "the number of terms", 1, whole=True)
     if terms == 1:
         return int(law.upper_quantile(chance / 2))
-    if law.std * math.sqrt(terms) > _WIDEST:
+    if law.std * math.sqrt(terms) > _WIDEST or chance < 10 * _ROUNDED:
         return _chernoff(law, terms, chance)
     points = fft.next_fast_len(_chernoff(law, terms, _NEVER)) + 1
     if isinstance(law, DoubleGeometric):

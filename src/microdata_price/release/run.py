@@ -56,9 +56,8 @@ def release(
 ) -> Release:
     """Release a table for real: vetted noise, no seed, and nothing written that is not private.
 
-    ``path`` and ``where``, which is published, are those of `read_table`. The answers are kept
-    before a fit; if it fails, `release_again` costs nothing. Of both steps, "counted" and "kept",
-    ``told`` is called.
+    ``where``, as in `read_table`, is published. Answers are kept before a fit; if it fails,
+    `release_again` costs nothing. ``told`` is called of both steps, "counted" and "kept".
     """
     check_methods([method])
     planned = replace(planned, where={n: str(v) for n, v in (where or {}).items()})
