@@ -47,6 +47,7 @@ BOOK = [
 RUN = [
     ("chaptr", "there is no notebook 'chaptr'; did you mean chapter?"),
     ("none.ipynb", "there is no notebook 'none.ipynb'"),
+    ("n\udcff.ipynb", "the name of the notebook n\\udcff.ipynb is not UTF-8; give it another"),
     ("chapter -p epsilom 1", "no parameter 'epsilom'; did you mean epsilon?"),
     ("chapter -p epsilon much", "parameter 'epsilon' is 'much'"),
     ("chapter -p epsilon -1", "epsilon is -1"),
