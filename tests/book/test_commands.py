@@ -47,6 +47,7 @@ BOOK = [
 RUN = [
     ("chaptr", "there is no notebook 'chaptr'; did you mean chapter?"),
     ("none.ipynb", "there is no notebook 'none.ipynb'"),
+    ("n\udcff.ipynb", "the name of the notebook n\\udcff.ipynb is not UTF-8; give it another"),
     ("chapter -p epsilom 1", "no parameter 'epsilom'; did you mean epsilon?"),
     ("chapter -p epsilon much", "parameter 'epsilon' is 'much'"),
     ("chapter -p epsilon -1", "epsilon is -1"),
@@ -62,7 +63,7 @@ RUN = [
     ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),
     ("chapter --out /proc/x", "/proc cannot be" if os.access("/proc", os.W_OK) else "--out"),
     ("chapter --out full", "full exists and is not an earlier run"),
-    ("chapter --out .", "a run makes its folder anew; name another, for example --out chapter-run"),
+    ("chapter --out .", "a run makes its own anew; name another, for example --out chapter-run"),
     ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
     ("kinds -p rho 3", "rho is not read where privacy is 'pure'; give epsilon, or -p privacy zcdp"),
     ("kinds --param-grid rho=0.01,3 -p epsilon 1", "rho is not read where privacy is 'pure'"),

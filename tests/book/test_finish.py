@@ -47,8 +47,7 @@ def test_pages_are_finished_in_the_same_way_each_time(tmp_path, address):
     assert told["og:image"] == f"{address or '../'}_images/card.png"
     with Image.open(tmp_path / "_images" / "card.png") as card:
         assert card.size == (1200, 630)
-    assert page.select_one("summary").attrs == {}
-    assert page.select("table td")
+    assert (page.select_one("summary").attrs, len(page.select("table td"))) == ({}, 1)
     assert page.select_one(".together").get_text() == "\\(x\\))."
     assert "<title>The book</title>" in (tmp_path / "b.html").read_text(encoding="utf-8")
     script = (tmp_path / "_static" / "previews.js").read_text(encoding="utf-8")

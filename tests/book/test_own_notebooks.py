@@ -70,7 +70,7 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
     write(
         home / name,
         ("text", "n = 1", "parameters"),
-        ("code", "m = 2 * 3\nn = 3", "parameters"),
+        ("code", "%matplotlib inline\nm = 2 * 3\nn = 3  # n?", "parameters"),
         ("code", "%%bash\necho hello"),
         ("code", "x = !echo system {n}\nprint(x[0])"),
         ("code", "%%time\ny = 2 * n\nprint('m =', m)"),

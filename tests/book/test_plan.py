@@ -120,9 +120,8 @@ def test_the_date_is_that_of_the_sources_and_a_fork_shows_what_it_has_set(tmp_pa
     assert source_date(root) == datetime.date(2026, 3, 1)
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
     assert source_date(root) == datetime.date(1970, 1, 1)
-    assert "1 January 1970" in site_config(root, "A title")
+    assert "1 January 1970" in (told := site_config(root, "A title", "A line above"))
     path = root / "book" / "_config.yml"
-    told = site_config(root, "A title", "A line above")
     assert not [w for w in ("Remarks", "remarks", "mybinder", "repository_url") if w in told]
     path.write_text(f"{path.read_text('utf-8')}\nremarks: https://example.org/?a=1&b=2\n", "utf-8")
     assert 'href="https://example.org/?a=1&amp;b=2"' in site_config(root, "A title")

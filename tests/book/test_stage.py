@@ -69,7 +69,7 @@ WHOLE = [
     (SHOWS, ours(**SAID), ours(table=TABLE), ours(file=FILE)),
     (("code", "f()"), nbformat.v4.new_output("stream", text="printed")),
     (("text", "Let\n\n$$ x = 1 \\tag{1} $$\n\nSee [(1)](#eq-1).", "label:here"),),
-    *((THEOREM,), (("text", "**Theorem 4 (B).** Too.", "theorem"),)),
+    *((THEOREM,), (("text", "**Theorem 4 (B).** Too.\n\n~~~\n# one\n~~~", "theorem"),)),
     (("text", "*Proof of (a), $x < y$.* Trivial.", "proof"),),
     (("text", "**Exercise 1 (Coins).** Why?", "exercise", "easy", "label:ex"),),
     (("code", "say(x)", "exercise", "remove-input"), ours(say="It is 7.")),
@@ -101,12 +101,14 @@ def test_tags_outputs_links_and_equations_become_what_the_builder_reads():
 def test_a_download_has_its_results_and_reads_whole_alone():
     nb = chapter(SHOWS, outputs=(ours(say="x"), ours({"text/markdown": "[a](b.ipynb#c)"})))
     nb.cells[0].source += " See [the plane](plane.ipynb#x), [here](#y), [home](https://x.org)."
-    nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>.'
-    text, parameters, setup, shows = staged(nb, address="https://x.org/y")[1]
+    nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>. ![](attachment:a.png)'
+    nb.cells[0].attachments = {"a.png": {"image/png": "cG5n\n"}}
+    (page, *_), (text, parameters, setup, shows) = staged(nb, address="https://x.org/y")
+    assert page.source.endswith("![](data:image/png;base64,cG5n)")
     begin, command, *_ = text.source.split("`")
     assert (begin[:12], command) == ("# Title\n\n*To", "pip install git+https://x.org/y")
     assert "`pip install .` in the folder" in staged(nb)[1][0].source
-    assert text.source.endswith("See the plane, [here](#y), [home](https://x.org). Roll dice.")
+    assert "See the plane, [here](#y), [home](https://x.org). Roll dice. ![](data:" in text.source
     assert parameters.source.startswith("epsilon = 0.25  # level")
     assert (setup.source, shows.outputs[1].data["text/markdown"]) == ("import math", "a")
     assert [o.metadata for o in shows.outputs] == [{}, {}]
@@ -121,7 +123,7 @@ def test_a_download_has_its_results_and_reads_whole_alone():
         ([("code", "1 + 1", "solution")], "must be text"),
         ([("code", "1 + 1", "fold")], "'..Its title"),
         ([(*SHOWS[:2], "switch", "remove-input")], "'..Its title"),
-        ([("text", "**Proof.** It holds.\n\n## A section", "proof")], "not hold a heading"),
+        ([("text", "**Proof.** So\n```\n```\n## A part", "proof")], "not hold a heading"),
         ([THEOREM, ("code", "1 + 1", "theorem")], "not hold code"),
         ([("text", "**zCDP.** x", "switch"), ("code", "1 + 1", "switch")], "not hold code"),
     ],
@@ -168,9 +170,8 @@ def test_prose_pages_quote_what_notebooks_record():
     assert found.certificates == {"chapter": 1e-9}
     with pytest.raises(BuildError, match=r"'notes' quotes '{{ a.x }}'.*'a' does not"):
         quote("{{ a.x }}", "notes", found)
-    twice = (ours(record={"x": "1"}), ours(record={"x": "2"}))
     with pytest.raises(BuildError, match="'x' twice"):
-        collect("a", chapter(SHOWS, outputs=twice), found)
+        collect("a", chapter(SHOWS, outputs=[ours(record={"x": x}) for x in "12"]), found)
 
 
 VALUES = st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5)
@@ -188,6 +189,10 @@ def test_the_shown_cell_has_exactly_the_values_that_were_used(defaults, value):
     exec(shown, namespace)
     assert {name: namespace[name] for name in defaults} == {**defaults, **used}
     assert shown.count("# about") >= len(defaults)
+    magic = "%matplotlib inline\nb = 0.5"
+    assert stage.shown_parameters(magic, {"b": 0.5}) == magic
+    shown = stage.shown_parameters(f"b = len('a')\n{magic}", {"b": 2.0})
+    assert shown == "b = 2.0\nget_ipython().run_line_magic('matplotlib', 'inline')\nb = 2.0"
     source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
     assert stage.shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
 
@@ -195,8 +200,8 @@ def test_the_shown_cell_has_exactly_the_values_that_were_used(defaults, value):
 def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
     runs = []
     for i in (0, 1):
-        nb = make_notebook(("text", "# Own\n\nText."), ("code", "f()"), ("code", "g()"))
-        nb.cells[1].outputs = [nbformat.v4.new_output("stream", text="the same")]
+        nb = make_notebook(("code", "# f\nf()"), ("text", "# Own *x*\n" * (1 - i)), ("code", "g()"))
+        nb.cells[0].outputs = [nbformat.v4.new_output("stream", text="the same")]
         shown = [
             {"image/svg+xml": SVG.replace("10", f"1{i}"), "text/plain": f"picture {i}"},
             {"image/png": base64.b64encode(b"png%d" % i).decode()},
@@ -207,10 +212,15 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
         nb.cells[2].outputs = [nbformat.v4.new_output("display_data", data) for data in shown]
         nb.cells[2].outputs.append(ours({"text/plain": f"worst {i}"}, certificate=i))
         notebook.write(nb, tmp_path / f"{i}.ipynb")
-        runs.append(Run("own", tmp_path / f"{i}.ipynb", 1.0, "2026-01-01", {}))
-    pictures = comparison(runs, [{"size": 5}, {"size": 12}])
+        runs.append(Run(f"o #{i}`", tmp_path / f"{i}.ipynb", 1.0, "today", {"s": "a|`"}))
+    pictures = comparison(runs, [{"size": 5}, {"size": "``\n\n1"}])
     text = pictures.pop("comparison.md").decode()
-    assert text.startswith("# Own: 2 runs compared\n")
+    assert text.startswith("# Own *x*: 2 runs compared\n")
+    told = {key: {} for key in ("certificates", "grid", "versions", "levels")}
+    table = stage.filled("computed.md", runs=runs, pages={runs[0].name}, **told)
+    link, row = 'notebooks/o%20%230%60.html">', " | today | 1.0 | `` s = a\\|` `` | none"
+    assert all(f"| {w}{row}" in table for w in (f'<a href="../{link}Own *x*</a>', "`` o #1` ``"))
+    said = f'"{link}the first run</a>', "**` size = 5 `**", "**``` size = ``  1 ```**"
     assert not [word for word in ("the same", "worst") if word in text]
     kinds = [(i, j, end) for i in (0, 1) for j, end in ((0, "svg"), (1, "png"))]
     assert [*pictures] == [f"images/compare-{i}-2-{j}.{end}" for i, j, end in kinds]
@@ -218,4 +228,4 @@ def test_runs_are_compared_by_their_pictures_and_their_words(tmp_path):
     assert pictures["images/compare-1-2-1.png"] == b"png1"
     assert b"prefers-color-scheme" in pictures["images/compare-1-2-0.svg"]
     raw = "<pre>a &lt; 1\n&#58;::\nb</pre>", "```{raw} html\n<b>1</b>\n\n&#96;``\n```"
-    assert all(w in text for w in ("**`` size = 12 ``**", ':alt: "picture 1"', "$x_1$", *raw))
+    assert all(w in text for w in (*said, ':alt: "picture 1"', "$x_1$", *raw))

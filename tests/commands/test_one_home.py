@@ -43,10 +43,10 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch, capsys):
     def tenth(guarantee, d, given, **_):
         return Printed(BOUNDS["first_moment"].point_error(guarantee, d, given).value / 10, d * 0)
 
-    record = Bound("tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the best", "no m")
+    record = Bound("tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of ours", "no m")
     monkeypatch.setitem(BOUNDS, record.name, record)
     asked = "bounds --privacy approximate --epsilon 0.5 --delta 1e-6 --points 1000000 --sum-error 6"
-    assert "a tenth of the best" in run(capsys, *asked.split())[1]
+    assert "a tenth of ours" in run(capsys, *asked.split())[1]
     document = json.loads(run(capsys, *asked.split(), "--json")[1])
     assert document["tenth"] == pytest.approx(document["first_moment"] / 10)
     assert ".tenth { --own: #123456; }" in own_colours()
@@ -54,8 +54,7 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch, capsys):
 
 def test_a_data_set_is_a_line_and_a_family_a_record(tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(SYNTHETIC, "Level05", lambda place: np.full(place.size, 5.0))
-    cube = {"Cube": np.full((2, 2, 2), 9.0)}
-    cubes = Family("3d", "Cubes of 8 cells", "2 × 2 × 2", "v", "▽", lambda: cube)
+    cubes = Family("3d", "Cubes", "2 × 2 × 2", "v", "▽", lambda: {"Cube": np.full((2, 2, 2), 9.0)})
     monkeypatch.setitem(FAMILIES, cubes.name, cubes)
     found = priced(_grid(capsys, tmp_path, "--dataset", "Level05-1d,Level05-2d,Cube"))
     assert list(dict.fromkeys(found["dataset"])) == ["Level05-1d", "Level05-2d", "Cube"]

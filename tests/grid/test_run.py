@@ -170,7 +170,6 @@ def test_a_table_of_ones_own():
 
 
 def test_the_fingerprint_covers_every_module_of_a_block():
-    """A change in any module that computes the numbers must change the fingerprint."""
     ours = "[m.__file__ for n, m in sys.modules.items() if n.startswith('microdata_price')]"
     program = f"import sys, microdata_price.grid\nprint(*{ours}, sep='\\n')"
     listed = subprocess.check_output([sys.executable, "-c", program], text=True).split()

@@ -58,7 +58,6 @@ def test_real_tables_hold_what_the_file_lists():
 
 
 def test_the_wheel_carries_the_data_and_finds_it_where_it_is_installed(tmp_path):
-    """An installed package's record leads to its copies, wherever the installer put them."""
     copy, place, root = tmp_path / "source", tmp_path / "place", DATA.parent
     copy.mkdir()
     for item in ("pyproject.toml", "README.md", "LICENSE"):

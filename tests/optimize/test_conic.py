@@ -144,7 +144,6 @@ def test_held_answers_may_contradict_each_other_by_rounding(seed):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_held_answers_may_pin_some_cells_to_zero(seed):
-    """Rows and columns that are held at 0 empty their cells exactly; the others are fitted."""
     rng = np.random.default_rng(seed)
     shape = (5, 4, 3)
     x = rng.integers(1, 50, (RUNS, *shape)).astype(float)

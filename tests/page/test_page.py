@@ -37,8 +37,7 @@ def test_a_text_that_cannot_be_filled_in_is_an_error(text):
 
 def test_a_text_reads_what_it_asks_for_and_hides_its_source_on_the_site():
     source = "%%figure label draw(x)\nHere epsilon is {{ y|n }}."
-    assert names_of(source) == {"draw", "x", "y"}
-    assert notebook.names_in(source) == ({"draw", "x", "y"}, set())
+    assert (names_of(source), set()) == notebook.names_in(source) == ({"draw", "x", "y"}, set())
     (cell,) = notebook.strip(make_notebook(("code", "%%say\nA text of ours."))).cells
     assert notebook.tags(cell) == ["remove-input"]
     for source in ("%%say\nHello {{ x y }}.", "%%figure a draw(x y)\nText."):  # not to be read

@@ -83,7 +83,6 @@ def test_bias_and_variance_add_up_to_the_error(made):
 
 
 def test_bias_is_not_inflated_by_few_runs():
-    """Where no cell is near zero no method has a bias; ten runs show a tenth of the variance."""
     schema = Schema(("cell",), (tuple(map(str, range(400))),))
     workload = parse_workload("sum, identity", schema)
     made = price_table(np.full(400, 1e4), schema, workload, PureDP(1.0), ["nnls"], runs=10)

@@ -126,13 +126,17 @@ def test_protection_is_judged_by_all_answers_together(workload, guarantee, known
 
 
 def test_what_is_told_without_being_asked_counts_as_well():
-    """Eight columns tell the total better than themselves; a column is told by five pairs of it."""
+    """Eight columns tell the total better than themselves, five pairs a column, three the cells."""
+    odd = [v for v in product("xy", repeat=3) if v.count("y") % 2]
+    never = [dict(zip("abc", map(list, v), strict=True)) for v in odd]
+    three = {"columns": {name: ["x", "y"] for name in "abc"}, "impossible": never}
     columns = {f"c{k}": ["x", "y"] for k in range(8)}
     impossible = [{"c3": ["x"], "c4": ["x"], "c5": ["x"]}]
     pairs = ", ".join(f"c0*c{k}" for k in range(1, 6))
     for asked, level, more in (
         ("marginals", ConcentratedDP(2.2), {}),
         *((pairs, PureDP(5.0), m) for m in ({}, {"impossible": impossible})),
+        ("marginals", PureDP(3.2), three),
     ):
         schema = parse_schema(json.dumps({"columns": columns, **more}))
         with pytest.raises(InputError, match=r"of only 0.* records"):

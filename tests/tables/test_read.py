@@ -182,7 +182,6 @@ ODD = [None, False, 0, 1.5, 2.0, "1", 2**60, NINE, OLD, "x"]
     ],
 )
 def test_one_more_record_changes_one_cell_by_one(tmp_path, ending, kind, values, texts, odd):
-    """In no format has a value of one record a say in the text of another's."""
     named = {"variable_value_labels": {"v": {1: "f"}}} if kind is float else {}
     save = WRITERS | {
         ".csv": lambda frame, path: frame.to_csv(path, index=False),
@@ -430,7 +429,6 @@ BLOCKS = [dedent(block) for block in re.findall(r"(?:^ {4}.*\n)+", PAGE, re.M)]
 
 
 def test_the_page_on_tables_makes_a_benchmark_table_again(tmp_path, capsys, monkeypatch):
-    """Its schema, command and comparison, on a person file made from the table itself."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").symlink_to(ROOT / "data")
     schema, command, compare = BLOCKS[-3:]

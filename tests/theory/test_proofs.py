@@ -57,7 +57,6 @@ def test_the_overlap_is_reached_by_no_nonnegative_output_but_the_fullest(d, C, D
     "noise", [DoubleGeometric(1.2), DiscreteGaussian(1.0), nd.TruncatedDoubleGeometric(1.0, 6)]
 )
 def test_odds_are_those_of_enumeration(noise):
-    """The same probabilities by going through all outputs of three cells."""
     packing = pw.clipped_packing(noise, 3, 1.0)
     n, m, C = packing.n, packing.m, packing.alpha * packing.C
     x = np.indices((n + 37,) * 3).reshape(3, -1)

@@ -21,9 +21,8 @@ def check_new(path: Path) -> None:
     if not 0 < len(os.fsencode(path.name)) <= 200:  # what is made in passing has a longer one
         raise InputError(f"{str(path)!r} has no name, or too long a one; give another")
     if path.exists() or path.is_symlink():
-        raise InputError(
-            f"{path} exists already and is never overwritten; choose another name or move it away"
-        )
+        said = f"{path} exists already and is never overwritten"
+        raise InputError(f"{said}; choose another name or move it away")
     if not path.absolute().parent.is_dir():
         said = f"the folder {path.parent} does not exist; create it first, or choose another place"
         raise InputError(f"{said} for {path.name}")

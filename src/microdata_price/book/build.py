@@ -21,7 +21,7 @@ from .parameters import beyond_reading
 from .plain import with_links
 from .plan import Edition, chapters, compute_folders, in_words, toc_entries
 from .run import Report, Run, run_all
-from .site import faults_of_site, machine_paths, redirect, repository, site_config
+from .site import faults_of_site, machine_paths, repository, site_config
 
 STUDENTS = "students"  # the folder in a site that holds its edition without solutions
 COMPUTED = "reference/computed"  # the page that is written from results alone
@@ -78,7 +78,7 @@ def stage_notebooks(
         notebook.write(made, target / "downloads" / f"{run.name}.ipynb")
     told = {"runs": runs, "pages": {r.name for r in shown}, "certificates": found.certificates}
     told |= {"levels": in_words(edition.given), "grid": facts, "versions": versions()}
-    _write(target / f"{COMPUTED}.md", stage.filled("computed", **told))
+    _write(target / f"{COMPUTED}.md", stage.filled("computed.md", **told))
     return found
 
 
@@ -129,7 +129,7 @@ def stage_redirects(root: Path, extra: Path) -> None:
     for old, new in (moved or {}).items():
         name, hash_, place = str(new).partition("#")
         target = os.path.relpath(f"{name}.html", os.path.dirname(old) or ".")
-        _write(extra / f"{old}.html", redirect(f"{target}{hash_}{place}"))
+        _write(extra / f"{old}.html", stage.filled("moved.html", target=f"{target}{hash_}{place}"))
 
 
 def build(

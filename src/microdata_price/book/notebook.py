@@ -13,7 +13,8 @@ import os
 import re
 import sys
 import warnings
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,14 @@ DIFFICULTIES = ("easy", "medium", "hard")  # each exercise has one of them
 SETUP = "setup"  # imports: the site folds them, with the parameters, into one line
 INJECTED = "injected-parameters"  # with which papermill replaces the values of parameters
 LABEL = "label:"  # begins a tag that names a cell, so that links can lead to it
+_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
 HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
 
 
 def read(path: Path) -> Notebook:
     """Read a notebook of any version that Jupyter reads, in format 4, or say why it is none."""
+    if re.search("[\ud800-\udfff]", path.name):
+        raise InputError(f"the name of the notebook {path} is not UTF-8; give it another")
     if path.suffix != ".ipynb" or not os.path.isfile(path):
         raise InputError(f"there is no notebook {str(path)!r}; give the path of an .ipynb file")
     try:
@@ -105,6 +109,12 @@ def label(cell: Notebook) -> str:
     return next((t.removeprefix(LABEL) for t in tags(cell) if t.startswith(LABEL)), "")
 
 
+def headings(cells: Iterable[Notebook]) -> list[str]:
+    """Return the headings of cells of text; a comment in a fence of code is none."""
+    texts = [_FENCED.sub("", c.source) for c in cells if c.cell_type == "markdown"]
+    return re.findall(r"^ {0,3}#{1,6}[ \t]+(.+)", "\n\n".join(texts), re.MULTILINE)
+
+
 def role(cell: Notebook) -> str:
     """Return the box, fold or switch that a cell belongs to; empty for what stands free."""
     return next((tag for tag in tags(cell) if tag in (*FOLDS, *BOXES, SWITCH)), "")
@@ -139,13 +149,13 @@ def parameters(
         return {}
     if len(tagged) != 1:
         raise InputError(f"{where} has {len(tagged)} cells tagged '{TAG}'; it must have one")
+    source = code[tagged[0]].source
     try:
-        found = declared(code[tagged[0]].source, strict=given is None)
+        found = declared(python_only(source) or source, strict=given is None)
     except (InputError, SyntaxError) as error:
         what = "the parameters cell is not Python: " if isinstance(error, SyntaxError) else ""
         raise InputError(f"{where}: {what}{error}") from None
     uses = [names_in(c.source) for c in code[tagged[0] + 1 :]]
-    early = names_in(code[tagged[0]].source)[0]
     loads, stores = (set[str]().union(*(use[k] for use in uses)) for k in (0, 1))
     for name in found if given is None else [n for n in found if n in given]:
         if name not in loads:
@@ -158,7 +168,7 @@ def parameters(
                 f"{where} overwrites its parameter {name!r} in a later cell; give that value "
                 "another name"
             )
-        if name in early:
+        if name in names_in(source)[0]:
             said = f"{where} uses {name!r} in its parameters cell, before a given value is there"
             raise InputError(f"{said}; move that line into the next cell")
     return found
@@ -170,12 +180,11 @@ def python_only(source: str) -> str:
         return ""
     if source.lstrip().startswith("%%"):
         source = source.lstrip().partition("\n")[2]
-    try:
-        plain = TransformerManager().transform_cell(source)
-        ast.parse(plain)
-    except SyntaxError:
-        return ""
-    return str(plain if source.endswith("\n") else plain.removesuffix("\n"))
+    for transform in (str, TransformerManager().transform_cell):  # what is Python stays as it is
+        with suppress(SyntaxError):
+            ast.parse(plain := str(transform(source)))
+            return plain if source.endswith("\n") else plain.removesuffix("\n")
+    return ""
 
 
 def names_in(source: str) -> tuple[set[str], set[str]]:
@@ -186,10 +195,9 @@ def names_in(source: str) -> tuple[set[str], set[str]]:
     named = [node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Name)]
     loads = {node.id for node in named if isinstance(node.ctx, ast.Load)}
     stores = {node.id for node in named if not isinstance(node.ctx, ast.Load)}
-    if not plain or "get_ipython" in loads or source.lstrip().startswith("%%"):
-        other = [x for x in source.split("\n") if not plain or re.search(r"^\s*%|[!?]", x)]
-        loads |= set(re.findall(r"[^\W\d]\w*", "\n".join(other)))
-    return loads, stores
+    python = {line.strip() for line in plain.split("\n")}
+    other = [line for line in source.split("\n") if line.strip() not in python]
+    return loads | set(re.findall(r"[^\W\d]\w*", "\n".join(other))), stores
 
 
 def strip(notebook: Notebook) -> Notebook:

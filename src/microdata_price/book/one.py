@@ -8,11 +8,12 @@ import itertools
 import json
 import os
 import re
+import shlex
 import shutil
-import urllib.parse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import yaml
 
@@ -29,7 +30,7 @@ from .parameters import TAG, Parameter, Values, beyond_reading, check
 from .plain import with_links
 from .plan import FOLDERS, Chapter, Edition, find_root, in_words, notebook_paths, plain, toc_entries
 from .run import Report, Run, run_all
-from .stage import outputs_told
+from .stage import filled, outputs_told
 
 MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
@@ -124,10 +125,9 @@ def run_one(given: str, values: Values, grid: Grid, out: Path | None, report: Re
             out = out.with_name(f"{out.name}-{own[-8:]}")
     book_site.claim(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):
-        raise InputError(
-            f"the folder {out} is the one that you are in, or holds it, and a run makes its folder "
-            f"anew; name another, for example --out {path.stem}-run"
-        )
+        said = f"the folder {out} is the one that you are in, or holds it, and a run makes its own"
+        example = shlex.join(["--out", f"{path.stem}-run"])
+        raise InputError(f"{said} anew; name another, for example {example}")
     first = [notebook.names_in(c.source)[1] for c in source.cells if TAG in notebook.tags(c)]
     # In the notebook itself, as a text or computed.
     written = declared["table"].default if "table" in declared else "table" in set().union(*first)
@@ -176,7 +176,7 @@ def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Values]
         site = book_site.run_builder(home / "book", home / "site", strict=False)
         for path in site.rglob("*.html"):
             path.write_text(_AWAY.sub(r"\1", path.read_text("utf-8")), "utf-8")
-        (site / "index.html").write_text(book_site.redirect(urllib.parse.quote(page)), "utf-8")
+        (site / "index.html").write_text(filled("moved.html", target=quote(page)), "utf-8")
         site.rename(home / "out" / "html")
         book_site.sign(home / "out", MARK, own)
     except (BuildError, InputError, OSError):
@@ -212,23 +212,15 @@ def comparison(runs: Sequence[Run], varied: Sequence[Values]) -> dict[str, bytes
         [[o for of, o in outputs_told([c]) if not _UNSEEN & {*of}] for c in run.own_cells]
         for run in runs
     ]
-    title = runs[0].executed.cells[0].source.partition("\n")[0].removeprefix("# ")
-    lines = [
-        f"# {title}: {len(runs)} runs compared\n",
-        "Each cell whose outputs differ, at several values of the parameters. The other outputs "
-        f"are those of [the first run](notebooks/{runs[0].name}.ipynb).",
-    ]
     files: dict[str, bytes] = {}
+    told = list[list[tuple[str, list[str]]]]()
     for k, outputs in enumerate(zip(*cells, strict=True)):
-        if all(one == outputs[0] for one in outputs):
-            continue
-        lines.append("\n::::{grid} 1 1 2 2\n:gutter: 2\n")
-        for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
-            shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
-            start = f":::{{grid-item}}\n**`` {in_words(values)} ``**"
-            lines.append("\n\n".join([start, *shown]) + "\n:::\n")
-        lines.append("::::")
-    return {"comparison.md": "\n".join([*lines, ""]).encode(), **files}
+        if any(one != outputs[0] for one in outputs):
+            told.append([])
+            for i, (values, one) in enumerate(zip(varied, outputs, strict=True)):
+                shown = [_shown(o, f"compare-{i}-{k}-{j}", files) for j, o in enumerate(one)]
+                told[-1].append((in_words(values), shown))
+    return {"comparison.md": filled("comparison.md", runs=runs, cells=told).encode(), **files}
 
 
 def _pages(root: Path, runs: Sequence[Run], varied: Sequence[Values], target: Path) -> str:

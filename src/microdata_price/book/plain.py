@@ -47,6 +47,12 @@ def with_links(text: str, page: str) -> str:
     return _LINK.sub(replace, text)
 
 
+def verbatim(text: str) -> str:
+    """Return a text for Markdown that is shown letter by letter, whatever marks it holds."""
+    ticks = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{ticks} {' '.join(text.splitlines())} {ticks}"
+
+
 def markdown(source: str) -> Notebook:
     """Return a text cell."""
     return nbformat.from_dict({"cell_type": "markdown", "metadata": {}, "source": source})
@@ -115,14 +121,13 @@ def assemble(page: str, pieces: Sequence[tuple[Notebook, list[Notebook]]]) -> li
 def _opened(page: str, role: str, cells: Sequence[Notebook]) -> tuple[str, str]:
     """Return the title of a box, fold or state, and what its first cell says after it."""
     found = head(role, cells[0]) if cells else None
-    texts = [c.source for c in cells if c.cell_type == "markdown"]
     fault = ""
     if found is None:
         title = "Its title" if role in ("fold", SWITCH) else role.capitalize()
         fault = f"the first must be text and begin '**{title}.**'"
-    elif re.search(r"^#+ ", "\n\n".join(texts), re.M):
+    elif notebook.headings(cells):
         fault = "they may not hold a heading"
-    elif role not in FOLDS and len(texts) < len(cells):
+    elif role not in FOLDS and any(c.cell_type == "code" for c in cells):
         fault = "they may not hold code: put it before or after, or hide it (remove-input)"
     if found is None or fault:
         begin = repr(cells[0].source[:50]) if cells else "with nothing"

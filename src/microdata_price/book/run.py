@@ -21,6 +21,7 @@ from ..exceptions import BuildError, InputError
 from . import notebook
 from .kernel import kernels
 from .parameters import TAG
+from .plain import verbatim
 from .plan import Chapter, in_words
 
 AT_A_TIME = 2
@@ -44,6 +45,11 @@ class Run:
     def executed(self) -> notebook.Notebook:
         """The notebook with its results."""
         return notebook.read(self.path)
+
+    @property
+    def title(self) -> str:
+        """Its first heading; without one its name."""
+        return next(iter(notebook.headings(self.executed.cells)), verbatim(self.name))
 
     @property
     def own_cells(self) -> list[notebook.Notebook]:

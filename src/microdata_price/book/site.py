@@ -156,16 +156,6 @@ def faults_of_site(folder: Path, paths: re.Pattern[str]) -> list[str]:
     return found
 
 
-def redirect(target: str) -> str:
-    """Return a page that leads to another at once, and has a link for those it does not lead."""
-    return (
-        '<!DOCTYPE html>\n<html lang="en">\n<meta charset="utf-8">\n<title>Moved</title>\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f'<meta http-equiv="refresh" content="0; url={target}">\n<main><h1>This page has moved</h1>'
-        f'\n<p><a href="{target}">To its new place</a></p></main>\n</html>\n'
-    )
-
-
 def recover(place: Path) -> Path:
     """Undo an exchange that a kill cut short; return where what has the name goes meanwhile."""
     aside = place.absolute().with_name(f".{place.absolute().name}.earlier")

@@ -18,9 +18,9 @@ from ..figures.picture import for_the_site
 from ..page.output import METADATA_KEY
 from ..page.say import render as fill
 from . import notebook
-from .notebook import Notebook
+from .notebook import DIFFICULTIES, Notebook
 from .parameters import TAG, Values
-from .plain import assemble, head, markdown, text_of, with_links
+from .plain import assemble, head, markdown, text_of, verbatim, with_links
 from .plan import FOLDERS
 
 # How the list begins of which a reader chooses a prediction; the page's script knows it too.
@@ -76,20 +76,17 @@ def collect(name: str, executed: Notebook, found: Found) -> None:
 
 def quote(text: str, page: str, found: Found) -> str:
     """Put computed texts where a page quotes them."""
-
-    def value(match: re.Match[str]) -> str:
-        book, name = match.groups()
-        if name not in found.quoted.get(book, {}):
-            said = f"page {page!r} quotes {match[0]!r}, which notebook {book!r} does not define"
+    for mark in _QUOTED.finditer(text):
+        if mark[2] not in found.quoted.get(mark[1], {}):
+            said = f"page {page!r} quotes {mark[0]!r}, which notebook {mark[1]!r} does not define"
             raise BuildError(said)
-        return found.quoted[book][name]
-
-    return _QUOTED.sub(value, text)
+    return _QUOTED.sub(lambda mark: found.quoted[mark[1]][mark[2]], text)
 
 
-def filled(name: str, **values: Any) -> str:
-    """Write a page of results alone, ``computed`` or ``exercises``, from its template."""
-    return fill((Path(__file__).parent / f"{name}.md").read_text(encoding="utf-8"), values)
+def filled(template: str, /, **values: Any) -> str:
+    """Fill a template of this folder in."""
+    text = (Path(__file__).parent / template).read_text(encoding="utf-8")
+    return fill(text, {"verbatim": verbatim, **values})
 
 
 def exercises(notebooks: Mapping[str, Notebook], *, solutions: bool) -> str:
@@ -107,23 +104,24 @@ def exercises(notebooks: Mapping[str, Notebook], *, solutions: bool) -> str:
                     "choice": "yes" if _CHOICE.search(cell.source) else "",
                 }
                 chapters.setdefault(name, []).append(exercise)
-    levels = notebook.DIFFICULTIES
-    return filled("exercises", chapters=chapters, levels=levels, solutions=solutions)
+    return filled("exercises.md", chapters=chapters, levels=DIFFICULTIES, solutions=solutions)
 
 
 def shown_parameters(source: str, values: Values) -> str:
     """Return the parameters cell with the values that were used in place of its own."""
-    lines = source.encode().split(b"\n")
-    for node in reversed(ast.parse(source).body):
+    plain = notebook.python_only(source)
+    lines = plain.encode().split(b"\n")
+    for node in reversed(ast.parse(plain).body):
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
             continue
         name = ast.unparse(node.targets[0] if isinstance(node, ast.Assign) else node.target)
         at = node.value
-        if name in values and ast.literal_eval(at) != values[name]:
+        if name in values and ast.unparse(at) != repr(values[name]):
             first, last = at.lineno - 1, (at.end_lineno or at.lineno) - 1
             head, tail = lines[first][: at.col_offset], lines[last][at.end_col_offset :]
             lines[first : last + 1] = [head + repr(values[name]).encode() + tail]
-    return b"\n".join(lines).decode()
+    made = b"\n".join(lines).decode()
+    return source if made == plain else made  # magics stay as they are written where they can
 
 
 def _levels_line(values: Values) -> str:
@@ -162,7 +160,13 @@ def _kept(executed: Notebook, solutions: bool) -> list[Notebook]:
     """Return copies of the cells that readers get: no raw ones, perhaps no solutions."""
     out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
     own = (c for c in executed.cells if c.cell_type != "raw" and not out & {*notebook.tags(c)})
-    return [nbformat.from_dict(c) for c in own]
+    kept = [nbformat.from_dict(c) for c in own]
+    for cell in kept:  # a picture that was pasted moves into the text
+        for name, forms in cell.get("attachments", {}).items():
+            for kind, data in forms.items():
+                uri = f"data:{kind};base64,{''.join(data.split())}"
+                cell.source = cell.source.replace(f"attachment:{name}", uri)
+    return kept
 
 
 def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Notebook:
@@ -189,12 +193,7 @@ def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Note
         elif cell.outputs or not {"remove-input", "remove-cell"} & {*tags}:
             told.insert(0, cell)
         pieces.append((cell, told))
-    foot = (
-        f":::{{div}} page-foot\nThis page is a notebook: {{download}}`download {name}.ipynb "
-        f"<../downloads/{name}.ipynb>` with its results, or see {{ref}}`how it was computed "
-        "<computed>`.\n:::\n"
-    )
-    cells = [*assemble(name, pieces), *levels, markdown(foot)]
+    cells = [*assemble(name, pieces), *levels, markdown(filled("foot.md", name=name))]
     return nbformat.v4.new_notebook(cells=cells, metadata=notebook.METADATA, nbformat_minor=4)
 
 

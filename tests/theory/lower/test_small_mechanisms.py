@@ -57,7 +57,6 @@ def test_any_multipliers_prove_the_least_weighted_loss_of_all_channels(weights, 
     ("epsilon", "limit"), [(0.25, 0.32731), (0.5, 0.32248), (1.0, 0.32850), (2.0, 0.26780)]
 )
 def test_the_limit_is_reached_by_the_map(epsilon, limit):
-    """Bound and mechanism meet for whole numbers as d grows: the constant is exact."""
     C = m_epsilon(epsilon).std
     low = epsilon * pure.channel_sum_error(PureDP(epsilon), 1000, C, whole=True) / 1000
     high = epsilon * float(np.abs(best_map(epsilon).bias).max())
