@@ -153,7 +153,7 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
     worker.kill()
     worker.wait()
     grid.send_signal(signal.SIGCONT)
-    # Within ten seconds on an idle machine; a busy scheduler is waited for up to a minute.
+    # Within ten seconds on an idle machine, up to a minute on a busy one.
     wait_for(lambda: "no worker is left" in cluster.log("grid"))
     kept = cluster.blocks()
     cluster.worker()
@@ -162,4 +162,4 @@ def test_a_grid_waits_for_workers_says_so_and_stops_when_told(cluster):
     grid.send_signal(signal.SIGINT)
     assert grid.wait(HANGS) == 130
     assert "interrupted; " in cluster.log("grid")
-    assert cluster.log("grid").strip().count("\n") == 3  # four lines, none of a traceback
+    assert {s.split()[0] for s in cluster.log("grid").split("\n") if s} == {"microdata-price:"}
