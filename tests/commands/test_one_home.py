@@ -43,12 +43,10 @@ def test_a_bound_is_a_function_and_a_record(monkeypatch, capsys):
     def tenth(guarantee, d, given, **_):
         return Printed(BOUNDS["first_moment"].point_error(guarantee, d, given).value / 10, d * 0)
 
-    record = Bound(
-        "tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the sharpest", "no m"
-    )
+    record = Bound("tenth", tenth, tenth, "a tenth", "#123456", ":", "a tenth of the best", "no m")
     monkeypatch.setitem(BOUNDS, record.name, record)
     asked = "bounds --privacy approximate --epsilon 0.5 --delta 1e-6 --points 1000000 --sum-error 6"
-    assert "a tenth of the sharpest" in run(capsys, *asked.split())[1]
+    assert "a tenth of the best" in run(capsys, *asked.split())[1]
     document = json.loads(run(capsys, *asked.split(), "--json")[1])
     assert document["tenth"] == pytest.approx(document["first_moment"] / 10)
     assert ".tenth { --own: #123456; }" in own_colours()
