@@ -82,7 +82,6 @@ def test_a_count_pays_in_the_story_and_text_and_caption_agree(desk):
 
 
 def test_fits_in_the_page_are_the_packages_on_many_tables(desk):
-    """Lists and two-way tables up to 6 x 8; the package's fits carry certificates."""
     rng = np.random.default_rng(2021)
     given, wanted = [], []
     for seed in range(300):

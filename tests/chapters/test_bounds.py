@@ -54,9 +54,7 @@ def test_the_bound_on_the_mean_comes_from_the_noise_s_moments():
     assert found.last[0] > 5 > 1.01 > found.last[1] > 1
 
 
-@pytest.mark.parametrize(
-    "given", cases(epsilon=(*EPSILONS, 20.0), rho=RHOS, delta=DELTAS, d=SIZES), ids=str
-)
+@pytest.mark.parametrize("given", cases(epsilon=(*EPSILONS, 20), rho=RHOS, delta=DELTAS, d=SIZES))
 def test_why_someone_pays_by_hand(given):
     said = filled("why_someone_pays", **given)
     epsilon, d = given["epsilon"], given["d"]

@@ -10,11 +10,12 @@ from chapter_texts import DELTAS, EPSILONS, NOTEBOOKS, RHOS, SAMPLED, cases, fil
 import microdata_price.chapters
 from microdata_price.book import notebook
 
+ZCDP = {"privacy": ["zcdp"]}
 WHOLE = {
     "all_results": [{}, {"epsilon": 10.0, "rho": 50.0}],
     "algorithms_in_detail": [
         *cases(runs=[20], epsilon=EPSILONS)[1:],
-        *cases(runs=[20], privacy=["zcdp"], rho=[4.5, 50.0], dataset=["PUMA1304600", "Level32-2d"]),
+        *cases(runs=[20], **ZCDP, rho=[4.5, 50.0], dataset=["PUMA1304600", "Level32-2d"]),
         {"runs": 2, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 5, "dataset": "Level00-2d", "epsilon": 0.1},
     ],
@@ -23,11 +24,11 @@ WHOLE = {
     "dice": [{"students": 1}, {"students": 1000}],
     "five_methods": [
         *cases(runs=[40], epsilon=EPSILONS)[1:],
-        *cases(
-            runs=[40], privacy=["zcdp"], rho=[5e-3, 0.01], dataset=["PUMA1304600", "Level01-2d"]
-        ),
+        *cases(runs=[40], **ZCDP, rho=[5e-3, 0.01], dataset=["PUMA1304600", "Level01-2d"]),
         {"runs": 40, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 2, "dataset": "Stair-2d"},
+        {"runs": 20, "dataset": "PUMA0800803", "epsilon": 0.1},
+        *cases(runs=[20], **ZCDP, rho=[0.5, 0.125], dataset=["Level16-2d", "Level01-1d"]),
     ],
     "how_checked": [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}],
     "lesson": [{}, {"epsilon": 0.05}, {"epsilon": 20.0}, {"d": 2, "students": 1}],

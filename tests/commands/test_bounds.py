@@ -100,3 +100,5 @@ def test_extremes_are_answered_and_no_square_is_too_small_to_write(points, level
     upper = [v for v in document["reached"].values() if v is not None]
     assert all(math.isfinite(v) and v >= 0 for v in [*lower, *upper])
     assert all(v >= max(lower) and v > 0 for v in upper)
+    said = " ".join(document["notes"]).replace(",", "").split()
+    assert {name for name in (*BOUNDS, *CHANNEL) if document[name] == 0} <= {*said}

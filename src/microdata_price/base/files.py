@@ -37,9 +37,8 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
     """Refuse a folder that cannot be made, or holds anything but what a file in it marks."""
     there = next(p for p in (path, *path.absolute().parents) if p.exists() or p.is_symlink())
     if not there.is_dir():
-        raise InputError(
-            f"{path} cannot be a folder, because {there} is not one; choose another with --out"
-        )
+        said = f"{path} cannot be a folder, because {there} is not one"
+        raise InputError(f"{said}; choose another with --out")
     if not os.access(there, os.W_OK | os.X_OK):
         said = f"nothing may be written in the folder {there}; choose another with --out"
         raise InputError(f"{said}, or change its permissions")

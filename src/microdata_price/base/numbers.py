@@ -182,7 +182,7 @@ def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
     """
     fewest = 10
     check_whole(runs, "runs", 2, hint=", so that there are standard errors")
-    check_whole(size, "d", 1, most // fewest, hint=": every cell is drawn")
+    check_whole(size, "d", 2, most // fewest, hint=": every cell is drawn")
     return min(runs, max(fewest, most // size))
 
 

@@ -255,8 +255,8 @@ class Findings:
 
     @cached_property
     def singles(self):
-        """Totals table by table over the best of the four on that very table, largest first."""
-        found = totals(ratios(self.errors, RECOMMENDED, ["dataset", *COLUMN]))
+        """Totals, the sum's too, over the best of the four on that very table, largest first."""
+        found = ratios(self.errors, RECOMMENDED, ["dataset", *COLUMN]).query("metric == 'total'")
         return found.sort_values("ratio", ascending=False, kind="stable")
 
     @property

@@ -19,7 +19,7 @@ QUERY_NAMES = {"sum": "sum", "marginal1": "rows", "marginal2": "columns", "ident
 MICRO = microdata_methods(paper_methods())
 LABELS = {m: METHODS[m].label for m in MICRO}
 
-DEAR = 1.5  # prices above this are marked
+DEAR, EVEN = 1.5, 1e-9  # prices above are marked; so near to 1 they are 1 but for rounding
 
 _SUMS = {"rows": 1, "columns": 0}
 _KEYS = ["dataset", "family", "privacy", "level", "query_set", "metric"]

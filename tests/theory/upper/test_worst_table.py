@@ -87,7 +87,6 @@ def test_the_lower_end_of_two_cells_by_quadrature():
     ],
 )
 def test_the_certified_numbers_beside_the_signed_answers_error(guarantee, d, D, even, least, most):
-    """In units of 1/epsilon and 1/sqrt(rho)."""
     unit = guarantee.signed_error / (SIGNED if isinstance(guarantee, PureDP) else 1)
     found = wt.certified_fit(guarantee, d, D * guarantee.signed_error, even=even)
     assert np.array(found) / unit == pytest.approx([least, most], rel=1e-9)

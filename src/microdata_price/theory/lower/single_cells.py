@@ -266,7 +266,8 @@ def single_cell_bounds(
     bound, given = bounds[type(guarantee)][point_error is None], point_error or sum_error
     weights, whole = (bound(guarantee, d, given, whole=w) for w in (False, True))
     found = {"channel": weights, "channel_whole": max(weights, whole)}
-    return found, "" if weights > 0 else f"channel says nothing here: {_INSTEAD}"
+    silent = "channel says" if whole > 0 else "channel and channel_whole say"
+    return found, "" if weights > 0 else f"{silent} nothing here: {_INSTEAD}"
 
 
 class Lines(NamedTuple):
