@@ -151,7 +151,7 @@ CHAIN = {f"g{k}": {f"g{k - 1}" if k else "a": {"x": ["x"], "y": ["y"]}} for k in
         ('{"columns": {"a": [""]}}', "which is empty"),
         ('{"columns": {"a": ["x\\u200b"]}}', r"U\+200B"),
         *(
-            (f'{{"columns": {{{columns}}}}}', "spreadsheets would run as a formula")
+            (f'{{"columns": {{{columns}}}}}', "begins as formulas of spreadsheets do")
             for columns in ('"a": ["=1+1"]', '"a": ["-x"]', '"a": ["1", "+cmd|x"]', *SIGNED)
         ),
         ('{"columns": {"a*b": ["x"]}}', "a comma, semicolon or star"),

@@ -27,7 +27,7 @@ _NO_WEIGHT = 1e6  # times the noise of a sum: what is so uncertain hardly change
 
 
 def half_width(law: Law, terms: int, chance: float) -> int:
-    """Return the least t with ``P(|z_1 + ... + z_n| > t) <= chance``; a bound if wide or rare."""
+    """Return the least t with ``P(|z_1 + ... + z_terms| > t) <= chance``, or, far away, a bound."""
     check_chance(chance)
     check_count(terms, "the number of terms", 1, whole=True)
     if terms == 1:
@@ -41,7 +41,7 @@ def half_width(law: Law, terms: int, chance: float) -> int:
     else:
         wave = fft.dct(law.pmf(np.arange(float(points))), type=1) ** terms
     tails = 2 * np.cumsum(fft.idct(wave, type=1)[:0:-1])[::-1]  # P(|z| > t) for t = 0, 1, ...
-    return int(np.argmax(tails <= chance - min(_ROUNDED, chance / 2)))
+    return int(np.argmax(tails <= chance - _ROUNDED))
 
 
 def _chernoff(law: Law, terms: int, chance: float) -> int:

@@ -49,15 +49,14 @@ def sharpest_std(workload: Workload, mechanism: Mechanism, more: More = ()) -> f
     asked, variances = workload.query_sets, [n.variance for n in mechanism.noise]
     cells = () if any(q.is_identity for q in asked) else (QuerySet.identity(workload.shape),)
     # What is not asked is as if asked with a noise so wide that it tells nothing.
-    for others in ((*more, *cells), more):
-        wide = [1e12 * max(variances)] * len(others)
-        found = signed_variances(Workload((*asked, *others)), [*variances, *wide])
-        if not np.isnan(found[0][0]):
-            pairs = zip(found, [*mechanism.scales, *wide], strict=True)
-            return math.sqrt(min(float(v.min()) for v, scale in pairs if scale > 0))
-    # A lower bound: that of a cell, or of two if the total is public, as if all else was known.
-    moved = 2 if 0 in mechanism.scales else 1
-    return math.sqrt(1 / (moved * math.fsum(1 / v for v in mechanism.variances if v > 0)))
+    wide = [1e12 * max(variances)] * len((*more, *cells))
+    found = signed_variances(Workload((*asked, *more, *cells)), [*variances, *wide])
+    if np.isnan(found[0][0]):
+        # A lower bound: that of a cell, or of two if the total is public, as if all else was known.
+        moved = 2 if 0 in mechanism.scales else 1
+        return math.sqrt(1 / (moved * math.fsum(1 / v for v in mechanism.variances if v > 0)))
+    pairs = zip(found, [*mechanism.scales, *wide], strict=True)
+    return math.sqrt(min(float(v.min()) for v, scale in pairs if scale > 0))
 
 
 def times(guarantee: PureDP | ConcentratedDP) -> float:

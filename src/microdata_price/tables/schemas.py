@@ -243,7 +243,7 @@ def plain(text: object) -> str:
 
 def _fault(text: str) -> str:
     if text.startswith(("=", "+", "-", "@")) and not _SAFE.fullmatch(text):
-        return "spreadsheets would run as a formula"
+        return "begins as formulas of spreadsheets do"
     odd = next((c for c in text if not c.isprintable() or c == "\ufffd"), "")
     return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
 
