@@ -270,8 +270,7 @@ def test_a_path_and_a_request_in_a_page_fail_the_build_by_page(changed, monkeypa
 FAULTS = [
     "at /elsewhere/lib/python3.12/site-packages/x.py:65",
     *("/home/someone/data.csv", "<a href='/tmp/x'>", f"{sys.executable} -m pip"),
-    f"{Path.home()}/x",
-    '<img alt="x" src="https://example.org/x.png">',
+    *(f"{Path.home()}/x", '<img alt="x" src="https://example.org/x.png">'),
     "<script defer src='//example.org/x.js'></script>",
     '<link href="https://example.org/x.css" rel="stylesheet">',
     '<link rel="preconnect" href="https://example.org">',
@@ -279,8 +278,7 @@ FAULTS = [
 ]
 NO_FAULTS = [
     "a site-packages folder, and ~/x, and ../src/a.py, src/a.py",
-    "https://example.org/tmp/home/Users/x",
-    "per /tmpfile and 1/home",
+    *("https://example.org/tmp/home/Users/x", "per /tmpfile and 1/home"),
     '<a href="https://x.org">x</a><img src="x.png" alt="https://x.org">',
     '<link rel="next" href="https://example.org">',
 ]

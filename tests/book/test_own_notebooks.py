@@ -271,9 +271,8 @@ def test_notebooks_that_start_at_once_share_nothing_and_what_ran_is_kept(home, m
     monkeypatch.setattr(os.path, "expanduser", str)
     monkeypatch.setattr(book_run, "AT_A_TIME", 6)
     code = [FORKED] * 5 + ["1 / 0"]
-    root = home.parent / "checkout"
+    root, said = home.parent / "checkout", list[str]()
     chapters = [write(home / f"n{i}.ipynb", ("code", c)) for i, c in enumerate(code)]
-    said = []
     with pytest.raises(BuildError, match=r"notebook 'n5' failed in cell 1 .*ZeroDivisionError"):
         run_all(root, chapters, home.parent / "cache", {}, said.append)
     said.clear()
@@ -335,8 +334,7 @@ def wait(done, seconds=120):
 )
 def test_kernels_end_with_the_command_and_no_secret_stays(tmp_path, number, last, monkeypatch):
     monkeypatch.delenv("PYTEST_CURRENT_TEST")  # with which ipykernel leaves the streams alone
-    root = make_root(tmp_path, {"chapter": ordinary()}, {})
-    mark = tmp_path / "started"
+    root, mark = make_root(tmp_path, {"chapter": ordinary()}, {}), tmp_path / "started"
     write(
         root / "notebooks" / "own.ipynb",
         ("text", "# Own\n\nText."),

@@ -21,8 +21,7 @@ from tiny_book import make_notebook, make_root, ordinary
 
 def test_editions_have_folders_and_titles_of_their_own():
     given = [{}, {"epsilon": 0.25}, {"rho": 0.25}, {"solutions": False}]
-    given += [{"epsilon": 0.25, "rho": 0.03, "delta": 1e-8, "runs": 500}]
-    given += [{"epsilon": 0.25, "solutions": False}]
+    given += [{**given[1], "rho": 0.03, "delta": 1e-8, "runs": 500}, given[1] | given[3]]
     editions = [Edition(**g) for g in given]
     assert len({e.slug for e in editions}) == len({e.title for e in editions}) == len(editions)
     assert editions[4].slug == "eps-0.25-rho-0.03-delta-1e-08-runs-500"

@@ -2,6 +2,7 @@
 
 import base64
 import json
+import re
 from pathlib import Path
 
 import nbformat
@@ -101,14 +102,17 @@ def test_tags_outputs_links_and_equations_become_what_the_builder_reads():
 def test_a_download_has_its_results_and_reads_whole_alone():
     nb = chapter(SHOWS, outputs=(ours(say="x"), ours({"text/markdown": "[a](b.ipynb#c)"})))
     nb.cells[0].source += " See [the plane](plane.ipynb#x), [here](#y), [home](https://x.org)."
-    nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>. ![](attachment:a.png)'
-    nb.cells[0].attachments = {"a.png": {"image/png": "cG5n\n"}}
+    pasted = {"a.png": "cG5n\n", "a.png.jpg": "anBn", "é (1).png": "w6k="}
+    links = (*pasted, "%C3%A9%20(1).png", "%C3%A9%20%281%29.png")
+    nb.cells[0].attachments = {name: {"image/png": data} for name, data in pasted.items()}
+    nb.cells[0].source += ' Roll <a href="../dice/index.html">dice</a>. '
+    nb.cells[0].source += " ".join(f"![](<attachment:{link}>)" for link in links)
     (page, *_), (text, parameters, setup, shows) = staged(nb, address="https://x.org/y")
-    assert page.source.endswith("![](data:image/png;base64,cG5n)")
+    assert re.findall("image/png;base64,(.*?)>", page.source) == ["cG5n", "anBn", *["w6k="] * 3]
     begin, command, *_ = text.source.split("`")
     assert (begin[:12], command) == ("# Title\n\n*To", "pip install git+https://x.org/y")
     assert "`pip install .` in the folder" in staged(nb)[1][0].source
-    assert "See the plane, [here](#y), [home](https://x.org). Roll dice. ![](data:" in text.source
+    assert "See the plane, [here](#y), [home](https://x.org). Roll dice. ![](<data:" in text.source
     assert parameters.source.startswith("epsilon = 0.25  # level")
     assert (setup.source, shows.outputs[1].data["text/markdown"]) == ("import math", "a")
     assert [o.metadata for o in shows.outputs] == [{}, {}]
@@ -124,6 +128,7 @@ def test_a_download_has_its_results_and_reads_whole_alone():
         ([("code", "1 + 1", "fold")], "'..Its title"),
         ([(*SHOWS[:2], "switch", "remove-input")], "'..Its title"),
         ([("text", "**Proof.** So\n```\n```\n## A part", "proof")], "not hold a heading"),
+        ([("text", "**Proof.** So\n```x``` is\n## A part", "proof")], "not hold a heading"),
         ([THEOREM, ("code", "1 + 1", "theorem")], "not hold code"),
         ([("text", "**zCDP.** x", "switch"), ("code", "1 + 1", "switch")], "not hold code"),
     ],
@@ -189,10 +194,11 @@ def test_the_shown_cell_has_exactly_the_values_that_were_used(defaults, value):
     exec(shown, namespace)
     assert {name: namespace[name] for name in defaults} == {**defaults, **used}
     assert shown.count("# about") >= len(defaults)
-    magic = "%matplotlib inline\nb = 0.5"
-    assert stage.shown_parameters(magic, {"b": 0.5}) == magic
-    shown = stage.shown_parameters(f"b = len('a')\n{magic}", {"b": 2.0})
-    assert shown == "b = 2.0\nget_ipython().run_line_magic('matplotlib', 'inline')\nb = 2.0"
+    for cell in ("%%time\nb = {0}", "\n!ls\nb = {0}  # x\nx?", "b = {0}\n%pylab\nb = {0}"):
+        for own, used in (("0.5", 0.5), ("0.5", 2.0), ("len('a')", 2.0)):
+            assert stage.shown_parameters(cell.format(own), {"b": used}) == cell.format(used)
+    shown = stage.shown_parameters("b = 0.5\n!ls \\\n -l", {"b": 2.0})
+    assert shown == "b = 2.0\nget_ipython().system('ls   -l')"
     source = "a = [\n    1,\n    2,\n]  # list\nb: float = 0.5"
     assert stage.shown_parameters(source, {"a": [3], "b": 2.0}) == "a = [3]  # list\nb: float = 2.0"
 

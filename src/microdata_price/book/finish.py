@@ -48,9 +48,7 @@ _LONGEST = 2500  # characters; a longer box has no preview: it is read on its ow
 _MATHJAX = "static/mathjax/tex-svg-full.js"
 _LEFTOVERS = ("webpack-macros.html", "sbt-webpack-macros.html", "scripts/fontawesome.js")
 # A page opened from a folder may not read other pages, so search shows titles without excerpts.
-_SEARCH = (
-    'if (location.protocol === "file:") { DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false; }'
-)
+_SEARCH = 'if (location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;'
 
 
 def finish(site: Path, title: str, address: str) -> None:

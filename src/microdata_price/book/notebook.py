@@ -41,7 +41,7 @@ DIFFICULTIES = ("easy", "medium", "hard")  # each exercise has one of them
 SETUP = "setup"  # imports: the site folds them, with the parameters, into one line
 INJECTED = "injected-parameters"  # with which papermill replaces the values of parameters
 LABEL = "label:"  # begins a tag that names a cell, so that links can lead to it
-_FENCED = re.compile(r"^ {0,3}(`{3,}|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.M | re.S)
+_FENCED = re.compile(r"(?ms)^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)")
 HIDDEN = {"hide-input", "remove-input", "remove-cell", "hide-cell"}
 
 
@@ -155,7 +155,7 @@ def parameters(
     except (InputError, SyntaxError) as error:
         what = "the parameters cell is not Python: " if isinstance(error, SyntaxError) else ""
         raise InputError(f"{where}: {what}{error}") from None
-    uses = [names_in(c.source) for c in code[tagged[0] + 1 :]]
+    (early, _), *uses = [names_in(c.source) for c in code[tagged[0] :]]
     loads, stores = (set[str]().union(*(use[k] for use in uses)) for k in (0, 1))
     for name in found if given is None else [n for n in found if n in given]:
         if name not in loads:
@@ -168,7 +168,7 @@ def parameters(
                 f"{where} overwrites its parameter {name!r} in a later cell; give that value "
                 "another name"
             )
-        if name in names_in(source)[0]:
+        if name in early:
             said = f"{where} uses {name!r} in its parameters cell, before a given value is there"
             raise InputError(f"{said}; move that line into the next cell")
     return found

@@ -112,9 +112,8 @@ def run_one(given: str, values: Values, grid: Grid, out: Path | None, report: Re
     source = notebook.strip(original)
     declared = notebook.parameters(source, path.stem, {*values, *grid})
     checked = check(declared, values, path.stem)
-    base = _paths_here(checked)
     varied = [_paths_here(row) for row in _combinations(declared, grid, path.stem)]
-    chapters = [Chapter(path, original, base | row) for row in varied]
+    chapters = [Chapter(path, original, _paths_here(checked) | row) for row in varied]
     _check_read(declared, chapters)
     own = f"made by microdata-price run {digest(str(path), repr(checked), repr(grid))[:8]}"
     if out is None:
@@ -125,9 +124,9 @@ def run_one(given: str, values: Values, grid: Grid, out: Path | None, report: Re
             out = out.with_name(f"{out.name}-{own[-8:]}")
     book_site.claim(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):
-        said = f"the folder {out} is the one that you are in, or holds it, and a run makes its own"
+        said = f"you are in the folder {out} or below it, and a run replaces it whole"
         example = shlex.join(["--out", f"{path.stem}-run"])
-        raise InputError(f"{said} anew; name another, for example {example}")
+        raise InputError(f"{said}; name another, for example {example}")
     first = [notebook.names_in(c.source)[1] for c in source.cells if TAG in notebook.tags(c)]
     # In the notebook itself, as a text or computed.
     written = declared["table"].default if "table" in declared else "table" in set().union(*first)

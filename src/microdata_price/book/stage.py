@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote as url
 
 import nbformat
 
@@ -110,7 +111,8 @@ def exercises(notebooks: Mapping[str, Notebook], *, solutions: bool) -> str:
 def shown_parameters(source: str, values: Values) -> str:
     """Return the parameters cell with the values that were used in place of its own."""
     plain = notebook.python_only(source)
-    lines = plain.encode().split(b"\n")
+    written, lines = (text.encode().split(b"\n") for text in (source, plain))
+    above = len(written) - len(lines)  # as %%time, which is no Python
     for node in reversed(ast.parse(plain).body):
         if not isinstance(node, (ast.Assign, ast.AnnAssign)) or node.value is None:
             continue
@@ -119,9 +121,12 @@ def shown_parameters(source: str, values: Values) -> str:
         if name in values and ast.unparse(at) != repr(values[name]):
             first, last = at.lineno - 1, (at.end_lineno or at.lineno) - 1
             head, tail = lines[first][: at.col_offset], lines[last][at.end_col_offset :]
-            lines[first : last + 1] = [head + repr(values[name]).encode() + tail]
-    made = b"\n".join(lines).decode()
-    return source if made == plain else made  # magics stay as they are written where they can
+            changed = [head + repr(values[name]).encode() + tail]
+            lines[first : last + 1] = changed
+            written[first + above : last + above + 1] = changed
+    made, shown = (b"\n".join(text).decode() for text in (lines, written))
+    # Magics stay as they are written, unless one of several lines, which is a call, stands below.
+    return shown if notebook.python_only(shown) == made else made
 
 
 def _levels_line(values: Values) -> str:
@@ -156,16 +161,20 @@ def _block(ours: Mapping[str, Any]) -> str:
     return str(ours.get("say", ""))
 
 
-def _kept(executed: Notebook, solutions: bool) -> list[Notebook]:
+def _kept(executed: Notebook, values: Values, solutions: bool) -> list[Notebook]:
     """Return copies of the cells that readers get: no raw ones, perhaps no solutions."""
     out = {notebook.INJECTED} if solutions else {notebook.INJECTED, "solution"}
     own = (c for c in executed.cells if c.cell_type != "raw" and not out & {*notebook.tags(c)})
     kept = [nbformat.from_dict(c) for c in own]
-    for cell in kept:  # a picture that was pasted moves into the text
-        for name, forms in cell.get("attachments", {}).items():
-            for kind, data in forms.items():
+    for cell in kept:
+        if TAG in notebook.tags(cell) and cell.cell_type == "code":
+            cell.source = shown_parameters(cell.source, values)
+        pasted = cell.get("attachments", {})  # pictures, which move into the text
+        for name in sorted(pasted, key=len, reverse=True):  # a.png.jpg before a.png
+            for kind, data in pasted[name].items():
                 uri = f"data:{kind};base64,{''.join(data.split())}"
-                cell.source = cell.source.replace(f"attachment:{name}", uri)
+                for link in (url(name), url(name, "!#$&'()*+,/:;=?@"), name):
+                    cell.source = cell.source.replace(f"attachment:{link}", uri)
     return kept
 
 
@@ -173,7 +182,7 @@ def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Note
     """Turn an executed notebook, and the values it used, into the one that the builder reads."""
     pieces: list[tuple[Notebook, list[Notebook]]] = []
     levels: list[Notebook] = []
-    for cell in _kept(executed, solutions):
+    for cell in _kept(executed, values, solutions):
         tags = notebook.tags(cell)
         if cell.cell_type == "markdown":
             pieces.append((cell, [markdown(text_of(cell, name))]))
@@ -184,7 +193,6 @@ def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Note
         cell.pop("id", None)
         if TAG in tags:
             shown = dict.fromkeys(("code_prompt_show", "code_prompt_hide"), _levels_line(values))
-            cell.source = shown_parameters(cell.source, values)
             cell.metadata = nbformat.from_dict({"tags": ["hide-input"], "mystnb": shown})
             levels.append(cell)
             continue
@@ -199,11 +207,9 @@ def page(name: str, executed: Notebook, values: Values, solutions: bool) -> Note
 
 def download(executed: Notebook, values: Values, address: str, solutions: bool) -> Notebook:
     """Turn an executed notebook into what readers download: with results, runnable again."""
-    kept = _kept(executed, solutions)
+    kept = _kept(executed, values, solutions)
     for cell in kept:
-        if TAG in notebook.tags(cell):
-            cell.source = shown_parameters(cell.source, values)
-        elif cell.cell_type == "markdown" or notebook.is_prose(cell):
+        if cell.cell_type == "markdown" or notebook.is_prose(cell):
             cell.source = _AWAY.sub(r"\1\2", cell.source)
     if kept and kept[0].cell_type == "markdown":
         title, _, rest = kept[0].source.partition("\n")

@@ -47,8 +47,8 @@ def run_command(
     """Execute NOTEBOOK, a path or the name of a chapter; print where its page is.
 
     The folder gets the executed notebook and pages that need no network; with --param-grid a run
-    for each value, or combination of values, and a page that compares them. A NAME that is no
-    parameter is told which there are.
+    for each value, or combination of values, and a page that compares them. For a NAME that
+    is no parameter the error lists those there are.
     """
     no_repeats([*(name for name, _ in given), *grid], "-p and --param-grid")
     file = places["file"]

@@ -63,12 +63,9 @@ def build_explorer(
     """
     start = START | {name: v for name, v in edition.given.items() if name in levels}
     grid = grid_specs(edition)["grid_dir"]
-    pure = [PureDP(e) for e in grid.epsilons]
-    plane = plane_data(start, levels, **how)
-    draws = draws_data(
-        [*pure, *(ConcentratedDP(r) for r in grid.rhos)],
-        min(pure, key=lambda g: abs(g.epsilon - start["epsilon"])),
-    )
+    pure, zcdp = [PureDP(e) for e in grid.epsilons], [ConcentratedDP(r) for r in grid.rhos]
+    nearest = min(pure, key=lambda g: abs(g.epsilon - start["epsilon"]))
+    plane, draws = plane_data(start, levels, **how), draws_data([*pure, *zcdp], nearest)
     said = numbers_said(plane, draws)
     made = {
         "colours.css": own_colours(),
