@@ -55,7 +55,7 @@ def test_the_bound_on_the_mean_comes_from_the_noise_s_moments():
 
 
 @pytest.mark.parametrize("given", cases(epsilon=(*EPSILONS, 20), rho=RHOS, delta=DELTAS, d=SIZES))
-def test_why_someone_pays_by_hand(given):
+def test_why_someone_pays_by_hand(given, capsys):
     said = filled("why_someone_pays", **given)
     epsilon, d = given["epsilon"], given["d"]
     signed = math.sqrt(8) / epsilon
@@ -66,6 +66,7 @@ def test_why_someone_pays_by_hand(given):
     found = pays.Findings(**given)
     C = math.sqrt(0.5) / math.sinh(epsilon / 2)
     assert found.must_sum == pytest.approx(np.max(d * np.exp(-epsilon * m) * (m - C)), abs=1e-9)
+    assert float(capsys.readouterr().out.partition("D at least ")[2].split()[0]) <= found.must_sum
     assert max(found.must_sum - 1e-9, found.sum_errors[0]) <= found.own[0] < found.sum_errors[-1]
     end = math.log(epsilon / (4 * given["delta"])) / (4 * epsilon)
     assert found.ceiling == pytest.approx(end if end > 0.25 else 0.0, rel=1e-3)
@@ -159,11 +160,12 @@ def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
     assert found.main.must == pytest.approx(least) == pytest.approx(1.77, abs=5e-3)
     assert found.main.uneven == pytest.approx(tried.most / unit, rel=2e-3)
     assert found.factor == pytest.approx(found.main.uneven / least) == pytest.approx(1.84, abs=4e-3)
-    far = plane.Findings(d=10**15)  # "huge" is above what is taken off every cell there
+    far, few = plane.Findings(d=10**15), plane.Findings(epsilon=5.0, d=2)  # far: "huge" tops all
     assert far.difficult["keep the sum: cell"][1] == pytest.approx(far.kept[0], rel=1e-5)
     clip, mapped, strong = found.main.clip, found.main.mapped, plane.Plane(PureDP(12.0), 1000)
     assert strong.uneven == strong.clip.C[0] < 0.02  # clip is better in both errors
     assert (found.main.by_clip, strong.by_clip) == (False, True)
+    assert few.gap[0][3][0] == few.main.uneven == few.main.clip.C[0]  # as the caption says
     own = math.sqrt(clipped_sum(m_epsilon(0.5), [0], [1000])) / unit
     assert (clip.D[0], mapped.C[0]) == (pytest.approx(own), clip.C[0])
     assert 0.66 < mapped.D[0] / own < 0.69

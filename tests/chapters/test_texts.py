@@ -27,7 +27,7 @@ WHOLE = {
         *cases(runs=[40], **ZCDP, rho=[5e-3, 0.01], dataset=["PUMA1304600", "Level01-2d"]),
         {"runs": 40, "dataset": "Level32-1d", "epsilon": 3.0},
         {"runs": 2, "dataset": "Stair-2d"},
-        {"runs": 20, "dataset": "PUMA0800803", "epsilon": 0.1},
+        *cases(runs=[20], dataset=["PUMA0800803"], epsilon=[0.1, 0.05]),
         *cases(runs=[20], **ZCDP, rho=[0.5, 0.125], dataset=["Level16-2d", "Level01-1d"]),
     ],
     "how_checked": [{}, {"epsilon": 3.0, "rho": 0.5, "delta": 1e-9}],

@@ -102,3 +102,4 @@ def test_extremes_are_answered_and_no_square_is_too_small_to_write(points, level
     assert all(v >= max(lower) and v > 0 for v in upper)
     said = " ".join(document["notes"]).replace(",", "").split()
     assert {name for name in (*BOUNDS, *CHANNEL) if document[name] == 0} <= {*said}
+    assert document["first_moment"] > 0 or "stands" not in said

@@ -171,9 +171,8 @@ class Findings(Levels):
             lines = single_cell_lines(g, whole=False)  # as in the planes: computed once
             first = point_error_bound("first_moment", g, ds, unit)
             low = np.maximum(lines.point_error(ds, unit), first) / unit
-            fits = [certified_fit(g, d, unit, even=False) for d in ds.tolist()]
+            high = np.array([Plane(g, d).uneven for d in ds.tolist()])
             own = [certified_fit(g, d, unit, even=True).least for d in ds.tolist()]
-            high = np.array([f.most for f in fits]) / unit
             out.append((g.short, ds, low, high, np.array(own) / unit))
         return out
 

@@ -77,8 +77,8 @@ BOUNDS = {
             COLOURS["black"],
             (0, (1, 1)),
             "the paper's Theorem 3 (alpha = beta = 2, best k in its range)",
-            "k for which it is true: it moves y = 2C + k records into a cell; as these are whole "
-            "numbers, y is rounded up, for which the inequality leaves room where y is {y}",
+            "k for which it is true (it moves y = 2C + k records into a cell; rounding y up to "
+            "whole records keeps the inequality true only if y is {y})",
             ours=False,
         ),
         Bound(
