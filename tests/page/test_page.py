@@ -22,6 +22,7 @@ FOUND = SimpleNamespace(cells=1000, _private=3)
     [
         ("{{ cells|n }} cells", "1,000 cells"),
         ("at least {{ x|low }}, at most {{ x|high }}", "at least 2.71, at most 2.72"),
+        ("{% for p in (7.3, 99.9996, 100) %}{{ p|percent }} {% endfor %}", "7.3 99.9996 100"),
         *(("about {{ x|n(2) }}", "about 2.7"), ("a{% if x > 3 %} b{% endif %} c", "a c")),
     ],
 )

@@ -280,7 +280,6 @@ def test_the_total_and_every_column_are_always_reported():
     "asked", ["sum, marginals, identity", "identity", "a*b, sum", "a, identity", "a", "sum"]
 )
 def test_what_is_known_is_told_alike_in_every_table_and_file(asked):
-    """Signed answers have no bias, and an exact error, wherever what was asked settles them."""
     schema = Schema(("a", "b"), (("x", "y"), ("1", "2", "3")))
     workload = parse_workload(asked, schema)
     made = price_table([[9, 1, 0], [40, 2, 0]], schema, workload, PureDP(0.5), runs=60, seed=4)

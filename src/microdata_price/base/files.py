@@ -45,9 +45,8 @@ def claim_folder(path: Path, mark: str, what: str) -> None:
     # A kill may have left a draft of the mark.
     used = path.exists() and any(not p.name.startswith(f".{mark}.") for p in path.iterdir())
     if used and not (path / mark).is_file():
-        raise InputError(
-            f"the folder {path} exists and is not {what}; choose a new or an empty one with --out"
-        )
+        said = f"the folder {path} exists and is not {what}"
+        raise InputError(f"{said}; choose a new or an empty one with --out")
 
 
 _ENDS = tuple(getattr(signal, n) for n in ("SIGTERM", "SIGHUP") if hasattr(signal, n))

@@ -77,6 +77,12 @@ def at_most(value: float, digits: int = 3) -> str:
     return format_number(rounded_up(value, digits), digits)
 
 
+def percentage(value: float, digits: int = 2) -> str:
+    """Write a chance in percent; one that is not certain is never told as 100."""
+    more = -math.floor(math.log10(100 - value)) if 99.5 <= value < 100 else 0
+    return format_number(value, digits + more)
+
+
 def rounded_down(value: float, digits: int = 3) -> float:
     """Round to significant digits, never above the value: a lower bound for a table."""
     return _outward(value, digits, ROUND_FLOOR)
@@ -175,12 +181,11 @@ def check_whole(
     raise InputError(f"{name} is {shown(value)}; it must be a whole number {wanted}{hint}")
 
 
-def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
+def runs_within(runs: int, size: int, most: int = 40_000_000, fewest: int = 10) -> int:
     """Return how many runs to make: those asked for, fewer where each draws very many numbers.
 
     What is said afterwards must give this number, not the one asked for.
     """
-    fewest = 10
     check_whole(runs, "runs", 2, hint=", so that there are standard errors")
     check_whole(size, "d", 2, most // fewest, hint=": every cell is drawn")
     return min(runs, max(fewest, most // size))

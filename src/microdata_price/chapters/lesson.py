@@ -5,7 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..base.numbers import at_least, at_most, format_number
+from ..base.numbers import at_least, at_most, format_number, percentage
 from ..model.measurement import measure
 from ..model.noise import Laplace
 from ..model.privacy import PureDP
@@ -172,14 +172,14 @@ class Lesson:
             "all_biases": n(self.all_biases, 2),
             "students": n(a.students),
             "one_roll": n(a.one_mean, 2),
-            "zero_rolls": n(a.zero_percent, 2),
+            "zero_rolls": percentage(a.zero_percent),
             "rolls_signed": n(a.signed_std, 2),
             "rolls_clipped": n(a.clipped_mean, 2),
             "rolls_signed_two": n(a.signed_std * math.sqrt(2), 2),
             "rolls_clipped_two": n(2 * a.clipped_mean, 2),
             "break_even": n(a.break_even),
-            "farther": n(a.farther_percent[0], 2),
-            "farther_two": n(a.farther_percent[1], 2),
+            "farther": percentage(a.farther_percent[0]),
+            "farther_two": percentage(a.farther_percent[1]),
             "mean_level": str(self.mean_level),
             "held": n(self.held),
             "moved": n(self.best_m),

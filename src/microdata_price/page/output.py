@@ -102,9 +102,8 @@ def certificate(*fits: Fit | float) -> None:
     """
     values = [float(f) if isinstance(f, (int, float)) else f.certificate.worst for f in fits]
     if not values or not all(math.isfinite(v) and v >= 0 for v in values):
-        raise InputError(
-            f"the certificates to report are {values}; give at least one, finite and not negative"
-        )
+        said = f"the certificates to report are {values}; give at least one"
+        raise InputError(f"{said}, finite and not negative")
     _publish({"text/plain": f"worst certificate {max(values):.1e}"}, certificate=max(values))
 
 

@@ -30,7 +30,7 @@ import jinja2
 import jinja2.meta
 from IPython.core.magic import no_var_expand
 
-from ..base.numbers import at_least, at_most, format_number
+from ..base.numbers import at_least, at_most, format_number, percentage
 from ..exceptions import InputError
 from . import output
 
@@ -40,9 +40,10 @@ MAGIC = re.compile(r"\A%%(say|figure|table)\b[ \t]*(\S*)[ \t]*([^\n]*)\n?(.*)\Z"
 _ENGINE = jinja2.Environment(
     undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True, autoescape=False
 )
+_WRITERS = {"n": format_number, "low": at_least, "high": at_most, "percent": percentage}
 _ENGINE.filters |= {
     name: lambda value, digits=3, write=write: write(float(value), digits)
-    for name, write in (("n", format_number), ("low", at_least), ("high", at_most))
+    for name, write in _WRITERS.items()
 }
 
 

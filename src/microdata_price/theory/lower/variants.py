@@ -73,9 +73,8 @@ def placement_chance(epsilon: float, d: float, m: int, k: float, h: float) -> tu
     """
     eps, points = check_epsilon(epsilon), float(check_queries(d))
     if not (m >= 1 and m % 1 == 0 and 0 < k < m and h > 0):
-        raise InputError(
-            f"m is {m!r}, k {k!r} and h {h!r}; a whole m, 0 < k < m and 0 < h are needed"
-        )
+        needed = "a whole m, 0 < k < m and 0 < h are needed"
+        raise InputError(f"m is {m!r}, k {k!r} and h {h!r}; {needed}")
     s = np.arange(m + 1.0)
     log_share = math.log((m + h) / k) - math.log(points)
     rest = -np.expm1(np.minimum(eps * (m - s) + log_share, 0.0))

@@ -42,9 +42,8 @@ class Packing:
         if check_points(self.d) < 2:
             raise InputError(f"the number of cells is {self.d}; the packing needs 2 or more")
         if not self.n >= self.m >= 1:
-            raise InputError(
-                f"n is {self.n} and m is {self.m}; whole numbers with n >= m >= 1 are needed"
-            )
+            needed = "whole numbers with n >= m >= 1 are needed"
+            raise InputError(f"n is {self.n} and m is {self.m}; {needed}")
         if not self.k > 0:
             raise InputError(
                 f"m is {self.m} and alpha C is {self.alpha * self.C:g}; m must be the larger, so "

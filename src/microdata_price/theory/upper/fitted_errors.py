@@ -120,9 +120,8 @@ def _down(
 def _check(cell: AnyNoise, other: AnyNoise, d: float, weight: float) -> tuple[float, float]:
     points = check_cells(d)
     if type(cell) is not type(other):
-        raise InputError(
-            f"the noises are {cell!r} and {other!r}; both must be Laplace or both Gaussian"
-        )
+        needed = "both must be Laplace or both Gaussian"
+        raise InputError(f"the noises are {cell!r} and {other!r}; {needed}")
     return points - 1, check_weight(weight)
 
 

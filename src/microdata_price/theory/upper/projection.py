@@ -17,9 +17,8 @@ def check_weight(weight: float) -> float:
     """Return the weight of the sum as a float in [0, inf], or say why it cannot be one."""
     value = float(weight)
     if not value >= 0:
-        raise InputError(
-            f"the sum's weight is {weight!r}; it must be 0 or more (infinity fixes the sum)"
-        )
+        needed = "it must be 0 or more (infinity fixes the sum)"
+        raise InputError(f"the sum's weight is {weight!r}; {needed}")
     return value
 
 
