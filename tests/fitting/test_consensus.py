@@ -201,7 +201,6 @@ def test_targets_are_those_of_the_description(guarantee, shape, precise):
 
 @pytest.mark.parametrize(("side", "expected"), [(-0.002, DEFAULT.largest), (0.002, 0.0)])
 def test_targets_stay_within_the_sizes_that_are_thought_of(side, expected):
-    """Very precise marginals, near cells that are surely empty, would lead far beyond them."""
     m = measured(np.zeros((2, 2)), ConcentratedDP(0.5), runs=1)
     unit = m.noise[-1].std
     noise = (*(type(m.noise[-1])(1e-5 * unit),) * 3, m.noise[-1])

@@ -134,7 +134,6 @@ def test_the_cutoff_is_that_of_the_algorithm_word_for_word(noise, seed, size, co
     [*((t, Rules(), 1.0) for t in (-20.0, 3.0, 500.0)), (3.0, Rules(5.0), 1 / 50 + 1 / 2)],
 )
 def test_a_single_query_keeps_its_weight_unless_the_rules_say_otherwise(total, rules, expected):
-    """Low or not: half the weight by itself and half as the sum of low queries."""
     cells = np.array([90.0, 80.0, 70.0])
     m = Measurements(Workload.table(3), ([[total]], cells[None]), (Laplace(8), Laplace(8)))
     steps = reweighting(m, rules=rules)[0]

@@ -24,5 +24,5 @@ def data_path(name: str) -> Path:
     for path in installed:
         if path.is_file():
             return path
-    said = f"neither in {_CHECKOUT} nor among the installed package's files (…/{_INSTALLED}); run"
-    raise InputError(f"{name!r} is {said} from a checkout, or install microdata-price again")
+    said = f"the data file {name!r} is neither in {_CHECKOUT} nor among the installed package's"
+    raise InputError(f"{said} files (…/{_INSTALLED}); run from a checkout, or install it again")
