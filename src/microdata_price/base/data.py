@@ -21,8 +21,7 @@ def data_path(name: str) -> Path:
         recorded = []
     ends = _INSTALLED + name
     installed = [Path(str(f.locate())).resolve() for f in recorded if f.as_posix().endswith(ends)]
-    for path in installed:
-        if path.is_file():
-            return path
+    if path := next(filter(Path.is_file, installed), None):
+        return path
     said = f"the data file {name!r} is neither in {_CHECKOUT} nor among the installed package's"
     raise InputError(f"{said} files (…/{_INSTALLED}); run from a checkout, or install it again")

@@ -181,11 +181,12 @@ def check_whole(
     raise InputError(f"{name} is {shown(value)}; it must be a whole number {wanted}{hint}")
 
 
-def runs_within(runs: int, size: int, most: int = 40_000_000, fewest: int = 10) -> int:
+def runs_within(runs: int, size: int, most: int = 40_000_000) -> int:
     """Return how many runs to make: those asked for, fewer where each draws very many numbers.
 
     What is said afterwards must give this number, not the one asked for.
     """
+    fewest = 10
     check_whole(runs, "runs", 2, hint=", so that there are standard errors")
     check_whole(size, "d", 2, most // fewest, hint=": every cell is drawn")
     return min(runs, max(fewest, most // size))
