@@ -32,6 +32,7 @@ from microdata_price.tables.workloads import parse_workload
 from release_samples import SCHEMA, WORKLOAD, edited
 
 REFUSAL = PermissionError(13, "Permission denied", "a name in passing")
+FULL_DISK = OSError(28, "No space left on device")
 TEMPORARY, NEEDED = (release_keep.tempfile, "mkdtemp"), 400 * 12 + 2**20  # bytes: 12 answers, a MiB
 
 
@@ -110,7 +111,7 @@ def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs
     ("problem", "status"),
     [
         *((KeyboardInterrupt, 130), (signal.SIGTERM, 143), (MemoryError(), 1)),
-        *((CertificateError("no"), 1), (OSError(28, "No space left on device"), 2)),
+        *((CertificateError("no"), 1), (FULL_DISK, 2)),
     ],
 )
 def test_whatever_fails_after_the_measurement_says_how_to_go_on(
@@ -177,10 +178,7 @@ def when_written(monkeypatch):
 
 @pytest.mark.parametrize(
     ("problem", "status", "message"),
-    [
-        (KeyboardInterrupt, 130, "interrupted"),
-        (OSError(28, "No space left on device"), 2, "the disk has no room left"),
-    ],
+    [(KeyboardInterrupt, 130, "interrupted"), (FULL_DISK, 2, "the disk has no room left")],
 )
 def test_an_accident_before_the_answers_are_kept_leaves_no_folder(
     inputs, command, account, when_written, problem, status, message
@@ -231,8 +229,7 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
     [
         ("a" * 240, "", (), "too long a"),
         ("t/out", "", (), "does not exist; create it first"),
-        ("out", "out", (), "lies where the release is to go"),
-        ("out", "out/b", (), "lies where the release is to go"),
+        *(("out", book, (), "lies where the release is to go") for book in ("out", "out/b")),
         ("out", "none/b", (), "none does not exist; create it first"),
         ("out", "", (*TEMPORARY, Mock(side_effect=REFUSAL)), "cannot be used (Permission"),
         ("out", "", (release_keep, "_write", full), "has no room left"),

@@ -101,10 +101,8 @@ def test_a_cap_refuses_what_exceeds_it_and_nothing_else(tmp_path, capsys):
     assert "Together: pure differential privacy with epsilon = 0.3, for" in run(capsys, *book)[1]
     never = "no cap in epsilon ever admits,"
     over = r"epsilon = 0\.3; .* epsilon = 0\.301 would be spent; nothing was measured"
-    for level, said in (
-        (PureDP(0.001), over),
-        (ConcentratedDP(1e-6), rf"rho = 0\.015\d*, which {never} would be spent"),
-    ):
+    unlike = rf"rho = 0\.015\d*, which {never} would be spent"
+    for level, said in ((PureDP(0.001), over), (ConcentratedDP(1e-6), unlike)):
         with pytest.raises(InputError, match=said):
             account.spend(entry("3", level))
     with pytest.raises(InputError, match=r"epsilon = 0\.3\d* was spent on 'persons' already, over"):
@@ -153,7 +151,7 @@ def test_a_changed_ledger_is_refused(tmp_path, account):
     for k in range(3):
         account.spend(entry(str(k), PureDP(0.1)))
     whole = account.path.read_bytes()
-    lines = whole.decode().splitlines(keepends=True)
+    lines, more = whole.decode().splitlines(keepends=True), entry("8", PureDP(0.1))
     for changed, message in (
         ([lines[0], *lines[2:]], "does not follow"),
         ([*lines[:2], lines[2].replace("0.1", "0.01"), *lines[3:]], "does not follow"),
@@ -165,11 +163,7 @@ def test_a_changed_ledger_is_refused(tmp_path, account):
         ([], "is empty"),
     ):
         account.path.write_bytes("".join(changed).encode())
-        for ask in (
-            account.state,
-            lambda: account.spend(entry("8", PureDP(0.1))),
-            lambda: account.limit(PureDP(9.0)),
-        ):
+        for ask in (account.state, lambda: account.spend(more), lambda: account.limit(PureDP(9.0))):
             with pytest.raises(InputError, match=message):
                 ask()
         assert account.path.read_bytes() == "".join(changed).encode()

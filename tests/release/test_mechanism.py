@@ -22,8 +22,7 @@ from microdata_price.tables.workloads import parse_workload, split_shares
 
 CUBE = (2,) * 6
 SETS = [QuerySet.marginal(CUBE, a) for k in range(7) for a in combinations(range(6), k)]
-ALL = Workload(tuple(SETS))
-"""All 64 marginals of six columns: answers that sharpen each other."""
+ALL = Workload(tuple(SETS))  # all 64 marginals of six columns: answers that sharpen each other
 TABLE = Workload.table((3, 2))
 UNLIKE = Workload((*Workload.table(3).query_sets, QuerySet.from_labels([0, 1, 1], "first or not")))
 """Of the last set one answer is better known than the other."""

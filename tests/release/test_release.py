@@ -50,7 +50,7 @@ def test_the_spending_is_written_down_before_any_noise_is_drawn_and_after_the_ta
         return "line"
 
     turned = Workload((QuerySet.from_labels([[2, 2], [1, 1], [0, 0]], "region"),))
-    with pytest.raises(InputError, match="does not ask what its name says"):
+    with pytest.raises(InputError, match="is not what parse_workload makes of its name"):
         plan_release(SCHEMA, turned, PureDP(1.0))
     wrapping, masked = np.full((3, 2), 2**62), np.ma.masked_equal(TABLE.astype(int), 20)
     for table in (np.full((3, 2), 5e14), wrapping, masked, TABLE * np.nan, np.zeros((2, 2))):
@@ -224,10 +224,8 @@ def test_the_same_measurement_and_method_give_the_same_folder(tmp_path, method):
 
 
 def test_a_changed_release_is_not_fitted_again(tmp_path):
-    folder = tmp_path / "first"
-    publish(measured(), "nnls", folder)
-    manifest = folder / "manifest.json"
-    whole = manifest.read_text()
+    publish(measured(), "nnls", folder := tmp_path / "first")
+    whole = (manifest := folder / "manifest.json").read_text()
     mechanism = (document := json.loads(whole))["mechanism"]
 
     def with_scales(scales, factor=1.0):
@@ -269,10 +267,8 @@ def test_a_changed_release_is_not_fitted_again(tmp_path):
         # Whoever makes the checksum anew is still caught by the mechanism.
         edited(folder, **change)
         refuses(message)
-    for other, message in (
-        *((text, "is not a JSON document") for text in ("{", "[" * 100_000)),
-        ("[]", "was not written by this version"),
-    ):
+    not_json = [(text, "is not a JSON document") for text in ("{", "[" * 100_000)]
+    for other, message in (*not_json, ("[]", "was not written by this version")):
         manifest.write_text(other)
         refuses(message)
     manifest.write_text(whole)
@@ -461,8 +457,7 @@ def test_words_that_programs_misread_are_named(tmp_path):
 
 
 def test_the_command(inputs, command, capsys):
-    out = inputs[2]
-    words = ["--method", "reweighted", "--epsilon", 1]
+    out, words = inputs[2], ["--method", "reweighted", "--epsilon", 1]
     code, printed, error = command(*words)
     assert (code, error) == (0, "")
     assert "Guarantee: pure differential privacy with epsilon = 1," in printed
@@ -505,11 +500,10 @@ def test_the_command_fits_again(inputs, command, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "no privacy level is given; give one"),
+        *(("", "no privacy level is given; give one"), ("--epsilon 1 --share sum=2", "shares")),
         ("--epsilon 1 --rho 1", "both --epsilon and --rho"),
         ("--epsilon 0", "epsilon is 0; it must be a positive"),
         ("--epsilon 1 --workload sum,age", "'age'"),
-        ("--epsilon 1 --share sum=2", "shares"),
         *(("--epsilon 1 --seed 1", "no such option"), ("--epsilon 5", "--weak-protection")),
         ("--epsilon 1 --name p", "both --ledger and --name"),
     ],

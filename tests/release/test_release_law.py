@@ -80,8 +80,7 @@ def test_the_empirical_privacy_loss_stays_within_the_claim(drawn, method):
 
 
 def test_a_loss_beyond_the_claim_would_be_noticed():
-    rng = np.random.default_rng(3)
-    zeros = np.zeros((RELEASES, 2))
+    rng, zeros = np.random.default_rng(3), np.zeros((RELEASES, 2))
 
     def faulty(law, table):
         return [a + law.sample(rng, (RELEASES, a.size)) for a in rl.WORKLOAD.answers(table)]

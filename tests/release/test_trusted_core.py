@@ -8,7 +8,7 @@ import microdata_price
 
 SOURCES = Path(microdata_price.__file__).parent
 CHECKSUMS = {
-    "tables/read.py": "84bf047bd1a39364",
+    "tables/read.py": "9fa612afa425cce3",
     "release/measure.py": "7fe8d7cb4e2740f3",
     "release/mechanism.py": "002b5dd23576ecc3",
     "release/budget.py": "a10d0b5c97b8f677",

@@ -69,10 +69,9 @@ def test_nothing_of_a_file_is_held_once_it_is_read(read, monkeypatch):
         *(("t.csv", str.encode), ("t.txt", lambda t: t.replace(",", ";").encode())),
         ("t.tsv", lambda t: t.replace(",", "\t").encode()),
         ("t.csv", lambda t: t.replace("\n", "\r\n").encode("utf-8-sig")),
-        ("t.csv", lambda t: t.replace("\n", "\r").encode()),
         ("t.csv", lambda t: t.encode("utf-16")),
         ("t.csv", lambda t: t.replace("north", ' "north"').replace(' "', '"').encode()),
-        ("t.csv", lambda t: t.replace("\n", "\n\n").encode()),
+        *(("t.csv", lambda t, n=n: t.replace("\n", n).encode()) for n in ("\r", "\n\n")),
         ("t.csv", lambda t: t.replace(",f", ", f ").encode()),
     ],
 )
@@ -225,6 +224,21 @@ def test_a_sheet_s_columns_of_one_name_are_told_and_no_content_in_a_warning(tmp_
     assert not recwarn.list
 
 
+def test_of_a_workbook_the_first_sheet_of_cells_is_read_hidden_or_not(tmp_path):
+    book, path = openpyxl.Workbook(), tmp_path / "t.xlsx"
+    book.create_chartsheet("chart", 0).add_chart(openpyxl.chart.BarChart())
+    hidden, data = book["Sheet"], book.create_sheet("data")
+    hidden.sheet_state = "hidden"
+    no_table = (None, "empty first sheet; put"), ("x", "'sex'; its first row .* sheet, hidden or")
+    for cell, said in (*no_table, ("", "Excel has a sheet of cells")):
+        hidden["A1"] = cell
+        for sheet in (hidden, data) * (cell == ""):
+            book.remove(sheet)
+        book.save(path)
+        with pytest.raises(InputError, match=said):
+            read_table(path, ALONE)
+
+
 @pytest.mark.parametrize("label", [{}, {"value_labels": {"x": {-1: "no"}}}])
 def test_decimals_of_32_bits_stay_those_that_were_written_also_beside_labels(tmp_path, label):
     frame = pd.DataFrame({"x": np.array([0.7, 0.7, -1, 0.1, 5], dtype="float32")})
@@ -324,6 +338,8 @@ def schema_with(**more):
 EMPTY = Schema(("sex", "age"), (("1", "2", "n"), ("0", "n")), (Rule(empty="n"), Rule(empty="n")))
 ALONE = Schema(("sex",), (("1", "n"),), (Rule(empty="n"),))
 THREE = Schema(("region",), (("a", "b", "Total"),))
+NO_TEXT = b"PK\3\4\0\0", COUNTS.encode("utf-16-le"), b"\xd0\xcf\x11\xe0\0"
+ODD_LABELS = ("=n", "begins as formulas"), ("n\u200b", r"U\+200B, invisible")
 
 
 @pytest.mark.parametrize(
@@ -361,10 +377,7 @@ THREE = Schema(("region",), (("a", "b", "Total"),))
         ("sex,age,count\n,,4\n1,0,-1\n", EMPTY, r"1 row \(3\): column 'count'"),  # a cell may be
         ("sex\n1\n\n1\n", ALONE, r"1 row \(3\): all columns"),
         ("region,count\na,1\nb,2\nTotal,3\n", THREE, r"'Total' \(region\) counts what"),
-        *(
-            (data, SCHEMA, "is no text; give CSV in UTF-8")
-            for data in (b"PK\3\4\0\0", COUNTS.encode("utf-16-le"), b"\xd0\xcf\x11\xe0\0")
-        ),
+        *((data, SCHEMA, "is no text; give CSV in UTF-8") for data in NO_TEXT),
     ],
 )
 def test_what_is_not_as_the_schema_says_is_refused(read, text, schema, message):
@@ -414,6 +427,9 @@ def test_a_matrix_of_counts_has_its_own_schema(tmp_path, text, columns, table):
         (",region,sex,count\n0,north,f,3\n1,north,m,4\n", "labels in its first column"),
         *((f"town,f,m\nx,1,2\n{row},3,4\n", "labels in its first column") for row in ("x", "")),
         ("town,f,m\nx,1,2.5\ny,?,4\n", r"1 row \(3\): column 'f' .* 1 row \(2\): column 'm'"),
+        ("f,f,m\nx,1,2\n", "labels in its first row, .* a value twice"),  # the corner is one, too
+        *((f"town,f,m\n{n},1,2\n", f"first column.* value .*{said}") for n, said in ODD_LABELS),
+        *((f"{n},f,m\nx,1,2\n", f"^the column .* {said}.*") for n, said in ODD_LABELS),
         ("d,owner,tenant,All\nHill,4,8,12\nLake,3,0,3\n", r"'All' \(column\).*leave it out"),
         ("d,owner,tenant\nHill,4,8\nLake,3,0\nBoth,7,8\n", r"'Both' \(d\).*a matrix"),
     ],

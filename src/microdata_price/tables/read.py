@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from pyarrow import csv as arrow_csv
 
 from ..exceptions import InputError
-from .schemas import COUNT, NUMBER, Schema, plain, require
+from .schemas import COUNT, NUMBER, Schema, fault_of, plain, require
 
 Array = NDArray[np.float64]
 Whole = NDArray[np.int64]
@@ -121,8 +121,8 @@ def _reading(path: Path) -> Iterator[None]:
         uneven = re.search(r"Row #(\d+): Expected", str(error))
         place = f"{path}, row {uneven[1]}," if uneven else path
         csv = "rows have as many fields as the first, and quotation marks go around whole fields"
-        said = f"{place} is damaged, locked, or not what its name says; in CSV {csv}"
-        raise InputError(f"{said}; in Stata each value has a label of its own") from None
+        said = f"{place} is damaged, locked, or not what its name says; in CSV {csv}; in Stata each"
+        raise InputError(f"{said} value has its own label; Excel has a sheet of cells") from None
 
 
 @contextlib.contextmanager
@@ -163,9 +163,8 @@ def _source(path: Path, wanted: Sequence[str] = ()) -> tuple[list[str], Blocks]:
     fit = [mark for mark, names in headers.items() if set(wanted) <= set(names)]
     mark = max(fit or headers, key=lambda m: len(headers[m]))
     header, names = headers[mark], [str(k) for k in range(len(headers[mark]))]
-    # Several threads would not know a damaged row's number.
-    read = arrow_csv.ReadOptions(use_threads=False, column_names=names, block_size=1 << 24)
-    read.skip_rows_after_names = 1
+    read = arrow_csv.ReadOptions(column_names=names, block_size=1 << 24, skip_rows_after_names=1)
+    read.use_threads = False  # several would not know a damaged row's number
     parse = arrow_csv.ParseOptions(delimiter=mark, newlines_in_values=True)
     parse.ignore_empty_lines = len(header) > 1
 
@@ -232,8 +231,8 @@ def _frame(path: Path) -> tuple[list[str], Blocks]:
             _find_date(path, read)
             raise
     if path.suffix.lower() == ".xlsx":  # where an error, such as #DIV/0!, is no empty cell
-        names = frame.iloc[0].to_list() if len(frame) else []
-        frame = frame.where(frame.notna(), "\ufffd").iloc[1:].set_axis(names, axis=1)
+        require(len(frame), f"{path} has an empty first sheet; put its table there, or use CSV")
+        frame = frame.where(frame.notna(), "\ufffd").iloc[1:].set_axis(frame.iloc[0], axis=1)
     frame.columns = pd.Index([plain(name) for name in frame.columns])
 
     def fields(column: pd.Series) -> _Fields:
@@ -255,7 +254,8 @@ def _holds_counts(path: Path, header: list[str], schema: Schema, where: Mapping[
     require(not (counts and schema.count in where), "--where cannot choose cells by their counts")
     needed = [*schema.columns, *([schema.count] if counts else []), *where]
     lost = ", ".join(repr(name) for name in needed if name not in header)
-    require(not lost, f"{path} has no column {lost}; its first row must name them (docs/tables.md)")
+    row = "first row" + " (of the first sheet, hidden or not)" * (path.suffix.lower() == ".xlsx")
+    require(not lost, f"{path} has no column {lost}; its {row} must name them (docs/tables.md)")
     known = [*dict.fromkeys([*needed, *schema.names])]
     twice = ", ".join(repr(name) for name in known if header.count(name) > 1)
     require(not twice, f"{path} has the column {twice} twice; leave one out")
@@ -379,14 +379,14 @@ def read_matrix(path: Path) -> tuple[Schema, Array]:
         lines.append(np.stack([column.each(_count) for column in others], axis=1))
         for name, column in zip(header[1:], lines[-1].T, strict=True):
             faults[_NO_COUNT.format(name)].append(rows[column < 0])
-    for what, own in (("row", header[1:]), ("column", labels)):
-        fine = len({*own}) == len(own) and all(own) and not all(map(NUMBER.fullmatch, own))
-        said = f"{path} needs labels in its first {what}, each once, not numbers: it must be a"
-        require(fine, f"{said} matrix of counts; else write a schema (docs/tables.md)")
+    shared = [name for name in header[:1] if name in header[1:]]  # no label is the corner's name
+    for what, own in (("row", shared + header[1:]), ("column", labels)):
+        fault = fault_of(own) or "only numbers" * all(map(NUMBER.fullmatch, own))
+        said = f"{path} needs labels in its first {what}, each once; there it has {fault}"
+        require(not fault, f"{said}. Mend this, or of other tables write a schema (docs/tables.md)")
     _check(path, faults)
     names = (header[0] or "row", "column" if header[0].casefold() != "column" else "heading")
-    sides = (tuple(labels), tuple(header[1:]))
     axes = 1 if len(header) == 2 else 2  # one column of counts has no second axis
-    schema, table = Schema(names[:axes], sides[:axes]), np.concatenate(lines)
-    _check_totals(path, schema, table)
+    schema = Schema(names[:axes], (tuple(labels), tuple(header[1:]))[:axes])
+    _check_totals(path, schema, table := np.concatenate(lines))
     return schema, table.astype(float).reshape(schema.shape)

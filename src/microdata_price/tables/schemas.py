@@ -48,16 +48,12 @@ class Rule:
 
 @dataclass(frozen=True)
 class Group:
-    """A coarser column, made by a public map (the county of each tract).
-
-    ``members`` has for each of its ``values`` those values of the column or earlier group ``of``
-    that belong to it; each belongs to exactly one.
-    """
+    """A coarser column, made by a public map (the county of each tract)."""
 
     name: str
-    of: str
+    of: str  # the column, or an earlier group, whose values it puts together
     values: tuple[str, ...]
-    members: tuple[tuple[str, ...], ...]
+    members: tuple[tuple[str, ...], ...]  # of each value those that belong to it; each to one
 
 
 @dataclass(frozen=True)
@@ -123,7 +119,7 @@ class Schema:
             listed = name in self.names and set(values) <= set(self.values_of(name))
             require(listed, f'the schema\'s "impossible" has {name!r}, or a value, not listed')
         most = 10 * MOST_CELLS if self.impossible else MOST_CELLS
-        said = f"the schema has {' x '.join(map(str, self.sides))} combinations of values, and too"
+        said = f"there are {' x '.join(map(str, self.sides))} combinations of values, and too"
         fits = math.prod(self.sides) <= most and 0 < self.cells <= MOST_CELLS
         require(fits, f"{said} many or none of them are possible; at most {MOST_CELLS:,} may be")
 
@@ -244,8 +240,8 @@ def plain(text: object) -> str:
 def _fault(text: str) -> str:
     if text.startswith(("=", "+", "-", "@")) and not _SAFE.fullmatch(text):
         return "begins as formulas of spreadsheets do"
-    odd = next((c for c in text if not c.isprintable() or c == "\ufffd"), "")
-    return "is empty" if not text else f"holds the invisible sign U+{ord(odd):04X}" if odd else ""
+    odd = next((f"U+{ord(c):04X}" for c in text if not c.isprintable() or c == "\ufffd"), "")
+    return "is empty" if not text else f"holds {odd}, invisible or not UTF-8" if odd else ""
 
 
 def _check_names(names: Sequence[str]) -> None:
@@ -258,23 +254,26 @@ def _check_names(names: Sequence[str]) -> None:
             fault = f"has a meaning here, as have {', '.join((*KEYWORDS, *RESERVED))}"
         elif folded.count(fold) > 1:
             fault = "is there twice (many programs do not tell capital letters apart)"
-        require(not fault, f"the schema's column {name!r} {fault}; rename it, in the table too")
+        require(not fault, f"the column {name!r} {fault}; rename it in the table and in any schema")
+
+
+def fault_of(values: Sequence[str]) -> str:
+    """Say what is wrong with a list of values by itself, if anything is."""
+    odd = next((f"the value {v!r}, which {_fault(v)}" for v in values if _fault(v)), "")
+    return odd or "a value twice" * (len(set(values)) < len(values)) or "no values" * (not values)
 
 
 def _check_values(name: str, values: Sequence[str], rule: Rule) -> None:
-    fault = next((f"the value {v!r}, which {_fault(v)}" for v in values if _fault(v)), "")
-    cuts, more = rule.cuts, set(values[len(rule.cuts) + 1 :]) - {rule.other, rule.empty}
-    if not values or len(set(values)) != len(values):
-        fault = "a value twice" if values else "no values"
-    elif not all(a < b for a, b in pairwise((-math.inf, *cuts, math.inf))):
+    fault, cuts = fault_of(values), rule.cuts
+    more = set(values[len(cuts) + 1 :]) - {rule.other, rule.empty}
+    if not all(a < b for a, b in pairwise((-math.inf, *cuts, math.inf))):
         fault = "cut points that do not rise, or are not finite"
     elif cuts and (more or len(values) <= len(cuts)):
         fault = 'cut points that are not one fewer than the values beside "other" and "empty"'
     elif {rule.other, rule.empty} - {"", *values} or (rule.other and len(values) == 1):
         fault = 'an "other" or "empty" that is not one of at least two values'
     said = f"the schema's column {name!r} has {fault}; list each value once, as in {_EXAMPLE}"
-    hint = 'an empty field has a word of its own, {"values": ["f", "m"], "empty": "not stated"}'
-    require(not fault, f"{said}; {hint}")
+    require(not fault, f'{said}; empty fields have a word, {{"values": ["f"], "empty": "none"}}')
 
 
 def _once(given: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -305,7 +304,9 @@ def _column(name: str, given: Any) -> tuple[tuple[str, ...], Rule]:
     require(words, f'the schema\'s column {name!r} has an "other" or "empty" that is no text')
     if kind == {"values"}:
         values = _words(form["values"], f"column {name!r}")
-    elif kind == {"from", "to"} and type(low) is type(high) is int and 0 <= high - low < MOST_CELLS:
+    elif kind == {"from", "to"} and type(low) is type(high) is int and low <= high:
+        long = f"the schema's column {name!r} has a range of over {MOST_CELLS:,} values, the most"
+        require(high - low < MOST_CELLS, f"{long} that may be; shorten it, or give cut points")
         values = tuple(map(str, range(low, high + 1)))
     elif kind == {"cuts"} and fine and cuts:
         named = [*map(_called, cuts)]

@@ -120,8 +120,7 @@ def query_values(schema: Schema, queries: QuerySet) -> pd.DataFrame:
     """
     names = _names(schema, queries.name)
     fine = queries.shape == schema.shape and _same(queries, _query_set(schema, names))
-    said = f"the query set {queries.name!r} does not ask what its name says of this schema"
-    require(fine, f"{said}; make the workload with parse_workload")
+    require(fine, f"the query set {queries.name!r} is not what parse_workload makes of its name")
     cells = np.unique(queries.labels, return_index=True)[1]
     told = {n: np.array(schema.values_of(n), object)[schema.places(n)[cells]] for n in names}
     return pd.DataFrame({name: told.get(name, "") for name in schema.names}, range(len(cells)))
