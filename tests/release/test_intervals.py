@@ -172,10 +172,13 @@ def test_a_margin_comes_from_the_answers_that_add_up_to_it_with_least_noise():
     assert half["a"] == half["b"] == half_width(m.mechanism.noise[0], 2, 1 - room.LEVEL)
 
 
-def test_a_public_total_is_exact():
-    made = finish(measured(PureDP(1.0), known_total=True), "nnls")
-    line = rows(intervals_csv(made))[0]
-    assert line["query_set"] == "sum"
-    assert {line[k] for k in ("low", "high", "low_all", "high_all", "published")} == {"63"}
-    assert (float(line["signed"]), float(line["signed_variance"])) == (63.0, 0.0)
-    assert made.whole.sum() == TABLE.sum()
+@pytest.mark.parametrize("table", [TABLE, TABLE // 12, 0 * TABLE])
+def test_a_public_total_is_exact_and_the_most_that_a_count_can_be(table):
+    made = finish(measured(PureDP(0.1), table=table, known_total=True), "nnls")
+    line, total = rows(intervals_csv(made))[0], int(table.sum())
+    assert (line["query_set"], made.whole.sum()) == ("sum", total)
+    assert {line[k] for k in ("low", "high", "low_all", "high_all", "published")} == {str(total)}
+    assert (float(line["signed"]), float(line["signed_variance"])) == (total, 0.0)
+    for told in made.told:
+        for name, by in (("low", -told.half), ("high_all", told.wide)):
+            assert told.ends[name].tolist() == np.clip(told.noisy + by, 0, total).tolist()

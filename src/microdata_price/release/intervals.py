@@ -64,12 +64,13 @@ class Told:
     noisy: Whole  # answers, or sums of such
     half: int  # so near to them is each true count, with 90 %,
     wide: int  # and so near are all of all query sets at once
+    most: int | None  # the total, where it is public: no count is larger
 
     @property
     def ends(self) -> dict[str, Whole]:
-        """The ends of the intervals; a count is 0 or more."""
+        """The ends of the intervals; a count is 0 or more, and at most a public total."""
         ends = {"low": -self.half, "high": self.half, "low_all": -self.wide, "high_all": self.wide}
-        return {name: np.maximum(self.noisy + by, 0) for name, by in ends.items()}
+        return {name: np.clip(self.noisy + by, 0, self.most) for name, by in ends.items()}
 
 
 def _within(fine: QuerySet, coarse: QuerySet) -> NDArray[np.int64]:
@@ -120,5 +121,5 @@ def intervals(measured: Measured, cells: Array, others: tuple[QuerySet, ...]) ->
             half, wide = (half_width(law, terms, c) for c in (1 - LEVEL, chance))
         else:  # a public total
             signed, variance, half, wide = noisy.astype(float), np.zeros(queries.size), 0, 0
-        found.append(Told(queries, signed, variance, noisy, half, wide))
+        found.append(Told(queries, signed, variance, noisy, half, wide, measured.known_total))
     return found
