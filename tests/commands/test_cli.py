@@ -57,7 +57,7 @@ REFUSED = [
     ("release --epsilon 1,5", "'1,5' is not a number, such as 0.5; see"),
     ("release --share sum=0.5,sum=0.5", "'sum' is given twice"),
     ("release --share sum", "needed is SET=SHARE,..., not 'sum'"),
-    ("release --where a=\udcff", "needed is COLUMN=VALUE, not 'a="),  # no UTF-8
+    ("release --where a=\udcff", "COLUMN=VALUE, not 'a=\\udcff', which is not in UTF-8"),
     ("bounds --privacy renyi", "'pure', 'approximate', 'zcdp'"),
     ("bounds --privacy pure --points 9 --sum-error 1", "needs --epsilon and no other"),
     (f"{PURE} 9 --rho 1 --sum-error 1", "and no other level"),

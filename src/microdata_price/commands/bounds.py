@@ -43,8 +43,7 @@ def bounds_command(privacy: str, points: float, as_json: bool, **numbers: float 
     """
     levels = {name: v for name in _LEVELS if (v := numbers[name]) is not None}
     if set(levels) != set(needed := parameters(privacy)):
-        needs = " and ".join(f"--{name}" for name in needed)
-        raise InputError(f"--privacy {privacy} needs {needs} and no other level")
+        raise InputError(f"--privacy {privacy} needs --{' and --'.join(needed)} and no other level")
     guarantee = guarantee_of(privacy, **levels)
     errors = {name: numbers[name] for name in ("sum_error", "point_error")}
     found = lower_bounds(guarantee, points, **errors)

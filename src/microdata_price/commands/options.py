@@ -31,8 +31,9 @@ def _pairs(_: Any, option: Any, parts: Iterable[str], split: Any = str.partition
     found: dict[str, str] = {}
     for part in parts:
         name, equals, value = map(str.strip, split(part, "="))
-        if not name or not equals or re.search(r"[\ud800-\udfff]", part):  # no UTF-8
-            raise click.BadParameter(f"needed is {option.metavar}, not {part!r}")
+        odd = ", which is not in UTF-8" * bool(re.search(r"[\ud800-\udfff]", part))
+        if not name or not equals or odd:
+            raise click.BadParameter(f"needed is {option.metavar}, not {part!r}{odd}")
         if name in found:
             raise click.BadParameter(f"{name!r} is given twice; give it once")
         found[name] = value
