@@ -54,8 +54,8 @@
   var written = E.count;
 
   function fill(node, value, truth, std, css) {
-    node.textContent = written(value, truth === null);
-    if (truth !== null) {
+    node.textContent = value === null ? "" : written(value, truth === null);
+    if (value !== null && truth !== null) {
       var off = Math.max(-1, Math.min(1, (value - truth) / (2.5 * std)));
       node.style.setProperty("--off", Math.abs(off).toFixed(2));
       css += off > 0.04 ? " high" : off < -0.04 ? " low" : "";
@@ -64,7 +64,7 @@
     node.className = css.trim();
   }
 
-  /* A table's numbers as they are read, row by row with totals, and what each is. */
+  /* A table's numbers as they are read, row by row with totals, and what each is; null is what was not asked. */
   function inOrder(g) {
     var out = [], C = g.columns.length;
     g.rows.forEach(function (sum, r) {

@@ -29,17 +29,20 @@
     return out;
   }
 
-  /** One draw: noisy answers and three fits, of a list (sum, counts) or a table (sum, rows, columns, counts). */
+  /**
+   * One draw: noisy answers and three fits, of a list (sum, counts) or a table (sum, rows, columns, counts).
+   * Of a list the totals of its rows and columns are null: nobody measures them.
+   */
   E.ownDraw = function (table, epsilon, seed) {
     var R = table.rows, C = table.columns, list = R === 1 || C === 1, truth = sums(table.cells, R, C);
     var scale = (list ? 2 : 4) / epsilon, noise = E.laplace(seed);
     function noisy(values) { return values.map(function (v) { return v + noise(scale); }); }
+    function marginal(values) { return list ? values.map(function () { return null; }) : noisy(values); }
     var answers = { sum: truth.sum + noise(scale) };
-    answers.rows = list ? truth.rows.slice() : noisy(truth.rows);
-    answers.columns = list ? truth.columns.slice() : noisy(truth.columns);
+    answers.rows = marginal(truth.rows);
+    answers.columns = marginal(truth.columns);
     answers.cells = noisy(truth.cells);
     var fits = E.fitOwn(R, C, answers);
-    if (list) { answers.rows = sums(answers.cells, R, C).rows; answers.columns = sums(answers.cells, R, C).columns; }
     return {
       truth: truth, noisy: answers, scale: scale, std: scale * Math.SQRT2,
       methods: [["ols", "OLS (signed)"], ["nnls", "NNLS"], ["sequential", "sequential"]].map(function (m) {

@@ -46,7 +46,7 @@
 
   /** Read an address; whatever is not understood is named, and the default stays. */
   function read(hash) {
-    var state = start(), complaints = [];
+    var state = start(), complaints = [], given = [];
     if (!hash.replace(/^#/, "")) { state.view = "story"; }
     hash.replace(/^#/, "").split("&").forEach(function (pair) {
       if (!pair) { return; }
@@ -59,6 +59,7 @@
         var value = Number(text);
         if (!(value > 0) || !isFinite(value)) { complaints.push(key + " is “" + text + "”; it must be a positive number"); return; }
         state[key] = nearest(stops(key), value);
+        given.push(key);
         if (Math.abs(state[key] / value - 1) > 1e-9) {
           complaints.push("the slider has no stop at " + key + " = " + text + "; shown is the nearest, " + E.exact(state[key]));
         }
@@ -74,8 +75,14 @@
         var own = E.readTable(tableOf(text));
         if (own.error) { complaints.push("counts are “" + text + "”. " + own.error.replace(/\.$/, "")); } else { state.own = tableOf(text); }
       } else if (key === "hide") {
-        state.hide = text.split(",").filter(function (name) { return E.LAYERS.some(function (l) { return l.key === name; }); });
+        var layers = E.LAYERS.map(function (l) { return l.key; }), hide = text === "none" ? [] : text.split(",");
+        if (hide.every(function (name) { return layers.indexOf(name) >= 0; })) { state.hide = hide; }
+        else { complaints.push("hide is “" + text + "”; it can be none, or with commas between " + layers.join(", ")); }
       } else { complaints.push("the address says “" + pair + "”, which means nothing here"); }
+    });
+    // What the setting uses is known at the end, as the view and the kind of privacy may come last.
+    given.forEach(function (key) {
+      if (write(state).indexOf("&" + key + "=") < 0) { complaints.push(key + " is given, but is not used in this setting"); }
     });
     return { state: state, complaints: complaints };
   }

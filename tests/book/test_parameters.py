@@ -41,8 +41,8 @@ def test_anything_but_a_literal_assignment_is_refused_or_passed_over(line):
     [
         *[("epsilon", v, w) for v, w in ((1, 1.0), ("1e-3", 0.001), ("010", 10.0), (".5", 0.5))],
         *[("runs", v, w) for v, w in ((500.0, 500), ("500", 500), ("1e3", 1000), ("010", 10))],
-        *[("runs", " 7 ", 7), ("seed", None, None), ("seed", 3, 3)],
-        *[("seed", text, None) for text in ("", "None", "~", "null", "Null", "NULL")],
+        *[("runs", " 7 ", 7), ("seed", f"{2**53 - 1}", 2**53 - 1), ("seed", 3, 3)],
+        *[("seed", text, None) for text in (None, "", "None", "~", "null", "Null", "NULL")],
         *[("name", text, text) for text in ("Stair-1d", "010", "yes", "1:30", "2026-01-31", "")],
         *[("fast", v, w) for v, w in ((True, True), ("true", True), ("No", False))],
         *[("epsilons", v, [0.1, w]) for v, w in (("[0.1, 010]", 10.0), (["1e-1", 1], 1.0))],
@@ -73,6 +73,14 @@ NO_LISTS = ("[1:30]", "[[1]]", "[0x10]", "0.1, 0.5", "[1", "[" * 700)
 def test_values_that_cannot_be_used_are_refused_by_name(name, bad):
     with pytest.raises(InputError, match=f"^chapter: .*{name.removesuffix('s')}"):
         check(DECLARED, {name: bad}, "chapter")
+
+
+@pytest.mark.parametrize("large", [2**53, "9007199254740992", "-1e300", "1e400", 10**400])
+@pytest.mark.parametrize("name", ["runs", "seed", "ds"])
+def test_of_too_large_a_whole_number_the_most_is_told(name, large):
+    value = [5, large] if name == "ds" else large
+    with pytest.raises(InputError, match="whole number of size 9,007,199,254,740,991 at most"):
+        check(DECLARED, {name: value})
 
 
 ANYTHING = st.floats() | st.integers() | st.text(max_size=8) | st.booleans() | st.none()

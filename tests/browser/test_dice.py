@@ -25,27 +25,23 @@ def bars(page):
 
 
 def throw(page, text):
-    page.focus("#throws")
-    page.keyboard.type(text)
-    page.keyboard.press("Enter")
+    page.locator("#throws").press_sequentially(text)
+    page.press("#throws", "Enter")
 
 
 def test_the_keyboard_alone_plays_two_rounds_and_the_address_keeps_them(chromium, site, page):
     throw(page, "3 -2, 0 1")
     throw(page, "5 −4 2 -1")
     assert sums(page) == ("4", "11")
-    page.focus("#next")
-    page.keyboard.press("Enter")
+    page.press("#next", "Enter")
     assert page.evaluate("document.activeElement.id") == "throws"
     throw(page, "1 1")
     rounds = page.inner_text("#rounds")
     told = ["1\t8\t4\t11\tsigned", "2\t2\t2\t2\tboth alike", "all\t10\t6\t13\tsigned"]
     assert rounds.split("\n") == told
-    page.focus("#level-button")
-    page.keyboard.press("Enter")
+    page.press("#level-button", "Enter")
     page.fill("#total", "1")
-    page.focus("#level")
-    page.keyboard.press("ArrowRight")
+    page.press("#level", "ArrowRight")
     said = page.inner_text("#level-said")
     assert said == "At a level of 0.5 the class has 1; announced is 1. Stop."
     page.check("#full")

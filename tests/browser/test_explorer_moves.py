@@ -16,7 +16,7 @@ CLIPBOARD = """() => { window.copied = [];
     const writeText = text => { window.copied.push(text); return Promise.resolve(); };
     Object.defineProperty(navigator, "clipboard", { value: { writeText }, configurable: true }) }"""
 OWN = "#view=own"
-ABOUT = "section h3:text('What is drawn')"
+ABOUT, NOISY = "section h3:text('What is drawn')", "sees #own-panels .noisy tbody ="
 PRESET = """
     click a[data-setting] >> nth=0
     state view = plane
@@ -57,6 +57,13 @@ PRIVACY = """
         *(("", PRESET), ("#view=draws", PLAY), (ALL, PRIVACY)),
         # What the plane draws is explained beside it, and nowhere else.
         *((ALL, f"sees {ABOUT} = drawn"), ("#view=draws&draw=7", f"hides {ABOUT}")),
+        # Of a list the counts and the sum are asked, and no other noisy total is shown.
+        ("#view=own&counts=7.0.3", rf"{NOISY} ^row 1(\s+\S+){{3}}\s+column total\s+\S+$"),
+        ("#view=own&counts=7/0/3", rf"{NOISY} ^(row \d\s+\S+\s+){{3}}column total\s+\S+$"),
+        (
+            "#view=own&counts=7.0/0.3",
+            rf"{NOISY} ^(\w+ \w+(\s+\S+){{3}}\s*)+$",
+        ),
     ],
 )
 def test_each_action_has_its_effect(desk, setting, steps):
@@ -73,9 +80,7 @@ def test_each_action_has_its_effect(desk, setting, steps):
 )
 def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(desk, typed, says):
     go(desk, OWN)
-    act(
-        desk,
-        f"""
+    steps = f"""
         fill #own-text = 1 2 3
         sees #own-headline = true total is 6
         fill #own-text = {typed}
@@ -85,21 +90,24 @@ def test_what_is_no_table_is_refused_and_nothing_stays_beside_it(desk, typed, sa
         fill #own-text = 4 5 6
         hides #own-error
         sees #own-headline = true total is 15
-        """,
-    )
+    """
+    act(desk, steps)
+
+
+WRONG = {"epsilon=0.37": "nearest, 0.3", "epsilon=-1": "must be a positive number"}
+WRONG |= {"privacy=none": "it can be pure, approximate, zcdp", "colour=red": "means nothing here"}
+WRONG |= {f"hide={x}": f"hide is “{x}”; it can be none" for x in ("no", "printed,x")}
+WRONG |= dict.fromkeys(("privacy=zcdp&epsilon=1", "epsilon=1&privacy=zcdp"), "epsilon is given")
 
 
 @pytest.mark.parametrize(
     ("setting", "says", "after"),
     [
         ("#view=story&step=6", "whole number from 1 to 5", "#story-next"),
-        ("#epsilon=0.37", "nearest, 0.3", "#reset"),
-        ("#epsilon=-1", "must be a positive number", "#reset"),
-        ("#privacy=none", "it can be pure, approximate, zcdp", "#reset"),
         ("#view=draws&draw=0", "whole number from 1 to", "#next"),
         ("#view=draws&draw=%E0%A4%A", "whole number from 1 to", "#next"),
         ("#view=own&counts=4.x", "is not a count", "#own-draw"),
-        ("#colour=red", "means nothing here", "#reset"),
+        *((f"#{setting}", says, "#reset") for setting, says in WRONG.items()),
     ],
 )
 def test_a_wrong_address_is_explained_and_harmless(desk, setting, says, after):
@@ -117,9 +125,8 @@ def test_keys_move_every_slider_to_the_packages_numbers(desk):
         assert len(before) == 4
         down = slider == "d"
         moved = ("ArrowLeft", stops[at - 1]) if down else ("ArrowUp", stops[at + 1])
-        desk.focus(f"#{slider}")
         for press, stop in (moved, ("Home", stops[0]), ("End", stops[-1])):
-            desk.keyboard.press(press)
+            desk.press(f"#{slider}", press)
             assert now(desk)["state"][slider] == stop
         check_numbers(desk)
         assert not down or not {*before} & {*drawn()}  # curves follow
@@ -131,9 +138,8 @@ def test_keys_move_every_slider_to_the_packages_numbers(desk):
 
 def test_mouse_and_finger_move_sliders_and_the_plane(desk, phone):
     go(desk, "#privacy=zcdp&hide=none")
-    for selector, name, shares in (
-        *(("#rho", "rho", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)), ("#plane", "sum", (0.4, 0.7))),
-    ):
+    moves = ("#rho", "rho", (0.5, 0.6, 0.7, 0.8, 0.9, 0.95)), ("#plane", "sum", (0.4, 0.7))
+    for selector, name, shares in moves:
         seen, box = [now(desk)["state"][name]], desk.locator(selector).bounding_box()
         for share in shares:
             desk.mouse.move(box["x"] + box["width"] * share, box["y"] + box["height"] / 2)
@@ -172,16 +178,15 @@ def test_the_address_carries_the_setting(desk):
     act(desk, "state view = plane")
     assert now(desk)["state"] == state
     # An address just given is not overwritten by the setting before.
-    desk.evaluate(
-        """() => {
-            const late = [], usual = window.setTimeout;
-            window.setTimeout = job => { late.push(job); return 0; };
-            document.getElementById("d").dispatchEvent(new Event("input"));
-            location.hash = "#privacy=zcdp&d=100";
-            late.forEach(job => { job(); });
-            window.setTimeout = usual;
-        }"""
-    )
+    given_late = """() => {
+        const late = [], usual = window.setTimeout;
+        window.setTimeout = job => { late.push(job); return 0; };
+        document.getElementById("d").dispatchEvent(new Event("input"));
+        location.hash = "#privacy=zcdp&d=100";
+        late.forEach(job => { job(); });
+        window.setTimeout = usual;
+    }"""
+    desk.evaluate(given_late)
     act(desk, "state d = 100\nstate privacy = zcdp")
 
 

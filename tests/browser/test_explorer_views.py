@@ -139,11 +139,10 @@ def test_the_plane_is_told_to_screen_readers_keyboards_and_as_a_table(desk):
     heard = """() => document.getElementById("live").textContent.includes(
         document.querySelector("#card-sum strong").innerText)"""
     desk.wait_for_function(heard)
-    desk.evaluate(
-        """() => { window.spoken = [];
-            new MutationObserver(() => window.spoken.push(1))
-                .observe(document.getElementById("live"), { childList: true }) }"""
-    )
+    watch = """() => { window.spoken = [];
+        new MutationObserver(() => window.spoken.push(1))
+            .observe(document.getElementById("live"), { childList: true }) }"""
+    desk.evaluate(watch)
     act(desk, "focus #d" + 8 * "\npress ArrowLeft")
     desk.wait_for_function(heard)
     assert 1 <= desk.evaluate("() => window.spoken.length") <= 3  # once the hand rests

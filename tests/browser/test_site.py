@@ -197,10 +197,8 @@ def test_search_finds_chapters_first_and_nothing_where_there_is_nothing(chromium
     with opened(chromium, address(site, "search")) as tab:
         for query, page in {**first, "zzyzzyva": None}.items():
             tab.goto(f"{address(site, 'search')}?q={'+'.join(query.split())}")
-            tab.wait_for_function(
-                """() => /found|did not match/i.test(
-                    document.querySelector("#search-results")?.innerText ?? "")"""
-            )
+            told = "document.querySelector('#search-results')?.innerText ?? ''"
+            tab.wait_for_function(f"() => /found|did not match/i.test({told})")
             found = tab.query_selector_all("#search-results ul.search li a")
             assert page in found[0].get_attribute("href") if page else found == [], query
 
@@ -236,8 +234,7 @@ def test_the_theme_is_the_readers_choice_and_figures_follow_it(chromium, site):
         assert {*seen} == {"light", "dark"}
         assert tab.evaluate(theme) == seen[-1] == "dark"
     for machine, chosen, paper in (("light", "dark", (18,) * 3), ("dark", "light", (255,) * 3)):
-        url = address(site, "notebooks/difficult_table")
-        with opened(chromium, url, theme=machine) as tab:
+        with opened(chromium, address(site, "notebooks/difficult_table"), theme=machine) as tab:
             tab.evaluate("t => { document.documentElement.dataset.theme = t }", chosen)
             shot = tab.locator("img.computed-figure").first.screenshot()
         with Image.open(io.BytesIO(shot)) as image:
@@ -246,19 +243,18 @@ def test_the_theme_is_the_readers_choice_and_figures_follow_it(chromium, site):
 
 def test_code_is_in_the_keyboards_reach_as_soon_as_it_is_unfolded(chromium, site):
     # The theme asks once, when the page is loaded. If it asked too early, the answer stays wrong.
+    unfolded = """async () => {
+        const folded = [...document.querySelectorAll("details:not([open]) pre")];
+        folded.forEach(node => { node.tabIndex = -1; node.closest("details").open = true });
+        for (let frame = 0; frame < 3; frame += 1) {
+            await new Promise(requestAnimationFrame);
+        }
+        return folded.filter(node => node.scrollWidth > node.clientWidth)
+            .map(node => node.tabIndex);
+    }"""
     with opened(chromium, address(site, "notebooks/benchmark"), width=390) as tab:
         tab.wait_for_timeout(600)  # the theme's own delay after the last change
-        cut = tab.evaluate(
-            """async () => {
-                const folded = [...document.querySelectorAll("details:not([open]) pre")];
-                folded.forEach(node => { node.tabIndex = -1; node.closest("details").open = true });
-                for (let frame = 0; frame < 3; frame += 1) {
-                    await new Promise(requestAnimationFrame);
-                }
-                return folded.filter(node => node.scrollWidth > node.clientWidth)
-                    .map(node => node.tabIndex);
-            }"""
-        )
+        cut = tab.evaluate(unfolded)
     assert set(cut) == {0}
 
 
@@ -320,8 +316,7 @@ def test_the_students_edition_has_no_solution_anywhere(site, students):
             if path.suffix == ".html":
                 assert soup(path).select(".solution, .tag_solution") == [], path
                 assert soup(path).find("summary", string=re.compile("Solution")) is None, path
-    index = (students / "searchindex.js").read_text(encoding="utf-8")
-    assert not re.search("sol-|Solution (to|of)", index)
+    assert not re.search("sol-|Solution (to|of)", (students / "searchindex.js").read_text("utf-8"))
 
 
 def test_a_switch_shows_one_picture_and_a_link_chooses_it(chromium, site):
@@ -332,8 +327,7 @@ def test_a_switch_shows_one_picture_and_a_link_chooses_it(chromium, site):
             return [tab.locator(f"#plane-{kind}").is_visible() for kind in kinds]
 
         assert shown() == [False, False, True]
-        tab.locator(".sd-tab-set > input").nth(2).focus()
-        tab.keyboard.press("ArrowLeft")
+        tab.locator(".sd-tab-set > input").nth(2).press("ArrowLeft")
         assert shown() == [False, True, False]
         tab.emulate_media(media="print")
         assert shown() == [True, True, True]

@@ -31,6 +31,7 @@ from microdata_price.model.noise import Gaussian, Laplace
 from microdata_price.model.noise_discrete import DoubleGeometric
 from microdata_price.model.privacy import ConcentratedDP, PureDP
 
+DIFFICULT = cases(epsilon=(*EPSILONS, 20, 0.25), d=(1000, 20, 2, 10**5, 1000, 31))
 FIVE, DETAIL = five.Findings(runs=400), algorithms_in_detail.Findings(runs=100)
 
 
@@ -117,7 +118,7 @@ def test_low_answers_are_those_below_the_cutoff():
     assert says(DETAIL.variants.iloc[0]["cells"], (off**2).sum(axis=1).mean(), 0.01)
 
 
-@pytest.mark.parametrize("given", cases(epsilon=(*EPSILONS, 20), d=(1000, 20, 2, 10**5)), ids=str)
+@pytest.mark.parametrize("given", DIFFICULT, ids=str)
 def test_the_difficult_table_s_headline_at_every_level(given, monkeypatch):
     monkeypatch.setattr(difficult_table, "runs_within", lambda *_: 39)  # where d is large
     found = difficult_table.Findings(**given, runs=40)

@@ -82,10 +82,8 @@ def check_can_run(path: Path, notebook: Notebook) -> None:
     if not any(c.cell_type == "code" and c.source.strip() for c in notebook.cells):
         raise InputError(f"{path} has no cell with code; there is nothing to run")
     if any(INJECTED in tags(c) for c in notebook.cells):
-        raise InputError(
-            f"{path} is an executed copy, which has its values in a cell of its own; give the "
-            "notebook that it was made from"
-        )
+        said = f"{path} is an executed copy, which has its values in a cell of its own"
+        raise InputError(f"{said}; give the notebook that it was made from")
 
 
 def text(notebook: Notebook) -> str:
@@ -164,10 +162,8 @@ def parameters(
                 "it would change nothing; use it or remove it"
             )
         if name in stores:
-            raise InputError(
-                f"{where} overwrites its parameter {name!r} in a later cell; give that value "
-                "another name"
-            )
+            said = f"{where} overwrites its parameter {name!r} in a later cell"
+            raise InputError(f"{said}; give that value another name")
         if name in early:
             said = f"{where} uses {name!r} in its parameters cell, before a given value is there"
             raise InputError(f"{said}; move that line into the next cell")

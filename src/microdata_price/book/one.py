@@ -181,10 +181,9 @@ def _write(root: Path, home: Path, runs: Sequence[Run], varied: Sequence[Values]
     except (BuildError, InputError, OSError):
         raise
     except Exception as error:
-        raise BuildError(
-            f"notebook {runs[0].name!r} ran, but no page could be made of it: "
-            f"{type(error).__name__}: {' '.join(str(error).split())}"
-        ) from error
+        said = f"notebook {runs[0].name!r} ran, but no page could be made of it"
+        why = f"{type(error).__name__}: {' '.join(str(error).split())}"
+        raise BuildError(f"{said}: {why}") from error
     return page
 
 

@@ -10,7 +10,6 @@ import ast
 import math
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +23,7 @@ TAG = "parameters"
 Values = Mapping[str, Any]  # of parameters, by name
 _WORDS = {int: "a whole number", float: "a finite number", bool: "true or false"}
 _WORDS |= {type(None): "none", str: "text"}
+_MOST = 2**53 - 1  # of whole numbers: from the next on doubles, as which texts are read, skip some
 _KINDS = {"None" if kind is type(None) else kind.__name__: kind for kind in _WORDS}
 
 
@@ -83,18 +83,21 @@ def coerce(parameter: Parameter, given: Any) -> Any:
     A text is read as the declared type says: as a number it is decimal (``010`` is ten), yes and
     no count as true and false, a list stands in brackets. A whole float counts as an int.
     """
+    wanted = _WORDS
     for kind in sorted(parameter.kinds, key=lambda k: k is str):
-        with suppress(ValueError, RecursionError, yaml.YAMLError):
+        try:
             return _as(kind, given, parameter.item)
-    each = f"a list, each entry {_WORDS[parameter.item]}" if parameter.item else ""
-    words = [each if k is list else _WORDS[k] for k in parameter.kinds]
+        except OverflowError:
+            wanted = _WORDS | {int: f"a whole number of size {_MOST:,} at most"}
+        except (ValueError, RecursionError, yaml.YAMLError):
+            continue
+    each = f"a list, each entry {wanted[parameter.item]}" if parameter.item else ""
+    words = [each if k is list else wanted[k] for k in parameter.kinds]
     told = "" if isinstance(given, str) else f" ({type(given).__name__})"
     default = parameter.default
     example = str(default).lower() if isinstance(default, bool) else repr(default)
-    raise InputError(
-        f"parameter {parameter.name!r} is {given!r}{told}; it must be {' or '.join(words)}, for "
-        f"example {example}"
-    )
+    said = f"parameter {parameter.name!r} is {given!r}{told}; it must be {' or '.join(words)}"
+    raise InputError(f"{said}, for example {example}")
 
 
 _NONE = ("", "None", "none", "~", "null", "Null", "NULL")
@@ -103,7 +106,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 
 def _as(kind: Any, given: Any, item: Any = None) -> Any:
-    """Return a value in a type, or raise a `ValueError`."""
+    """Return a value in a type, or raise a `ValueError`, of too large an int an `OverflowError`."""
     if kind is list:
         if isinstance(given, str) and given.strip().startswith("["):
             given = yaml.load(given, yaml.BaseLoader)  # entries stay text
@@ -118,8 +121,10 @@ def _as(kind: Any, given: Any, item: Any = None) -> Any:
     elif kind in (int, float) and not isinstance(given, bool):
         if isinstance(given, str) and _NUMBER.fullmatch(given.strip()):
             given = float(given)
-        size = abs(given) if isinstance(given, (int, float)) else math.inf
-        if size < 1e308 and (kind is float or (given == int(given) and size < 2**53)):
+        size = abs(given) if isinstance(given, (int, float)) else math.nan
+        if kind is int and size > _MOST:
+            raise OverflowError
+        if size < 1e308 and (kind is float or given == int(given)):
             return kind(given)
     raise ValueError
 

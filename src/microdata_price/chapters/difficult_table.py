@@ -139,11 +139,13 @@ class Findings:
         return pd.DataFrame(rows)
 
     def pays(self, way):
-        """Say where the price of a way is above 1, by two standard errors where simulated."""
+        """Say where the price of a way is above 1 as it is written, or by two standard errors."""
         names = {(False, False): "in neither", (True, False): "in the cell alone",
                  (False, True): "in the sum alone", (True, True): "in both"}  # fmt: skip
         prices = (self.prices_paid[way, query] for query in ("cell", "total"))
-        return names[tuple((known or s.value - 2 * s.error) > 1 for s, known in prices)]
+        # An exact price has three digits in the table, where 1.003 reads 1.00.
+        least = (round(known, 2) if known else s.value - 2 * s.error for s, known in prices)
+        return names[tuple(price > 1 for price in least)]
 
     @property
     def clip_root(self):
