@@ -153,6 +153,8 @@ def test_nothing_of_a_true_table_is_left_when_stopped(quick, monkeypatch, capsys
     assert status("run", "notebooks/own.ipynb", "-p", "table", "true.csv") == 128 + number
     assert "Traceback" not in capsys.readouterr().err
     assert {*root.rglob("*")} - {*before} == {root / "results"}
+    monkeypatch.setattr(book, "run_all", lambda *_: signal.raise_signal(number))
+    assert status("book") == 128 + number
 
 
 def test_stopped_while_it_replaces_a_run_it_leaves_a_whole_one(quick, monkeypatch, tmp_path):

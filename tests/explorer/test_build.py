@@ -73,9 +73,8 @@ def test_a_count_pays_in_the_draw_that_the_story_tells(built):
 def test_the_folder_is_whole_and_the_page_says_what_the_package_says(built):
     made = {"plane-data.js", "draws-data.js", "static.svg", "colours.css"}
     assert {p.name for p in built.iterdir()} == {p.name for p in SOURCES.iterdir()} | made
-    guarantee = PureDP(0.5)
-    sharpest, unit = ("channel", "first_moment"), guarantee.signed_error
-    every = {d: package_bounds(guarantee, d, sum_error=unit) for d in POINTS}
+    sharpest, unit = ("channel", "first_moment"), PureDP(0.5).signed_error
+    every = {d: package_bounds(PureDP(0.5), d, sum_error=unit) for d in POINTS}
     text = (built / "index.html").read_text(encoding="utf-8")
     least = at_least(max(every[10_000][k] for k in sharpest))
     assert f"whose total errs no more must have a count that errs by {least} or more" in text

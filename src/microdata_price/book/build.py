@@ -12,6 +12,7 @@ from pathlib import Path
 
 import yaml
 
+from ..base.files import stopping_politely
 from ..base.provenance import FOLDER, code_files, digest, digest_files, versions
 from ..exceptions import BuildError, InputError
 from . import finish, notebook, stage
@@ -132,6 +133,7 @@ def stage_redirects(root: Path, extra: Path) -> None:
         _write(extra / f"{old}.html", stage.filled("moved.html", target=f"{target}{hash_}{place}"))
 
 
+@stopping_politely()
 def build(
     root: Path,
     edition: Edition,

@@ -75,10 +75,8 @@ def check_can_run(path: Path, notebook: Notebook) -> None:
     languages = [str(said) for said in (spec.get("language"), info.get("name")) if said]
     told = languages or [str(spec[name]) for name in ("name", "display_name") if name in spec]
     if told and not re.search("py|conda|venv", " ".join(told), re.IGNORECASE):
-        raise InputError(
-            f"{path} is a notebook for {told[0]!r}; only Python notebooks are run here: if it is "
-            "one, choose a Python kernel in Jupyter and save it"
-        )
+        said = f"{path} is a notebook for {told[0]!r}; only Python notebooks are run here"
+        raise InputError(f"{said}: if it is one, choose a Python kernel in Jupyter and save it")
     if not any(c.cell_type == "code" and c.source.strip() for c in notebook.cells):
         raise InputError(f"{path} has no cell with code; there is nothing to run")
     if any(INJECTED in tags(c) for c in notebook.cells):
