@@ -30,7 +30,7 @@
     function finding(what, other, bound, limit, given, subject) {
       var f = { given: given, none: !(bound && bound[what] > 0) };
       f.big = f.none ? "no bound" : what + " ≥ " + E.atLeast(bound[what]);
-      f.then = f.none ? "Here the bounds say nothing of " + (what === "C" ? "any count." : "the sum.") :
+      f.then = f.none ? "The bounds drawn here say nothing of " + (what === "C" ? "any count." : "the sum.") :
         bound[what] > v.unit ? "for " + subject + ", on some table: " + E.atLeast(bound[what] / v.unit, bound[what] < 10 * v.unit ? 2 : 3) + "× signed answers’ " + signed + "." :
           "for " + subject + ": no more than signed answers’ " + signed + ".";
       f.known = bestKnown(v, what, other, limit);

@@ -189,8 +189,7 @@ def test_without_scripts_there_is_a_picture_with_its_explanation_in_both_themes(
         assert 300 < box["width"] <= 390 - box["x"]
         for shot in (picture.screenshot(), page.screenshot()):
             with Image.open(io.BytesIO(shot)) as image:
-                shade = np.array(image.convert("RGB").getpixel((3, 3)))
-                assert abs(shade - paper).max() <= 5
+                assert abs(np.array(image.convert("RGB").getpixel((3, 3))) - paper).max() <= 5
 
 
 def test_numbers_are_written_as_in_the_book(desk):

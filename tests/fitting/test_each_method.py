@@ -189,8 +189,7 @@ def check_stages(m, tolerance):
         problem = Problem((*earlier, weighted(stages[k].queries, a, v)))
         full = solve_conic(problem)
         assert certify(problem, full).worst <= WORST_TOLERANCE
-        expected = problem.terms[-1].answers(full.x)
-        assert np.abs(expected - stages[k].answers).max() <= tolerance
+        assert np.abs(problem.terms[-1].answers(full.x) - stages[k].answers).max() <= tolerance
     for s, last in zip(stages, fit_sequential(m).answers(), strict=False):
         np.testing.assert_allclose(last, s.answers, atol=1e-8 * scale)
     return stages

@@ -82,8 +82,7 @@ for k in range(-1, kills):  # the first ends by itself
 
 def told_in(message):
     """The command that a message tells, as a shell reads it."""
-    told = re.search("microdata-price (release .*) METHOD", message)[1]
-    return [*shlex.split(told), "nnls"]
+    return [*shlex.split(re.search("microdata-price (release .*) METHOD", message)[1]), "nnls"]
 
 
 def test_killed_at_thirty_random_moments_after_measuring_all_are_taken_up(inputs):

@@ -34,7 +34,7 @@ from microdata_price.release.measure import measure, measure_privately
 from microdata_price.release.plan import plan_release
 from microdata_price.release.run import finish, publish, release, release_again
 from microdata_price.tables.read import read_table
-from microdata_price.tables.schemas import Schema, load_schema, parse_schema
+from microdata_price.tables.schemas import Rule, Schema, load_schema, parse_schema
 from microdata_price.tables.workloads import DEFAULT, parse_workload
 from release_samples import CODES, SCHEMA, TABLE, WORKLOAD, counts_csv, edited, measured, rows
 
@@ -50,8 +50,13 @@ def test_the_spending_is_written_down_before_any_noise_is_drawn_and_after_the_ta
         return "line"
 
     turned = Workload((QuerySet.from_labels([[2, 2], [1, 1], [0, 0]], "region"),))
-    with pytest.raises(InputError, match="is not what parse_workload makes of its name"):
-        plan_release(SCHEMA, turned, PureDP(1.0))
+    twice = Workload((QuerySet.identity((3, 2)), QuerySet.identity((3, 2), "region*sex")))
+    side, never = (("minor", "adult"),), (("age", ("minor",)),) * 2
+    odd = Schema(("age",), side, (Rule(cuts=(18.0,)),)), Schema(("age",), side, impossible=(never,))
+    ages = [(schema, parse_workload("age", schema)) for schema in odd]
+    for schema, asked in ((SCHEMA, turned), (SCHEMA, twice), *ages):
+        with pytest.raises(InputError, match=r"its name|asks for .* twice|workload differ"):
+            plan_release(schema, asked, PureDP(1.0))
     wrapping, masked = np.full((3, 2), 2**62), np.ma.masked_equal(TABLE.astype(int), 20)
     for table in (np.full((3, 2), 5e14), wrapping, masked, TABLE * np.nan, np.zeros((2, 2))):
         with pytest.raises(InputError, match=r"more than 1e\+15 records|cell|shape"):

@@ -156,8 +156,7 @@ def test_clipped_law_is_a_law_and_the_clipped_noise(noise):
     assert np.isfinite(logs).all()
     np.testing.assert_allclose(np.exp(logs), law, atol=1e-14)
     far = np.arange(-400, 401)
-    pmf = noise.pmf(far)
-    expected = np.bincount(np.clip(far + 3, 0, 200), weights=pmf, minlength=201)
+    expected = np.bincount(np.clip(far + 3, 0, 200), weights=noise.pmf(far), minlength=201)
     np.testing.assert_allclose(law, expected, atol=1e-14)
 
 

@@ -25,7 +25,7 @@ from pyarrow import csv as arrow_csv
 from ..base.files import check_new, command, naming, stopping_politely, sync_file, usual_permissions
 from ..exceptions import InputError
 from ..model.queryset import QuerySet
-from ..tables.schemas import Schema, parse_schema
+from ..tables.schemas import Schema, parse_schema, require
 from ..tables.workloads import parse_workload, query_values
 from .budget import REPLACED, Entry, guarantee_from
 from .ledger import lock
@@ -165,8 +165,8 @@ def complete(folder: Path, files: Files) -> None:
     with stopping_politely(), (folder / MANIFEST).open("r+b") as held:
         with contextlib.suppress(OSError):  # of a disk without locks
             lock(held)
-        if load_measured(folder)[1]:
-            raise InputError(f"{folder} is finished: another process was faster; its fit is kept")
+        done = f"{folder} is finished: another process was faster; its fit is kept"
+        require(not load_measured(folder)[1], done)
         for old in folder.glob(f"{_DRAFT}*"):
             shutil.rmtree(old)
         with tempfile.TemporaryDirectory(prefix=_DRAFT, dir=folder) as draft:
@@ -195,16 +195,14 @@ def _checked(folder: Path, document: Mapping[str, Any], name: str) -> bytes:
 def load_measured(folder: Path) -> tuple[Measured, bool]:
     """Read a measurement back, checked against what its folder states, and if it was finished."""
     path = folder / MANIFEST
-    if not path.is_file():
-        raise InputError(f"{folder} is not the folder of a release: it has no {MANIFEST}")
+    require(path.is_file(), f"{folder} is not the folder of a release: it has no {MANIFEST}")
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError):
         raise _damaged(folder, f"{MANIFEST} is not a JSON document") from None
     made = document.get("format") if isinstance(document, dict) else None
-    if made not in (FORMAT, EARLIER):
-        said = f"this version of release (it says {made!r}, not {FORMAT!r})"
-        raise InputError(f"{path} was not written by {said}: use the version that wrote it")
+    said = f"this version of release (it says {made!r}, not {FORMAT!r}): use the version that"
+    require(made in (FORMAT, EARLIER), f"{path} was not written by {said} wrote it")
     if document != sealed(document):
         raise _damaged(folder, f"{MANIFEST} is not as its own checksum says")
     schema = parse_schema(_checked(folder, document, SCHEMA).decode())

@@ -17,7 +17,7 @@ from ..model.privacy import ConcentratedDP, PureDP, check_guarantee
 from ..model.queryset import QuerySet
 from ..model.workload import Workload
 from ..optimize.memory import check_memory
-from ..tables.schemas import Schema
+from ..tables.schemas import Schema, parse_schema, require
 from ..tables.workloads import parse_workload, query_values
 from .mechanism import Mechanism, mechanism_for
 
@@ -82,10 +82,9 @@ def warnings_of(workload: Workload, mechanism: Mechanism, more: More = ()) -> li
 def check_strength(workload: Workload, mechanism: Mechanism, weak: bool, more: More = ()) -> None:
     """Refuse noise that hides next to nothing; weak noise is allowed to who asks for it by name."""
     std = sharpest_std(workload, mechanism, more)
-    if std < LEAST_STD:
-        said = f"a count with a standard deviation of only {rounded_down(std, 2):g} and protect"
-        least = f"nobody; below {LEAST_STD:g} nothing is released"
-        raise InputError(f"spend less: all answers together may tell {said} {least}")
+    said = f"a count with a standard deviation of only {rounded_down(std, 2):g} and protect nobody"
+    least = f"{said}; below {LEAST_STD:g} nothing is released"
+    require(std >= LEAST_STD, f"spend less: all answers together may tell {least}")
     if not weak and (found := warnings_of(workload, mechanism, more)):
         raise InputError(f"{found[0]} Spend less, or say --weak-protection if it is meant")
 
@@ -135,6 +134,9 @@ def plan_release(
     """Settle what will be asked and with which noise (`mechanism_for`); `weak` allows little."""
     for queries in workload.query_sets:
         query_values(schema, queries)
+    read = parse_schema(schema.to_json()), parse_workload(", ".join(workload.names), schema).names
+    said = "read back from a folder, schema or workload differ; use parse_schema and parse_workload"
+    require(read == (schema, workload.names), said)
     check_memory(workload.query_sets, runs=1)
     mechanism = mechanism_for(workload, guarantee, shares, known_total=known_total)
     check_strength(workload, mechanism, weak, not_asked(schema, workload))
