@@ -29,7 +29,8 @@ show(one_draw(np.array([3.0, -1.0, 2.0]), 1.0, 3.0), "tiny-figure", caption, alt
 offer("tiny.csv", "a,b\\n1,2\\n", "All numbers")
 """
 THEOREM = "**Theorem O1 (Named, $x$ (ours)).** It is\n\n$$ x = y. \\tag{1} $$\n"
-AWAY = '<a href="../explorer/index.html#d=2">Move it</a>. [A plan](../book/teach/lesson.md#plan).'
+AWAY = '<a href="../explorer/index.html#d=2">Move it</a>, <a href="../dice/x.html">roll</a>. '
+AWAY += "[A plan](../book/teach/lesson.md#plan)."
 SLIDES = """# Slides
 
 <a href="../slides/index.html">Open the slides</a> (keys).
@@ -70,10 +71,8 @@ def chapter():
     return make_notebook(
         ("text", "# A chapter\n\nA [zCDP](../book/reference/notation.md#zcdp) matter."),
         ("code", "epsilon = 0.5  # the level", "parameters"),
-        ("code", f"{SETUP}twice = 2 * epsilon", "setup"),
-        ("code", SAY, "remove-input"),
-        ("code", FIGURE, "hide-input"),
-        ("text", THEOREM, "theorem", "label:thm-tiny"),
+        *(("code", f"{SETUP}twice = 2 * epsilon", "setup"), ("code", SAY, "remove-input")),
+        *(("code", FIGURE, "hide-input"), ("text", THEOREM, "theorem", "label:thm-tiny")),
         ("text", "**Proof.** By [(1)](#eq-1).", "proof"),
         ("text", "**Exercise 1 (Try).** What is it?", "exercise", "label:ex-tiny"),
         ("text", f"**Solution.** It is 43112609. {AWAY}", "solution"),
@@ -324,8 +323,8 @@ def test_one_notebook_alone_gives_a_notebook_and_pages_of_each_run(built, tmp_pa
     html = parsed(run_one("chapter", {}, {"epsilon": ["0.1", 8]}, out, lambda _: None)).get_text()
     assert all(w in html for w in ("epsilon = 0.1", "is 0.2;", "Twice is 16;", "read for epsilon"))
     page = (out / "html/notebooks/chapter.html").read_text(encoding="utf-8")
-    assert all(words in page for words in ("Twice is 0.2;", "Move it.", ">A plan<"))
-    assert not re.findall(r'href="[^"]*(?:explorer/|plan)', page)  # which are not there
+    assert all(words in page for words in ("Twice is 0.2;", "Move it, roll.", ">A plan<"))
+    assert not re.findall(r'href="[^"]*(?:explorer/|dice/|plan)', page)  # which are not there
     names = ["chapter-epsilon-0.1.ipynb", "chapter-epsilon-8.ipynb"]
     assert sorted(p.name for p in out.glob("*.ipynb")) == names
     assert any(c.get("execution_count") for c in notebook.read(out / names[0]).cells)

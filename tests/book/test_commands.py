@@ -40,7 +40,7 @@ BOOK = [
     *[("--rho 0", "rho is 0"), ("--delta 1", "delta is 1"), ("--runs 9", "runs is 9")],
     *[("--epsilon much", "'much' is not a number"), ("--runs 2.5", "'2.5' is not a whole number")],
     ("--no-solutions --with-students", "give either --with-students or --no-solutions"),
-    *[(f"--out {place}", "--out") for place in ("full", "bad.yaml", "bad.yaml/below")],
+    *[(f"--out {p}", "--out") for p in ("full", "full/new/..", "bad.yaml", "bad.yaml/below")],
     *[(f"--out {p}", "lies among the book's sources") for p in ("book/site", "notebooks/x")],
 ]
 RUN = [
@@ -61,7 +61,7 @@ RUN = [
     ("chapter -p epsilon 1 -p epsilon 2", "'epsilon' is given twice"),
     ("chapter -p epsilon 1 --param-grid epsilon=1", "'epsilon' is given twice"),
     ("chapter --out /proc/x", "/proc cannot be" if os.access("/proc", os.W_OK) else "--out"),
-    ("chapter --out full", "full exists and is not an earlier run"),
+    *((f"chapter --out {p}", "full exists and is not an earlier") for p in ("full", "full/new/..")),
     ("chapter --out .", "a run replaces it whole; name another, for example --out chapter-run"),
     ("lazy.ipynb -p rho 0.5", "declares the parameter 'rho' and never reads it"),
     ("kinds -p rho 3", "rho is not read where privacy is 'pure'; give epsilon, or -p privacy zcdp"),

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 
 from microdata_price.book import notebook
+from microdata_price.book.one import _AWAY
 from microdata_price.book.parameters import check
 from microdata_price.book.plain import head
 from microdata_price.book.plan import notebook_paths
@@ -61,7 +62,8 @@ def test_every_notebook_is_in_order(path):
     assert "parameters" in tags[1]
     assert notebook.SETUP in tags[2]
     assert re.match("# .+\n\n", content.cells[0].source), "a title, a paragraph under it"
-    assert not MARKS.search("\n".join(c.source for c in content.cells))
+    assert not MARKS.search(written := "\n".join(c.source for c in content.cells))
+    assert not re.findall(r'<a href="(?!#|https?:)', _AWAY.sub("", written)), "dead in a run alone"
     before = ""
     for i, cell in enumerate(content.cells):
         start, role = cell.source[:60], notebook.role(cell)
@@ -154,6 +156,11 @@ def test_stripping_is_idempotent_and_keeps_content_and_tags(tmp_path, monkeypatc
 
 
 DECLARED = ("code", "epsilon = 0.5\nrho = 1.0", "parameters")
+READ = ("code", "a = 1", "parameters"), ("code", "a")
+WRITES = ["import a.b", "from math import pi as a", "def a(): pass", "class a: pass", "del a"]
+WRITES += ["a += 1", "a: int", "for a in (1, 2): pass", "with open('x') as a: pass", "a = !ls"]
+WRITES += ["try: 1\nexcept OSError as a: 1", "(a := 2)", "[(a := x) for x in (1, 2)]"]
+WRITES += ["match 1:\n  case [a]: pass", "def f():\n  global a\n  import a"]
 
 
 @pytest.mark.parametrize(
@@ -161,6 +168,7 @@ DECLARED = ("code", "epsilon = 0.5\nrho = 1.0", "parameters")
     [
         ([DECLARED, ("code", "epsilon = rho")], "declares the parameter 'epsilon' and never reads"),
         ([DECLARED, ("code", "rho = epsilon\nprint(rho)")], "overwrites its parameter 'rho'"),
+        *[([*READ, ("code", write)], "overwrites its parameter 'a'") for write in WRITES],
         ([("code", "a")], "has 0 cells tagged"),
         ([DECLARED, DECLARED, ("code", "epsilon, rho")], "has 2 cells tagged"),
         ([("code", "a = (", "parameters"), ("code", "a")], "the parameters cell is not Python"),

@@ -71,14 +71,12 @@ def test_cells_that_are_not_plain_python_run_as_in_jupyter(home, monkeypatch):
         home / name,
         ("text", "n = 1", "parameters"),
         ("code", "%matplotlib inline\nm = 2 * 3\nn = 3  # n?", "parameters"),
-        ("code", "%%bash\necho hello"),
-        ("code", "x = !echo system {n}\nprint(x[0])"),
+        *(("code", "%%bash\necho hello"), ("code", "x = !echo system {n}\nprint(x[0])")),
         ("code", "%%time\ny = 2 * n\nprint('m =', m)"),
         ("code", "if n:\n    !echo inside\nlen?"),
         ("code", "await __import__('asyncio').sleep(0)\nprint('awaited', y)"),
         ("code", "import os\nprint(os.environ['MPLBACKEND'], os.getcwd())"),
-        ("code", "1 / 0", "skip-execution"),
-        ("code", "if not n:\n    from . import elsewhere"),
+        *(("code", "1 / 0", "skip-execution"), ("code", "if not n:\n    from . import elsewhere")),
         ("code", BAR),
     )
     found = shown(name, n="010")
@@ -232,14 +230,20 @@ def test_however_a_notebook_is_named_it_is_run_without_a_word(home, capfd):
     assert capfd.readouterr().err == ""
 
 
+LOCAL = ["def f(n):\n  n += 1\n  n", "lambda n: n", "[n for n in (1, 2)]", "class A:\n  n = 2"]
+LOCAL += ["def f():\n  n = 2\n  return lambda: n", "def f():\n  import n", "y.n = 1"]
+
+
 @pytest.mark.parametrize(
     ("source", "reads"),
     [
         *[(source, True) for source in ("print(n)", "print(n", "%%time\nprint(n)", "!echo {n}")],
-        *[(source, True) for source in ("%%bash -s {n}\necho $1", "%run other.py $n")],
-        ("%%timeit -n 10\nf(n)", True),
+        *[(s, True) for s in ("%%bash -s {n}\necho $1", "%run other.py $n", "lambda a=n: 1")],
+        *[(source, True) for source in ("%%timeit -n 10\nf(n)", "def f():\n  global n\n  n")],
         *[(source, False) for source in ("# n", "'n'", "f(n=2)", "y.n", "%%bash\necho m")],
         *[(source, False) for source in ("x = 'n'\n%matplotlib inline", "echo (((m")],
+        *[(source, False) for source in (*LOCAL, "%%figure a [n for n in (1, 2)]\nm")],
+        *[(f"print(n)\n{source}", True) for source in LOCAL],
     ],
 )
 def test_a_parameter_is_read_in_any_kind_of_cell(source, reads):
@@ -337,8 +341,7 @@ def test_kernels_end_with_the_command_and_no_secret_stays(tmp_path, number, last
     root, mark = make_root(tmp_path, {"chapter": ordinary()}, {}), tmp_path / "started"
     write(
         root / "notebooks" / "own.ipynb",
-        ("text", "# Own\n\nText."),
-        ("code", 'table = ""', "parameters"),
+        *(("text", "# Own\n\nText."), ("code", 'table = ""', "parameters")),
         ("code", f"print(open(table).read())\nopen({str(mark)!r}, 'w').close()"),
         ("code", f"import subprocess\nsubprocess.Popen(['sleep', '600']){last or '.wait()'}"),
     )

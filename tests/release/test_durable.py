@@ -226,8 +226,7 @@ def test_requests_to_stop_wait_until_the_answers_are_kept(inputs, command, when_
 @pytest.mark.parametrize(
     ("name", "book", "change", "said"),
     [
-        ("a" * 240, "", (), "too long a"),
-        ("t/out", "", (), "does not exist; create it first"),
+        *(("a" * 240, "", (), "too long a"), ("t/out", "", (), "does not exist; create it first")),
         *(("out", book, (), "lies where the release is to go") for book in ("out", "out/b")),
         ("out", "none/b", (), "none does not exist; create it first"),
         ("out", "", (*TEMPORARY, Mock(side_effect=REFUSAL)), "cannot be used (Permission"),

@@ -148,7 +148,7 @@ def build(
         raise InputError("give either --with-students or --no-solutions; it cannot hold itself")
     start = time.perf_counter()
     site = site or default_site(root, edition)
-    site = site.resolve() if site.is_symlink() else site
+    site = site.resolve() if site.is_symlink() or ".." in site.parts else site
     sources = {(root / name).resolve() for name in ("book", "notebooks")}
     if sources & {*site.resolve().parents} and "_build" not in site.parts:
         raise InputError(f"{site} lies among the book's sources; choose a folder elsewhere")

@@ -1,12 +1,10 @@
 """Notebooks as files: read in any format that Jupyter reads, kept in one form in the repository.
 
-``python -m microdata_price.book.notebook strip FILES`` puts notebooks into the form that the
-tests ask for: no outputs, no counts, the same cell names for the same content.
+``python -m microdata_price.book.notebook strip FILES`` puts notebooks into that form (`strip`).
 """
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import json
 import os
@@ -23,7 +21,7 @@ from IPython.core.inputtransformer2 import TransformerManager
 
 from ..base.files import write_whole
 from ..exceptions import InputError
-from ..page.say import MAGIC, names_of
+from ..page.say import MAGIC, global_names, names_of
 from .parameters import TAG, Parameter, declared
 
 Notebook = Any  # nbformat's, which has no types of its own
@@ -62,10 +60,8 @@ def read(path: Path) -> Notebook:
             made = nbformat.validator.normalize(made)[1]
             nbformat.validate(made := nbformat.from_dict(made))  # of format 3 it is another kind
     except Exception as error:  # whatever a file may hold: nbformat raises many kinds
-        raise InputError(
-            f"{path} is not a notebook that can be read ({type(error).__name__}); open it in "
-            "Jupyter and save it again, or take it anew from where it came from"
-        ) from None
+        said = f"{path} is not a notebook that can be read ({type(error).__name__}); open it in"
+        raise InputError(f"{said} Jupyter and save it again, or take it anew") from None
     return made
 
 
@@ -155,10 +151,8 @@ def parameters(
     loads, stores = (set[str]().union(*(use[k] for use in uses)) for k in (0, 1))
     for name in found if given is None else [n for n in found if n in given]:
         if name not in loads:
-            raise InputError(
-                f"{where} declares the parameter {name!r} and never reads it: a value given for "
-                "it would change nothing; use it or remove it"
-            )
+            said = f"{where} declares the parameter {name!r} and never reads it: a value given for"
+            raise InputError(f"{said} it would change nothing; use it or remove it")
         if name in stores:
             said = f"{where} overwrites its parameter {name!r} in a later cell"
             raise InputError(f"{said}; give that value another name")
@@ -176,19 +170,17 @@ def python_only(source: str) -> str:
         source = source.lstrip().partition("\n")[2]
     for transform in (str, TransformerManager().transform_cell):  # what is Python stays as it is
         with suppress(SyntaxError):
-            ast.parse(plain := str(transform(source)))
+            global_names(plain := str(transform(source)))  # finds more faults than ast does
             return plain if source.endswith("\n") else plain.removesuffix("\n")
     return ""
 
 
 def names_in(source: str) -> tuple[set[str], set[str]]:
-    """Return the names that a cell reads and those that it writes; what is no Python reads all."""
+    """Return the global names that a cell reads and writes; what is no Python reads all words."""
     if MAGIC.match(source):
         return names_of(source), set()
     plain = python_only(source)
-    named = [node for node in ast.walk(ast.parse(plain)) if isinstance(node, ast.Name)]
-    loads = {node.id for node in named if isinstance(node.ctx, ast.Load)}
-    stores = {node.id for node in named if not isinstance(node.ctx, ast.Load)}
+    loads, stores = global_names(plain)
     python = {line.strip() for line in plain.split("\n")}
     other = [line for line in source.split("\n") if line.strip() not in python]
     return loads | set(re.findall(r"[^\W\d]\w*", "\n".join(other))), stores

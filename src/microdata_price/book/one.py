@@ -36,8 +36,10 @@ MARK = ".microdata-price-run"
 _LONGEST_NAME = 80
 # Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
-# Links to the explorer and to other chapters, which are not beside a notebook that is run alone.
-_AWAY = re.compile(r'<a [^>]*(?:"\.\./explorer/[^>]*>|>(?=<span class="xref myst">))(.*?)</a>')
+# Links to pages with scripts and to other chapters, which are not beside what is run alone.
+_AWAY = re.compile(
+    r'<a [^>]*(?:"\.\./(?:explorer|dice)/[^>]*>|>(?=<span class="xref myst">))(.*?)</a>'
+)
 _UNSEEN = {"record", "certificate"}  # which an output tells the builder alone
 Grid = Mapping[str, Sequence[Any]]  # several values of some parameters, by name
 
@@ -67,10 +69,9 @@ def _check_read(declared: Mapping[str, Parameter], chapters: Sequence[Chapter]) 
     kinds = {str(c.values.get("privacy", declared["privacy"].default)) for c in chapters if both}
     for own, other in itertools.permutations((PureDP, ConcentratedDP)):
         if kinds == {own.kind} and other.parameter in chapters[0].values:
-            raise InputError(
-                f"{chapters[0].name}: {other.parameter} is not read where privacy is {own.kind!r}; "
-                f"give {own.parameter}, or -p privacy {other.kind}"
-            )
+            said = f"{other.parameter} is not read where privacy is {own.kind!r}"
+            todo = f"give {own.parameter}, or -p privacy {other.kind}"
+            raise InputError(f"{chapters[0].name}: {said}; {todo}")
 
 
 def file_name(*words: object) -> str:
@@ -122,6 +123,7 @@ def run_one(given: str, values: Values, grid: Grid, out: Path | None, report: Re
         out = Path("results") / file_name(path.stem, *words)  # different runs lie side by side
         if out.exists() and book_site.signature(out, MARK) != own:  # of another of this name
             out = out.with_name(f"{out.name}-{own[-8:]}")
+    out = out.resolve() if ".." in out.parts else out  # also of a folder that is not there
     book_site.claim(out, MARK, "an earlier run")
     if Path.cwd().is_relative_to(out.resolve()):
         said = f"you are in the folder {out} or below it, and a run replaces it whole"

@@ -20,8 +20,8 @@ a name by which prose pages quote the text.
 
 from __future__ import annotations
 
-import ast
 import re
+import symtable
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -58,17 +58,23 @@ class _Names(dict[str, Any]):
 
 
 def names_of(source: str) -> set[str]:
-    """Return the names that a cell of prose reads: those of its expression and of its text.
-
-    Of one that cannot be read every word counts: it says what is wrong when it runs.
-    """
+    """Return the names that a cell of prose reads; of one that is in disorder, every word."""
     _, _, expression, text = MAGIC.match(source).groups()  # type: ignore[union-attr]
     try:
         names = jinja2.meta.find_undeclared_variables(_ENGINE.parse(text))
-        nodes = ast.walk(ast.parse(expression.strip() or "None"))
+        return names | global_names(expression.strip())[0]
     except (jinja2.TemplateSyntaxError, SyntaxError):
         return set(re.findall(r"[^\W\d]\w*", source))
-    return names | {node.id for node in nodes if isinstance(node, ast.Name)}
+
+
+def global_names(python: str) -> tuple[set[str], set[str]]:
+    """Return the global names that code reads and those that it writes, imports or deletes."""
+    tables = [symtable.symtable(python, "cell", "exec")]
+    for table in tables:  # which grows by the scopes inside
+        tables += table.get_children()
+    found = [name for table in tables for name in table.get_symbols() if name.is_global()]
+    stores = {name.get_name() for name in found if name.is_assigned() or name.is_imported()}
+    return {name.get_name() for name in found if name.is_referenced()}, stores
 
 
 def render(text: str, names: Mapping[str, Any]) -> str:

@@ -55,8 +55,7 @@ def test_the_constant_inverts_the_formula(epsilon, above, whole):
     [
         (0.1, False, (1.9983, 3.4532, 3.206, 1.212)),
         (0.5, False, (1.9588, 3.4135, 2.846, 1.186)),
-        (0.5, True, (1.9588, 3.4357, 2.996, 1.199)),
-        (2.0, True, (1.4481, 3.1243, 1.439, 1.033)),
+        *((0.5, True, (1.9588, 3.4357, 2.996, 1.199)), (2.0, True, (1.4481, 3.1243, 1.439, 1.033))),
     ],
 )
 def test_printed_values(epsilon, whole, printed):
