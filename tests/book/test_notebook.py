@@ -158,7 +158,7 @@ def test_stripping_is_idempotent_and_keeps_content_and_tags(tmp_path, monkeypatc
 DECLARED = ("code", "epsilon = 0.5\nrho = 1.0", "parameters")
 READ = ("code", "a = 1", "parameters"), ("code", "a")
 WRITES = ["import a.b", "from math import pi as a", "def a(): pass", "class a: pass", "del a"]
-WRITES += ["a += 1", "a: int", "for a in (1, 2): pass", "with open('x') as a: pass", "a = !ls"]
+WRITES += ["a += 1", "a: int = 1", "for a in (1, 2): pass", "with open('x') as a: pass", "a = !ls"]
 WRITES += ["try: 1\nexcept OSError as a: 1", "(a := 2)", "[(a := x) for x in (1, 2)]"]
 WRITES += ["match 1:\n  case [a]: pass", "def f():\n  global a\n  import a"]
 

@@ -37,9 +37,7 @@ _LONGEST_NAME = 80
 # Parameters that are paths: notebooks run in another folder than the one they are given in.
 _PATHS = ("table", "schema", *FOLDERS)
 # Links to pages with scripts and to other chapters, which are not beside what is run alone.
-_AWAY = re.compile(
-    r'<a [^>]*(?:"\.\./(?:explorer|dice)/[^>]*>|>(?=<span class="xref myst">))(.*?)</a>'
-)
+_AWAY = re.compile(r'<a [^>]*(?:"\.\./\w+/[^>]*>|>(?=<span class="xref myst">))(.*?)</a>')
 _UNSEEN = {"record", "certificate"}  # which an output tells the builder alone
 Grid = Mapping[str, Sequence[Any]]  # several values of some parameters, by name
 

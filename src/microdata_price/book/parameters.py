@@ -60,11 +60,10 @@ def declared(source: str, *, strict: bool = True) -> dict[str, Parameter]:
             items = [_KINDS[kind] for many, kind in parts if many]
         except (ValueError, KeyError):
             if strict:
-                raise InputError(
-                    f"the parameters cell has the line {ast.unparse(node)!r}; every line must be "
-                    "'name = value' with a number, a text, True, False, None or a list of these; "
-                    "types are int, float, str, bool, None, list[int] and so on, joined by |"
-                ) from None
+                said = f"the parameters cell has the line {ast.unparse(node)!r}; every line must be"
+                said += " 'name = value' with a number, a text, True, False, None or a list of them"
+                types = "types are int, float, str, bool, None, list[int] and so on, joined by |"
+                raise InputError(f"{said}; {types}") from None
         else:
             found[name] = Parameter(name, default, kinds, items[0] if items else None)
     return found

@@ -118,10 +118,7 @@ def _stopped(cell: notebook.Notebook) -> bool:
 
 
 def _join_streams(cell: notebook.Notebook, **_told: Any) -> None:
-    """Join what a cell printed, which time cuts into pieces; what a line writes over goes.
-
-    Jupyter's own joining takes a time that grows with the square of a line's length.
-    """
+    """Join what a cell printed, which time cuts into pieces (Jupyter does it slowly)."""
     streams = [o for o in cell.outputs if o.output_type == "stream"]
     first = cell.outputs.index(streams[0]) if streams else 0
     cell.outputs = [o for o in cell.outputs if o.output_type != "stream"]

@@ -190,10 +190,8 @@ def claim(place: Path, mark: str, what: str) -> None:
     made = [n for n in lines if not n.rpartition(" ")[2].isdigit()]  # earlier versions kept sizes
     if others := sorted({*_contents(place, mark)} - {*made}) if made else []:
         others = [name.rpartition(" ")[0] for name in others[:3]]
-        raise InputError(
-            f"the folder {place} would be made anew, but holds what was not made with it: "
-            f"{listed(others)}; move that, or choose another folder with --out"
-        )
+        said = f"the folder {place} would be made anew, but holds what was not made with it"
+        raise InputError(f"{said}: {listed(others)}; move that, or choose another with --out")
 
 
 def put_in_place(built: Path, place: Path, mark: str, what: str) -> None:

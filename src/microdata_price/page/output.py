@@ -79,10 +79,8 @@ def show(thing: Figure | pd.DataFrame, name: str, caption: str, alt: str = "") -
     shown = f'<a id="{name}"></a>**{kind.capitalize()}.** {text}'
     if isinstance(thing, Figure):
         if thing.get_label() != "drawn":
-            raise InputError(
-                f"figure {name!r} was drawn by no function marked with @drawn; draw it in a module "
-                "of microdata_price.figures"
-            )
+            said = f"figure {name!r} was drawn by no function marked with @drawn; draw it in"
+            raise InputError(f"{said} a module of microdata_price.figures")
         about["alt"] = _sentence(alt, f"alternative text of figure {name!r}")
         _publish({"image/svg+xml": render(thing), "text/plain": about["alt"]}, figure=about)
         _publish({"text/markdown": shown, "text/plain": f"Figure. {text}"}, caption_of=name)

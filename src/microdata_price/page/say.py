@@ -20,10 +20,13 @@ a name by which prose pages quote the text.
 
 from __future__ import annotations
 
+import ast
+import dis
 import re
-import symtable
+import warnings
 from collections.abc import Mapping
 from contextlib import suppress
+from types import CodeType
 from typing import Any
 
 import jinja2
@@ -69,12 +72,17 @@ def names_of(source: str) -> set[str]:
 
 def global_names(python: str) -> tuple[set[str], set[str]]:
     """Return the global names that code reads and those that it writes, imports or deletes."""
-    tables = [symtable.symtable(python, "cell", "exec")]
-    for table in tables:  # which grows by the scopes inside
-        tables += table.get_children()
-    found = [name for table in tables for name in table.get_symbols() if name.is_global()]
-    stores = {name.get_name() for name in found if name.is_assigned() or name.is_imported()}
-    return {name.get_name() for name in found if name.is_referenced()}, stores
+    with warnings.catch_warnings(action="ignore"):  # which the cell has when it runs
+        codes = [compile(python, "cell", "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT, True)]
+    used: dict[str, set[str]] = {"LOAD": set(), "STORE": set(), "DELETE": set(), "IMPORT": set()}
+    for code in codes:  # which grows by the scopes inside
+        codes += [part for part in code.co_consts if isinstance(part, CodeType)]
+        for step in dis.get_instructions(code):
+            does, _, kind = step.opname.partition("_")
+            own = code is codes[0] or does == "LOAD"  # what a class writes is its own
+            if kind.endswith(("GLOBAL", "GLOBALS")) or (kind == "NAME" and own):
+                used[does].add(step.argval)
+    return used["LOAD"], used["STORE"] | used["DELETE"]
 
 
 def render(text: str, names: Mapping[str, Any]) -> str:
