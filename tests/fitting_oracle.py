@@ -118,8 +118,7 @@ def reweighted(m, run, gamma=0.99):
 
 
 def sequential_ols(m, run):
-    table = ols(m, run).reshape(m.workload.shape)
-    answers = tuple(a[None] for a in m.workload.answers(table))
+    answers = tuple(a[None] for a in m.workload.answers(ols(m, run).reshape(m.workload.shape)))
     return sequential(Measurements(m.workload, answers, m.noise), 0)
 
 

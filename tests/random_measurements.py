@@ -11,8 +11,7 @@ from microdata_price.model.workload import Workload
 
 def without_gaps(labels):
     """Number the labels that occur 0, 1, ..., and leave -1."""
-    used = np.unique(labels[labels >= 0])
-    return np.where(labels >= 0, np.searchsorted(used, labels), -1)
+    return np.where(labels >= 0, np.searchsorted(np.unique(labels[labels >= 0]), labels), -1)
 
 
 def random_workload(rng, cells=40):

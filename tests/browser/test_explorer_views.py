@@ -193,8 +193,7 @@ def test_without_scripts_there_is_a_picture_with_its_explanation_in_both_themes(
 
 
 def test_numbers_are_written_as_in_the_book(desk):
-    rng = np.random.default_rng(3)
-    numbers = [float(x) for x in 10 ** rng.uniform(-7, 12, 300)]
+    numbers = [float(x) for x in 10 ** np.random.default_rng(3).uniform(-7, 12, 300)]
     numbers += [0.0, 7.0, 10_000.0, 999_999.0, 0.5, 2.5, 99.95, 0.00012345, -3.25, 1e6, 12.0]
     writers = {"number": format_number, "atLeast": at_least, "atMost": at_most}
     for name, write in writers.items():

@@ -12,7 +12,7 @@ from microdata_price.chapters import what_can_be_reached as reachable
 from microdata_price.chapters import why_someone_pays as pays
 from microdata_price.exceptions import InputError
 from microdata_price.model.noise import Laplace
-from microdata_price.model.privacy import PureDP
+from microdata_price.model.privacy import ConcentratedDP, PureDP
 from microdata_price.theory.lower.single_cells import channel_point_error
 from microdata_price.theory.upper.asymmetric import best_rates
 from microdata_price.theory.upper.exact_errors import clipped_sum, m_epsilon
@@ -164,7 +164,11 @@ def test_the_gap_at_the_star_and_the_map_a_third_to_the_left_of_clip():
     assert far.difficult["keep the sum: cell"][1] == pytest.approx(far.kept[0], rel=1e-5)
     clip, mapped, strong = found.main.clip, found.main.mapped, plane.Plane(PureDP(12.0), 1000)
     assert strong.uneven == strong.clip.C[0] < 0.02  # clip is better in both errors
-    assert (found.main.by_clip, strong.by_clip) == (False, True)
+    assert (found.main.by, strong.by) == ("asymmetric noise", "clip")
+    two, eight = plane.Plane(ConcentratedDP(0.125), 2), plane.Plane(PureDP(0.5), 8)
+    assert (two.by, eight.by) == ("clip", "keep the sum")  # though clip's D is 1 but for rounding
+    sharp = plane.Plane(PureDP(5.0), 10)  # told is what is drawn, where shared lines prove nothing
+    assert np.interp(1.0, sharp.sum_errors, sharp.curves["channel"]) >= sharp.must > 0.17
     assert few.gap[0][3][0] == few.main.uneven == few.main.clip.C[0]  # as the caption says
     own = math.sqrt(clipped_sum(m_epsilon(0.5), [0], [1000])) / unit
     assert (clip.D[0], mapped.C[0]) == (pytest.approx(own), clip.C[0])

@@ -145,8 +145,7 @@ def plain_targets(m, own, first):
             expected = expected * side / (first.sum() or 1.0)
         sizes = np.hstack([sizes, expected.reshape(-1, 1) / unit * rules.ratios])
     away = a[:, None] - sizes
-    laplace = isinstance(m.noise[own], Laplace)
-    log = -np.sqrt(2) * np.abs(away) if laplace else -(away**2) / 2
+    log = -np.sqrt(2) * np.abs(away) if isinstance(m.noise[own], Laplace) else -(away**2) / 2
     shares = np.full(sizes.shape[1], (1 - rules.empty) / (sizes.shape[1] - 1))
     shares[0] = rules.empty
 

@@ -74,8 +74,7 @@ class Findings:
                     kind = name if q == "sum" else name + error
                     texts = (f"{median[m]:.2f}{NBSP}({largest[m]:.2f})" for m in MICRO)
                     rows.append([*where, kind.replace(" ", NBSP), *texts])
-        names = ["tables", "level", "error of", *LABELS.values()]
-        return pd.DataFrame(rows, columns=names)
+        return pd.DataFrame(rows, columns=["tables", "level", "error of", *LABELS.values()])
 
     @cached_property
     def pairs(self):

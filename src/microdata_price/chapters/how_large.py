@@ -211,8 +211,7 @@ class Findings(Levels):
         if found := map_at(g):
             C, high = found.C, min(high, float(found.D(self.d)))
         moments = float(sum_error_bound("first_moment", g, self.d, C))
-        program = conic_sum_error(g, self.d, C, whole=True)
-        return Ends(max(moments, program) / unit, high / unit)
+        return Ends(max(moments, conic_sum_error(g, self.d, C, whole=True)) / unit, high / unit)
 
     @cached_property
     def nnls(self):

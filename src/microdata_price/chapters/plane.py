@@ -25,6 +25,7 @@ from .levels import Levels
 DRAWN_TO = 1e15  # cells, in the picture of crossings
 TINY = 1e-150  # the square of a smaller error cannot be held
 LEAST = 1e-3  # in signed errors, where a plane begins
+ROUNDING = 1e-9  # of a D that is 1 by a formula
 SCARCE = 10.0  # cells expected to differ from zero, in a sparse output
 _HOW = {"exact": "exact", "family": "on its worst table", "certified": "certified"}
 
@@ -77,21 +78,21 @@ class Plane:
         return [place for place in found if place is not None]
 
     @cached_property
-    def uneven(self):
-        """The C that is certified beside D = 1, at the best rates (zCDP: a split's) or clip's."""
+    def reached(self):
+        """The least C that is certified beside D = 1, and of which mechanism it is."""
         found = certified_fit(self.guarantee.basis, self.d, self.unit, even=False)
-        return min([found.most / self.unit, *self.clip.C[self.clip.D <= 1]])
+        sure = [p for p in self.marks if p.status != "family" and p.D[0] <= 1 + ROUNDING]
+        named = [(float(p.C[0]), p.name.partition(",")[0]) for p in sure]
+        return min([(found.most / self.unit, ""), *named], key=lambda pair: pair[0])
 
-    @property
-    def by_clip(self):
-        """Whether that is clip's, which needs a sum as good as a signed answer's."""
-        return self.uneven == self.clip.C[0]
+    uneven = property(lambda self: self.reached[0])
+    by = property(lambda self: self.reached[1] or self.turned.name)  # at the best rates
 
     @cached_property
     def sum_errors(self):
         sums = np.concatenate([p.D for p in [*self.marks, self.turned]])
         left, right = max(LEAST, min(0.4, 0.6 * float(sums.min()))), max(4.0, float(sums.max()))
-        return np.geomspace(left, right * (right / left) ** 0.15, 160)
+        return np.sort(np.append(np.geomspace(left, right * (right / left) ** 0.15, 160), 1.0))
 
     def single(self, whole, D):
         """The least C by single cells, at D, in signed errors; at least first moments'."""
@@ -101,13 +102,15 @@ class Plane:
 
     @cached_property
     def curves(self):
-        D = self.unit * self.sum_errors
-        found = {"channel": self.single(False, self.sum_errors)}
-        whole = np.maximum(self.single(True, self.sum_errors), found["channel"])
+        D, C = self.sum_errors, float(self.clip.C[0])
+        # Two points have a program of their own; beyond each the bound is that of the point.
+        at = np.where(D <= 1, self.must, 0), *(np.where(sums > D, C, 0) for sums in self.must_sum)
+        found = {"channel": np.maximum.reduce([self.single(False, D), *at[:2]])}
+        whole = np.maximum.reduce([self.single(True, D), found["channel"], at[2]])
         if np.abs(whole - found["channel"]).max() > 0.01:
             found["channel_whole"] = whole
         for name in ("first_moment", "printed"):
-            found[name] = point_error_bound(name, self.guarantee, self.d, D) / self.unit
+            found[name] = point_error_bound(name, self.guarantee, self.d, self.unit * D) / self.unit
         return found
 
     @cached_property

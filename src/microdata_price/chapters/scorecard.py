@@ -128,8 +128,7 @@ class Findings:
 
     def __post_init__(self):
         self.level, self.runs = PureDP(self.epsilon), min(self.runs, MOST_RUNS)
-        published = grid_part(self.published_dir, published_spec(PUBLISHED_ALONE))
-        self.card = score(published.errors)
+        self.card = score(grid_part(self.published_dir, published_spec(PUBLISHED_ALONE)).errors)
         spec = GridSpec.choose(epsilon=[self.epsilon], runs=RUNS_ALONE)
         self.grid = grid_part(self.grid_dir, spec).errors
 
